@@ -1,0 +1,5 @@
+"""Allows `python -m raymigrate`."""
+
+from raymigrate.cli import main
+
+main()
