@@ -1,0 +1,155 @@
+"""RM30x: `ray.air` configuration classes and session functions.
+
+https://docs.ray.io/en/releases-2.60.0/train/api/api.html lists what took their place in `ray.train`.
+"""
+
+import ast
+
+from raymigrate.codemods import codemod
+from raymigrate.codemods.moves import Move, move_names
+from raymigrate.context import Context
+from raymigrate.facts.module import Reference
+from raymigrate.findings import Rule
+
+API = "https://docs.ray.io/en/latest/train/api/api.html"
+
+RM301 = Rule(
+    "RM301",
+    "a configuration class of ray.air",
+    "Ray >= 2.51 still imports ScalingConfig, RunConfig, CheckpointConfig and FailureConfig from ray.air, but every"
+    " trainer refuses them with a ValueError: only the classes of ray.train are accepted.",
+    "The class is imported from ray.train.",
+    API,
+)
+RM302 = Rule(
+    "RM302",
+    "a function of ray.air.session",
+    "Inside a worker of Ray >= 2.51 ray.air.session does nothing but warn: report() saves nothing, get_world_rank() is"
+    " 0 on every worker, get_checkpoint() and get_dataset_shard() return None.",
+    "The call goes to ray.train, or to ray.train.get_context().",
+    API,
+)
+RM305 = Rule(
+    "RM305",
+    "a Tune trial's name, id, directory or resources",
+    "On Ray >= 2.51 a training run is not a Tune trial: session.get_trial_*() returns None or raises.",
+    "Use ray.train.get_context().get_experiment_name() for a unique name, the working directory for files, and the"
+    " numbers of the ScalingConfig for resources.",
+    "https://docs.ray.io/en/latest/train/api/doc/ray.train.TrainContext.html",
+)
+RM306 = Rule(
+    "RM306",
+    "the CPUs of a worker, read from its trial's resources",
+    "On Ray >= 2.51 session.get_trial_resources() returns None on a worker, so reading its bundles raises.",
+    "OMP_NUM_THREADS is taken from the CPUs that Ray assigned to the worker.",
+    "https://docs.ray.io/en/latest/ray-core/api/doc/ray.get_runtime_context.html",
+)
+RM307 = Rule(
+    "RM307",
+    "another name of ray.air",
+    "ray.air is kept for old code only; this name has no rule of its own.",
+    "Look up its successor in ray.train.",
+    API,
+)
+
+CONFIG = ("RunConfig", "ScalingConfig", "CheckpointConfig", "FailureConfig")
+MOVED = {
+    **{f"{module}.{name}": Move("ray.train", name) for module in ("ray.air", "ray.air.config") for name in CONFIG},
+    "ray.air.Result": Move("ray.train", "Result"),
+    "ray.air.result.Result": Move("ray.train", "Result"),
+    "ray.air.Checkpoint": Move("ray.train", "Checkpoint"),
+    "ray.air.checkpoint.Checkpoint": Move("ray.train", "Checkpoint"),
+    "ray.air.config.Checkpoint": Move("ray.train", "Checkpoint"),
+}
+SESSION = "ray.air.session"
+SESSION_FUNCTIONS = {
+    "report": "report",
+    "get_checkpoint": "get_checkpoint",
+    "get_dataset_shard": "get_dataset_shard",
+    **{
+        name: f"get_context().{name}"
+        for name in (
+            "get_world_rank",
+            "get_world_size",
+            "get_local_rank",
+            "get_local_world_size",
+            "get_node_rank",
+            "get_experiment_name",
+        )
+    },
+}
+
+
+@codemod("air", order=20)
+def config_classes(context: Context) -> None:
+    """Moves the classes of ray.air to ray.train."""
+    move_names(context, RM301, MOVED)
+
+
+@codemod("air", order=30)
+def session_functions(context: Context) -> None:
+    """Sends the session functions to ray.train, under every way of importing them."""
+    for reference in list(context.references(SESSION)):
+        name = reference.qualified.removeprefix(SESSION).lstrip(".")
+        function, _, rest = name.partition(".")
+        if function == "get_trial_resources" and _worker_cpus(context, reference):
+            continue
+        target = SESSION_FUNCTIONS.get(function)
+        parent = context.module.parent_of[reference.node]
+        is_call = isinstance(parent, ast.Call) and parent.func is reference.node
+        if target is None or rest or (not is_call and "get_context" in target):
+            rule = RM305 if function.startswith("get_trial") else RM302
+            what = f"session.{function}" if function else "ray.air.session"
+            context.manual(rule, reference.node, f"{what} does not work inside a worker of Ray >= 2.51.")
+            context.handle(reference, gone=False)
+            continue
+        where = context.import_ray_train(reference)
+        if where is None:
+            context.manual(RM302, reference.node, "`ray` is another name here, so ray.train cannot be called by it.")
+            context.handle(reference, gone=False)
+        elif context.converts(
+            RM302, reference.node, f"session.{function}() does nothing on Ray >= 2.51; now {where}.{target}()."
+        ):
+            context.replace_reference(reference, f"{where}.{target}")
+
+
+def _worker_cpus(context: Context, reference: Reference) -> bool:
+    """Rewrites `session.get_trial_resources().bundles[-1].get("CPU", 1)`, which 25 of 159 files use, to the same number."""
+    parents = context.module.parent_of
+    node: ast.AST = reference.node
+    expected = [
+        lambda n: isinstance(n, ast.Call) and not n.args,
+        lambda n: isinstance(n, ast.Attribute) and n.attr == "bundles",
+        lambda n: isinstance(n, ast.Subscript) and ast.unparse(n.slice) == "-1",
+    ]
+    for matches in expected:
+        node = parents[node]
+        if not matches(node):
+            return False
+    node = parents[node]
+    if isinstance(node, ast.Attribute) and node.attr == "get":
+        node = parents[node]
+        key = node.args[0] if isinstance(node, ast.Call) and node.args else None
+    else:
+        key = node.slice if isinstance(node, ast.Subscript) else None
+    if not (isinstance(key, ast.Constant) and key.value == "CPU") or not isinstance(node, ast.expr):
+        return False
+    if any(binding.qualified != "ray" for binding in context.module.scope_of[reference.root].lookup("ray")):
+        return False
+    if context.converts(RM306, reference.node, "session.get_trial_resources() is None on a worker of Ray >= 2.51."):
+        context.plan.need_import("ray", near=reference.binding.statement)
+        context.plan.replace(node, 'int(ray.get_runtime_context().get_assigned_resources().get("CPU", 1))')
+        context.handle(reference, gone=True)
+    return True
+
+
+@codemod("air", order=80)
+def other_names(context: Context) -> None:
+    """Names what is left of ray.air; the private parts of it are nobody's legacy code."""
+    for reference in list(context.references("ray.air")):
+        if reference.qualified == "ray.air" or "._" in reference.qualified:
+            continue
+        if reference.qualified.startswith("ray.air.integrations"):
+            continue  # still there; what Train V2 refuses of it is found where it is passed to a RunConfig
+        context.manual(RM307, reference.node, f"{reference.qualified} is part of ray.air, which Train V2 does not serve.")
+        context.handle(reference, gone=False)

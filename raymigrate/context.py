@@ -1,0 +1,115 @@
+"""What a codemod works with: the facts of one module, the plan to add to, and the findings to report."""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from raymigrate.edits.plan import Plan
+from raymigrate.facts.module import Module, Reference
+from raymigrate.findings import Finding, Kind, Rule
+
+
+@dataclass(frozen=True)
+class Options:
+    """Choices of the user that change what is converted.
+
+    Args:
+        select: Codes or prefixes of the rules to apply; empty means all.
+        ignore: Codes or prefixes of the rules not to apply.
+        unsafe: Also make edits that can change behaviour.
+        style: Form of the converted init function: "auto", "inline" or "adapter".
+    """
+
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    unsafe: bool = False
+    style: str = "auto"
+
+    def enabled(self, code: str) -> bool:
+        """Whether the user wants to hear of a rule."""
+        return code.startswith(self.select or "RM") and not (self.ignore and code.startswith(self.ignore))
+
+
+class Context:
+    """One module on its way through the codemods.
+
+    Args:
+        module: Facts about the module.
+        options: What the user asked for.
+        path: The file, for what stands beside it; empty for text without a file.
+    """
+
+    def __init__(self, module: Module, options: Options, path: str = "") -> None:
+        self.module = module
+        self.options = options
+        self.path = path
+        self.plan = Plan()
+        self.findings: list[Finding] = []
+        self.handled: set[ast.AST] = set()  # root names of references that the plan replaces or that were reported
+        self.rewritten: set[ast.AST] = set()  # root names of references that will be gone
+        self._fresh: set[str] = set()
+
+    # -- findings ------------------------------------------------------------------------------
+
+    def converts(self, rule: Rule, node: ast.AST, message: str, *, safe: bool = True) -> bool:
+        """Reports an edit and says whether to make it.
+
+        Args:
+            rule: The rule that is met.
+            node: Where.
+            message: One sentence on what happens at run time and what becomes of it.
+            safe: False where the edit can change behaviour; it is then made with --unsafe only.
+        """
+        made = safe or self.options.unsafe
+        kind = Kind.CONVERTED if made else Kind.UNSAFE
+        return self._report(rule, kind, node, message, "" if made else "Run with --unsafe to apply the edit.") and made
+
+    def manual(self, rule: Rule, node: ast.AST, message: str, advice: str | None = None) -> None:
+        """Reports what a person has to do."""
+        self._report(rule, Kind.MANUAL, node, message, rule.fix if advice is None else advice)
+
+    def _report(self, rule: Rule, kind: Kind, node: ast.AST, message: str, advice: str) -> bool:
+        if not self.options.enabled(rule.code):
+            return False
+        line, column = self.module.start(node)
+        finding = Finding(rule.code, kind, message, advice, line, column + 1, self.path)
+        if finding not in self.findings:
+            self.findings.append(finding)
+        return True
+
+    # -- names ---------------------------------------------------------------------------------
+
+    def references(self, *prefixes: str) -> Iterator[Reference]:
+        """References to these qualified names, or to names below them, that no codemod has dealt with yet."""
+        for reference in self.module.references:
+            if reference.root not in self.handled and any(
+                reference.qualified == prefix or reference.qualified.startswith(f"{prefix}.") for prefix in prefixes
+            ):
+                yield reference
+
+    def handle(self, reference: Reference, *, gone: bool) -> None:
+        """Notes that a reference is dealt with: rewritten, or reported and left."""
+        self.handled.add(reference.root)
+        if gone:
+            self.rewritten.add(reference.root)
+
+    def replace_reference(self, reference: Reference, source: str) -> None:
+        """Replaces a whole attribute chain."""
+        self.plan.replace(reference.node, source)
+        self.handle(reference, gone=True)
+
+    def fresh(self, name: str) -> str:
+        """A name for generated code that nothing in the module uses: the name itself where it is free."""
+        candidate, number = name, 2
+        while candidate in self.module.names or candidate in self._fresh:
+            candidate, number = f"{name}_{number}", number + 1
+        self._fresh.add(candidate)
+        return candidate
+
+    def import_ray_train(self, reference: Reference) -> str | None:
+        """Makes `ray.train` available where a reference stands; returns None if `ray` means something else there."""
+        bindings = self.module.scope_of[reference.root].lookup("ray")
+        if any(binding.qualified != "ray" for binding in bindings):
+            return None
+        self.plan.need_import("ray.train", near=reference.binding.statement)
+        return "ray.train"

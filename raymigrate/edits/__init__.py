@@ -1,0 +1,1 @@
+"""How a module is rewritten: codemods plan edits on the syntax tree, LibCST carries them out."""

@@ -1,0 +1,147 @@
+"""The edits that codemods ask for, as data keyed by nodes of the syntax tree.
+
+Nothing here imports LibCST: planning is cheap, so `--check` and files without findings never pay for it.
+
+Code in edits is a template: Python source in which `$name` stands for a part. A part is a node of the syntax tree,
+which comes out with its own formatting and with the edits made inside it, or a string of source.
+"""
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+Part = ast.expr | str
+
+
+@dataclass(frozen=True)
+class Code:
+    """Source with `$name` placeholders, and the parts that fill them."""
+
+    template: str
+    parts: Mapping[str, Part] = field(default_factory=dict)
+
+
+@dataclass
+class CallEdit:
+    """Changes to one call; several rules can add to the same one.
+
+    Args:
+        function: New source of the called object.
+        names: Names for the positional arguments, in order, where they become keywords.
+        rename: Old to new keyword names.
+        remove: Keywords to take away.
+        values: Keywords to set, replacing the value of one that is there.
+        arguments: If not None, replaces the whole argument list.
+    """
+
+    function: str | None = None
+    names: list[str] = field(default_factory=list)
+    rename: dict[str, str] = field(default_factory=dict)
+    remove: set[str] = field(default_factory=set)
+    values: dict[str, Code] = field(default_factory=dict)
+    first: Code | None = None
+
+    def set(self, keyword: str, template: str, **parts: Part) -> None:
+        """Sets a keyword argument."""
+        self.values[keyword] = Code(template, parts)
+
+
+@dataclass
+class StatementEdit:
+    """Changes around one statement.
+
+    Args:
+        before: Code to put before it.
+        after: Code to put after it.
+        replacement: Code to put in its place.
+        removed: Whether it goes away.
+    """
+
+    before: list[Code] = field(default_factory=list)
+    after: list[Code] = field(default_factory=list)
+    replacement: Code | None = None
+    removed: bool = False
+
+
+@dataclass
+class FunctionEdit:
+    """Changes to a function's head and the first lines of its body.
+
+    Args:
+        name: New name.
+        parameters: New parameter list as source.
+        body_start: Code to put before the first statement, after the docstring.
+    """
+
+    name: str | None = None
+    parameters: str | None = None
+    undefault: set[str] = field(default_factory=set)
+    body_start: list[Code] = field(default_factory=list)
+
+
+class Plan:
+    """Everything that is to change in one module."""
+
+    def __init__(self) -> None:
+        self.expressions: dict[ast.AST, Code] = {}
+        self.calls: dict[ast.Call, CallEdit] = {}
+        self.dicts: dict[ast.Dict, dict[str, Code]] = {}
+        self.statements: dict[ast.stmt, StatementEdit] = {}
+        self.functions: dict[ast.AST, FunctionEdit] = {}
+        self.import_modules: dict[ast.ImportFrom, str] = {}
+        self.dropped_imports: dict[ast.alias, ast.Import | ast.ImportFrom] = {}
+        self.needed_imports: list[tuple[str, str | None, ast.stmt | None]] = []
+
+    def __bool__(self) -> bool:
+        return any(
+            (
+                self.expressions,
+                self.calls,
+                self.dicts,
+                self.statements,
+                self.functions,
+                self.import_modules,
+                self.dropped_imports,
+                self.needed_imports,
+            )
+        )
+
+    def replace(self, node: ast.expr, template: str, **parts: Part) -> None:
+        """Replaces an expression."""
+        self.expressions[node] = Code(template, parts)
+
+    def call(self, node: ast.Call) -> CallEdit:
+        """The changes to a call, to be added to."""
+        return self.calls.setdefault(node, CallEdit())
+
+    def dict_entry(self, node: ast.Dict, key: str, template: str, **parts: Part) -> None:
+        """Adds an entry to a dict display."""
+        self.dicts.setdefault(node, {})[key] = Code(template, parts)
+
+    def statement(self, node: ast.stmt) -> StatementEdit:
+        """The changes around a statement, to be added to."""
+        return self.statements.setdefault(node, StatementEdit())
+
+    def function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> FunctionEdit:
+        """The changes to a function, to be added to."""
+        return self.functions.setdefault(node, FunctionEdit())
+
+    def import_from(self, statement: ast.ImportFrom, module: str) -> None:
+        """Lets an import statement import the same names from another module."""
+        self.import_modules[statement] = module
+
+    def drop_import(self, alias: ast.alias, statement: ast.Import | ast.ImportFrom) -> None:
+        """Takes one name out of an import statement."""
+        self.dropped_imports[alias] = statement
+
+    def need_import(self, module: str, name: str | None = None, near: ast.stmt | None = None) -> None:
+        """Asks for `import module` or `from module import name`.
+
+        Args:
+            module: Dotted module name.
+            name: Name to import from it; None imports the module itself.
+            near: An import statement whose place the new one takes; None: with the module's imports.
+        """
+        entry = (module, name, near)
+        if entry not in self.needed_imports:
+            self.needed_imports.append(entry)

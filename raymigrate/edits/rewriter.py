@@ -1,0 +1,254 @@
+"""Carries out a plan with LibCST, in one parse and one visit."""
+
+import ast
+
+import libcst as cst
+from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
+
+from raymigrate.edits import templates
+from raymigrate.edits.imports import place_imports
+from raymigrate.edits.plan import Code, FunctionEdit, Part, Plan, StatementEdit
+from raymigrate.edits.sequences import edit_call, edit_dict
+from raymigrate.facts.module import Module
+
+Span = tuple[tuple[int, int], tuple[int, int]]
+Statement = cst.SimpleStatementLine | cst.BaseCompoundStatement
+
+
+class RewriteError(Exception):
+    """The plan cannot be carried out on this text; nothing was changed."""
+
+
+def rewrite(module: Module, plan: Plan) -> str:
+    """Applies a plan to a module.
+
+    Args:
+        module: The module whose tree the plan was made on.
+        plan: What to change.
+
+    Returns:
+        The new source text.
+
+    Raises:
+        RewriteError: If LibCST does not read the text as it stands, or an edit has no place in it.
+    """
+    place_imports(module, plan)
+    try:
+        parsed = cst.parse_module(module.text)
+    except (cst.ParserSyntaxError, RecursionError) as error:
+        raise RewriteError(f"LibCST cannot parse it: {error}") from error
+    if parsed.code != module.text:
+        raise RewriteError("LibCST does not give it back byte for byte")
+    wrapper = MetadataWrapper(parsed, unsafe_skip_copy=True)
+    rewriter = Rewriter(module, plan, wrapper)
+    result = wrapper.module.visit(rewriter)
+    if rewriter.pending:
+        line = min(start[0] for _, start in rewriter.pending)
+        raise RewriteError(f"an edit at line {line} found no place")
+    return result.code
+
+
+class Rewriter(cst.CSTTransformer):
+    """One visit over the module: expressions from the inside out, then statements, then the blocks around them."""
+
+    def __init__(self, module: Module, plan: Plan, wrapper: MetadataWrapper) -> None:
+        super().__init__()
+        self.module = module
+        self.plan = plan
+        self.config = wrapper.module.config_for_parsing
+        self.positions = wrapper.resolve(PositionProvider)
+        self.edited: dict[Span, cst.BaseExpression] = {}
+        span = self._span
+        self.expressions = {span(node): code for node, code in plan.expressions.items()}
+        self.calls = {span(node): edit for node, edit in plan.calls.items()}
+        self.dicts = {span(node): edit for node, edit in plan.dicts.items()}
+        self.statements = {module.start(node): edit for node, edit in plan.statements.items()}
+        self.functions = {module.start(node): edit for node, edit in plan.functions.items()}
+        self.import_modules = {module.start(node): name for node, name in plan.import_modules.items()}
+        self.dropped = {module.start(alias): alias for alias in plan.dropped_imports}
+        self.parts = self._wanted_parts()
+        self.pending: set[tuple[str, tuple[int, int]]] = {
+            *(("expression", key[0]) for key in (*self.expressions, *self.calls, *self.dicts)),
+            *(("statement", key) for key in self.statements),
+            *(("function", key) for key in self.functions),
+            *(("import", key) for key in (*self.dropped, *self.import_modules)),
+        }
+
+    def _span(self, node: ast.AST) -> Span:
+        return self.module.start(node), self.module.end(node)
+
+    def _wanted_parts(self) -> set[Span]:
+        plan = self.plan
+        codes: list[Code] = list(plan.expressions.values())
+        for call in plan.calls.values():
+            codes += [*call.values.values(), *([call.first] if call.first else [])]
+        for entries in plan.dicts.values():
+            codes += entries.values()
+        for statement in plan.statements.values():
+            codes += [*statement.before, *statement.after]
+            codes += [statement.replacement] if statement.replacement else []
+        for function in plan.functions.values():
+            codes += function.body_start
+        return {self._span(part) for code in codes for part in code.parts.values() if isinstance(part, ast.AST)}
+
+    # -- parts -----------------------------------------------------------------------------------
+
+    def resolve(self, part: Part) -> cst.BaseExpression:
+        """The edited expression for a part of a template."""
+        if isinstance(part, str):
+            return cst.parse_expression(part, config=self.config)
+        node = self.edited.get(self._span(part))
+        if node is None:
+            raise RewriteError(f"a part at line {part.lineno} is used before it was reached")
+        return node.deep_clone()
+
+    def _expression(self, code: Code) -> cst.BaseExpression:
+        return templates.expression(code, self.resolve, self.config)
+
+    def _statements(self, codes: list[Code]) -> list[Statement]:
+        return [node for code in codes for node in templates.statements(code, self.resolve, self.config)]
+
+    # -- the visit -------------------------------------------------------------------------------
+
+    def on_leave(self, original_node: cst.CSTNode, updated_node: cst.CSTNode) -> object:  # type: ignore[override]
+        """Applies what the plan says of this node."""
+        if isinstance(original_node, cst.BaseExpression):
+            return self._leave_expression(original_node, updated_node)
+        if isinstance(original_node, (cst.Import, cst.ImportFrom)):
+            return self._leave_import(updated_node, original_node)
+        if isinstance(original_node, (cst.SimpleStatementLine, cst.BaseCompoundStatement)):
+            return self._leave_statement(original_node, updated_node)
+        if isinstance(original_node, cst.IndentedBlock) and not updated_node.body:  # type: ignore[attr-defined]
+            return updated_node.with_changes(body=[cst.SimpleStatementLine([cst.Pass()])])
+        return updated_node
+
+    def _leave_expression(self, original: cst.BaseExpression, updated: cst.CSTNode) -> cst.CSTNode:
+        place = self.positions.get(original)
+        if not isinstance(place, CodeRange):
+            return updated
+        span = ((place.start.line, place.start.column), (place.end.line, place.end.column))
+        if isinstance(updated, cst.Call) and span in self.calls:
+            updated = edit_call(updated, self.calls[span], self._expression)  # type: ignore[arg-type]
+            self.pending.discard(("expression", span[0]))
+        elif isinstance(updated, cst.Dict) and span in self.dicts:
+            updated = edit_dict(updated, self.dicts[span], self._expression)  # type: ignore[arg-type]
+            self.pending.discard(("expression", span[0]))
+        if span in self.parts:
+            self.edited[span] = updated  # type: ignore[assignment]
+        if span in self.expressions:
+            updated = self._expression(self.expressions[span])
+            self.pending.discard(("expression", span[0]))
+        return updated
+
+    def _leave_import(self, updated: cst.CSTNode, original: cst.Import | cst.ImportFrom) -> object:
+        if isinstance(original.names, cst.ImportStar):
+            return updated
+        place = self.positions[original].start
+        source = self.import_modules.get((place.line, place.column))
+        if source is not None:
+            self.pending.discard(("import", (place.line, place.column)))
+            updated = updated.with_changes(module=cst.parse_expression(source))
+        kept = []
+        for old, new in zip(original.names, updated.names, strict=True):  # type: ignore[attr-defined]
+            start = self.positions[old].start
+            key = (start.line, start.column)
+            if key in self.dropped:
+                self.pending.discard(("import", key))
+            else:
+                kept.append(new)
+        if len(kept) == len(original.names):
+            return updated
+        if not kept:
+            return cst.RemoveFromParent()
+        if kept[-1].comma is not original.names[-1].comma:
+            kept[-1] = kept[-1].with_changes(comma=original.names[-1].comma)
+        return updated.with_changes(names=kept)
+
+    def _leave_statement(self, original: Statement, updated: cst.CSTNode) -> object:
+        start = self.positions[original].start
+        key = (start.line, start.column)
+        if isinstance(updated, cst.FunctionDef) and key in self.functions:
+            updated = self._edit_function(updated, self.functions[key])
+            self.pending.discard(("function", key))
+        edit = self.statements.get(key, StatementEdit())
+        self.pending.discard(("statement", key))
+        gone = edit.removed or edit.replacement is not None
+        if isinstance(updated, cst.SimpleStatementLine):
+            gone = gone or not updated.body
+            if gone and len(updated.body) > 1:
+                raise RewriteError(f"line {key[0]} holds several statements; put each on its own line")
+        middle = self._statements([edit.replacement] if edit.replacement else []) if gone else [updated]
+        group = [*self._statements(edit.before), *middle, *self._statements(edit.after)]
+        if gone and isinstance(updated, cst.SimpleStatementLine):
+            group = _keep_comments(updated, group)
+        if not group:
+            return cst.RemoveFromParent()
+        return cst.FlattenSentinel(_spaced(group, updated)) if len(group) > 1 else group[0]  # type: ignore[arg-type]
+
+    def _edit_function(self, function: cst.FunctionDef, edit: FunctionEdit) -> cst.FunctionDef:
+        changes: dict[str, object] = {}
+        if edit.name:
+            changes["name"] = cst.Name(edit.name)
+        if edit.parameters is not None:
+            head = cst.parse_statement(f"def f({edit.parameters}): pass")
+            changes.update(params=head.params, whitespace_before_params=cst.SimpleWhitespace(""))  # type: ignore[union-attr]
+        if edit.undefault:
+            changes["params"] = _without_defaults(function.params, edit.undefault)
+        new = self._statements(edit.body_start)
+        if new:
+            block = function.body
+            if not isinstance(block, cst.IndentedBlock):
+                raise RewriteError(f"the body of {function.name.value} stands on the line of its head")
+            body = list(block.body)
+            at = 1 if function.get_docstring() is not None else 0
+            changes["body"] = block.with_changes(body=[*body[:at], *new, *body[at:]])
+        return function.with_changes(**changes)
+
+
+def _without_defaults(parameters: cst.Parameters, names: set[str]) -> cst.Parameters:
+    def bare(parameter: cst.Param) -> cst.Param:
+        if parameter.name.value not in names:
+            return parameter
+        return parameter.with_changes(default=None, equal=cst.MaybeSentinel.DEFAULT)
+
+    return parameters.with_changes(params=[bare(parameter) for parameter in parameters.params])
+
+
+def _keep_comments(old: cst.SimpleStatementLine, group: list[Statement]) -> list[Statement]:
+    """Gives the comments of a statement that goes away to what takes its place."""
+    comments = [line for line in old.leading_lines if line.comment]
+    if not group:
+        return group if not comments else []
+    first = group[0].with_changes(leading_lines=[*old.leading_lines, *group[0].leading_lines])
+    if isinstance(first, cst.SimpleStatementLine) and old.trailing_whitespace.comment:
+        first = first.with_changes(trailing_whitespace=old.trailing_whitespace)
+    return [first, *group[1:]]
+
+
+def _blank_lines(statement: Statement) -> int:
+    lines = 0
+    for line in statement.leading_lines:  # type: ignore[union-attr]
+        if line.comment:
+            break
+        lines += 1
+    return lines
+
+
+def _is_definition(statement: cst.CSTNode) -> bool:
+    return isinstance(statement, (cst.FunctionDef, cst.ClassDef))
+
+
+def _spaced(group: list[Statement], anchor: cst.CSTNode) -> list[Statement]:
+    """Puts blank lines around new definitions: as many as the statement that they stand beside has, or one."""
+    spaced = [group[0]]
+    if group[0] is not anchor and anchor in group and isinstance(anchor, (cst.FunctionDef, cst.ClassDef)):
+        lines = _blank_lines(anchor)
+        spaced[0] = group[0].with_changes(leading_lines=[cst.EmptyLine(indent=False)] * lines)
+    for previous, statement in zip(group, group[1:], strict=False):
+        wanted = _blank_lines(group[0]) if _is_definition(group[0]) else 2
+        if _is_definition(previous) or (_is_definition(statement) and statement is not group[0]):
+            missing = max(wanted, 1) - _blank_lines(statement)
+            extra = [cst.EmptyLine(indent=False)] * max(missing, 0)
+            statement = statement.with_changes(leading_lines=[*extra, *statement.leading_lines])  # type: ignore[union-attr]
+        spaced.append(statement)
+    return spaced

@@ -1,0 +1,107 @@
+"""Adds elements to calls and dicts in the layout that they already have."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import libcst as cst
+
+from raymigrate.edits.plan import CallEdit, Code
+
+Element = TypeVar("Element", cst.Arg, cst.DictElement)
+# Parses code and fills in its parts.
+ParseExpression = Callable[[Code], cst.BaseExpression]
+COMMA = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
+EQUAL = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
+
+
+def _is_multiline(whitespace: cst.BaseParenthesizableWhitespace) -> bool:
+    return isinstance(whitespace, cst.ParenthesizedWhitespace)
+
+
+def append(elements: list[Element], element: Element, opening: cst.BaseParenthesizableWhitespace) -> list[Element]:
+    """Adds an element at the end: on its own line where the others stand on their own lines.
+
+    Args:
+        elements: What is there.
+        element: What to add.
+        opening: The whitespace after the opening bracket, whose form tells whether elements have their own lines.
+    """
+    if not elements:
+        return [element]
+    *head, last = elements
+    closing = last.comma if isinstance(last.comma, cst.Comma) else None
+    separator = COMMA
+    if len(elements) > 1 and isinstance(elements[-2].comma, cst.Comma):
+        separator = elements[-2].comma
+        if not _is_multiline(separator.whitespace_after):
+            separator = COMMA
+    elif _is_multiline(opening):
+        separator = cst.Comma(whitespace_after=opening)
+    if closing is not None:  # a trailing comma, with the line end before the closing bracket
+        comment = closing.whitespace_after
+        if isinstance(comment, cst.ParenthesizedWhitespace) and comment.first_line.comment and _is_multiline(
+            separator.whitespace_after
+        ):
+            separator = separator.with_changes(
+                whitespace_after=separator.whitespace_after.with_changes(first_line=comment.first_line)
+            )
+            closing = closing.with_changes(
+                whitespace_after=comment.with_changes(
+                    first_line=comment.first_line.with_changes(comment=None, whitespace=cst.SimpleWhitespace(""))
+                )
+            )
+        return [*head, last.with_changes(comma=separator), element.with_changes(comma=closing)]
+    if isinstance(last, cst.Arg) and isinstance(element, cst.Arg):
+        return [
+            *head,
+            last.with_changes(comma=separator, whitespace_after_arg=cst.SimpleWhitespace("")),
+            element.with_changes(whitespace_after_arg=last.whitespace_after_arg),
+        ]
+    return [*head, last.with_changes(comma=separator), element]
+
+
+def without(arguments: list[cst.Arg], keywords: set[str]) -> list[cst.Arg]:
+    """Takes keyword arguments away; the layout of the closing bracket stays."""
+    kept = [a for a in arguments if not (a.keyword and a.keyword.value in keywords)]
+    if kept and arguments and kept[-1] is not arguments[-1]:
+        last = arguments[-1]
+        kept[-1] = kept[-1].with_changes(comma=last.comma, whitespace_after_arg=last.whitespace_after_arg)
+    return kept
+
+
+def edit_call(call: cst.Call, edit: CallEdit, parse: ParseExpression) -> cst.Call:
+    """Carries out the changes to one call."""
+    arguments = list(call.args)
+    positional = [i for i, a in enumerate(arguments) if a.keyword is None and not a.star]
+    for index, name in zip(positional, edit.names, strict=False):
+        arguments[index] = arguments[index].with_changes(keyword=cst.Name(name), equal=EQUAL)
+    if edit.first is not None:
+        arguments[0] = arguments[0].with_changes(value=parse(edit.first), keyword=None, equal=cst.MaybeSentinel.DEFAULT)
+    arguments = without(arguments, edit.remove)
+    values = dict(edit.values)
+    for index, argument in enumerate(arguments):
+        if argument.keyword is None:
+            continue
+        new_name = edit.rename.get(argument.keyword.value, argument.keyword.value)
+        if new_name != argument.keyword.value:
+            arguments[index] = argument = argument.with_changes(keyword=cst.Name(new_name))
+        if new_name in values:
+            arguments[index] = argument.with_changes(value=parse(values.pop(new_name)))
+    for name, code in values.items():
+        new = cst.Arg(keyword=cst.Name(name), value=parse(code), equal=EQUAL)
+        arguments = append(arguments, new, call.whitespace_before_args)
+    changes: dict[str, object] = {"args": arguments}
+    if not arguments:
+        changes["whitespace_before_args"] = cst.SimpleWhitespace("")
+    if edit.function is not None:
+        changes["func"] = parse(Code(edit.function))
+    return call.with_changes(**changes)
+
+
+def edit_dict(node: cst.Dict, entries: dict[str, Code], parse: ParseExpression) -> cst.Dict:
+    """Adds entries to a dict display."""
+    elements = list(node.elements)
+    for key, code in entries.items():
+        new = cst.DictElement(cst.SimpleString(f'"{key}"'), parse(code))
+        elements = append(elements, new, node.lbrace.whitespace_after)  # type: ignore[type-var]
+    return node.with_changes(elements=elements)

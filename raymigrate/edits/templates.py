@@ -1,0 +1,62 @@
+"""Parses code templates into LibCST nodes and puts parts into their places."""
+
+import re
+from collections.abc import Callable
+
+import libcst as cst
+
+from raymigrate.edits.plan import Code, Part
+
+PLACEHOLDER = re.compile(r"\$([a-z_]+)")
+# Expressions that bind so loosely that they need parentheses inside most others.
+LOOSE = (cst.BooleanOperation, cst.Comparison, cst.IfExp, cst.Lambda, cst.NamedExpr, cst.BinaryOperation, cst.UnaryOperation)
+
+
+# Gives the edited expression for a part of a template.
+Resolve = Callable[[Part], cst.BaseExpression]
+
+
+class _Fill(cst.CSTTransformer):
+    def __init__(self, parts: dict[str, cst.BaseExpression]) -> None:
+        super().__init__()
+        self.parts = parts
+
+    def leave_Name(self, original_node: cst.Name, updated_node: cst.Name) -> cst.BaseExpression:
+        part = self.parts.get(updated_node.value)
+        if part is None:
+            return updated_node
+        if isinstance(part, LOOSE) and not part.lpar and updated_node.value.startswith("__inner_"):
+            return part.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
+        return part
+
+
+def _source(code: Code, prefix: str) -> str:
+    return PLACEHOLDER.sub(lambda match: f"{prefix}{match[1]}__", code.template)
+
+
+def _parts(code: Code, prefix: str, resolve: Resolve) -> dict[str, cst.BaseExpression]:
+    names = set(PLACEHOLDER.findall(code.template))
+    return {f"{prefix}{name}__": resolve(code.parts[name]) for name in names}
+
+
+def expression(code: Code, resolve: Resolve, config: cst.PartialParserConfig) -> cst.BaseExpression:
+    """Parses a template that is one expression."""
+    whole = PLACEHOLDER.fullmatch(code.template)
+    prefix = "__whole_" if whole else "__inner_"
+    node = cst.parse_expression(_source(code, prefix), config=config)
+    filled = node.visit(_Fill(_parts(code, prefix, resolve)))
+    assert isinstance(filled, cst.BaseExpression)
+    return filled
+
+
+def statements(
+    code: Code, resolve: Resolve, config: cst.PartialParserConfig
+) -> list[cst.SimpleStatementLine | cst.BaseCompoundStatement]:
+    """Parses a template that is a list of statements."""
+    prefix = "__whole_"
+    module = cst.parse_module(_source(code, prefix), config=config)
+    filled = module.visit(_Fill(_parts(code, prefix, resolve)))
+    body = list(filled.body)
+    if body and module.header:  # blank lines and comments before the first statement
+        body[0] = body[0].with_changes(leading_lines=[*module.header, *body[0].leading_lines])
+    return body

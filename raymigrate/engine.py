@@ -1,0 +1,162 @@
+"""One file's way through the tool: gates, facts, codemods, rewriting, and the check of the result."""
+
+import ast
+import re
+from dataclasses import dataclass, field, replace
+
+from raymigrate.context import Context, Options
+from raymigrate.findings import Finding, Kind, Rule
+
+# Every way to import ray holds one of these; files without any are never read further (see tests/test_gates.py).
+NEEDLES = (b"import ray", b"from ray", b"ray.train", b"ray.air")
+# Beyond this depth of an expression LibCST needs minutes or overflows its stack (ANCHORS.md, C3).
+MAX_DEPTH = 300
+
+RM901 = Rule(
+    "RM901",
+    "a file that is not Python as it stands",
+    "The file cannot be parsed by the Python that runs raymigrate.",
+    "Correct the file, or exclude it with --exclude.",
+    "https://docs.python.org/3/reference/",
+)
+RM902 = Rule(
+    "RM902",
+    "a file that cannot be read or written",
+    "The file, or one named on the command line, cannot be read, decoded or written.",
+    "See the message.",
+    "https://docs.python.org/3/reference/lexical_analysis.html#encoding-declarations",
+)
+RM903 = Rule(
+    "RM903",
+    "a conversion that was not safe to write",
+    "The result failed one of the checks made on every file, so the file is left as it was.",
+    "Please report it with the file.",
+    "https://docs.python.org/3/",
+)
+RULES = (RM901, RM902, RM903)
+
+
+@dataclass
+class FileResult:
+    """What became of one file.
+
+    Args:
+        path: The file, as the user named it.
+        findings: Sorted by place.
+        before: Text as read.
+        after: New text, or None if nothing changes.
+    """
+
+    path: str
+    findings: list[Finding] = field(default_factory=list)
+    before: str = ""
+    after: str | None = None
+
+
+class Refused(Exception):
+    """The text cannot be worked on; the message says why."""
+
+    def __init__(self, rule: Rule, message: str, line: int = 1, column: int = 1) -> None:
+        super().__init__(message)
+        self.finding = Finding(rule.code, Kind.ERROR, message, rule.fix, line, column)
+
+
+def convert(text: str, path: str = "", options: Options | None = None, *, rewrite: bool = True) -> FileResult:
+    """Converts one module.
+
+    Args:
+        text: Source text.
+        path: Its file; configuration files that the script names are looked up beside it.
+        options: What the user asked for.
+        rewrite: False to look only: `after` is then "" where something would change. LibCST is not imported.
+
+    Returns:
+        The findings and the new text. Text that cannot be parsed gives one finding of kind ERROR.
+    """
+    options = options or Options()
+    try:
+        context = plan(text, path, options)
+        after = None
+        if context.plan:
+            after = _checked(context, options) if rewrite else ""
+        findings = context.findings
+        if after:
+            findings = _after_writing(findings, plan(after, path, options).findings)
+    except Refused as refused:
+        return FileResult(path, [replace(refused.finding, path=path)], text)
+    return FileResult(path, sorted(findings, key=lambda f: (f.line, f.column, f.code)), text, after)
+
+
+def plan(text: str, path: str, options: Options) -> Context:
+    """Runs the codemods over a text: findings and planned edits.
+
+    Raises:
+        Refused: If the text is not Python, or nested too deeply for LibCST.
+    """
+    from raymigrate.codemods import all_codemods  # noqa: PLC0415 - most runs never get here
+    from raymigrate.facts.module import Module  # noqa: PLC0415
+    from raymigrate.import_cleanup import drop_unused_imports  # noqa: PLC0415
+
+    try:
+        module = Module(text)
+    except SyntaxError as error:
+        raise Refused(RM901, f"cannot be parsed: {error.msg}.", error.lineno or 1, error.offset or 1) from error
+    except (RecursionError, MemoryError, ValueError) as error:
+        raise Refused(RM901, f"cannot be parsed: {error or 'it is nested too deeply'}.") from error
+    context = Context(module, options, path)
+    for item in all_codemods():
+        item(context)
+    if context.plan:
+        _refuse_deep(module.tree)
+        drop_unused_imports(context)
+    return context
+
+
+def concerns(data: bytes) -> bool:
+    """Whether the bytes of a file that imports ray hold a word that some codemod looks for."""
+    from raymigrate.codemods import word_pattern  # noqa: PLC0415 - most runs never get here
+
+    return word_pattern().search(data) is not None
+
+
+def _refuse_deep(tree: ast.Module) -> None:
+    stack: list[tuple[ast.AST, int]] = [(tree, 0)]
+    while stack:
+        node, depth = stack.pop()
+        if depth > MAX_DEPTH:
+            raise Refused(RM901, f"nests more than {MAX_DEPTH} levels deep, too deep to be rewritten safely.")
+        stack.extend((child, depth + 1) for child in ast.iter_child_nodes(node))
+
+
+def _checked(context: Context, options: Options) -> str:
+    """Rewrites, and proves of the result that it parses and that a second run would not change it."""
+    from raymigrate.edits.rewriter import RewriteError, rewrite  # noqa: PLC0415 - imports LibCST
+
+    try:
+        after = rewrite(context.module, context.plan)
+    except RewriteError as error:
+        raise Refused(RM903, f"left as it was: {error}.") from error
+    try:
+        again = plan(after, context.path, options)
+    except Refused as refused:
+        raise Refused(RM903, f"left as it was: the result {refused}") from refused
+    if again.plan:
+        codes = ", ".join(sorted({finding.code for finding in again.findings if finding.kind is Kind.CONVERTED}))
+        raise Refused(RM903, f"left as it was: a second run would change it again ({codes}).")
+    return after
+
+
+def _after_writing(first: list[Finding], second: list[Finding]) -> list[Finding]:
+    """Findings about a converted file: what is left to do is told at its place in the new text."""
+
+    def without_place(finding: Finding) -> tuple[str, str]:
+        return finding.code, finding.message
+
+    left = {without_place(finding) for finding in second}
+    return [f for f in first if f.kind is Kind.CONVERTED or without_place(f) not in left] + second
+
+
+def line_ending(text: str) -> str:
+    """The first line end of a text: what Python and LibCST take for the whole file."""
+    match = re.search(r"\r\n|\r|\n", text)
+    return match[0] if match else "\n"

@@ -1,0 +1,50 @@
+"""The legacy names, under every path from which Ray 2.0 to 2.9 let them be imported (SEMANTICS.md section 1)."""
+
+HF = "ray.train.huggingface"
+
+
+def _paths(name: str, *modules: str) -> frozenset[str]:
+    return frozenset(f"{module}.{name}" for module in modules)
+
+
+TRANSFORMERS_TRAINERS = (
+    _paths("TransformersTrainer", HF, f"{HF}.transformers", f"{HF}.transformers.transformers_trainer")
+    | _paths("HuggingFaceTrainer", HF, f"{HF}.huggingface_trainer")
+    | _paths("HuggingFaceTrainer", "ray.ml.train.integrations.huggingface")
+)
+ACCELERATE_TRAINERS = _paths("AccelerateTrainer", HF, f"{HF}.accelerate", f"{HF}.accelerate.accelerate_trainer")
+TRAINERS = TRANSFORMERS_TRAINERS | ACCELERATE_TRAINERS
+
+# Modules that current Ray no longer has, as far as the trainers are concerned.
+GONE_MODULES = (
+    f"{HF}.huggingface_trainer",
+    f"{HF}.huggingface_checkpoint",
+    f"{HF}.huggingface_predictor",
+    f"{HF}.transformers.transformers_trainer",
+    f"{HF}.transformers.transformers_checkpoint",
+    f"{HF}.transformers.transformers_predictor",
+    f"{HF}.accelerate",
+    "ray.ml",
+)
+
+# A training function of Ray runs on the workers; these make the trainers whose function that is.
+TORCH_TRAINERS = frozenset({"ray.train.torch.TorchTrainer", "ray.train.torch.torch_trainer.TorchTrainer"})
+TRAINING_ARGUMENTS = frozenset(
+    f"transformers{module}.{name}"
+    for module, names in {
+        "": ("TrainingArguments", "Seq2SeqTrainingArguments"),
+        ".training_args": ("TrainingArguments",),
+        ".training_args_seq2seq": ("Seq2SeqTrainingArguments",),
+    }.items()
+    for name in names
+)
+HF_TRAINERS = frozenset(
+    {
+        "transformers.Trainer",
+        "transformers.Seq2SeqTrainer",
+        "transformers.trainer.Trainer",
+        "transformers.trainer_seq2seq.Seq2SeqTrainer",
+    }
+)
+ACCELERATORS = frozenset({"accelerate.Accelerator", "accelerate.accelerator.Accelerator"})
+CONFIG_CLASSES = ("ScalingConfig", "RunConfig", "CheckpointConfig", "FailureConfig")

@@ -1,0 +1,201 @@
+"""One Python module as the codemods see it: its tree, its names, and what they stand for."""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from raymigrate.facts.scopes import Binding, FunctionNode, Scope, ScopeBuilder
+
+DefinitionNode = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A use of an imported name, with the longest attribute chain on it: `air.session.report`.
+
+    Args:
+        node: The whole chain.
+        root: The name the chain starts with.
+        qualified: What the chain stands for, for example `ray.air.session.report`.
+        binding: The import that binds the root name.
+    """
+
+    node: ast.Name | ast.Attribute
+    root: ast.Name
+    qualified: str
+    binding: Binding
+
+
+class Module:
+    """Facts about one module, resolved by scope analysis.
+
+    Args:
+        text: The source text.
+
+    Raises:
+        SyntaxError: If the text is not Python.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tree = ast.parse(text)
+        self._builder = ScopeBuilder(self.tree)
+        self.scope_of = self._builder.scope_of
+        self.parent_of = self._builder.parent_of
+        self.imports = self._builder.imports
+        self.nodes = self._builder.order
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """Source lines without their ends, split as Python's parser splits them."""
+        return self.text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+    def column(self, line: int, byte_offset: int) -> int:
+        """Character offset in a line, from the UTF-8 byte offset that `ast` counts."""
+        text = self.lines[line - 1]
+        return byte_offset if text.isascii() else len(text.encode()[:byte_offset].decode(errors="replace"))
+
+    def start(self, node: ast.AST) -> tuple[int, int]:
+        """Line (from 1) and column in characters (from 0) where a node starts."""
+        return node.lineno, self.column(node.lineno, node.col_offset)  # type: ignore[attr-defined]
+
+    def end(self, node: ast.AST) -> tuple[int, int]:
+        """Line (from 1) and column in characters (from 0) just after a node."""
+        return node.end_lineno, self.column(node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
+
+    def source(self, node: ast.AST) -> str:
+        """Source text of a node."""
+        return ast.get_source_segment(self.text, node) or ""
+
+    # -- names ---------------------------------------------------------------------------------
+
+    @cached_property
+    def references(self) -> list[Reference]:
+        """Every use of an imported name, in source order."""
+        return [found for node in self.nodes if isinstance(node, ast.Name) if (found := self._reference(node))]
+
+    @cached_property
+    def reference_at(self) -> dict[ast.AST, Reference]:
+        """The reference whose whole chain a node is."""
+        return {reference.node: reference for reference in self.references}
+
+    def _reference(self, root: ast.Name) -> Reference | None:
+        bindings = self.scope_of[root].lookup(root.id)
+        names = {binding.qualified for binding in bindings}
+        qualified = names.pop() if len(names) == 1 else None
+        if qualified is None or not isinstance(root.ctx, ast.Load):
+            return None  # not an import, or imported in several ways: try/except for old and new versions
+        node: ast.Name | ast.Attribute = root
+        while isinstance(parent := self.parent_of[node], ast.Attribute):
+            qualified += f".{parent.attr}"
+            node = parent
+        return Reference(node, root, qualified, bindings[0])
+
+    @cached_property
+    def _qualified(self) -> dict[ast.AST, str]:
+        result: dict[ast.AST, str] = {}
+        for reference in self.references:
+            node: ast.expr = reference.node
+            name = reference.qualified
+            while True:
+                result[node] = name
+                if not isinstance(node, ast.Attribute):
+                    break
+                node, name = node.value, name.rpartition(".")[0]
+        return result
+
+    def qualified(self, node: ast.AST) -> str | None:
+        """What a name or attribute chain stands for, if it starts at an import; else None."""
+        return self._qualified.get(node)
+
+    def calls(self, *names: str) -> Iterator[ast.Call]:
+        """Calls of the objects with these qualified names, in source order."""
+        wanted = frozenset(names)
+        for node in self.nodes:
+            if isinstance(node, ast.Call) and self._qualified.get(node.func) in wanted:
+                yield node
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Every identifier bound or read anywhere; a new name must not be one of them."""
+        found = {name for scope in {id(s): s for s in self.scope_of.values()}.values() for name in scope.bindings}
+        return frozenset(found | {node.id for node in self.nodes if isinstance(node, ast.Name)})
+
+    def uses(self, name: str, scope: Scope) -> list[ast.Name]:
+        """Every read of a name that is bound in `scope`."""
+        return [
+            node
+            for node in self.nodes
+            if isinstance(node, ast.Name)
+            and node.id == name
+            and isinstance(node.ctx, ast.Load)
+            and self.scope_of[node].find(name) is scope
+        ]
+
+    # -- places --------------------------------------------------------------------------------
+
+    def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
+        """Parents of a node, from the nearest to the module."""
+        while (parent := self.parent_of.get(node)) is not None:
+            yield parent
+            node = parent
+
+    def statement(self, node: ast.AST) -> ast.stmt:
+        """The innermost statement around a node before which another statement can stand (so not an `elif`)."""
+        for candidate in (node, *self.ancestors(node)):
+            if isinstance(candidate, ast.stmt) and not self._is_elif(candidate):
+                return candidate
+        raise ValueError("the module itself has no statement around it")
+
+    def _is_elif(self, node: ast.stmt) -> bool:
+        parent = self.parent_of[node]
+        if not (isinstance(node, ast.If) and isinstance(parent, ast.If) and parent.orelse == [node]):
+            return False
+        line, column = self.start(node)
+        return self.lines[line - 1][column:].startswith("elif")
+
+    def function(self, node: ast.AST) -> FunctionNode | None:
+        """The innermost function around a node."""
+        for candidate in self.ancestors(node):
+            if isinstance(candidate, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+                return candidate
+        return None
+
+    def scope(self, node: ast.AST) -> Scope:
+        """The scope inside a module, class, function: where its own body binds names."""
+        if isinstance(node, ast.Module):
+            return self.scope_of[node]
+        body = node.body  # type: ignore[attr-defined]
+        return self.scope_of[body[0] if isinstance(body, list) else body]
+
+    # -- values --------------------------------------------------------------------------------
+
+    def definition(self, node: ast.expr) -> ast.AST | None:
+        """What a name was bound to, where it has exactly one binding: a definition, an alias, an argument, ..."""
+        if not isinstance(node, ast.Name):
+            return None
+        bindings = self.scope_of[node].lookup(node.id)
+        return bindings[0].node if len(bindings) == 1 else None
+
+    def value(self, node: ast.expr) -> ast.expr:
+        """Follows a name to the one expression assigned to it; any other expression stands for itself."""
+        seen = set[ast.AST]()
+        while node not in seen:
+            seen.add(node)
+            target = self.definition(node)
+            parent = self.parent_of.get(target) if target else None
+            if isinstance(parent, ast.Assign) and target in parent.targets:
+                node = parent.value
+            elif isinstance(parent, ast.AnnAssign) and parent.target is target and parent.value is not None:
+                node = parent.value
+        return node
+
+    def constant(self, node: ast.expr | None) -> object:
+        """The value of a literal, followed through names; `...` where it is not a literal."""
+        if node is None:
+            return None
+        try:
+            return ast.literal_eval(self.value(node))
+        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+            return ...

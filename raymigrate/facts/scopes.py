@@ -1,0 +1,146 @@
+"""Lexical scopes: which binding a name refers to, by Python's own rules."""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+ScopeNode = ast.Module | ast.ClassDef | FunctionNode | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+@dataclass(frozen=True)
+class Binding:
+    """One place where a name gets a value.
+
+    Args:
+        node: The node that binds: an `ast.alias`, a definition, an `ast.Name` that is stored to, an `ast.arg`, ...
+        qualified: The dotted name that an import binds, else None.
+        statement: The import statement, else None.
+    """
+
+    node: ast.AST
+    qualified: str | None = None
+    statement: ast.Import | ast.ImportFrom | None = None
+
+
+@dataclass(eq=False)
+class Scope:
+    """A module, class, function or comprehension, and the names bound in it."""
+
+    node: ScopeNode
+    parent: "Scope | None"
+    bindings: dict[str, list[Binding]] = field(default_factory=dict)
+    elsewhere: set[str] = field(default_factory=set)  # names declared global or nonlocal
+
+    def bind(self, name: str, binding: Binding) -> None:
+        """Records that `name` is bound here, or where `global` and `nonlocal` send it."""
+        scope = self
+        if name in self.elsewhere and self.parent is not None:
+            scope = self.parent.find(name) or self.module
+        scope.bindings.setdefault(name, []).append(binding)
+
+    @property
+    def module(self) -> "Scope":
+        """The module's scope."""
+        return self if self.parent is None else self.parent.module
+
+    def find(self, name: str) -> "Scope | None":
+        """The scope that a read of `name` in this scope looks into; None for builtins and unknown names."""
+        scope: Scope | None = self
+        while scope is not None:
+            visible = scope is self or not isinstance(scope.node, ast.ClassDef)
+            if visible and name in scope.bindings and name not in scope.elsewhere:
+                return scope
+            scope = scope.parent
+        return None
+
+    def lookup(self, name: str) -> list[Binding]:
+        """All bindings that a read of `name` in this scope may see."""
+        scope = self.find(name)
+        return scope.bindings[name] if scope else []
+
+
+def import_bindings(statement: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, Binding]]:
+    """The names that an import statement binds, with what they stand for; relative and star imports bind None."""
+    for alias in statement.names:
+        if isinstance(statement, ast.Import):
+            name = alias.asname or alias.name.partition(".")[0]
+            yield name, Binding(alias, alias.name if alias.asname else name, statement)
+        elif alias.name != "*":
+            qualified = None if statement.level else f"{statement.module}.{alias.name}"
+            yield alias.asname or alias.name, Binding(alias, qualified, statement)
+
+
+class ScopeBuilder:
+    """Builds the scopes of a tree in two walks without recursion, so that deep expressions cannot break it.
+
+    Attributes:
+        scope_of: The scope that each node is evaluated in.
+        parent_of: The parent of each node.
+        imports: Every import statement, in source order.
+    """
+
+    def __init__(self, tree: ast.Module) -> None:
+        self.scope_of: dict[ast.AST, Scope] = {}
+        self.parent_of: dict[ast.AST, ast.AST] = {}
+        self.imports: list[ast.Import | ast.ImportFrom] = []
+        self.order: list[ast.AST] = []
+        root = Scope(tree, None)
+        stack: list[tuple[ast.AST, Scope]] = [(tree, root)]
+        while stack:
+            node, scope = stack.pop()
+            self.scope_of[node] = scope
+            self.order.append(node)
+            if isinstance(node, (ast.Global, ast.Nonlocal)):
+                scope.elsewhere.update(node.names)
+            children = list(self._children(node, scope))
+            for child, _ in children:
+                self.parent_of[child] = node
+            stack.extend(reversed(children))
+        for node in self.order:
+            self._bind(node, self.scope_of[node])
+
+    def _children(self, node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST, Scope]]:
+        """Children of a node with the scope each is evaluated in: decorators and defaults belong outside."""
+        if node is scope.node and isinstance(node, ast.Module):
+            inner = scope
+        elif isinstance(node, (*FUNCTIONS, *COMPREHENSIONS, ast.ClassDef)):
+            inner = Scope(node, scope)
+        else:
+            inner = scope
+        outside = set[ast.AST]()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            outside.update(node.decorator_list)
+        elif isinstance(node, ast.ClassDef):
+            outside.update([*node.decorator_list, *node.bases, *node.keywords])
+        elif isinstance(node, COMPREHENSIONS):
+            outside.add(node.generators[0].iter)
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.comprehension) and child is node.generators[0]:  # type: ignore[attr-defined]
+                yield child, inner
+            elif isinstance(child, ast.arguments):
+                yield child, inner
+            else:
+                yield child, scope if child in outside else inner
+
+    def _bind(self, node: ast.AST, scope: Scope) -> None:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            self.imports.append(node)
+            for name, binding in import_bindings(node):
+                scope.bind(name, binding)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            scope.bind(node.name, Binding(node))
+        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            target = scope
+            if isinstance(self.parent_of.get(node), ast.NamedExpr):  # a walrus binds outside its comprehension
+                while isinstance(target.node, COMPREHENSIONS) and target.parent:
+                    target = target.parent
+            target.bind(node.id, Binding(node))
+        elif isinstance(node, ast.arg):
+            scope.bind(node.arg, Binding(node))
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            scope.bind(node.name, Binding(node))
+        elif isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name:
+            scope.bind(node.name, Binding(node))

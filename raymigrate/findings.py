@@ -1,0 +1,55 @@
+"""What the tool has to say: rules, and findings at a place in a file."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Kind(str, Enum):
+    """What became of a finding."""
+
+    CONVERTED = "converted"  # the edit was made, or would be made by a run without --check
+    UNSAFE = "unsafe"  # an edit exists, --unsafe applies it
+    MANUAL = "manual"  # no sure edit: a person has to decide
+    ERROR = "error"  # the file could not be read, parsed or written
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One thing that no longer works, declared beside the codemod that cures it.
+
+    Args:
+        code: Stable code, `RM` and three digits; the first digit is the family (DESIGN.md).
+        title: One line: what is wrong with the legacy code.
+        why: What happens at run time on current libraries, in full sentences.
+        fix: What the codemod does, or what a person has to do.
+        link: The document of Ray or Hugging Face that the rule rests on.
+    """
+
+    code: str
+    title: str
+    why: str
+    fix: str
+    link: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One rule met at one place.
+
+    Args:
+        code: Code of the rule.
+        kind: What became of it.
+        message: One sentence: what happens at run time, or what was changed.
+        advice: What to do; empty where nothing is left to do.
+        line: Line, counted from 1.
+        column: Column in characters, counted from 1.
+        path: File, as the user named it.
+    """
+
+    code: str
+    kind: Kind
+    message: str
+    advice: str = ""
+    line: int = 1
+    column: int = 1
+    path: str = ""
