@@ -17,6 +17,7 @@ class Options:
         select: Codes or prefixes of the rules to apply; empty means all.
         ignore: Codes or prefixes of the rules not to apply.
         unsafe: Also make edits that can change behaviour.
+        part_of_job: Whether the module belongs to a Ray training job although it may not import ray itself.
         style: Form of the converted init function: "auto", "inline" or "adapter".
     """
 
@@ -24,6 +25,7 @@ class Options:
     ignore: tuple[str, ...] = ()
     unsafe: bool = False
     style: str = "auto"
+    part_of_job: bool = False
 
     def enabled(self, code: str) -> bool:
         """Whether the user wants to hear of a rule."""
@@ -47,6 +49,7 @@ class Context:
         self.findings: list[Finding] = []
         self.handled: set[ast.AST] = set()  # root names of references that the plan replaces or that were reported
         self.rewritten: set[ast.AST] = set()  # root names of references that will be gone
+        self.emitted: dict[str, str] = {}  # generated classes and functions, by their usual name
         self._fresh: set[str] = set()
 
     # -- findings ------------------------------------------------------------------------------

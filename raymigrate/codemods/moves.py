@@ -55,13 +55,16 @@ def _move_import(context: Context, rule: Rule, statement: ast.ImportFrom, alias:
     local = alias.asname or alias.name
     if len({binding.qualified for binding in module.scope_of[statement].lookup(local)}) > 1:
         return  # try: the new place, except ImportError: the old one
+    uses = [reference for reference in module.references if reference.binding.node is alias]
+    if uses and all(use.root in context.rewritten for use in uses):
+        context.plan.drop_import(alias, statement)
+        return
     if not context.converts(rule, statement, f"{old} is now {move.module}.{move.name}."):
         return
     if all(moves.get(f"{statement.module}.{other.name}") == Move(move.module, other.name) for other in statement.names):
         context.plan.import_from(statement, move.module)  # keeps layout and comments
-        for reference in module.references:
-            if reference.binding.node is alias:
-                context.handle(reference, gone=False)
+        for use in uses:
+            context.handle(use, gone=False)
         return
     name = move.name if alias.asname in (None, move.name) else f"{move.name} as {alias.asname}"
     context.plan.drop_import(alias, statement)

@@ -14,23 +14,28 @@ def place_imports(module: Module, plan: Plan) -> None:
     An import asked for near an old one takes its place, so that an import inside a function stays there; the others
     follow the imports at the head of the module. What the module imports already is not imported again.
     """
-    anchors: dict[ast.stmt | None, dict[str, list[str | None]]] = defaultdict(lambda: defaultdict(list))
+    anchors: dict[ast.stmt, dict[str, list[str | None]]] = defaultdict(lambda: defaultdict(list))
     have = _present(module, plan)
-    at_top = _top_anchor(module, plan)
+    before_first: dict[str, list[str | None]] = defaultdict(list)
+    after_last: dict[str, list[str | None]] = defaultdict(list)
+    first, last = _head(module)
     # Module-level imports first, and `import ray.train` before the `import ray` that it makes needless.
     for wanted, name, near in sorted(plan.needed_imports, key=lambda entry: (entry[2] is not None, -len(entry[0]))):
         scope = module.scope_of[near] if near is not None else module.scope_of[module.tree]
         if any(_imported(wanted, name, have[outer]) for outer in _outward(scope)):
             continue
         have[scope].add((wanted, name))
-        anchors[near if near is not None else at_top][wanted].append(name)
-    for anchor, wanted_names in anchors.items():
-        code = Code("\n".join(_lines(wanted_names)))
-        if anchor is not None and _is_import(anchor):
-            plan.statement(anchor).after.insert(0, code)
-        elif anchor is not None:  # a docstring to stand after, or a first statement to stand before
-            edit = plan.statement(anchor)
-            (edit.after if _is_docstring(anchor) else edit.before).insert(0, code)
+        if near is not None:
+            anchors[near][wanted].append(name)
+        else:
+            (before_first if name is None else after_last)[wanted].append(name)
+    for anchor, names in anchors.items():
+        plan.statement(anchor).after.insert(0, Code("\n".join(_lines(names))))
+    if before_first:
+        plan.statement(first).before.insert(0, Code("\n".join(_lines(before_first))))
+    if after_last:
+        edit = plan.statement(last)
+        (edit.after if _is_import(last) or _is_docstring(last) else edit.before).append(Code("\n".join(_lines(after_last))))
 
 
 def _imported(wanted: str, name: str | None, present: set[tuple[str, str | None]]) -> bool:
@@ -73,17 +78,21 @@ def _present(module: Module, plan: Plan) -> dict[Scope, set[tuple[str, str | Non
     return have
 
 
-def _top_anchor(module: Module, plan: Plan) -> ast.stmt | None:
-    """The statement that new module-level imports follow, or stand before where there is no import yet."""
-    anchor: ast.stmt | None = None
-    for statement in module.tree.body:
-        if _is_import(statement):
-            anchor = statement
-        elif isinstance(statement, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)):
+def _head(module: Module) -> tuple[ast.stmt, ast.stmt]:
+    """The statement that plain imports stand before, and the one that `from` imports stand after.
+
+    The first and last import before the first definition; without any, the first statement that is no docstring.
+    """
+    body = module.tree.body
+    imports: list[ast.stmt] = []
+    for statement in body:
+        if isinstance(statement, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)):
             break
-    if anchor is None and module.tree.body:
-        anchor = module.tree.body[0]
-    return anchor
+        if _is_import(statement):
+            imports.append(statement)
+    ordinary = [s for s in imports if not (isinstance(s, ast.ImportFrom) and s.module == "__future__")]
+    start = next((s for s in body if not _is_docstring(s) and s not in imports), body[-1])
+    return (ordinary or [start])[0], (imports or [start])[-1]
 
 
 def _is_import(statement: ast.stmt) -> bool:

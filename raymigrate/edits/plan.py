@@ -31,7 +31,7 @@ class CallEdit:
         rename: Old to new keyword names.
         remove: Keywords to take away.
         values: Keywords to set, replacing the value of one that is there.
-        arguments: If not None, replaces the whole argument list.
+        first: New value of the first argument.
     """
 
     function: str | None = None
@@ -44,6 +44,10 @@ class CallEdit:
     def set(self, keyword: str, template: str, **parts: Part) -> None:
         """Sets a keyword argument."""
         self.values[keyword] = Code(template, parts)
+
+    def set_first(self, template: str, **parts: Part) -> None:
+        """Sets the first positional argument."""
+        self.first = Code(template, parts)
 
 
 @dataclass
@@ -70,11 +74,16 @@ class FunctionEdit:
     Args:
         name: New name.
         parameters: New parameter list as source.
+        drop_return_annotation: Whether `-> X` goes away.
+        added_parameter: A parameter to add at the end, as source.
+        undefault: Parameters that lose their default value.
         body_start: Code to put before the first statement, after the docstring.
     """
 
     name: str | None = None
     parameters: str | None = None
+    drop_return_annotation: bool = False
+    added_parameter: str | None = None
     undefault: set[str] = field(default_factory=set)
     body_start: list[Code] = field(default_factory=list)
 

@@ -5,14 +5,14 @@ import ast
 import libcst as cst
 from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
-from raymigrate.edits import templates
+from raymigrate.edits import blocks, templates
 from raymigrate.edits.imports import place_imports
 from raymigrate.edits.plan import Code, FunctionEdit, Part, Plan, StatementEdit
 from raymigrate.edits.sequences import edit_call, edit_dict
 from raymigrate.facts.module import Module
 
 Span = tuple[tuple[int, int], tuple[int, int]]
-Statement = cst.SimpleStatementLine | cst.BaseCompoundStatement
+Statement = blocks.Statement
 
 
 class RewriteError(Exception):
@@ -57,6 +57,7 @@ class Rewriter(cst.CSTTransformer):
         self.plan = plan
         self.config = wrapper.module.config_for_parsing
         self.positions = wrapper.resolve(PositionProvider)
+        self.new: set[int] = set()  # identities of statements that the plan adds
         self.edited: dict[Span, cst.BaseExpression] = {}
         span = self._span
         self.expressions = {span(node): code for node, code in plan.expressions.items()}
@@ -118,8 +119,11 @@ class Rewriter(cst.CSTTransformer):
             return self._leave_import(updated_node, original_node)
         if isinstance(original_node, (cst.SimpleStatementLine, cst.BaseCompoundStatement)):
             return self._leave_statement(original_node, updated_node)
-        if isinstance(original_node, cst.IndentedBlock) and not updated_node.body:  # type: ignore[attr-defined]
-            return updated_node.with_changes(body=[cst.SimpleStatementLine([cst.Pass()])])
+        if isinstance(updated_node, cst.IndentedBlock):
+            body = updated_node.body or [cst.SimpleStatementLine([cst.Pass()])]
+            return updated_node.with_changes(body=blocks.spaced(body, self.new, 1))
+        if isinstance(updated_node, cst.Module):
+            return updated_node.with_changes(body=blocks.spaced(updated_node.body, self.new, 2))
         return updated_node
 
     def _leave_expression(self, original: cst.BaseExpression, updated: cst.CSTNode) -> cst.CSTNode:
@@ -178,12 +182,16 @@ class Rewriter(cst.CSTTransformer):
             if gone and len(updated.body) > 1:
                 raise RewriteError(f"line {key[0]} holds several statements; put each on its own line")
         middle = self._statements([edit.replacement] if edit.replacement else []) if gone else [updated]
-        group = [*self._statements(edit.before), *middle, *self._statements(edit.after)]
+        before = self._statements(edit.before)
+        group = [*before, *middle, *self._statements(edit.after)]
         if gone and isinstance(updated, cst.SimpleStatementLine):
             group = _keep_comments(updated, group)
+        elif before and not blocks.is_definition(before[0]):
+            group = blocks.hand_over_blank_lines(group, updated)
+        self.new.update(id(statement) for statement in group if statement is not updated)
         if not group:
             return cst.RemoveFromParent()
-        return cst.FlattenSentinel(_spaced(group, updated)) if len(group) > 1 else group[0]  # type: ignore[arg-type]
+        return cst.FlattenSentinel(group) if len(group) > 1 else group[0]
 
     def _edit_function(self, function: cst.FunctionDef, edit: FunctionEdit) -> cst.FunctionDef:
         changes: dict[str, object] = {}
@@ -192,6 +200,11 @@ class Rewriter(cst.CSTTransformer):
         if edit.parameters is not None:
             head = cst.parse_statement(f"def f({edit.parameters}): pass")
             changes.update(params=head.params, whitespace_before_params=cst.SimpleWhitespace(""))  # type: ignore[union-attr]
+        if edit.drop_return_annotation:
+            changes["returns"] = None
+        if edit.added_parameter:
+            added = cst.parse_statement(f"def f({edit.added_parameter}): pass").params.params  # type: ignore[union-attr]
+            changes["params"] = function.params.with_changes(params=[*function.params.params, *added])
         if edit.undefault:
             changes["params"] = _without_defaults(function.params, edit.undefault)
         new = self._statements(edit.body_start)
@@ -202,6 +215,7 @@ class Rewriter(cst.CSTTransformer):
             body = list(block.body)
             at = 1 if function.get_docstring() is not None else 0
             changes["body"] = block.with_changes(body=[*body[:at], *new, *body[at:]])
+            self.new.update(id(statement) for statement in new)
         return function.with_changes(**changes)
 
 
@@ -216,39 +230,9 @@ def _without_defaults(parameters: cst.Parameters, names: set[str]) -> cst.Parame
 
 def _keep_comments(old: cst.SimpleStatementLine, group: list[Statement]) -> list[Statement]:
     """Gives the comments of a statement that goes away to what takes its place."""
-    comments = [line for line in old.leading_lines if line.comment]
     if not group:
-        return group if not comments else []
+        return group
     first = group[0].with_changes(leading_lines=[*old.leading_lines, *group[0].leading_lines])
     if isinstance(first, cst.SimpleStatementLine) and old.trailing_whitespace.comment:
         first = first.with_changes(trailing_whitespace=old.trailing_whitespace)
     return [first, *group[1:]]
-
-
-def _blank_lines(statement: Statement) -> int:
-    lines = 0
-    for line in statement.leading_lines:  # type: ignore[union-attr]
-        if line.comment:
-            break
-        lines += 1
-    return lines
-
-
-def _is_definition(statement: cst.CSTNode) -> bool:
-    return isinstance(statement, (cst.FunctionDef, cst.ClassDef))
-
-
-def _spaced(group: list[Statement], anchor: cst.CSTNode) -> list[Statement]:
-    """Puts blank lines around new definitions: as many as the statement that they stand beside has, or one."""
-    spaced = [group[0]]
-    if group[0] is not anchor and anchor in group and isinstance(anchor, (cst.FunctionDef, cst.ClassDef)):
-        lines = _blank_lines(anchor)
-        spaced[0] = group[0].with_changes(leading_lines=[cst.EmptyLine(indent=False)] * lines)
-    for previous, statement in zip(group, group[1:], strict=False):
-        wanted = _blank_lines(group[0]) if _is_definition(group[0]) else 2
-        if _is_definition(previous) or (_is_definition(statement) and statement is not group[0]):
-            missing = max(wanted, 1) - _blank_lines(statement)
-            extra = [cst.EmptyLine(indent=False)] * max(missing, 0)
-            statement = statement.with_changes(leading_lines=[*extra, *statement.leading_lines])  # type: ignore[union-attr]
-        spaced.append(statement)
-    return spaced

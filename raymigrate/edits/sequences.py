@@ -11,6 +11,7 @@ Element = TypeVar("Element", cst.Arg, cst.DictElement)
 # Parses code and fills in its parts.
 ParseExpression = Callable[[Code], cst.BaseExpression]
 COMMA = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
+LONG_CALL = 100  # characters beyond which a call that grew gets a line for each argument
 EQUAL = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
 
 
@@ -95,7 +96,21 @@ def edit_call(call: cst.Call, edit: CallEdit, parse: ParseExpression) -> cst.Cal
         changes["whitespace_before_args"] = cst.SimpleWhitespace("")
     if edit.function is not None:
         changes["func"] = parse(Code(edit.function))
-    return call.with_changes(**changes)
+    edited = call.with_changes(**changes)
+    grown = len(arguments) > len(call.args)
+    return _one_per_line(edited) if grown and len(cst.Module([]).code_for_node(edited)) > LONG_CALL else edited
+
+
+def _one_per_line(call: cst.Call) -> cst.Call:
+    """Gives each argument its own line, unless the call is laid out over several lines already."""
+    separators = [call.whitespace_before_args, *(a.comma.whitespace_after for a in call.args[:-1] if isinstance(a.comma, cst.Comma))]
+    if any(_is_multiline(separator) for separator in separators):
+        return call
+    inside = cst.ParenthesizedWhitespace(indent=True, last_line=cst.SimpleWhitespace("    "))
+    arguments = [a.with_changes(comma=cst.Comma(whitespace_after=inside)) for a in call.args]
+    closing = cst.ParenthesizedWhitespace(indent=True, last_line=cst.SimpleWhitespace(""))
+    arguments[-1] = arguments[-1].with_changes(comma=cst.Comma(whitespace_after=closing))
+    return call.with_changes(args=arguments, whitespace_before_args=inside)
 
 
 def edit_dict(node: cst.Dict, entries: dict[str, Code], parse: ParseExpression) -> cst.Dict:

@@ -21,6 +21,9 @@ class _Fill(cst.CSTTransformer):
         super().__init__()
         self.parts = parts
 
+    def leave_EmptyLine(self, original_node: cst.EmptyLine, updated_node: cst.EmptyLine) -> cst.EmptyLine:
+        return updated_node if updated_node.comment else updated_node.with_changes(indent=False)
+
     def leave_Name(self, original_node: cst.Name, updated_node: cst.Name) -> cst.BaseExpression:
         part = self.parts.get(updated_node.value)
         if part is None:

@@ -1,0 +1,278 @@
+"""RM2xx: AccelerateTrainer becomes TorchTrainer, and its accelerate_config arguments of Accelerator.
+
+https://docs.ray.io/en/latest/train/huggingface-accelerate.html#acceleratetrainer-migration-guide; what each key of the
+config did stands in `raymigrate.facts.accelerate_config`.
+"""
+
+import ast
+from pathlib import Path
+from typing import Any
+
+from raymigrate.codemods import codemod
+from raymigrate.codemods.emitted import ON_CPU
+from raymigrate.codemods.trainer_arguments import prepare_datasets
+from raymigrate.context import Context
+from raymigrate.facts.accelerate_config import Destination, destination, read_file
+from raymigrate.facts.legacy import ACCELERATE_TRAINERS, ACCELERATORS, TRAINING_ARGUMENTS
+from raymigrate.facts.trainers import TrainerCall, parameters, trainer_calls
+from raymigrate.findings import Rule
+
+GUIDE = "https://docs.ray.io/en/latest/train/huggingface-accelerate.html#acceleratetrainer-migration-guide"
+
+RM201 = Rule(
+    "RM201",
+    "AccelerateTrainer",
+    "Ray 2.8 raises when the class is constructed, and Ray >= 2.9 has no such name: the import fails.",
+    "TorchTrainer runs the same training function; the accelerate_config goes to Accelerator(...).",
+    GUIDE,
+)
+RM202 = Rule(
+    "RM202",
+    "a key of accelerate_config",
+    "TorchTrainer has no accelerate_config argument: it raises a TypeError.",
+    "Each key goes where it has the effect and the precedence that it had; the finding says where.",
+    GUIDE,
+)
+RM203 = Rule(
+    "RM203",
+    "accelerate on CPU workers without cpu=True",
+    "accelerate >= 1.0 joins CPU workers only when told to: with a plain Accelerator() every worker trains a model of"
+    " its own, and nothing says so.",
+    "Accelerator(cpu=True) where the workers have no GPU.",
+    "https://huggingface.co/docs/accelerate/package_reference/accelerator#accelerate.Accelerator.cpu",
+)
+RM204 = Rule(
+    "RM204",
+    "a training function whose config parameter has a default",
+    "Ray >= 2.51 passes train_loop_config only to a required parameter: a function with a defaulted one is called"
+    " without it, in silence.",
+    "The default is taken away, or the function is called by one that requires the config.",
+    "https://docs.ray.io/en/latest/train/api/doc/ray.train.torch.TorchTrainer.html",
+)
+RM205 = Rule(
+    "RM205",
+    "datasets that every worker saw whole",
+    "Ray <= 2.6 split only the training data among the workers; Ray >= 2.7 splits all datasets.",
+    'DataConfig(datasets_to_split=["train"]) keeps it. Take it away if the code was written for Ray 2.7.',
+    "https://docs.ray.io/en/latest/train/api/doc/ray.train.DataConfig.html",
+)
+RM206 = Rule(
+    "RM206",
+    "an Accelerator that is not made in this file",
+    "The values of accelerate_config, and cpu=True on CPU workers, have to reach an Accelerator that is made elsewhere.",
+    "They go to the workers' environment, which accelerate reads: RunConfig(worker_runtime_env=...).",
+    "https://docs.ray.io/en/latest/train/api/doc/ray.train.RunConfig.html",
+)
+RM207 = Rule(
+    "RM207",
+    "an accelerate_config that cannot be read",
+    "TorchTrainer has no accelerate_config argument: it raises a TypeError, so the values have to be known now.",
+    "Give the values to Accelerator(...) in the training function.",
+    GUIDE,
+)
+RM208 = Rule(
+    "RM208",
+    "an AccelerateTrainer without accelerate_config",
+    "It used a file of the user who ran it, ~/.cache/huggingface/accelerate/default_config.yaml, if there was one.",
+    "Compare that file with the converted script, and give Accelerator(...) what it set.",
+    GUIDE,
+)
+RM209 = Rule(
+    "RM209",
+    "a use of AccelerateTrainer other than constructing it, or with arguments that cannot be seen",
+    "Ray >= 2.9 has no such name.",
+    "Write a TorchTrainer call with keyword arguments and run raymigrate again.",
+    GUIDE,
+)
+
+FIRST = "train_loop_per_worker"
+
+
+@codemod("AccelerateTrainer", order=10)
+def convert(context: Context) -> None:
+    """Converts every construction, and reports every other use."""
+    for call in trainer_calls(context.module, ACCELERATE_TRAINERS, FIRST):
+        reference = context.module.reference_at[call.node.func]
+        if call.unpacked or FIRST not in call.arguments:
+            context.manual(RM209, call.node, "AccelerateTrainer is gone from Ray >= 2.9; its arguments cannot be seen.")
+            context.handle(reference, gone=False)
+        elif context.converts(RM201, call.node, "AccelerateTrainer is gone from Ray >= 2.9; now TorchTrainer."):
+            near = reference.binding.statement
+            context.plan.call(call.node).function = "TorchTrainer"
+            context.plan.need_import("ray.train.torch", "TorchTrainer", near=near)
+            context.handle(reference, gone=True)
+            _convert_config(context, call)
+            _require_config(context, call)
+            _convert_datasets(context, call)
+    for reference in list(context.references(*ACCELERATE_TRAINERS)):
+        context.manual(RM209, reference.node, "Ray >= 2.9 has no AccelerateTrainer, and this does not construct one.")
+        context.handle(reference, gone=False)
+
+
+# -- accelerate_config -----------------------------------------------------------------------------
+
+
+def _convert_config(context: Context, call: TrainerCall) -> None:
+    given = call.arguments.get("accelerate_config")
+    config = _read(context, given)
+    if given is None or (isinstance(given, ast.Constant) and given.value is None):
+        context.manual(RM208, call.node, "Without accelerate_config a default_config.yaml of the user applied.")
+        config = {}
+    if config is None:
+        context.manual(RM207, given or call.node, "This accelerate_config cannot be read here; TorchTrainer refuses it.")
+        return
+    places = destination(config, use_gpu=call.use_gpu)
+    if given is not None:
+        context.plan.call(call.node).remove.add("accelerate_config")
+        _remove_definition(context, given)
+        _report_rows(context, given, places)
+    _apply(context, call, places)
+
+
+def _read(context: Context, given: ast.expr | None) -> dict[str, Any] | None:
+    """The config as a dict: a literal, or the file that it names, looked up beside the script."""
+    literal = context.module.constant(given)
+    if isinstance(literal, dict):
+        return literal
+    if not isinstance(literal, str):
+        return None
+    directory = Path(context.path).parent if context.path else Path()
+    try:
+        return read_file(directory / Path(literal).expanduser())
+    except (OSError, ValueError):
+        return None
+
+
+def _remove_definition(context: Context, given: ast.expr) -> None:
+    """Takes away `accelerate_config = {...}` where nothing else reads it."""
+    module = context.module
+    scope = module.scope_of[given].find(given.id) if isinstance(given, ast.Name) else None
+    if scope is None or len(module.uses(given.id, scope)) > 1:  # type: ignore[attr-defined]
+        return
+    statement = module.parent_of[module.value(given)]
+    if isinstance(statement, (ast.Assign, ast.AnnAssign)):
+        context.plan.statement(statement).removed = True
+
+
+def _report_rows(context: Context, given: ast.expr, places: Destination) -> None:
+    nodes = _key_nodes(context, given)
+    for key, value, became in places.rows:
+        place = nodes.get(key.partition(".")[0], given)
+        context.converts(RM202, place, f"accelerate_config {key} = {value!r}: {became}.")
+    for key, value, reason in places.unknown:
+        place = nodes.get(key.partition(".")[0], given)
+        context.manual(RM202, place, f"accelerate_config {key} = {value!r}: {reason}.", "Set it on Accelerator(...) by hand.")
+
+
+def _key_nodes(context: Context, given: ast.expr) -> dict[str, ast.expr]:
+    value = context.module.value(given)
+    if not isinstance(value, ast.Dict):
+        return {}
+    return {k.value: k for k in value.keys if isinstance(k, ast.Constant) and isinstance(k.value, str)}
+
+
+def _apply(context: Context, call: TrainerCall, places: Destination) -> None:
+    """Gives the values to the Accelerator calls of this file, or to the workers' environment."""
+    module = context.module
+    accelerators = _inside(call, list(module.calls(*ACCELERATORS)))
+    arguments = _inside(call, list(module.calls(*TRAINING_ARGUMENTS)))
+    for accelerator in accelerators:
+        _edit_accelerator(context, call, accelerator, places)
+    if accelerators:
+        return
+    environment = dict(places.environment)
+    if call.use_gpu is not True and not arguments:
+        environment["ACCELERATE_USE_CPU"] = "true"
+    for node in arguments:  # a transformers.Trainer in the training function makes its own Accelerator
+        if call.use_gpu is not True and not {"use_cpu", "no_cuda"} & {keyword.arg for keyword in node.keywords}:
+            if context.converts(RM203, node, "On CPU workers accelerate >= 1.0 trains one model per worker."):
+                _set_cpu(context, call, node, "use_cpu")
+    if environment:
+        _set_environment(context, call, environment)
+
+
+def _inside(call: TrainerCall, nodes: list[ast.Call]) -> list[ast.Call]:
+    """Those of the calls that stand in the training function; all of them if none does."""
+    inside = [node for node in nodes if call.function in call.module.ancestors(node)]
+    return inside or nodes
+
+
+def _edit_accelerator(context: Context, call: TrainerCall, accelerator: ast.Call, places: Destination) -> None:
+    module = context.module
+    given = {keyword.arg for keyword in accelerator.keywords}
+    edit = context.plan.call(accelerator)
+    overrides = {"gradient_accumulation_steps"}  # the only value of the config that beat an argument
+    for name, source in places.arguments.items():
+        if name not in given or name in overrides:
+            edit.set(name, source)
+    near = module.reference_at[accelerator.func].binding.statement
+    for plugin in places.imports:
+        context.plan.need_import("accelerate.utils", plugin, near=near)
+    if call.use_gpu is not True and "cpu" not in given:
+        message = "On CPU workers accelerate >= 1.0 trains one model per worker unless Accelerator(cpu=True) is given."
+        if context.converts(RM203, accelerator, message):
+            _set_cpu(context, call, accelerator, "cpu")
+
+
+def _set_cpu(context: Context, call: TrainerCall, node: ast.Call, keyword: str) -> None:
+    if call.use_gpu is None:
+        context.plan.need_import("ray.train.torch")
+    context.plan.call(node).set(keyword, "True" if call.use_gpu is False else ON_CPU)
+
+
+def _set_environment(context: Context, call: TrainerCall, environment: dict[str, str]) -> None:
+    """Passes variables to the workers through the RunConfig."""
+    given = call.arguments.get("run_config")
+    run_config = context.module.value(given) if given is not None else None
+    listed = ", ".join(sorted(environment))
+    entries = ", ".join(f'"{name}": "{value}"' for name, value in environment.items())
+    source = f'{{"env_vars": {{{entries}}}}}'
+    if call.use_gpu is None and "ACCELERATE_USE_CPU" in environment:
+        context.manual(RM206, call.node, f"No Accelerator is made here, and use_gpu is not known: set {listed} on the workers.")
+    elif run_config is None:
+        if context.converts(RM206, call.node, f"No Accelerator is made in this file: {listed} go to the workers."):
+            near = context.module.reference_at[call.node.func].binding.statement
+            context.plan.need_import("ray.train", "RunConfig", near=near)
+            context.plan.call(call.node).set("run_config", f"RunConfig(worker_runtime_env={source})")
+    elif isinstance(run_config, ast.Call) and "worker_runtime_env" not in {k.arg for k in run_config.keywords}:
+        if context.converts(RM206, call.node, f"No Accelerator is made in this file: {listed} go to the workers."):
+            context.plan.call(run_config).set("worker_runtime_env", source)
+    else:
+        context.manual(RM206, call.node, f"No Accelerator is made in this file: set {listed} on the workers.")
+
+
+# -- the training function and its data --------------------------------------------------------------
+
+
+def _require_config(context: Context, call: TrainerCall) -> None:
+    """Makes sure that the training function gets its config (SEMANTICS.md T13)."""
+    function = call.function
+    if not isinstance(function, ast.FunctionDef) or len(parameters(function)) != 1 or not function.args.defaults:
+        return
+    name = function.args.args[0].arg
+    message = f"{function.name}({name}=...) would be called without the config by Ray >= 2.51."
+    if not context.converts(RM204, function, message):
+        return
+    if len(context.module.uses(function.name, context.module.scope_of[function])) == 1:
+        context.plan.function(function).undefault.add(name)
+    else:
+        edit = context.plan.call(call.node)
+        source = f"lambda config: {function.name}(config)"
+        if call.node.args:
+            edit.set_first(source)
+        else:
+            edit.set(FIRST, source)
+
+
+def _convert_datasets(context: Context, call: TrainerCall) -> None:
+    if call.datasets.node is None:
+        return
+    if "preprocessor" in call.arguments:
+        prepare_datasets(context, call)
+    others = call.datasets.keys is None or call.datasets.keys.keys() - {"train"}
+    if others and "dataset_config" not in call.arguments:
+        message = "Ray >= 2.7 would split every dataset; only the training data was split before."
+        if context.converts(RM205, call.datasets.node, message):
+            near = context.module.reference_at[call.node.func].binding.statement
+            context.plan.need_import("ray.train", "DataConfig", near=near)
+            context.plan.call(call.node).set("dataset_config", 'DataConfig(datasets_to_split=["train"])')

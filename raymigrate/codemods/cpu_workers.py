@@ -1,0 +1,65 @@
+"""RM104 and RM203: CPU workers that would train alone (SEMANTICS.md T3).
+
+accelerate >= 1.0 wraps a model in DistributedDataParallel on CPU only when it is told `cpu=True`; TrainingArguments
+tells it with `use_cpu=True`. Without, every worker trains its own model and no error says so.
+"""
+
+import ast
+
+from raymigrate.codemods.emitted import ON_CPU
+from raymigrate.codemods.train_function import TrainFunction
+from raymigrate.context import Context
+from raymigrate.facts.legacy import TRAINING_ARGUMENTS
+from raymigrate.facts.trainers import TrainerCall
+from raymigrate.findings import Rule
+
+RM104 = Rule(
+    "RM104",
+    "Transformers on CPU workers without use_cpu=True",
+    "accelerate >= 1.0 joins CPU workers only when told to: without use_cpu=True every worker trains a model of its"
+    " own, and nothing says so.",
+    "use_cpu is set where the workers have no GPU.",
+    "https://huggingface.co/docs/transformers/main_classes/trainer#transformers.TrainingArguments.use_cpu",
+)
+
+MESSAGE = "On CPU workers accelerate >= 1.0 trains one model per worker unless use_cpu=True is given."
+ENVIRONMENT = "# Without it accelerate would train one model per CPU worker.\n"
+
+
+def train_together_on_cpu(context: Context, call: TrainerCall, function: TrainFunction) -> None:
+    """Sets `use_cpu` in the TrainingArguments of an init function, or accelerate's environment where there are none."""
+    if call.use_gpu is True:
+        return
+    module = context.module
+    inside = [c for c in module.calls(*TRAINING_ARGUMENTS) if function.init in module.ancestors(c)]
+    if function.inline and inside and not any(_has_unpacking(c) for c in inside):
+        for arguments in inside:
+            _set_use_cpu(context, call, arguments)
+        return
+    if context.converts(RM104, call.node, MESSAGE):
+        context.plan.need_import("os")
+        line = 'os.environ["ACCELERATE_USE_CPU"] = "true"'
+        if call.use_gpu is None:
+            context.plan.need_import("ray.train.torch")
+            line = f"if {ON_CPU}:\n    {line}"
+        function.start.append(ENVIRONMENT + line)
+
+
+def _has_unpacking(call: ast.Call) -> bool:
+    return any(keyword.arg is None for keyword in call.keywords)
+
+
+def _set_use_cpu(context: Context, call: TrainerCall, arguments: ast.Call) -> None:
+    given = {k.arg: k.value for k in arguments.keywords}
+    present = given.get("use_cpu", given.get("no_cuda"))
+    if present is not None:
+        literal = context.module.constant(present)
+        if literal is True or (literal is ... and call.use_gpu is None):
+            return  # the user decides, and knows more than can be seen here
+    if not context.converts(RM104, arguments, MESSAGE):
+        return
+    if call.use_gpu is None:
+        context.plan.need_import("ray.train.torch")
+        context.plan.call(arguments).set("use_cpu", ON_CPU)
+    else:
+        context.plan.call(arguments).set("use_cpu", "True")

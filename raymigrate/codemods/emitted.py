@@ -1,0 +1,68 @@
+"""The code that converted Transformers jobs carry: small, and commented where it keeps the legacy behaviour.
+
+Every piece depends on ray, torch and transformers only. `tests/test_twins.py` runs them on real workers.
+"""
+
+# Final save and report: legacy TrainReportCallback.on_epoch_end and on_train_end (Ray 2.4 to 2.7,
+# ray/train/huggingface/_huggingface_utils.py). The barrier: RayTrainReportCallback copies the checkpoint on every
+# worker, while rank 0 may still be writing it (SEMANTICS.md T25).
+REPORT_CALLBACK = '''
+class $name(RayTrainReportCallback):
+    """Saves and reports at the end of training too, whatever save_strategy is, as Ray's legacy trainer did."""
+
+    def on_epoch_end(self, args, state, control, **kwargs):
+        if control.should_training_stop:
+            if not state.log_history or state.log_history[-1]["step"] < state.global_step:
+                control.should_log = True
+                control.should_evaluate = args.eval_strategy != "no"
+            control.should_save = True
+
+    def on_save(self, args, state, control, **kwargs):
+        torch.distributed.barrier()  # rank 0 may still be writing the checkpoint that every worker copies
+        if not control.should_training_stop:  # the last one is reported by on_train_end, with the final metrics
+            super().on_save(args, state, control, **kwargs)
+
+    def on_train_end(self, args, state, control, **kwargs):
+        super().on_save(args, state, control, **kwargs)
+'''
+
+# Legacy process_dataset_for_hf: an iterable dataset of the worker's rows with a length (2.4 to 2.7).
+SHARD_DATASET = '''
+class $name(torch.utils.data.IterableDataset):
+    """The rows of a Ray Data shard, with their number, so that the Trainer counts epochs and len() works."""
+
+    def __init__(self, shard, num_rows):
+        self.shard = shard
+        self.num_rows = num_rows
+
+    def __len__(self):
+        return self.num_rows
+
+    def __iter__(self):
+        yield from self.shard.iter_rows()
+'''
+
+# Legacy wrap_transformers_trainer: IterableDatasetShard with num_processes=1 fills the last batch up.
+SHARD_DATALOADER = '''
+def $name(trainer):
+    """Batches this worker's own rows; the Trainer's own loader would split them among the workers again."""
+    dataset, batch_size = trainer.train_dataset, trainer.args.train_batch_size
+    if trainer.args.world_size > 1:  # completes the last batch with the first rows
+        dataset = IterableDatasetShard(dataset, batch_size, drop_last=trainer.args.dataloader_drop_last)
+    collator = trainer._get_collator_with_removed_columns(trainer.data_collator, "Training")
+    return DataLoader(dataset, batch_size=batch_size, collate_fn=collator)
+'''
+
+RESUME = """
+{checkpoint} = ray.train.get_checkpoint()
+if {checkpoint}:
+    with {checkpoint}.as_directory() as checkpoint_dir:
+        {trainer}.train(resume_from_checkpoint=os.path.join(checkpoint_dir, "checkpoint"))
+else:
+    {trainer}.train()
+"""
+
+# Where converted code keeps the dict of a checkpoint.
+CHECKPOINT_FILE = "checkpoint.pt"
+
+ON_CPU = 'ray.train.torch.get_device().type == "cpu"'

@@ -1,0 +1,91 @@
+"""RM71x: names of transformers, datasets and their companions that moved.
+
+SEMANTICS.md 7.3 and 7.4, measured on transformers 5.23 and datasets 5.2.
+"""
+
+import ast
+
+from raymigrate.codemods import codemod
+from raymigrate.codemods.moves import Move, move_names
+from raymigrate.codemods.transformers_arguments import is_ray_script
+from raymigrate.context import Context
+from raymigrate.findings import Rule
+
+RM711 = Rule(
+    "RM711",
+    "a name that moved",
+    "The import fails on transformers >= 5 or datasets >= 4.",
+    "The name is imported from where it is now.",
+    "https://github.com/huggingface/transformers/blob/main/MIGRATION_GUIDE_V5.md",
+)
+RM712 = Rule(
+    "RM712",
+    "transformers.AdamW",
+    "transformers >= 5 has no AdamW; torch.optim.AdamW has other defaults for eps and weight_decay.",
+    "torch.optim.AdamW with the old defaults written out.",
+    "https://pytorch.org/docs/stable/generated/torch.optim.AdamW.html",
+)
+RM713 = Rule(
+    "RM713",
+    "datasets.load_metric",
+    "datasets >= 3 has no metrics: the import fails.",
+    "evaluate.load, from the package evaluate, takes the same arguments.",
+    "https://huggingface.co/docs/evaluate/transformers_integrations",
+)
+
+MOVED = {
+    "transformers.AutoModelForVision2Seq": Move("transformers", "AutoModelForImageTextToText"),
+    "transformers.trainer_utils.EvaluationStrategy": Move("transformers.trainer_utils", "IntervalStrategy"),
+    "transformers.deepspeed.HfDeepSpeedConfig": Move("transformers.integrations", "HfDeepSpeedConfig"),
+    "transformers.is_torch_tpu_available": Move("transformers", "is_torch_xla_available"),
+    "datasets.GenerateMode": Move("datasets", "DownloadMode"),
+}
+ADAMW = ("transformers.AdamW", "transformers.optimization.AdamW")
+ADAMW_DEFAULTS = {"eps": "1e-6", "weight_decay": "0.0"}
+ADAMW_GONE = {"correct_bias", "no_deprecation_warning"}
+LOAD_METRIC = ("datasets.load_metric", "datasets.load.load_metric")
+
+
+@codemod(*(name.rpartition(".")[2] for name in MOVED), order=50)
+def moved(context: Context) -> None:
+    """Names with a plain successor."""
+    if is_ray_script(context):
+        move_names(context, RM711, MOVED)
+
+
+@codemod("load_metric", order=50)
+def load_metric(context: Context) -> None:
+    """`load_metric("glue", "mrpc")` becomes `evaluate.load("glue", "mrpc")`."""
+    if not is_ray_script(context):
+        return
+    for reference in list(context.references(*LOAD_METRIC)):
+        if context.module.scope_of[reference.root].lookup("evaluate"):
+            if any(b.qualified != "evaluate" for b in context.module.scope_of[reference.root].lookup("evaluate")):
+                context.manual(RM713, reference.node, "datasets has no load_metric today, and `evaluate` is taken here.")
+                context.handle(reference, gone=False)
+                continue
+        if context.converts(RM713, reference.node, "datasets has no load_metric today; now evaluate.load."):
+            context.plan.need_import("evaluate", near=reference.binding.statement)
+            context.replace_reference(reference, "evaluate.load")
+
+
+@codemod("AdamW", order=50)
+def adamw(context: Context) -> None:
+    """`AdamW(parameters, lr=...)` of transformers becomes torch's, with the same numbers."""
+    if not is_ray_script(context):
+        return
+    for reference in list(context.references(*ADAMW)):
+        call = context.module.parent_of[reference.node]
+        if not isinstance(call, ast.Call) or call.func is not reference.node or any(k.arg is None for k in call.keywords):
+            context.manual(RM712, reference.node, "transformers has no AdamW today.")
+            context.handle(reference, gone=False)
+        elif context.converts(RM712, reference.node, "transformers has no AdamW today; now torch.optim.AdamW."):
+            context.plan.need_import("torch")
+            edit = context.plan.call(call)
+            edit.function = "torch.optim.AdamW"
+            edit.remove |= ADAMW_GONE
+            given = {keyword.arg for keyword in call.keywords}
+            for name, default in ADAMW_DEFAULTS.items():
+                if name not in given:
+                    edit.set(name, default)
+            context.handle(reference, gone=True)

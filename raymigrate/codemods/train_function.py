@@ -1,0 +1,241 @@
+"""The training function that takes the place of an init function, in its two forms.
+
+inline: the init function itself becomes `train_func(config)`. adapter: the init function stays as it is, and a new
+`train_func(config)` calls it. DESIGN.md, "Two forms", says when which is safe.
+"""
+
+import ast
+import textwrap
+from functools import cached_property
+
+from raymigrate.codemods import emitted
+from raymigrate.context import Context
+from raymigrate.edits.plan import Code
+from raymigrate.facts.trainers import TrainerCall, is_generator_or_async, returns
+
+INLINE_PARAMETERS = 2
+
+
+class TrainFunction:
+    """Plans the training function of one trainer call.
+
+    Args:
+        context: The module.
+        call: The trainer call.
+        argument: Name of the argument that holds the init function.
+    """
+
+    def __init__(self, context: Context, call: TrainerCall, argument: str) -> None:
+        self.context = context
+        self.module = context.module
+        self.call = call
+        self.given = call.arguments[argument]
+        self.init = call.function if isinstance(call.function, ast.FunctionDef) else None
+        self.inline = self._can_inline()
+        self.name = context.fresh("train_func")
+        self.start: list[str] = []  # extra first lines of the training function
+
+    @property
+    def reference(self) -> Code:
+        """What to pass to TorchTrainer."""
+        return Code(self.name)
+
+    # -- facts ---------------------------------------------------------------------------------
+
+    def _can_inline(self) -> bool:
+        """Whether the init function can become the training function: see DESIGN.md."""
+        style = self.context.options.style
+        init, module = self.init, self.module
+        if style == "adapter" or init is None or not isinstance(self.given, ast.Name):
+            return False
+        scope = module.scope_of[init]
+        arguments = init.args
+        positional = [*arguments.posonlyargs, *arguments.args]
+        ends = returns(module, init)
+        return (
+            module.uses(init.name, scope) == [self.given]
+            and not self._exported(init.name)
+            and not init.decorator_list
+            and not is_generator_or_async(module, init)
+            and isinstance(module.parent_of[init], (ast.Module, ast.FunctionDef, ast.If, ast.Try, ast.With))
+            and len(positional) == INLINE_PARAMETERS
+            and arguments.kwarg is not None
+            and not arguments.vararg
+            and not arguments.kwonlyargs
+            and ends == [init.body[-1]]
+            and ends[0].value is not None
+        )
+
+    def _exported(self, name: str) -> bool:
+        return any(
+            isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__" and name in ast.unparse(node.value)
+            for node in self.module.tree.body
+        )
+
+    @cached_property
+    def dataset_parameters(self) -> list[str]:
+        """The names under which the init function gets its two datasets."""
+        if self.init is None:
+            return ["train_dataset", "eval_dataset"]
+        positional = [*self.init.args.posonlyargs, *self.init.args.args]
+        return [parameter.arg for parameter in positional[:2]]
+
+    @cached_property
+    def read_dataset_parameters(self) -> list[str]:
+        """Those of them that the function reads; all of them where its body is not visible."""
+        if self.init is None:
+            return self.dataset_parameters
+        scope = self.module.scope(self.init)
+        return [name for name in self.dataset_parameters if self.module.uses(name, scope)]
+
+    @cached_property
+    def uses_ray_data(self) -> bool:
+        """Whether Ray Datasets reach the Trainer: some are given, and the function reads them."""
+        return self.call.datasets.node is not None and bool(self.read_dataset_parameters)
+
+    # -- emission ------------------------------------------------------------------------------
+
+    def emit(self) -> None:
+        """Adds the function, and the classes that it needs, to the plan."""
+        support = self._support()
+        if support:
+            place = self._top_level(self.init if self.inline and self.init is not None else self.call.node)
+            self.context.plan.statement(place).before.insert(0, Code(support))
+        if self.inline:
+            self._emit_inline()
+        else:
+            self._emit_adapter()
+
+    def _top_level(self, node: ast.AST) -> ast.stmt:
+        """The statement of the module that a node is part of."""
+        chain = [node, *self.module.ancestors(node)]
+        place = chain[-2]
+        assert isinstance(place, ast.stmt)
+        return place
+
+    def _support(self) -> str:
+        """Classes and functions that stand before the training function; once per module."""
+        wanted = {"ReportCallback": emitted.REPORT_CALLBACK}
+        if self.uses_ray_data:
+            wanted["ShardDataset"] = emitted.SHARD_DATASET
+            wanted["shard_dataloader"] = emitted.SHARD_DATALOADER
+        code = ""
+        for name, template in wanted.items():
+            if name not in self.context.emitted:
+                self.context.emitted[name] = self.context.fresh(name)
+                code += "\n" + template.replace("$name", self.context.emitted[name])
+        self._need_imports()
+        return code.strip("\n") and code.strip("\n") + "\n"
+
+    def _need_imports(self) -> None:
+        need = self.context.plan.need_import
+        near = self._visible_import()
+        need("os", near=None)
+        need("torch", near=None)
+        need("ray.train", near=near)
+        need("ray.train.huggingface.transformers", "RayTrainReportCallback", near=near)
+        need("ray.train.huggingface.transformers", "prepare_trainer", near=near)
+        if self.uses_ray_data:
+            need("torch.utils.data", "DataLoader", near=None)
+            need("transformers.trainer_pt_utils", "IterableDatasetShard", near=None)
+
+    def _visible_import(self) -> ast.stmt | None:
+        """The legacy import, if what stands in its place can be seen from the training function."""
+        statement = self.module.reference_at[self.call.node.func].binding.statement
+        place = self.init if self.init is not None else self.call.statement
+        scope = self.module.scope_of[place]
+        while statement is not None and scope is not self.module.scope_of[statement]:
+            if scope.parent is None:
+                return None
+            scope = scope.parent
+        return statement
+
+    def _datasets(self) -> str:
+        """Lines that fetch this worker's shards."""
+        train, evaluation = self.dataset_parameters
+        if not self.uses_ray_data:
+            if self.inline and self.read_dataset_parameters:
+                return " = ".join(self.read_dataset_parameters) + " = None\n"
+            return ""
+        config = self._config_name()
+        shard = self.context.emitted["ShardDataset"]
+        lines = [f'num_rows = {config}.pop("num_rows")']
+        world = "ray.train.get_context().get_world_size()"
+        for name, key, rows in (
+            (train, "train", f'num_rows["train"] // {world}'),
+            (evaluation, "evaluation", 'num_rows["evaluation"]'),
+        ):
+            if self.inline and name not in self.read_dataset_parameters:
+                continue
+            if not self.call.datasets.may_have(key):
+                lines += [f"{name} = None"] if self.inline else []
+                continue
+            lines.append(f'{name} = {shard}(\n    ray.train.get_dataset_shard("{key}"),\n    {rows},\n)')
+            if not self.call.datasets.has(key):
+                lines[-1] = f'{name} = None\nif "{key}" in num_rows:\n{textwrap.indent(lines[-1], "    ")}'
+        return "\n".join(lines) + "\n"
+
+    def _config_name(self) -> str:
+        if self.inline and self.init is not None and self.init.args.kwarg is not None:
+            return self.init.args.kwarg.arg
+        return "config"
+
+    def _finish(self, trainer: str) -> str:
+        """Lines that train with the built Trainer: loader, report callback, resume."""
+        lines = ""
+        if self.uses_ray_data and self.call.datasets.may_have("train"):
+            loader = self.context.emitted["shard_dataloader"]
+            lines += f"{trainer}.get_train_dataloader = lambda: {loader}({trainer})\n"
+        lines += f"{trainer}.add_callback({self.context.emitted['ReportCallback']}())\n"
+        lines += f"{trainer} = prepare_trainer({trainer})\n"
+        return lines + emitted.RESUME.format(trainer=trainer, checkpoint=self._local("checkpoint"))
+
+    def _emit_inline(self) -> None:
+        init = self.init
+        assert init is not None
+        plan = self.context.plan
+        edit = plan.function(init)
+        edit.name, edit.parameters, edit.drop_return_annotation = self.name, self._config_name(), True
+        edit.body_start.append(Code("\n".join(self.start + [self._datasets()]).strip("\n") + "\n"))
+        last = init.body[-1]
+        assert isinstance(last, ast.Return) and last.value is not None
+        finish = plan.statement(last)
+        if isinstance(last.value, ast.Name):
+            finish.replacement = Code(self._finish(last.value.id))
+        else:
+            trainer = self._local("trainer")
+            finish.replacement = Code(f"{trainer} = $value\n{self._finish(trainer)}", {"value": last.value})
+
+    def _local(self, name: str) -> str:
+        """A local name of the training function: the name itself unless the user's code there uses it."""
+        taken = self.module.scope(self.init).bindings if self.inline and self.init is not None else {}
+        while name in taken:
+            name = f"ray_{name}"
+        return name
+
+    def _emit_adapter(self) -> None:
+        plan = self.context.plan
+        callee, before = self._callee()
+        keys = ("train", "evaluation")
+        arguments = [
+            name if self.uses_ray_data and self.call.datasets.may_have(key) else "None"
+            for name, key in zip(self.dataset_parameters, keys, strict=True)
+        ]
+        body = "\n".join(self.start) + "\n" + self._datasets() if self.start else self._datasets()
+        body += f"trainer = {callee}({', '.join(arguments)}, **config)\n" + self._finish("trainer")
+        code = f"def {self.name}(config):\n{textwrap.indent(body, '    ')}"
+        anchor = self.call.statement
+        if self.init is not None and isinstance(self.module.parent_of[self.init], ast.Module):
+            plan.statement(self.init).after.append(Code(code))
+            return
+        plan.statement(anchor).before.append(Code(before + code, {"init": self.given}))
+
+    def _callee(self) -> tuple[str, str]:
+        """How the adapter calls the init function, and the code that gives it a name where it has none."""
+        root: ast.expr = self.given
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if isinstance(root, ast.Name):
+            return self.module.source(self.given), ""
+        name = self.context.fresh("trainer_init_per_worker")
+        return name, f"{name} = $init\n"

@@ -1,0 +1,167 @@
+"""RM40x: arguments that Train V2, the default since Ray 2.51, refuses.
+
+Ray raises DeprecationWarning or TypeError for them when the object is constructed (SEMANTICS.md 4.2).
+"""
+
+import ast
+from collections.abc import Mapping
+
+from raymigrate.codemods import codemod
+from raymigrate.context import Context
+from raymigrate.facts.legacy import CONFIG_CLASSES, TORCH_TRAINERS, TRAINERS
+from raymigrate.findings import Rule
+
+ISSUE = "https://github.com/ray-project/ray/issues/49454"
+
+RM401 = Rule(
+    "RM401",
+    "an argument of a configuration class that Train V2 refuses",
+    "Ray >= 2.51 raises when the object is constructed, whatever the value is.",
+    "Arguments without effect on training are deleted.",
+    ISSUE,
+)
+RM402 = Rule(
+    "RM402",
+    "local_dir or sync_config of a RunConfig",
+    "RunConfig(local_dir=) raises a TypeError on Ray >= 2.51.",
+    "storage_path= takes its place; it has to be an absolute path or a URI.",
+    "https://docs.ray.io/en/latest/train/user-guides/persistent-storage.html",
+)
+RM403 = Rule(
+    "RM403",
+    "an argument of TorchTrainer that Train V2 refuses",
+    "Ray >= 2.51 raises when the trainer is constructed.",
+    "Move it into the training function: see the link.",
+    ISSUE,
+)
+RM404 = Rule(
+    "RM404",
+    "a RunConfig argument with an effect that Train V2 has no place for",
+    "Ray >= 2.51 raises when the RunConfig is constructed.",
+    "stop: use num_train_epochs, max_steps or EarlyStoppingCallback. callbacks: log from rank 0 of the training"
+    " function, or write a ray.train.UserCallback.",
+    "https://docs.ray.io/en/latest/train/user-guides/experiment-tracking.html",
+)
+
+DELETED: Mapping[str, frozenset[str]] = {
+    "RunConfig": frozenset({"verbose", "log_to_file", "progress_reporter"}),
+    "ScalingConfig": frozenset({"trainer_resources", "_max_cpu_fraction_per_node"}),
+    "CheckpointConfig": frozenset(
+        {"checkpoint_frequency", "checkpoint_at_end", "_checkpoint_keep_all_ranks", "_checkpoint_upload_from_workers"}
+    ),
+    "FailureConfig": frozenset({"fail_fast"}),
+}
+REFUSED_BY_TRAINER = ("preprocessor", "resume_from_checkpoint", "metadata")
+TUNERS = ("ray.tune.Tuner", "ray.tune.tuner.Tuner")
+
+
+def _classes(name: str) -> tuple[str, ...]:
+    return tuple(f"{module}.{name}" for module in ("ray.air", "ray.air.config", "ray.train"))
+
+
+@codemod(*CONFIG_CLASSES, order=40)
+def configuration(context: Context) -> None:
+    """Deletes what Train V2 refuses in RunConfig, ScalingConfig, CheckpointConfig and FailureConfig."""
+    for name in CONFIG_CLASSES:
+        for call in context.module.calls(*_classes(name)):
+            if _belongs_to_tuner(context, call):
+                continue
+            for keyword in call.keywords:
+                if keyword.arg in DELETED[name]:
+                    message = f"{name}({keyword.arg}=) raises on Ray >= 2.51; deleted."
+                    if context.converts(RM401, keyword, message):
+                        context.plan.call(call).remove.add(keyword.arg)
+                elif name == "RunConfig":
+                    _run_config(context, call, keyword)
+
+
+def _belongs_to_tuner(context: Context, call: ast.Call) -> bool:
+    """Whether a config is handed to a Tuner, which has a RunConfig of its own."""
+    parent = context.module.parent_of[call]
+    owner = context.module.parent_of.get(parent) if isinstance(parent, ast.keyword) else None
+    return isinstance(owner, ast.Call) and context.module.qualified(owner.func) in TUNERS
+
+
+def _run_config(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
+    module, edit = context.module, context.plan.call
+    empty = module.constant(keyword.value)
+    if keyword.arg in ("stop", "callbacks") and empty in (None, [], {}):
+        if context.converts(RM401, keyword, f"RunConfig({keyword.arg}=) has no effect; deleted."):
+            edit(call).remove.add(keyword.arg)
+    elif keyword.arg == "stop" or (keyword.arg == "callbacks" and _has_tune_callback(context, keyword.value)):
+        context.manual(RM404, keyword, f"RunConfig({keyword.arg}=) raises on Ray >= 2.51.")
+    elif keyword.arg == "local_dir":
+        if context.converts(RM402, keyword, "RunConfig(local_dir=) raises on Ray >= 2.51; now storage_path=."):
+            edit(call).rename["local_dir"] = "storage_path"
+            if not (isinstance(empty, str) and (empty.startswith("/") or "://" in empty)):
+                context.plan.need_import("os")
+                edit(call).set("storage_path", "os.path.abspath(os.path.expanduser($value))", value=keyword.value)
+    elif keyword.arg == "sync_config":
+        _sync_config(context, call, keyword)
+
+
+def _sync_config(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
+    value = context.module.value(keyword.value)
+    uploads = {k.arg: k.value for k in value.keywords}.get("upload_dir") if isinstance(value, ast.Call) else None
+    edit = context.plan.call(call)
+    if uploads is None and not (isinstance(value, ast.Call) and value.args):
+        if context.converts(RM401, keyword, "RunConfig(sync_config=) raises on Ray >= 2.51; deleted."):
+            edit.remove.add("sync_config")
+    elif uploads is not None and value is keyword.value and not {"storage_path", "local_dir"} & {k.arg for k in call.keywords}:
+        if context.converts(RM402, keyword, "SyncConfig(upload_dir=) is gone; now RunConfig(storage_path=)."):
+            edit.rename["sync_config"] = "storage_path"
+            edit.set("storage_path", "$value", value=uploads)
+            reference = context.module.reference_at.get(value.func)  # type: ignore[union-attr]
+            if reference is not None:
+                context.handle(reference, gone=True)
+    else:
+        context.manual(RM402, keyword, "RunConfig(sync_config=) raises on Ray >= 2.51.", "Give its upload_dir as storage_path=.")
+
+
+def _has_tune_callback(context: Context, value: ast.expr) -> bool:
+    """Whether a list of callbacks holds one of Ray's own logger callbacks, or something that cannot be seen."""
+    listed = context.module.value(value)
+    if not isinstance(listed, (ast.List, ast.Tuple)):
+        return True
+    calls = [context.module.value(item) for item in listed.elts]
+    return any(
+        isinstance(c, ast.Call) and (context.module.qualified(c.func) or "").startswith(("ray.air.", "ray.tune."))
+        for c in calls
+    )
+
+
+@codemod("TorchTrainer", "TransformersTrainer", "HuggingFaceTrainer", "AccelerateTrainer", order=45)
+def trainer_arguments(context: Context) -> None:
+    """Reports the arguments that TorchTrainer refuses and that no codemod moved elsewhere."""
+    for call in context.module.calls(*TORCH_TRAINERS, *TRAINERS):
+        gone = context.plan.calls[call].remove if call in context.plan.calls else set()
+        if context.module.qualified(call.func) in TRAINERS and call not in context.plan.calls:
+            continue
+        for keyword in call.keywords:
+            if keyword.arg not in REFUSED_BY_TRAINER or keyword.arg in gone:
+                continue
+            if isinstance(keyword.value, ast.Constant) and keyword.value.value is None:
+                if context.converts(RM401, keyword, f"TorchTrainer({keyword.arg}=) is refused on Ray >= 2.51; deleted."):
+                    context.plan.call(call).remove.add(keyword.arg)
+            else:
+                context.manual(RM403, keyword, f"TorchTrainer({keyword.arg}=) raises on Ray >= 2.51.")
+
+
+@codemod("Tuner", order=45)
+def tuner(context: Context) -> None:
+    """Reports a Tuner over a trainer: Train V2 trainers are no Tune trainables."""
+    trainers = TORCH_TRAINERS | TRAINERS
+    for call in context.module.calls(*TUNERS):
+        first = call.args[0] if call.args else next((k.value for k in call.keywords if k.arg == "trainable"), None)
+        value = context.module.value(first) if first is not None else None
+        if isinstance(value, ast.Call) and context.module.qualified(value.func) in trainers:
+            context.manual(RM405, call, "Tuner(trainer) raises a TuneError on Ray >= 2.51.")
+
+
+RM405 = Rule(
+    "RM405",
+    "a Tuner over a trainer",
+    "On Ray >= 2.51 a trainer is no Tune trainable: Tuner(trainer) raises a TuneError.",
+    "Write a function that builds the trainer from its config and calls fit(), and give that function to the Tuner.",
+    "https://docs.ray.io/en/latest/train/user-guides/hyperparameter-optimization.html",
+)

@@ -1,0 +1,109 @@
+"""The arguments that both legacy trainers share: datasets, preprocessor, configuration."""
+
+import ast
+
+from raymigrate.codemods.preprocessors import batch_mappers, remove_definitions
+from raymigrate.codemods.train_function import TrainFunction
+from raymigrate.context import Context
+from raymigrate.edits.plan import Code
+from raymigrate.facts.trainers import TrainerCall
+from raymigrate.findings import Rule
+
+RM107 = Rule(
+    "RM107",
+    "datasets that every worker has to see whole, or be counted",
+    "TorchTrainer splits every dataset among the workers, so each would evaluate a part only; and a shard has no"
+    " length, so the Trainer cannot tell how many steps an epoch has.",
+    'Only "train" is split; the rows are counted once on the driver and handed to the workers.',
+    "https://docs.ray.io/en/latest/train/user-guides/data-loading-preprocessing.html",
+)
+RM109 = Rule(
+    "RM109",
+    "datasets that the init function does not read",
+    "The init function loads its own data and ignores the datasets given to the trainer.",
+    "The argument is taken away: the workers need no Ray Data.",
+    "https://docs.ray.io/en/latest/train/user-guides/data-loading-preprocessing.html",
+)
+
+
+def convert_trainer_arguments(context: Context, call: TrainerCall, function: TrainFunction) -> None:
+    """Converts `datasets`, `preprocessor` and the configuration of a TransformersTrainer call."""
+    if call.datasets.node is None:
+        return
+    edit = context.plan.call(call.node)
+    if not function.uses_ray_data:
+        if context.converts(RM109, call.datasets.node, "The init function never reads these datasets; taken away."):
+            edit.remove |= {"datasets", "preprocessor"}
+        return
+    datasets = prepare_datasets(context, call)
+    context.converts(RM107, call.datasets.node, "Row counts go to the workers; each worker evaluates every row.")
+    _hand_over_counts(context, call, datasets)
+    if call.datasets.may_have("evaluation") and "dataset_config" not in call.arguments:
+        near = context.module.reference_at[call.node.func].binding.statement
+        context.plan.need_import("ray.train", "DataConfig", near=near)
+        edit.set("dataset_config", 'DataConfig(datasets_to_split=["train"])')
+
+
+def prepare_datasets(context: Context, call: TrainerCall) -> str | None:
+    """Gives the datasets a name where they need one, and applies the preprocessor.
+
+    Returns:
+        The name that holds them, or None where their expressions can stand twice.
+    """
+    node = call.datasets.node
+    assert node is not None
+    edit = context.plan.call(call.node)
+    mappers = batch_mappers(context, call)
+    before: list[Code] = []
+    if isinstance(node, ast.Name):
+        name: str | None = node.id
+    elif mappers or not _can_stand_twice(call):
+        name = context.fresh("datasets")
+        before.append(Code(f"{name} = $datasets", {"datasets": node}))
+    else:
+        return None
+    if mappers:
+        source, name = name, name if before else context.fresh("datasets")
+        # Legacy Ray ran a preprocessor once, before training; map_batches alone would run it in every epoch.
+        chain = "".join(f".map_batches({template})" for template, _ in mappers) + ".materialize()"
+        parts = {key: value for _, values in mappers for key, value in values.items()}
+        before.append(
+            Code(f"{name} = {{\n    name: dataset{chain}\n    for name, dataset in {source}.items()\n}}", parts)
+        )
+        edit.remove.add("preprocessor")
+        remove_definitions(context, call)
+    if before:
+        context.plan.statement(call.statement).before.extend(before)
+        edit.set("datasets", str(name))
+    return name
+
+
+def _can_stand_twice(call: TrainerCall) -> bool:
+    """Whether the datasets are named one by one: `{"train": train_ds, "evaluation": splits["test"]}`."""
+
+    def is_plain(node: ast.expr) -> bool:
+        if isinstance(node, ast.Subscript):
+            return isinstance(node.slice, ast.Constant) and is_plain(node.value)
+        return isinstance(node, ast.Name) or (isinstance(node, ast.Attribute) and is_plain(node.value))
+
+    return call.datasets.keys is not None and all(is_plain(value) for value in call.datasets.keys.values())
+
+
+def _hand_over_counts(context: Context, call: TrainerCall, name: str | None) -> None:
+    keys = call.datasets.keys
+    parts: dict[str, ast.expr | str] = {}
+    if name is None and keys is not None:
+        read = {key: value for key, value in keys.items() if key in ("train", "evaluation")}
+        entries = ", ".join(f'"{key}": {context.module.source(value)}.count()' for key, value in read.items())
+        counts = f"{{{entries}}}"
+    else:
+        counts = f"{{name: dataset.count() for name, dataset in {name}.items()}}"
+    config = call.arguments.get("trainer_init_config")
+    edit = context.plan.call(call.node)
+    if isinstance(config, ast.Dict):
+        context.plan.dict_entry(config, "num_rows", counts)
+    elif config is None or (isinstance(config, ast.Constant) and config.value is None):
+        edit.set("train_loop_config", f'{{"num_rows": {counts}}}')
+    else:
+        parts["config"] = config
+        edit.set("train_loop_config", f'{{**$config, "num_rows": {counts}}}', **parts)

@@ -1,0 +1,281 @@
+"""RM70x: arguments that transformers 5, accelerate 1 and datasets 4 took away.
+
+https://github.com/huggingface/transformers/blob/main/MIGRATION_GUIDE_V5.md; SEMANTICS.md section 7 was measured on
+transformers 5.23. These rules look at Ray training scripts only, where without them no converted job starts.
+"""
+
+import ast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from raymigrate.codemods import codemod
+from raymigrate.context import Context
+from raymigrate.facts.legacy import ACCELERATORS, HF_TRAINERS, TRAINING_ARGUMENTS
+from raymigrate.findings import Rule
+
+GUIDE = "https://github.com/huggingface/transformers/blob/main/MIGRATION_GUIDE_V5.md"
+
+RM701 = Rule(
+    "RM701",
+    "an argument that was renamed",
+    "transformers >= 5, accelerate >= 1 and datasets >= 4 raise a TypeError for the old name.",
+    "The new name is used; where values changed, so are they.",
+    GUIDE,
+)
+RM702 = Rule(
+    "RM702",
+    "an argument that was taken away",
+    "transformers >= 5 and accelerate >= 1 raise a TypeError for it.",
+    "It is deleted where it had no effect on training; else see the message.",
+    GUIDE,
+)
+RM703 = Rule(
+    "RM703",
+    "arguments by position",
+    "The order of the parameters changed: a value by position now reaches another parameter, in silence.",
+    "The arguments are given by keyword, under the names that they had.",
+    GUIDE,
+)
+RM704 = Rule(
+    "RM704",
+    "an override of a Trainer method with the old parameters",
+    "transformers >= 5 passes more arguments to this method: the old parameter list raises a TypeError.",
+    "The new parameter is added.",
+    GUIDE,
+)
+RM705 = Rule(
+    "RM705",
+    "an argument with a value that is refused now",
+    "transformers >= 5 raises a ValueError for this value.",
+    "The value that means the same today is used.",
+    GUIDE,
+)
+
+
+@dataclass(frozen=True)
+class Change:
+    """What becomes of one keyword argument.
+
+    Args:
+        name: New name; None takes the argument away.
+        value: New value as a template in which `$value` is the old one.
+        only_if: Tells from the literal value (`...` if unknown) whether the change is sure; else it is manual.
+        unless: Another argument that makes this one void.
+    """
+
+    name: str | None = None
+    value: str | None = None
+    only_if: Callable[[object], bool] = lambda value: True
+    unless: str | None = None
+
+
+def _falsy(value: object) -> bool:
+    return value is not ... and not value
+
+
+def _true(value: object) -> bool:
+    return value is True
+
+
+TRAINING_ARGUMENTS_CHANGES: Mapping[str, Change] = {
+    "evaluation_strategy": Change("eval_strategy"),
+    "no_cuda": Change("use_cpu"),
+    "per_gpu_train_batch_size": Change("per_device_train_batch_size"),
+    "per_gpu_eval_batch_size": Change("per_device_eval_batch_size"),
+    "push_to_hub_token": Change("hub_token"),
+    "push_to_hub_model_id": Change("hub_model_id"),
+    "xpu_backend": Change("ddp_backend"),
+    "torchdynamo": Change("torch_compile_backend"),
+    "warmup_ratio": Change("warmup_steps", unless="warmup_steps"),
+    "group_by_length": Change("train_sampling_strategy", '"group_by_length"', _true),
+    "include_inputs_for_metrics": Change("include_for_metrics", '["inputs"]', _true),
+    "include_tokens_per_second": Change("include_num_input_tokens_seen", '"non_padding"', _true),
+    "adafactor": Change("optim", '"adafactor"', _true),
+    "dispatch_batches": Change("accelerator_config", '{"dispatch_batches": $value}', unless="split_batches"),
+    "split_batches": Change("accelerator_config", '{"split_batches": $value}', unless="dispatch_batches"),
+    **dict.fromkeys(("overwrite_output_dir", "logging_dir", "ray_scope", "save_safetensors"), Change()),
+    **dict.fromkeys(("fp16_opt_level", "fp16_backend", "half_precision_backend", "skip_memory_metrics_"), Change()),
+    **dict.fromkeys(
+        (
+            "use_mps_device",
+            "jit_mode_eval",
+            "use_ipex",
+            "tpu_num_cores",
+            "tpu_metrics_debug",
+            "mp_parameters",
+            "past_index",
+            "use_legacy_prediction_loop",
+            "sharded_ddp",
+            "fsdp_min_num_params",
+            "fsdp_transformer_layer_cls_to_wrap",
+            "push_to_hub_organization",
+        ),
+        Change(only_if=_falsy),
+    ),
+}
+# What False of an argument means that became a choice: nothing.
+SWITCHED_OFF = ("group_by_length", "include_inputs_for_metrics", "include_tokens_per_second", "adafactor")
+TRAINER_CHANGES: Mapping[str, Change] = {"tokenizer": Change("processing_class")}
+ACCELERATOR_CHANGES: Mapping[str, Change] = {
+    "fp16": Change("mixed_precision", '"fp16"', _true),
+    "logging_dir": Change("project_dir"),
+}
+LOADING_CHANGES: Mapping[str, Change] = {"use_auth_token": Change("token")}
+DATASET_CHANGES: Mapping[str, Change] = {
+    "use_auth_token": Change("token"),
+    "ignore_verifications": Change("verification_mode", '"no_checks"', _true),
+    "task": Change(),
+}
+# The order that the parameters had from transformers 4.19 to 4.45.
+TRAINER_PARAMETERS = (
+    "model",
+    "args",
+    "data_collator",
+    "train_dataset",
+    "eval_dataset",
+    "processing_class",
+    "model_init",
+    "compute_metrics",
+    "callbacks",
+    "optimizers",
+    "preprocess_logits_for_metrics",
+)
+SAME_POSITIONS = 7  # the eighth parameter of Trainer is another one today
+TRAINING_ARGUMENTS_PARAMETERS = (
+    "output_dir",
+    "overwrite_output_dir",
+    "do_train",
+    "do_eval",
+    "do_predict",
+    "evaluation_strategy",
+    "prediction_loss_only",
+    "per_device_train_batch_size",
+    "per_device_eval_batch_size",
+)
+# Parameters that transformers 5 passes in addition (trainer.py 5.23: compute_loss, training_step, log, ...).
+METHODS = {
+    "compute_loss": "num_items_in_batch=None",
+    "training_step": "num_items_in_batch=None",
+    "log": "start_time=None",
+    "_get_train_sampler": "train_dataset=None",
+    "create_optimizer": "model=None",
+}
+VALUES = {
+    "optim": {"adamw_hf": '"adamw_torch"', "adamw_apex_fused": '"adamw_torch_fused"'},
+    "report_to": {None: '"none"'},
+}
+WORDS = (
+    *TRAINING_ARGUMENTS_CHANGES,
+    "TrainingArguments",
+    "Seq2SeqTrainingArguments",
+    "Trainer",
+    "Seq2SeqTrainer",
+    "Accelerator",
+    "use_auth_token",
+    "load_dataset",
+)
+
+
+def is_ray_script(context: Context) -> bool:
+    """Whether the module trains with Ray, or is part of a job that does: only those are anybody's business here."""
+    if context.options.part_of_job:
+        return True
+    return any(
+        alias.name.partition(".")[0] == "ray" if isinstance(statement, ast.Import) else
+        not statement.level and (statement.module or "").partition(".")[0] == "ray"
+        for statement in context.module.imports
+        for alias in statement.names
+    )
+
+
+@codemod(*WORDS, order=60)
+def keyword_arguments(context: Context) -> None:
+    """Renames and deletes keyword arguments of transformers, accelerate and datasets."""
+    if not is_ray_script(context):
+        return
+    for names, changes in (
+        (TRAINING_ARGUMENTS, TRAINING_ARGUMENTS_CHANGES),
+        (HF_TRAINERS, TRAINER_CHANGES),
+        (ACCELERATORS, ACCELERATOR_CHANGES),
+        (frozenset({"datasets.load_dataset", "datasets.load.load_dataset"}), DATASET_CHANGES),
+    ):
+        for call in context.module.calls(*names):
+            _by_position(context, call, names)
+            for keyword in call.keywords:
+                if keyword.arg in changes:
+                    _change(context, call, keyword, changes[keyword.arg])
+                elif keyword.arg in VALUES and names is TRAINING_ARGUMENTS:
+                    _change_value(context, call, keyword)
+    for node in context.module.nodes:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "from_pretrained":
+            if (context.module.qualified(node.func) or "").startswith("transformers."):
+                for keyword in node.keywords:
+                    if keyword.arg in LOADING_CHANGES:
+                        _change(context, node, keyword, LOADING_CHANGES[keyword.arg])
+
+
+def _by_position(context: Context, call: ast.Call, names: frozenset[str]) -> None:
+    if any(isinstance(argument, ast.Starred) for argument in call.args):
+        return
+    edit = context.plan.call
+    if names is TRAINING_ARGUMENTS and len(call.args) > 1:
+        given = TRAINING_ARGUMENTS_PARAMETERS[: len(call.args)]
+        if len(given) < len(call.args):
+            context.manual(RM703, call, "These arguments by position now reach other parameters of TrainingArguments.")
+        elif context.converts(RM703, call, "The second parameter of TrainingArguments is another one today."):
+            kept = [TRAINING_ARGUMENTS_CHANGES.get(name, Change(name)) for name in given]
+            edit(call).names = [change.name or name for change, name in zip(kept, given, strict=True)]
+            edit(call).remove |= {name for change, name in zip(kept, given, strict=True) if change.name is None}
+    elif names is HF_TRAINERS and len(call.args) > SAME_POSITIONS:
+        if context.converts(RM703, call, "The eighth parameter of Trainer is compute_loss_func today."):
+            edit(call).names = list(TRAINER_PARAMETERS[: len(call.args)])
+
+
+def _change(context: Context, call: ast.Call, keyword: ast.keyword, change: Change) -> None:
+    name = keyword.arg
+    assert name is not None
+    value = context.module.constant(keyword.value)
+    edit = context.plan.call(call)
+    given = {other.arg for other in call.keywords}
+    void = change.unless in given or (change.name in given and change.name is not None)
+    off = name in SWITCHED_OFF and _falsy(value)
+    if change.name is None or void or off:
+        if not change.only_if(value) and not (void or off):
+            context.manual(RM702, keyword, f"{name}= raises a TypeError today.", "Take it away, or write what replaces it.")
+        elif context.converts(RM702, keyword, f"{name}= raises a TypeError today; deleted."):
+            edit.remove.add(name)
+    elif not change.only_if(value):
+        context.manual(RM701, keyword, f"{name}= raises a TypeError today; {change.name}= took its place.", "")
+    elif context.converts(RM701, keyword, f"{name}= raises a TypeError today; now {change.name}=."):
+        edit.rename[name] = change.name
+        if change.value is not None:
+            edit.set(change.name, change.value, value=keyword.value)
+
+
+def _change_value(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
+    value = context.module.constant(keyword.value)
+    assert keyword.arg is not None
+    choices: Mapping[object, str] = VALUES[keyword.arg]  # type: ignore[assignment]
+    if isinstance(value, (str, type(None))) and value in choices:
+        new = choices[value]
+        if context.converts(RM705, keyword, f"{keyword.arg}={value!r} raises a ValueError today; now {new}."):
+            context.plan.call(call).set(keyword.arg, new)
+
+
+@codemod(*METHODS, order=60)
+def method_overrides(context: Context) -> None:
+    """Adds the parameters that transformers 5 passes to overridden methods of Trainer subclasses."""
+    if not is_ray_script(context):
+        return
+    for node in context.module.nodes:
+        owner = context.module.parent_of.get(node)
+        if not isinstance(node, ast.FunctionDef) or node.name not in METHODS or not isinstance(owner, ast.ClassDef):
+            continue
+        if not any(context.module.qualified(base) in HF_TRAINERS for base in owner.bases):
+            continue
+        parameter = METHODS[node.name]
+        present = {argument.arg for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)}
+        if parameter.partition("=")[0] in present or node.args.kwarg or node.args.vararg or node.args.kwonlyargs:
+            continue
+        if context.converts(RM704, node, f"Trainer calls {node.name}() with {parameter.partition('=')[0]} today."):
+            context.plan.function(node).added_parameter = parameter

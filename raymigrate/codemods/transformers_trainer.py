@@ -1,0 +1,183 @@
+"""RM1xx: TransformersTrainer and HuggingFaceTrainer become a TorchTrainer with a training function.
+
+https://docs.ray.io/en/latest/train/getting-started-transformers.html#transformerstrainer-migration-guide shows the
+form; SEMANTICS.md 5.10 and 6 say where it has to do more to train as before.
+"""
+
+import ast
+
+from raymigrate.codemods import codemod
+from raymigrate.codemods.cpu_workers import train_together_on_cpu
+from raymigrate.codemods.train_function import TrainFunction
+from raymigrate.codemods.trainer_arguments import convert_trainer_arguments
+from raymigrate.context import Context
+from raymigrate.facts.legacy import TRAINING_ARGUMENTS, TRANSFORMERS_TRAINERS
+from raymigrate.facts.trainers import TrainerCall, parameters, returns, trainer_calls
+from raymigrate.findings import Rule
+
+GUIDE = "https://docs.ray.io/en/latest/train/getting-started-transformers.html#transformerstrainer-migration-guide"
+
+RM101 = Rule(
+    "RM101",
+    "TransformersTrainer or HuggingFaceTrainer",
+    "Ray 2.8 raises when the class is constructed, and Ray >= 2.9 has no such name: the import fails.",
+    "The init function becomes a training function for TorchTrainer, which saves, reports and resumes as before.",
+    GUIDE,
+)
+RM102 = Rule(
+    "RM102",
+    "a TransformersTrainer call with arguments that cannot be seen",
+    "The class is gone, and arguments passed as *args or **kwargs cannot be rewritten one by one.",
+    "Write the arguments out as keywords and run raymigrate again.",
+    GUIDE,
+)
+RM103 = Rule(
+    "RM103",
+    "a use of the class other than constructing it",
+    "Ray >= 2.9 has no such name; subclasses, restore() and other uses of the class have no direct successor.",
+    "Move the logic into the training function; a run resumes by itself under the same RunConfig(name=, storage_path=).",
+    GUIDE,
+)
+RM105 = Rule(
+    "RM105",
+    "report_to, which the legacy trainer ignored",
+    "The legacy trainer removed every logging integration; on current Ray report_to starts them on the workers.",
+    'report_to becomes "none", as it was in effect. Set it again to start logging.',
+    "https://docs.ray.io/en/latest/train/user-guides/experiment-tracking.html",
+)
+RM106 = Rule(
+    "RM106",
+    "a Trainer subclass or a dataset used in a way that the Ray Data loader cannot keep",
+    "The legacy trainer handed over a Hugging Face IterableDataset and patched get_train_dataloader().",
+    "Check this place by hand.",
+    GUIDE,
+)
+RM108 = Rule(
+    "RM108",
+    "a dataset that was never read",
+    'The legacy trainer read the datasets "train" and "evaluation" only; Ray 2.0 to 2.5 refused any other key, later'
+    " versions ignored it.",
+    'Rename the key to "evaluation" if it is meant to be evaluated, or take it away.',
+    GUIDE,
+)
+RM911 = Rule(
+    "RM911",
+    "an init function that Ray never accepted",
+    "The legacy trainer called the function with the two datasets and the configuration as keywords, and refused one"
+    " with fewer than three parameters: this script cannot have run.",
+    "Give it the signature (train_dataset, eval_dataset=None, **config) and run raymigrate again.",
+    GUIDE,
+)
+RM912 = Rule(
+    "RM912",
+    "an init function that returns no Trainer",
+    "The legacy trainer trained what the function returned, and failed where that was no transformers.Trainer.",
+    "Return the Trainer instead of calling train() on it, and run raymigrate again.",
+    GUIDE,
+)
+RM913 = Rule(
+    "RM913",
+    "TransformersTrainer called with the arguments of TorchTrainer",
+    "TransformersTrainer never had train_loop_per_worker: this call raised a TypeError.",
+    "The class becomes TorchTrainer, which the arguments belong to.",
+    GUIDE,
+)
+
+FIRST = "trainer_init_per_worker"
+
+
+@codemod("HuggingFaceTrainer", "TransformersTrainer", order=10)
+def convert(context: Context) -> None:
+    """Converts every construction, and reports every other use."""
+    for call in trainer_calls(context.module, TRANSFORMERS_TRAINERS, FIRST):
+        reference = context.module.reference_at[call.node.func]
+        converted = _convert_call(context, call)
+        if converted:
+            context.plan.call(call.node).function = "TorchTrainer"
+            context.plan.need_import("ray.train.torch", "TorchTrainer", near=reference.binding.statement)
+        context.handle(reference, gone=converted)
+    for reference in list(context.references(*TRANSFORMERS_TRAINERS)):
+        name = reference.qualified.rpartition(".")[2]
+        context.manual(RM103, reference.node, f"Ray >= 2.9 has no {name}, and this is no plain construction of it.")
+        context.handle(reference, gone=False)
+
+
+def _convert_call(context: Context, call: TrainerCall) -> bool:
+    """Converts one construction; returns whether it was."""
+    name = context.module.source(call.node.func)
+    if call.unpacked:
+        context.manual(RM102, call.node, f"{name} is gone from Ray >= 2.9, and its arguments cannot be seen here.")
+        return False
+    if "train_loop_per_worker" in call.arguments:
+        return context.converts(RM913, call.node, f"{name} never took train_loop_per_worker; now TorchTrainer.")
+    if _never_ran(context, call) or FIRST not in call.arguments:
+        return False
+    if not context.converts(RM101, call.node, f"{name} is gone from Ray >= 2.9; now TorchTrainer."):
+        return False
+    function = TrainFunction(context, call, FIRST)
+    _report_unread_datasets(context, call)
+    if function.init is not None:
+        _check_use_of_datasets(context, function)
+        if function.inline:
+            _silence_loggers(context, function.init)
+    train_together_on_cpu(context, call, function)
+    edit = context.plan.call(call.node)
+    if call.node.args:
+        edit.first = function.reference
+    else:
+        edit.rename[FIRST] = "train_loop_per_worker"
+        edit.values["train_loop_per_worker"] = function.reference
+    edit.rename["trainer_init_config"] = "train_loop_config"
+    convert_trainer_arguments(context, call, function)
+    function.emit()
+    return True
+
+
+def _never_ran(context: Context, call: TrainerCall) -> bool:
+    """Reports functions that the legacy trainer refused or could not use."""
+    function = call.function
+    if isinstance(function, (ast.FunctionDef, ast.Lambda)):
+        method = isinstance(context.module.parent_of[function], ast.ClassDef)
+        given = len(parameters(function)) - method
+        if given < 3 and not function.args.vararg:
+            label = function.name if isinstance(function, ast.FunctionDef) else "the lambda"
+            context.manual(RM911, function, f"{label} takes {given} parameters; Ray refused fewer than 3.")
+            return True
+    if isinstance(function, ast.FunctionDef):
+        values = [node.value for node in returns(context.module, function)]
+        if not values or all(value is None or isinstance(value, (ast.Dict, ast.Constant)) for value in values):
+            context.manual(RM912, function, f"{function.name} returns no Trainer, so the legacy trainer failed with it.")
+            return True
+    return False
+
+
+def _report_unread_datasets(context: Context, call: TrainerCall) -> None:
+    for key, value in (call.datasets.keys or {}).items():
+        if key not in ("train", "evaluation"):
+            context.manual(RM108, value, f'The dataset "{key}" was never read: the legacy trainer knew "evaluation" only.')
+
+
+def _check_use_of_datasets(context: Context, function: TrainFunction) -> None:
+    """Reports attributes of the dataset arguments, and Trainer subclasses with their own loader."""
+    module = context.module
+    if not function.uses_ray_data:
+        return
+    for name in function.read_dataset_parameters:
+        for use in module.uses(name, module.scope(function.init)):  # type: ignore[arg-type]
+            parent = module.parent_of[use]
+            if isinstance(parent, ast.Attribute):
+                context.manual(RM106, parent, f"{name}.{parent.attr} was a Hugging Face IterableDataset's attribute.")
+    for node in module.nodes:
+        if isinstance(node, ast.FunctionDef) and node.name == "get_train_dataloader":
+            context.manual(RM106, node, "This get_train_dataloader() is not called: the shard's loader takes its place.")
+
+
+def _silence_loggers(context: Context, init: ast.FunctionDef) -> None:
+    for call in context.module.calls(*TRAINING_ARGUMENTS):
+        if init not in context.module.ancestors(call):
+            continue
+        for keyword in call.keywords:
+            if keyword.arg == "report_to" and context.module.constant(keyword.value) not in (None, "none", []):
+                message = "report_to had no effect under the legacy trainer; on current Ray it starts the loggers."
+                if context.converts(RM105, keyword, message):
+                    context.plan.call(call).set("report_to", '"none"')

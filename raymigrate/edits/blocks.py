@@ -1,0 +1,50 @@
+"""Blank lines around statements that are new in a block."""
+
+from collections.abc import Collection, Sequence
+
+import libcst as cst
+
+Statement = cst.SimpleStatementLine | cst.BaseCompoundStatement
+
+
+def is_definition(statement: cst.CSTNode) -> bool:
+    """Whether a statement defines a function or class, which blank lines set off."""
+    return isinstance(statement, (cst.FunctionDef, cst.ClassDef))
+
+
+def _blank_lines(statement: cst.CSTNode) -> int:
+    """Blank lines before a statement and the comments that stand over it."""
+    lines = 0
+    for line in statement.leading_lines:  # type: ignore[attr-defined]
+        if line.comment:
+            break
+        lines += 1
+    return lines
+
+
+def spaced(body: Sequence[cst.BaseStatement], new: Collection[int], wanted: int) -> list[cst.BaseStatement]:
+    """Sets new definitions off by blank lines, and what follows them; other statements stay as they are.
+
+    Args:
+        body: Statements of one block.
+        new: Identities of the statements that were not there before.
+        wanted: Number of blank lines around definitions in this block.
+    """
+    result = list(body[:1])
+    for previous, statement in zip(body, body[1:], strict=False):
+        touched = id(statement) in new or id(previous) in new
+        missing = wanted - _blank_lines(statement)
+        if touched and missing > 0 and (is_definition(previous) or is_definition(statement)):
+            lines = [cst.EmptyLine(indent=False)] * missing
+            statement = statement.with_changes(leading_lines=[*lines, *statement.leading_lines])  # type: ignore[attr-defined]
+        result.append(statement)
+    return result
+
+
+def hand_over_blank_lines(group: list[Statement], anchor: cst.CSTNode) -> list[Statement]:
+    """Moves the blank lines before a statement to the first of the new statements that come before it."""
+    count = _blank_lines(anchor)
+    lines = anchor.leading_lines  # type: ignore[attr-defined]
+    first = group[0].with_changes(leading_lines=[*lines[:count], *group[0].leading_lines])
+    rest = [s.with_changes(leading_lines=lines[count:]) if s is anchor else s for s in group[1:]]
+    return [first, *rest]

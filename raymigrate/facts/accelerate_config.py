@@ -1,0 +1,237 @@
+"""What each key of a legacy `accelerate_config` did, and where it goes now (SEMANTICS.md 3.2 to 3.4).
+
+The legacy trainer parsed the config on the driver and turned it into environment variables on the workers;
+accelerate 1.15 still reads the same variables, and takes most values as arguments of `Accelerator`.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+IGNORED = {
+    **dict.fromkeys(
+        ("num_processes", "num_machines", "machine_rank", "main_process_ip", "main_process_port", "rdzv_backend"),
+        "the number and place of the workers come from ScalingConfig, as they did before",
+    ),
+    **dict.fromkeys(("same_network", "main_training_function", "num_cpu_threads_per_process"), "had no effect before"),
+    **dict.fromkeys(("compute_environment", "command_file", "commands"), "only for accelerate's own launcher"),
+    "debug": "only for accelerate's own launcher",
+    "use_cpu": "was overridden by ScalingConfig(use_gpu), which decides now as well",
+    "ipex_config": "accelerate 1.x has no IPEX settings",
+    "mpirun_config": "only for accelerate's own launcher",
+    "downcast_bf16": "only for TPUs, which the legacy trainer refused",
+    "gpu_ids": "Ray assigns the GPUs; before, it leaked into CUDA_VISIBLE_DEVICES on the workers",
+}
+
+
+@dataclass
+class Destination:
+    """Where the keys of a config go.
+
+    Args:
+        arguments: Arguments of `Accelerator`, as source.
+        imports: Names that the arguments need from `accelerate.utils`.
+        environment: The same as environment variables, for an Accelerator that is made out of sight.
+        rows: Key, value and what became of it: one row per key.
+        unknown: Keys that no sure place is known for, with the reason.
+    """
+
+    arguments: dict[str, str] = field(default_factory=dict)
+    imports: set[str] = field(default_factory=set)
+    environment: dict[str, str] = field(default_factory=dict)
+    rows: list[tuple[str, object, str]] = field(default_factory=list)
+    unknown: list[tuple[str, object, str]] = field(default_factory=list)
+
+
+def read_file(path: Path) -> dict[str, Any]:
+    """Reads an accelerate config file, YAML or JSON, as accelerate does.
+
+    Raises:
+        OSError: If it cannot be read.
+        ValueError: If it does not hold a mapping.
+    """
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".json":
+        loaded = json.loads(text)
+    else:
+        import yaml  # noqa: PLC0415 - only for scripts with a config file
+
+        try:
+            loaded = yaml.safe_load(text)
+        except yaml.YAMLError as error:
+            raise ValueError(f"is not YAML: {error}") from error
+    if not isinstance(loaded, dict):
+        raise ValueError("does not hold a mapping")
+    return loaded
+
+
+def destination(config: Mapping[str, Any], *, use_gpu: bool | None) -> Destination:
+    """Sends each key of a config to its place.
+
+    Args:
+        config: The parsed config.
+        use_gpu: Whether the workers have a GPU; None if unknown, which counts as yes.
+    """
+    result = Destination()
+    kind = str(config.get("distributed_type", "NO")).upper()
+    on_gpu = use_gpu is not False
+    for key, value in config.items():
+        if key in IGNORED:
+            result.rows.append((key, value, f"dropped: {IGNORED[key]}"))
+        elif key == "mixed_precision":
+            _mixed_precision(result, value)
+        elif key == "distributed_type":
+            _distributed_type(result, value, kind)
+        elif key in SECTIONS:
+            wanted, convert = SECTIONS[key]
+            if wanted and wanted != kind:
+                result.rows.append((key, value, f"dropped: without distributed_type: {wanted} it was ignored"))
+            elif wanted and not on_gpu:
+                result.rows.append((key, value, "dropped: the legacy trainer ignored it on CPU workers"))
+            elif key == "dynamo_config" and kind == "DEEPSPEED" and on_gpu:
+                result.rows.append((key, value, "dropped: the DeepSpeed launcher did not export it"))
+            else:
+                convert(result, value or {})
+        else:
+            result.unknown.append((key, value, "no place is known for this key"))
+    return result
+
+
+def _mixed_precision(result: Destination, value: object) -> None:
+    text = "no" if value in (None, False) else str(value)
+    if text == "no":
+        result.rows.append(("mixed_precision", value, "dropped: it is the default"))
+    elif text == "fp8":
+        result.unknown.append(("mixed_precision", value, "fp8 needs a recipe in accelerate 1.x"))
+    else:
+        result.arguments["mixed_precision"] = f'"{text}"'
+        result.environment["ACCELERATE_MIXED_PRECISION"] = text
+        result.rows.append(("mixed_precision", value, f'Accelerator(mixed_precision="{text}")'))
+
+
+def _distributed_type(result: Destination, value: object, kind: str) -> None:
+    if kind in ("NO", "MULTI_GPU", "MULTI_CPU"):
+        result.rows.append(("distributed_type", value, "dropped: accelerate finds it out from Ray's environment"))
+    elif kind in ("FSDP", "DEEPSPEED", "MEGATRON_LM"):
+        result.rows.append(("distributed_type", value, "kept by the plugin given to Accelerator"))
+    else:
+        result.unknown.append(("distributed_type", value, "the legacy trainer raised NotImplementedError for it"))
+
+
+def _python(value: object) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(_python, value))}]"
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+def _boolean(value: object) -> bool:
+    return value if isinstance(value, bool) else str(value).lower() in ("1", "true", "yes")
+
+
+def _words(value: object) -> list[str]:
+    return [word.strip() for word in str(value).split(",") if word.strip()]
+
+
+# key -> (argument of the plugin, how the value is read, environment variable)
+Field = tuple[str, Callable[[Any], object], str]
+FSDP: dict[str, Field] = {
+    "fsdp_sharding_strategy": ("sharding_strategy", lambda v: v, "FSDP_SHARDING_STRATEGY"),
+    "fsdp_offload_params": ("cpu_offload", _boolean, "FSDP_OFFLOAD_PARAMS"),
+    "fsdp_auto_wrap_policy": ("auto_wrap_policy", lambda v: str(v).lower(), "FSDP_AUTO_WRAP_POLICY"),
+    "fsdp_transformer_layer_cls_to_wrap": ("transformer_cls_names_to_wrap", _words, "FSDP_TRANSFORMER_CLS_TO_WRAP"),
+    "fsdp_min_num_params": ("min_num_params", lambda v: int(float(v)), "FSDP_MIN_NUM_PARAMS"),
+    "fsdp_backward_prefetch_policy": ("backward_prefetch", str, "FSDP_BACKWARD_PREFETCH"),
+    "fsdp_backward_prefetch": ("backward_prefetch", str, "FSDP_BACKWARD_PREFETCH"),
+    "fsdp_state_dict_type": ("state_dict_type", str, "FSDP_STATE_DICT_TYPE"),
+    "fsdp_forward_prefetch": ("forward_prefetch", _boolean, "FSDP_FORWARD_PREFETCH"),
+    "fsdp_use_orig_params": ("use_orig_params", _boolean, "FSDP_USE_ORIG_PARAMS"),
+    "fsdp_sync_module_states": ("sync_module_states", _boolean, "FSDP_SYNC_MODULE_STATES"),
+    "fsdp_cpu_ram_efficient_loading": ("cpu_ram_efficient_loading", _boolean, "FSDP_CPU_RAM_EFFICIENT_LOADING"),
+    "fsdp_activation_checkpointing": ("activation_checkpointing", _boolean, "FSDP_ACTIVATION_CHECKPOINTING"),
+}
+DEEPSPEED: dict[str, Field] = {
+    "zero_stage": ("zero_stage", int, "ACCELERATE_DEEPSPEED_ZERO_STAGE"),
+    "gradient_accumulation_steps": ("gradient_accumulation_steps", int, "ACCELERATE_GRADIENT_ACCUMULATION_STEPS"),
+    "gradient_clipping": ("gradient_clipping", float, "ACCELERATE_GRADIENT_CLIPPING"),
+    "offload_optimizer_device": ("offload_optimizer_device", str, "ACCELERATE_DEEPSPEED_OFFLOAD_OPTIMIZER_DEVICE"),
+    "offload_param_device": ("offload_param_device", str, "ACCELERATE_DEEPSPEED_OFFLOAD_PARAM_DEVICE"),
+    "offload_optimizer_nvme_path": (
+        "offload_optimizer_nvme_path",
+        str,
+        "ACCELERATE_DEEPSPEED_OFFLOAD_OPTIMIZER_NVME_PATH",
+    ),
+    "offload_param_nvme_path": ("offload_param_nvme_path", str, "ACCELERATE_DEEPSPEED_OFFLOAD_PARAM_NVME_PATH"),
+    "zero3_init_flag": ("zero3_init_flag", _boolean, "ACCELERATE_DEEPSPEED_ZERO3_INIT"),
+    "zero3_save_16bit_model": ("zero3_save_16bit_model", _boolean, "ACCELERATE_DEEPSPEED_ZERO3_SAVE_16BIT_MODEL"),
+    "deepspeed_config_file": ("hf_ds_config", str, "ACCELERATE_DEEPSPEED_CONFIG_FILE"),
+}
+LAUNCHER_ONLY = ("deepspeed_multinode_launcher", "deepspeed_hostfile", "deepspeed_exclusion_filter")
+DYNAMO: dict[str, Field] = {
+    "dynamo_backend": ("backend", lambda v: str(v).lower(), "ACCELERATE_DYNAMO_BACKEND"),
+    "dynamo_mode": ("mode", str, "ACCELERATE_DYNAMO_MODE"),
+    "dynamo_use_fullgraph": ("fullgraph", _boolean, "ACCELERATE_DYNAMO_USE_FULLGRAPH"),
+    "dynamo_use_dynamic": ("dynamic", _boolean, "ACCELERATE_DYNAMO_USE_DYNAMIC"),
+}
+
+
+def _plugin(
+    result: Destination, section: Mapping[str, Any], name: str, fields: Mapping[str, Field], argument: str, plugin: str
+) -> dict[str, str]:
+    """Turns one section into a plugin's arguments; returns them as source."""
+    arguments: dict[str, str] = {}
+    for key, value in section.items():
+        if key in LAUNCHER_ONLY:
+            result.rows.append((f"{name}.{key}", value, "dropped: only for accelerate's own launcher"))
+        elif key not in fields:
+            result.unknown.append((f"{name}.{key}", value, "no place is known for this key"))
+        elif value is None:
+            result.rows.append((f"{name}.{key}", value, "dropped: it is not set"))
+        else:
+            parameter, read, variable = fields[key]
+            converted = read(value)
+            arguments[parameter] = _python(converted)
+            result.environment[variable] = ",".join(converted) if isinstance(converted, list) else str(converted)
+            result.rows.append((f"{name}.{key}", value, f"{plugin}({parameter}={_python(converted)})"))
+    if arguments:
+        result.imports.add(plugin)
+        fixed = {"fsdp_version": "1"} if argument == "fsdp_plugin" else {}  # FSDP2 is the default of accelerate's future
+        lines = "".join(f"        {parameter}={value},\n" for parameter, value in {**fixed, **arguments}.items())
+        result.arguments[argument] = f"{plugin}(\n{lines}    )"
+    return arguments
+
+
+def _fsdp(result: Destination, section: Mapping[str, Any]) -> None:
+    # The legacy trainer added the prefix to keys that do not hold the word.
+    prefixed = {key if "fsdp" in key else f"fsdp_{key}": value for key, value in section.items()}
+    plugin = "FullyShardedDataParallelPlugin"
+    _plugin(result, prefixed, "fsdp_config", FSDP, "fsdp_plugin", plugin)
+    result.environment["ACCELERATE_USE_FSDP"] = "true"
+
+
+def _deepspeed(result: Destination, section: Mapping[str, Any]) -> None:
+    arguments = _plugin(result, section, "deepspeed_config", DEEPSPEED, "deepspeed_plugin", "DeepSpeedPlugin")
+    result.environment["ACCELERATE_USE_DEEPSPEED"] = "true"
+    if "gradient_accumulation_steps" in arguments:  # the environment beat Accelerator's own argument before
+        result.arguments["gradient_accumulation_steps"] = arguments["gradient_accumulation_steps"]
+
+
+def _dynamo(result: Destination, section: Mapping[str, Any]) -> None:
+    prefixed = {key: value for key, value in section.items() if key.startswith("dynamo_")}
+    for key in section.keys() - prefixed.keys():
+        result.rows.append((f"dynamo_config.{key}", section[key], "dropped: without the prefix dynamo_ it was ignored"))
+    _plugin(result, prefixed, "dynamo_config", DYNAMO, "dynamo_plugin", "TorchDynamoPlugin")
+
+
+def _megatron(result: Destination, section: Mapping[str, Any]) -> None:
+    result.unknown.append(("megatron_lm_config", dict(section), "needs Megatron-LM; give Accelerator a MegatronLMPlugin"))
+
+
+# section -> (distributed_type that it needs, what converts it)
+SECTIONS: dict[str, tuple[str, Callable[[Destination, Mapping[str, Any]], None]]] = {
+    "fsdp_config": ("FSDP", _fsdp),
+    "deepspeed_config": ("DEEPSPEED", _deepspeed),
+    "dynamo_config": ("", _dynamo),
+    "megatron_lm_config": ("MEGATRON_LM", _megatron),
+}
