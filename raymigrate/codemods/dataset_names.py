@@ -1,0 +1,77 @@
+"""RM714: datasets named without their namespace.
+
+huggingface_hub 2 refuses such names before it asks the Hub ("Single-segment ids (e.g. 'gpt2') are no longer supported",
+hf_file_system.py 2.4, resolve_path), and datasets 5 goes through it. The redirects below are the Hub's own.
+"""
+
+import ast
+
+from raymigrate.codemods import codemod
+from raymigrate.codemods.transformers_arguments import is_ray_script
+from raymigrate.context import Context
+from raymigrate.findings import Rule
+
+RM714 = Rule(
+    "RM714",
+    "a dataset named without its namespace",
+    "With huggingface_hub >= 2 and datasets >= 5 load_dataset raises HfUriError: Repository id must be"
+    " 'namespace/name'.",
+    "Use the full name, as the dataset's page on the Hub shows it.",
+    "https://huggingface.co/docs/datasets/loading#hugging-face-hub",
+)
+
+LOADERS = tuple(
+    f"datasets{module}.{name}"
+    for module in ("", ".load")
+    for name in ("load_dataset", "load_dataset_builder", "get_dataset_config_names", "get_dataset_split_names")
+)
+# Names that datasets resolves itself, without the Hub (datasets.packaged_modules).
+PACKAGED = frozenset(
+    "csv json pandas parquet arrow text xml imagefolder audiofolder videofolder pdffolder webdataset generator sql hdf5"
+    " spark cache".split()
+)
+NAMESPACES = {
+    "ag_news": "fancyzhx",
+    "amazon_polarity": "fancyzhx",
+    "billsum": "FiscalNote",
+    "cifar10": "uoft-cs",
+    "cnn_dailymail": "abisee",
+    "conll2003": "eriktks",
+    "dbpedia_14": "fancyzhx",
+    "emotion": "dair-ai",
+    "food101": "ethz",
+    "glue": "nyu-mll",
+    "imdb": "stanfordnlp",
+    "mnist": "ylecun",
+    "multi_nli": "nyu-mll",
+    "opus_books": "Helsinki-NLP",
+    "rotten_tomatoes": "cornell-movie-review-data",
+    "snli": "stanfordnlp",
+    "squad": "rajpurkar",
+    "squad_v2": "rajpurkar",
+    "super_glue": "aps",
+    "swag": "allenai",
+    "tiny_shakespeare": "karpathy",
+    "trec": "CogComp",
+    "tweet_eval": "cardiffnlp",
+    "wikitext": "Salesforce",
+    "wmt16": "wmt",
+    "xsum": "EdinburghNLP",
+    "yelp_review_full": "Yelp",
+}
+
+
+@codemod("load_dataset", "load_dataset_builder", "get_dataset_config_names", "get_dataset_split_names", order=60)
+def dataset_names(context: Context) -> None:
+    """Gives the datasets that scripts name literally their namespace."""
+    if not is_ray_script(context):
+        return
+    for call in context.module.calls(*LOADERS):
+        given = call.args[0] if call.args else next((k.value for k in call.keywords if k.arg == "path"), None)
+        name = given.value if isinstance(given, ast.Constant) else None
+        if not isinstance(name, str) or given is None or not name.isidentifier() or name in PACKAGED:
+            continue
+        if name not in NAMESPACES:
+            context.manual(RM714, given, f'load_dataset("{name}") raises an HfUriError today, unless it is a local folder.')
+        elif context.converts(RM714, given, f'load_dataset("{name}") raises an HfUriError today.'):
+            context.plan.replace(given, f'"{NAMESPACES[name]}/{name}"')
