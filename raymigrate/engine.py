@@ -1,8 +1,8 @@
 """One file's way through the tool: gates, facts, codemods, rewriting, and the check of the result."""
 
 import ast
-import re
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from raymigrate.context import Context, Options
 from raymigrate.findings import Finding, Kind, Rule
@@ -156,7 +156,28 @@ def _after_writing(first: list[Finding], second: list[Finding]) -> list[Finding]
     return [f for f in first if f.kind is Kind.CONVERTED or without_place(f) not in left] + second
 
 
-def line_ending(text: str) -> str:
-    """The first line end of a text: what Python and LibCST take for the whole file."""
-    match = re.search(r"\r\n|\r|\n", text)
-    return match[0] if match else "\n"
+def local_imports(path: str) -> list[str]:
+    """Files beside a script, or below its folder, that it imports: `from training.init import f`.
+
+    A file that cannot be read imports nothing here; it has its own finding.
+    """
+    try:
+        tree = ast.parse(Path(path).read_bytes())
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return []
+    folder = Path(path).parent
+    found: list[str] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+            roots = [folder]
+        elif isinstance(node, ast.ImportFrom):
+            names = [node.module or ""] + [f"{node.module or ''}.{alias.name}".strip(".") for alias in node.names]
+            roots = [folder] if not node.level else [Path(path).parents[node.level - 1]]
+        else:
+            continue
+        for root in roots:
+            for name in names:
+                place = root.joinpath(*name.split("."))
+                found += [str(f) for f in (place.with_suffix(".py"), place / "__init__.py") if name and f.is_file()]
+    return list(dict.fromkeys(found))

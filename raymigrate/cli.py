@@ -1,0 +1,159 @@
+"""The command line. Nothing heavy is imported before a command needs it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from raymigrate import __version__
+
+if TYPE_CHECKING:
+    from raymigrate.session import Summary
+
+CODES = "CODE[,CODE]"
+STYLES = ("auto", "inline", "adapter")
+
+
+class DefaultConvert(click.Group):
+    """A group whose default command converts: `raymigrate path/` needs no word for it.
+
+    A path that is named like a command is reached as `./verify`.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Puts `convert` before arguments that name no command."""
+        first = args[0] if args else "--help"
+        if first not in self.commands and first not in ("--help", "-h", "--version"):
+            args = ["convert", *args]
+        return super().parse_args(ctx, args)
+
+    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Shows the two forms."""
+        formatter.write_usage("raymigrate", "[OPTIONS] PATH...")
+        formatter.write_usage("raymigrate", "COMMAND [ARGS]...")
+
+
+@click.group(cls=DefaultConvert, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="raymigrate")
+def main() -> None:
+    """Rewrite legacy Ray Train scripts for Hugging Face models to current Ray.
+
+    `raymigrate PATH...` converts files and folders in place; `raymigrate convert --help` lists its options.
+
+    Exit codes: 0 nothing legacy is left, 1 something is left to do (or, with --check and --diff, would change), 2 the
+    tool could not do its work.
+    """
+
+
+def _codes(ctx: click.Context, parameter: click.Parameter, value: Sequence[str]) -> tuple[str, ...]:
+    """Splits comma lists, and refuses codes that no rule has."""
+    codes = tuple(code.strip() for item in value for code in item.split(",") if code.strip())
+    if codes:
+        from raymigrate.rules import every_rule  # noqa: PLC0415 - loads every codemod
+
+        for code in codes:
+            if not any(rule.code.startswith(code) for rule in every_rule()):
+                raise click.BadParameter(f"no rule has the code {code}; see `raymigrate rules`", ctx, parameter)
+    return codes
+
+
+@main.command()
+@click.argument("paths", nargs=-1, required=True)
+@click.option("--diff", is_flag=True, help="Print a unified diff to stdout and write nothing.")
+@click.option("--check", is_flag=True, help="Write nothing; exit 1 if something would change.")
+@click.option("--select", multiple=True, metavar=CODES, callback=_codes, help="Only these rules, by code or prefix.")
+@click.option("--ignore", multiple=True, metavar=CODES, callback=_codes, help="Not these rules.")
+@click.option("--unsafe", is_flag=True, help="Also apply rewrites that can change behaviour.")
+@click.option("--style", type=click.Choice(STYLES), default="auto", help="Form of the converted init function.")
+@click.option("--exclude", multiple=True, metavar="GLOB", help="Leave these paths out; .gitignore syntax.")
+@click.option("--jobs", type=click.IntRange(0), default=0, help="Number of processes; 0 chooses.")
+@click.option("--output-format", type=click.Choice(["text", "json"]), default="text", help="Format of the findings.")
+@click.option("--statistics", is_flag=True, help="Count the findings per rule.")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
+@click.option("-v", "--verbose", is_flag=True, help="Also list what was converted.")
+def convert(  # noqa: PLR0913 - one parameter an option
+    paths: tuple[str, ...],
+    diff: bool,
+    check: bool,
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    unsafe: bool,
+    style: str,
+    exclude: tuple[str, ...],
+    jobs: int,
+    output_format: str,
+    statistics: bool,
+    quiet: bool,
+    verbose: bool,
+) -> None:
+    """Convert files and folders in place (the default command)."""
+    from raymigrate.context import Options  # noqa: PLC0415
+    from raymigrate.session import Job, run  # noqa: PLC0415
+
+    dry_run = diff or check
+    options = Options(select, ignore, unsafe, style)
+    summary = run(paths, Job(options, rewrite=not check or diff, write=not dry_run), exclude=exclude, jobs=jobs)
+    if summary.results or not quiet:
+        _print(summary, diff=diff, dry_run=dry_run, as_json=output_format == "json", quiet=quiet, verbose=verbose)
+    if statistics and not quiet:
+        from raymigrate.reporting.text import statistics_text  # noqa: PLC0415
+
+        click.echo(statistics_text(summary), err=diff or output_format == "json")
+    sys.exit(summary.exit_code(dry_run=dry_run))
+
+
+def _print(summary: Summary, *, diff: bool, dry_run: bool, as_json: bool, quiet: bool, verbose: bool) -> None:
+    from raymigrate.findings import Kind  # noqa: PLC0415
+    from raymigrate.reporting import text  # noqa: PLC0415
+
+    if diff:
+        from raymigrate.reporting.diff import unified_diff  # noqa: PLC0415
+
+        for result in summary.changed:
+            # Bytes, so that neither line ends nor encodings are touched on the way.
+            sys.stdout.buffer.write(unified_diff(result).encode("utf-8", "surrogateescape"))
+        sys.stdout.buffer.flush()
+    if as_json:
+        from raymigrate.reporting.json import json_text  # noqa: PLC0415
+
+        click.echo(json_text(summary), err=diff)
+        return
+    for result in summary.results:
+        listed = [f for f in result.findings if f.kind is Kind.ERROR] if quiet else result.findings
+        for finding in listed:
+            if verbose or dry_run and not diff or finding.kind is not Kind.CONVERTED:
+                for line in text.finding_lines(finding):
+                    click.echo(line, err=diff or finding.kind is Kind.ERROR)
+    if not quiet:
+        click.echo(text.summary_text(summary, dry_run=dry_run), err=True)
+
+
+@main.command()
+@click.option("--output-format", type=click.Choice(["text", "json"]), default="text")
+def rules(output_format: str) -> None:
+    """List every rule, one line each."""
+    from raymigrate.rules import every_rule  # noqa: PLC0415
+
+    if output_format == "json":
+        import json  # noqa: PLC0415
+        from dataclasses import asdict  # noqa: PLC0415
+
+        click.echo(json.dumps([asdict(rule) for rule in every_rule()], indent=2))
+    else:
+        for rule in every_rule():
+            click.echo(f"{rule.code}  {rule.title}")
+
+
+@main.command()
+@click.argument("code")
+def explain(code: str) -> None:
+    """Tell what a rule is about: what happens at run time, what to do, where it is documented."""
+    from raymigrate.rules import explanation, rule_by_code  # noqa: PLC0415
+
+    try:
+        click.echo(explanation(rule_by_code(code.upper())))
+    except KeyError:
+        raise click.UsageError(f"No rule has the code {code}; `raymigrate rules` lists them.") from None

@@ -1,0 +1,54 @@
+"""The report for people at a terminal."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+import click
+
+from raymigrate.engine import FileResult
+from raymigrate.findings import Finding, Kind
+from raymigrate.session import Summary
+
+COLOURS = {Kind.CONVERTED: "green", Kind.UNSAFE: "yellow", Kind.MANUAL: "yellow", Kind.ERROR: "red"}
+
+
+def finding_lines(finding: Finding) -> Iterator[str]:
+    """`path:line:column: CODE kind message`, and what to do below it."""
+    place = click.style(f"{finding.path}:{finding.line}:{finding.column}", bold=True)
+    kind = click.style(finding.kind.value, fg=COLOURS[finding.kind])
+    yield f"{place}: {click.style(finding.code, fg='cyan')} {kind}: {finding.message}"
+    if finding.advice and finding.kind is not Kind.CONVERTED:
+        yield f"    {finding.advice}"
+
+
+def result_text(result: FileResult, *, verbose: bool) -> str:
+    """The findings of one file; those that need nobody are left out unless asked for."""
+    shown = [f for f in result.findings if verbose or f.kind is not Kind.CONVERTED]
+    return "\n".join(line for finding in shown for line in finding_lines(finding))
+
+
+def summary_text(summary: Summary, *, dry_run: bool) -> str:
+    """One closing sentence."""
+    counts = Counter(finding.kind for finding in summary.findings)
+    changed = len(summary.changed)
+    parts = []
+    if changed:
+        parts.append(f"{_files(changed)} {'would be converted' if dry_run else 'converted'}")
+    if counts[Kind.MANUAL]:
+        parts.append(f"{counts[Kind.MANUAL]} left for a person")
+    if counts[Kind.UNSAFE]:
+        parts.append(f"{counts[Kind.UNSAFE]} more with --unsafe")
+    if counts[Kind.ERROR]:
+        parts.append(f"{counts[Kind.ERROR]} could not be done")
+    outcome = ", ".join(parts) if parts else "nothing legacy found"
+    return f"{outcome} ({_files(summary.scanned)} scanned)"
+
+
+def statistics_text(summary: Summary) -> str:
+    """Findings per rule, the most frequent first."""
+    counts = Counter((finding.code, finding.kind.value) for finding in summary.findings)
+    return "\n".join(f"{count:6}  {code}  {kind}" for (code, kind), count in counts.most_common())
+
+
+def _files(count: int) -> str:
+    return f"{count} file{'' if count == 1 else 's'}"

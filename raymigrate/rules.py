@@ -1,0 +1,30 @@
+"""All rules, and what `raymigrate rules` and `raymigrate explain` say of them."""
+
+from functools import cache
+
+from raymigrate import engine
+from raymigrate.codemods import all_rules
+from raymigrate.findings import Rule
+
+
+@cache
+def every_rule() -> tuple[Rule, ...]:
+    """The rules of the codemods and of the engine, by code."""
+    return tuple(sorted([*all_rules(), *engine.RULES], key=lambda rule: rule.code))
+
+
+def rule_by_code(code: str) -> Rule:
+    """The rule with a code.
+
+    Raises:
+        KeyError: If there is none.
+    """
+    for rule in every_rule():
+        if rule.code == code:
+            return rule
+    raise KeyError(code)
+
+
+def explanation(rule: Rule) -> str:
+    """What a rule is about, for a terminal."""
+    return f"{rule.code}: {rule.title}\n\nAt run time: {rule.why}\n\nWhat to do: {rule.fix}\n\nSee {rule.link}"

@@ -1,0 +1,157 @@
+"""Many files: finds them, converts each, writes the results."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from raymigrate import engine
+from raymigrate.context import Options
+from raymigrate.discovery import discover
+from raymigrate.engine import RM902, FileResult
+from raymigrate.files import read_bytes, write_atomically
+from raymigrate.findings import Finding, Kind
+from raymigrate.script import Script, UndecodableError, decode
+
+# A pool costs 40 ms and LibCST's import per worker; fewer bytes than this are done sooner without.
+BYTES_WORTH_A_POOL = 300_000
+
+
+@dataclass
+class Summary:
+    """What a run found and did.
+
+    Args:
+        results: Files with findings, in path order.
+        scanned: Number of files looked at.
+    """
+
+    results: list[FileResult] = field(default_factory=list)
+    scanned: int = 0
+
+    @property
+    def findings(self) -> Iterator[Finding]:
+        """All findings, by file and place."""
+        return (finding for result in self.results for finding in result.findings)
+
+    @property
+    def changed(self) -> list[FileResult]:
+        """Results of files that change."""
+        return [result for result in self.results if result.after is not None]
+
+    def exit_code(self, *, dry_run: bool) -> int:
+        """The exit code of DESIGN.md: 2 something could not be done, 1 something is left to do, else 0."""
+        kinds = {finding.kind for finding in self.findings}
+        if Kind.ERROR in kinds:
+            return 2
+        return int(Kind.MANUAL in kinds or Kind.UNSAFE in kinds or (dry_run and bool(self.changed)))
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to do with each file.
+
+    Args:
+        options: For the codemods.
+        rewrite: Whether to work the new text out; False only tells whether there would be one.
+        write: Whether to write it to the file.
+    """
+
+    options: Options
+    rewrite: bool = True
+    write: bool = True
+
+    def __call__(self, path: str) -> FileResult:
+        """Converts one file; every problem with it becomes a finding."""
+        try:
+            data = read_bytes(path)
+            if not self.options.part_of_job and not engine.concerns(data):
+                return FileResult(path)
+            script = decode(data)
+            result = engine.convert(script.text, path, self.options, rewrite=self.rewrite)
+            return self._written(result, script, data) if self.write and result.after else result
+        except OSError as error:
+            return _failed(path, f"cannot be read: {error.strerror or error}.")
+        except UndecodableError as error:
+            return _failed(path, f"{error}.")
+
+    def _written(self, result: FileResult, script: Script, data: bytes) -> FileResult:
+        assert result.after is not None
+        new = script.encode(result.after)
+        try:
+            if read_bytes(result.path) != data:
+                return _failed(result.path, "changed while it was being converted; run raymigrate again.")
+            write_atomically(result.path, new)
+        except OSError as error:
+            return _failed(result.path, f"cannot be written, and is as it was: {error.strerror or error}.")
+        return result
+
+
+def _failed(path: str, message: str) -> FileResult:
+    return FileResult(path, [Finding(RM902.code, Kind.ERROR, message, path=path)])
+
+
+def run(
+    paths: Sequence[str],
+    job: Job,
+    *,
+    exclude: Sequence[str] = (),
+    jobs: int = 0,
+    progress: Callable[[FileResult], None] = lambda result: None,
+) -> Summary:
+    """Converts files and folders.
+
+    Args:
+        paths: As the user gave them.
+        job: What to do with each file.
+        exclude: Patterns of paths to leave out, in .gitignore syntax.
+        jobs: Number of processes; 0 chooses.
+        progress: Called with each result as it comes.
+    """
+    found = discover(paths, needles=engine.NEEDLES, exclude=exclude, jobs=jobs)
+    results = {problem.path: _failed(problem.path, problem.message) for problem in found.problems}
+    for result in _map(job, found.candidates, jobs):
+        if result.findings:
+            results[result.path] = result
+            progress(result)
+    for result in _imported_parts(job, results):
+        results[result.path] = result
+        progress(result)
+    return Summary([results[path] for path in sorted(results)], found.scanned)
+
+
+def _imported_parts(job: Job, results: dict[str, FileResult]) -> Iterator[FileResult]:
+    """Converts the modules of the same project that converted jobs import: their functions run in the job."""
+    part = replace(job, options=replace(job.options, part_of_job=True))
+    queue = [result for result in results.values() if any(f.code[:3] in ("RM1", "RM2") for f in result.findings)]
+    done = {os.path.realpath(path) for path in results}
+    while queue:
+        result = queue.pop()
+        for path in engine.local_imports(result.path):
+            real = os.path.realpath(path)
+            if real not in done:
+                done.add(real)
+                imported = part(path)
+                queue.append(imported)
+                if imported.findings:
+                    yield imported
+
+
+def _map(job: Job, paths: Sequence[str], jobs: int) -> Iterator[FileResult]:
+    """Runs a job over files, in processes where that pays. Results come in the order of the paths."""
+    jobs = jobs or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else jobs or os.cpu_count() or 1
+    if jobs < 2 or len(paths) < 2 or _size(paths) < BYTES_WORTH_A_POOL:
+        yield from map(job, paths)
+        return
+    from raymigrate.pool import isolated_map  # noqa: PLC0415 - costs 40 ms that small runs do not spend
+
+    yield from isolated_map(job, paths, jobs, lost=lambda path: _failed(path, "brought the process down; left as it was."))
+
+
+def _size(paths: Sequence[str]) -> int:
+    total = 0
+    for path in paths:
+        try:
+            total += os.stat(path).st_size
+        except OSError:
+            continue
+    return total
