@@ -13,6 +13,8 @@ from raymigrate import __version__
 if TYPE_CHECKING:
     from raymigrate.session import Summary
 
+# Command -> module that holds it; the module is imported only when the command is called.
+RUNTIME_COMMANDS = {"hub": "raymigrate.runtime.hub.command"}
 CODES = "CODE[,CODE]"
 STYLES = ("auto", "inline", "adapter")
 
@@ -26,9 +28,22 @@ class DefaultConvert(click.Group):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Puts `convert` before arguments that name no command."""
         first = args[0] if args else "--help"
-        if first not in self.commands and first not in ("--help", "-h", "--version"):
+        if first not in self.list_commands(ctx) and first not in ("--help", "-h", "--version"):
             args = ["convert", *args]
         return super().parse_args(ctx, args)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The commands, those of the runtime included, which are imported only when they are called."""
+        return [*super().list_commands(ctx), *RUNTIME_COMMANDS]
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """Imports a command of the runtime when it is called."""
+        if name not in RUNTIME_COMMANDS:
+            return super().get_command(ctx, name)
+        from importlib import import_module  # noqa: PLC0415
+
+        command: click.Command = getattr(import_module(RUNTIME_COMMANDS[name]), name)
+        return command
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Shows the two forms."""

@@ -1,41 +1,49 @@
-"""Which files to look at: a walk that reads each file once and keeps those that hold a needle.
+# ruff: noqa: PTH113, PTH114, PTH115, PTH116, PTH118 - a Path object per file would cost more than reading the file
+"""Finds the files worth a closer look: those that hold one of a few words.
 
-This is the hot path of every run over a clean tree, so it works on raw bytes and plain strings.
+Left out without a word, as ruff and ripgrep do: what .gitignore and --exclude name, hidden files and directories,
+directories that hold no source of the project (`SKIPPED`, virtual environments), and links to directories, whose files
+lie elsewhere. A path named on the command line is never left out.
 """
-
-from __future__ import annotations
 
 import os
 import stat
-import sys
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
+from raymigrate.gitignore import Patterns, excluded, is_ignored, read_gitignore, read_gitignores_above
+from raymigrate.scanner import Words, scan
 
-SUFFIX = ".py"
-# What ruff and black leave out by default; hidden folders are left out as well.
-PRUNED = frozenset({"__pycache__", "__pypackages__", "node_modules", "venv", "site-packages", "buck-out"})
-# A Python file this large is data; parsing it would take minutes and gigabytes.
+# Ruff's default excludes, less the hidden ones.
+SKIPPED = frozenset(
+    {"__pycache__", "__pypackages__", "_build", "buck-out", "build", "dist", "node_modules", "site-packages", "venv"}
+)
+# Nobody wrote such a file by hand, and to parse it would take minutes and gigabytes of memory.
 MAX_BYTES = 20_000_000
-FILES_WORTH_A_PROCESS = 2_000
+KINDS = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 
 
-class Problem(NamedTuple):
-    """A path that could not be looked at, and why: one sentence."""
+@dataclass(frozen=True)
+class Problem:
+    """A path that could not be looked at.
+
+    Args:
+        path: As the user wrote it, or as it was found.
+        message: What is wrong and what to do, in one sentence.
+    """
 
     path: str
     message: str
 
 
-class Discovery(NamedTuple):
-    """What a walk found.
+@dataclass
+class Discovery:
+    """What there is to do.
 
     Args:
-        candidates: Files that hold a needle, as the user would name them, sorted.
-        problems: Paths that could not be read.
-        scanned: Number of files looked at.
+        candidates: Files that hold a needle, sorted, each file once.
+        problems: What could not be looked at, sorted.
+        scanned: How many files were searched.
     """
 
     candidates: list[str]
@@ -43,174 +51,187 @@ class Discovery(NamedTuple):
     scanned: int
 
 
-def discover(paths: Sequence[str], *, needles: Sequence[bytes], exclude: Sequence[str] = (), jobs: int = 0) -> Discovery:
-    """Finds the files that hold one of the needles.
+def discover(
+    paths: Sequence[str],
+    *,
+    needles: Sequence[bytes],
+    exclude: Sequence[str] = (),
+    suffixes: Iterable[str] = frozenset({".py"}),
+    jobs: int = 0,
+) -> Discovery:
+    """Finds the files that hold a needle.
 
     Args:
-        paths: Files and folders. A file named here is looked at whatever its name and whatever .gitignore says.
-        needles: Byte strings of which a file must hold one.
-        exclude: Patterns in .gitignore syntax, relative to each folder named.
-        jobs: Number of processes; 0 chooses.
+        paths: Files, and directories to walk. A relative path gives relative candidates; a leading `./` is dropped.
+        needles: The words to look for; quick if all of them share a substring (see `scanner.Words`).
+        exclude: Patterns in the syntax of .gitignore, relative to each walked directory.
+        suffixes: Ends of the names of the files to look at in directories; a file that is named may have any.
+        jobs: How many processes may search; 0 for one per processor.
+
+    Returns:
+        Candidates and problems; a bad path never stops the others.
+
+    Raises:
+        ValueError: If a pattern of `exclude` is not valid.
     """
-    problems: list[Problem] = []
-    files: dict[str, str] = {}  # absolute path -> as named, so that a file reached twice is looked at once
+    walk = _Walk(tuple(suffixes), exclude)
     for path in paths:
+        walk.start(path)
+    files = walk.named + walk.found
+    if len(paths) > 1:
+        files = list(dict.fromkeys(files))
+    hits, failures = scan(files, Words(needles), jobs or _processors())
+
+    named = set(walk.named)
+    hits = [path for path in hits if path in named or not walk.is_ignored(path)]
+    failures = [(path, number) for path, number in failures if path in named or not walk.is_ignored(path)]
+    # Where several names lead to one file, the one that was named stands for it, or else one that is not a link.
+    hits.sort(key=lambda path: (path not in named, os.path.islink(path), path))
+    candidates, too_large = _each_file_once(hits)
+    problems = {*walk.problems, *too_large, *(_unreadable(path, number) for path, number in failures)}
+    return Discovery(sorted(candidates), sorted(problems, key=lambda problem: problem.path), len(files))
+
+
+class _Walk:
+    """Collects files: those that are named, and those found in directories.
+
+    Patterns are slow, some 10 microseconds a path. So they are asked about directories here, and about files only once
+    one is known to hold a needle.
+    """
+
+    def __init__(self, suffixes: tuple[str, ...], exclude: Sequence[str]) -> None:
+        self._suffixes = suffixes
+        self._exclude = exclude
+        self._layers: dict[str, tuple[Patterns, ...]] = {}  # by directory, where there are any
+        self.named: list[str] = []
+        self.found: list[str] = []
+        self.problems: list[Problem] = []
+
+    def start(self, path: str) -> None:
+        """Takes a path of the command line."""
         try:
             mode = os.stat(path).st_mode
         except OSError as error:
-            problems.append(Problem(path, f"cannot be found or read: {error.strerror}."))
-            continue
+            self.problems.append(_unreachable(path, error))
+            return
+        plain = path
+        while plain.startswith("./"):
+            plain = plain[2:].lstrip("/")
         if stat.S_ISDIR(mode):
-            for found in _walk(path, exclude, problems):
-                files.setdefault(os.path.abspath(found), found)
+            self._walk("" if plain in {"", "."} else os.path.join(plain, ""))
         elif stat.S_ISREG(mode):
-            files.setdefault(os.path.abspath(path), path)
+            self.named.append(plain)
         else:
-            problems.append(Problem(path, "is neither a file nor a folder."))
-    named = list(files.values())
-    found, unread = _scan_in_processes(named, tuple(needles), jobs)
-    return Discovery(sorted(found), problems + sorted(unread), len(named))
+            self.problems.append(_not_a_file(path, mode))
 
+    def is_ignored(self, path: str) -> bool:
+        """Whether patterns leave out a file that was found."""
+        return is_ignored(self._layers.get(path[: path.rfind("/") + 1], ()), path)
 
-# -- walking -----------------------------------------------------------------------------------------
+    def _walk(self, root: str) -> None:
+        stack = [(root, self._layers_of_root(root))]
+        while stack:
+            directory, layers = stack.pop()
+            try:
+                with os.scandir(directory or ".") as entries:
+                    files, subdirectories, markers = self._sort(directory, entries)
+            except OSError as error:
+                self.problems.append(_unreadable(directory or ".", error.errno))
+                continue
+            if "pyvenv.cfg" in markers and directory != root:
+                continue  # a virtual environment under an unusual name
+            if ".gitignore" in markers:
+                layers = self._with_gitignore(directory, layers)
+            self.found += files
+            if layers:
+                self._layers[directory] = layers
+                subdirectories = [path for path in subdirectories if not is_ignored(layers, path)]
+            stack += [(path, layers) for path in subdirectories]
 
-
-def _walk(root: str, exclude: Sequence[str], problems: list[Problem]) -> Iterator[str]:
-    """Python files below a folder, without hidden, pruned, ignored and excluded ones. Links to folders are not followed."""
-    rules = Ignored(root, exclude)
-    stack: list[str] = [root]
-    while stack:
-        folder = stack.pop()
-        try:
-            entries = list(os.scandir(folder))
-        except OSError as error:
-            problems.append(Problem(folder, f"cannot be listed: {error.strerror}."))
-            continue
-        if any(entry.name == ".gitignore" for entry in entries):
-            rules.read(folder)
+    def _sort(self, directory: str, entries: Iterable[os.DirEntry[str]]) -> tuple[list[str], list[str], list[str]]:
+        """Sorts what a directory holds into files, subdirectories, and files that say something about the directory."""
+        files: list[str] = []
+        subdirectories: list[str] = []
+        markers: list[str] = []
+        suffixes = self._suffixes
         for entry in entries:
             name = entry.name
-            if entry.is_dir(follow_symlinks=False):
-                if name[0] != "." and name not in PRUNED and not rules.cover(entry.path + "/"):
-                    stack.append(entry.path)
-            elif name.endswith(SUFFIX) and _is_file(entry) and not rules.cover(entry.path):
-                path = entry.path
-                yield path[2:] if path.startswith("./") else path
+            if name.startswith(".") or name == "pyvenv.cfg":
+                if name in {".gitignore", "pyvenv.cfg"} and entry.is_file():
+                    markers.append(name)
+            elif entry.is_dir(follow_symlinks=False):
+                if name not in SKIPPED:
+                    subdirectories.append(f"{directory}{name}/")
+            elif name.endswith(suffixes):
+                path = directory + name
+                if entry.is_file(follow_symlinks=False):
+                    files.append(path)
+                elif not entry.is_symlink():
+                    self.problems.append(_not_a_file(path, entry.stat(follow_symlinks=False).st_mode))
+                elif os.path.isfile(path):  # the link might lead to a directory, nowhere, or back to itself
+                    files.append(path)
+        return files, subdirectories, markers
 
-
-def _is_file(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_file()
-    except OSError:  # a link that leads to itself
-        return False
-
-
-class Ignored:
-    """What .gitignore files and `--exclude` leave out.
-
-    Args:
-        root: The folder that the user named.
-        exclude: Patterns relative to it.
-    """
-
-    def __init__(self, root: str, exclude: Sequence[str]) -> None:
-        self.specs: list[tuple[str, GitIgnoreSpec]] = []  # folder and its patterns, outermost first
-        if exclude:
-            self._add(root, exclude)
-        for folder in _folders_above(root):
-            if os.path.isfile(os.path.join(folder, ".gitignore")):
-                self.read(folder)
-
-    def _add(self, folder: str, lines: Sequence[str]) -> None:
-        from pathspec import GitIgnoreSpec  # noqa: PLC0415 - 10 ms that most runs do not spend
-
-        self.specs.append((os.path.abspath(folder) + os.sep, GitIgnoreSpec.from_lines(lines)))
-
-    def read(self, folder: str) -> None:
-        """Takes the .gitignore of a folder into account."""
+    def _layers_of_root(self, root: str) -> tuple[Patterns, ...]:
+        layers = [excluded(self._exclude, root)] if self._exclude else []
         try:
-            with open(os.path.join(folder, ".gitignore"), encoding="utf-8", errors="replace") as file:
-                self._add(folder, file.read().splitlines())
-        except OSError:
-            return
+            layers += read_gitignores_above(root)
+        except OSError as error:
+            self.problems.append(_unreadable(error.filename or root, error.errno))
+        return tuple(layers)
 
-    def cover(self, path: str) -> bool:
-        """Whether a path is left out; folders end with a slash. The innermost file that says something decides."""
-        if not self.specs:
-            return False
-        absolute = os.path.abspath(path) + ("/" if path.endswith("/") else "")
-        for folder, spec in reversed(self.specs):
-            if absolute.startswith(folder):
-                verdict = spec.check_file(absolute[len(folder) :].replace(os.sep, "/")).include
-                if verdict is not None:
-                    return verdict
-        return False
+    def _with_gitignore(self, directory: str, layers: tuple[Patterns, ...]) -> tuple[Patterns, ...]:
+        """Adds the .gitignore of a directory: it beats those further out, and --exclude beats them all."""
+        try:
+            own = read_gitignore(directory, len(directory))
+        except OSError as error:
+            self.problems.append(_unreadable(directory + ".gitignore", error.errno))
+            return layers
+        strongest = 1 if self._exclude else 0
+        return (*layers[:strongest], own, *layers[strongest:])
 
 
-def _folders_above(root: str) -> list[str]:
-    """The folders from the top of the git repository down to the parent of `root`; none outside a repository."""
-    folder, above = os.path.abspath(root), []
-    while not os.path.exists(os.path.join(folder, ".git")):
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            return []
-        folder = parent
-        above.append(folder)
-    return above[::-1]
-
-
-# -- reading -----------------------------------------------------------------------------------------
-
-
-def _scan(paths: Sequence[str], needles: Sequence[bytes]) -> tuple[list[str], list[Problem]]:
-    found: list[str] = []
+def _each_file_once(paths: Iterable[str]) -> tuple[list[str], list[Problem]]:
+    """The first path to each file, and a problem for each file that is too large."""
+    first: dict[tuple[int, int], str] = {}
     problems: list[Problem] = []
     for path in paths:
         try:
-            descriptor = os.open(path, os.O_RDONLY)
-            try:
-                size = os.fstat(descriptor).st_size
-                data = os.read(descriptor, size + 1)
-            finally:
-                os.close(descriptor)
+            status = os.stat(path)
         except OSError as error:
-            problems.append(Problem(path, f"cannot be read: {error.strerror}."))
+            problems.append(_unreadable(path, error.errno))
             continue
-        for needle in needles:
-            if needle in data:
-                if size > MAX_BYTES:
-                    problems.append(Problem(path, f"is larger than {MAX_BYTES // 1_000_000} MB; split it, or --exclude it."))
-                else:
-                    found.append(path)
-                break
-    return found, problems
+        if status.st_size > MAX_BYTES:
+            problems.append(_too_large(path, status.st_size))
+        else:
+            first.setdefault((status.st_dev, status.st_ino), path)
+    return list(first.values()), problems
 
 
-def _scan_in_processes(paths: list[str], needles: tuple[bytes, ...], jobs: int) -> tuple[list[str], list[Problem]]:
-    """Scans in a second process where there are many files; the scan is bound by the interpreter, not by the disk."""
-    if jobs == 1 or len(paths) < FILES_WORTH_A_PROCESS or not hasattr(os, "fork") or sys.platform == "darwin":
-        return _scan(paths, needles)
-    half = len(paths) // 2
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        _report_and_exit(writing, _scan(paths[half:], needles))
-    os.close(writing)
-    found, problems = _scan(paths[:half], needles)
-    with os.fdopen(reading, "rb") as pipe:
-        answer = pipe.read()
-    os.waitpid(child, 0)
-    import marshal  # noqa: PLC0415 - built in, and quicker than pickle for plain lists
-
-    more, more_problems = marshal.loads(answer) if answer else _scan(paths[half:], needles)
-    return found + more, problems + [Problem(*problem) for problem in more_problems]
+def _processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _report_and_exit(pipe: int, result: tuple[list[str], list[Problem]]) -> None:
-    import marshal  # noqa: PLC0415
+def _unreachable(path: str, error: OSError) -> Problem:
+    if not isinstance(error, FileNotFoundError):
+        return _unreadable(path, error.errno)
+    if os.path.islink(path):
+        return Problem(path, f"is a link to {os.readlink(path)}, which does not exist; correct or remove the link.")
+    return Problem(path, "does not exist; check how it is written.")
 
-    try:
-        with os.fdopen(pipe, "wb") as file:
-            file.write(marshal.dumps((result[0], [tuple(problem) for problem in result[1]])))
-    finally:
-        os._exit(0)
+
+def _unreadable(path: str, number: int | None) -> Problem:
+    reason = os.strerror(number) if number else "unknown error"
+    return Problem(path, f"cannot be read ({reason}); make it readable, or leave it out with --exclude.")
+
+
+def _not_a_file(path: str, mode: int) -> Problem:
+    kind = KINDS.get(stat.S_IFMT(mode), "no regular file")
+    return Problem(path, f"is {kind} and was not opened; copy its text to a file, or pipe it into `raymigrate -`.")
+
+
+def _too_large(path: str, size: int) -> Problem:
+    megabytes, limit = size / 1e6, MAX_BYTES // 1_000_000
+    return Problem(
+        path, f"has {megabytes:.0f} MB, over the limit of {limit} MB for a source file; leave it out with --exclude."
+    )

@@ -1,10 +1,13 @@
-"""Reads files, and writes them so that at any moment the old or the new content is there."""
+# ruff: noqa: PTH105, PTH108, PTH116, PTH118, PTH120, PTH123 - works on strings, as discovery.py does
+"""Reads files, and writes them so that nothing is ever lost."""
 
 import contextlib
+import errno
 import os
 import stat
-import tempfile
-from pathlib import Path
+
+BINARY = getattr(os, "O_BINARY", 0)
+NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | BINARY
 
 
 def read_bytes(path: str) -> bytes:
@@ -13,93 +16,111 @@ def read_bytes(path: str) -> bytes:
     Raises:
         OSError: If it cannot be read.
     """
-    return Path(path).read_bytes()
+    with open(path, "rb") as stream:
+        return stream.read()
 
 
 def write_atomically(path: str, data: bytes) -> None:
-    """Replaces the content of a file, or leaves it as it is.
+    """Replaces the content of an existing file, so that whatever happens it holds all of the old or all of the new.
 
-    A temporary file beside it is written, synchronised and renamed over it, so a crash or a full disk at any moment
-    leaves the old content. A symbolic link stays one: its target is replaced. Mode and owner are kept. A file with
-    several hard links is the one exception: a rename would cut them, so it is overwritten in place after the new
-    content was stored beside it, and put back if that fails.
+    Mode and owner stay (the owner as far as the system allows), and so does a symbolic link: its target is written.
+
+    A file with several hard links cannot be swapped for another: its other names would keep the old content. So it
+    is overwritten in place, after a copy of the old content has been secured beside it: an error puts the old content
+    back. If the process is killed in the middle, what is sure to be left is that copy, `.raymigrate-*.old`.
 
     Args:
-        path: An existing file.
+        path: The file.
         data: Its new content.
 
     Raises:
-        PermissionError: If nobody may write the file.
-        OSError: If it cannot be written; the file is as it was.
+        OSError: If the file could not be written; it is unchanged. PermissionError in particular for a file that has
+            no write permission, even where the rights of the user or of the directory would allow to replace it.
     """
-    target = os.path.realpath(path)
+    target = os.path.realpath(path, strict=True)
     status = os.stat(target)
-    if not status.st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH):
-        raise PermissionError(13, "it is read-only", path)
-    temporary = _write_beside(target, data, status)
-    try:
-        if status.st_nlink > 1:
-            _overwrite(target, data)
-        else:
-            os.replace(temporary, target)
-            temporary = ""
-            _synchronise_folder(os.path.dirname(target))
-    finally:
-        if temporary:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
+    if not status.st_mode & 0o222 or not os.access(target, os.W_OK):
+        raise PermissionError(errno.EACCES, "the file is read-only", path)
+    if status.st_nlink > 1:
+        _overwrite(target, data, status)
+    else:
+        _replace(target, data, status)
 
 
-def _write_beside(target: str, data: bytes, status: os.stat_result) -> str:
-    """Writes a temporary file in the folder of the target, with its mode and owner; returns its path."""
-    descriptor, temporary = tempfile.mkstemp(prefix=".raymigrate-", dir=os.path.dirname(target))
+def _replace(target: str, data: bytes, status: os.stat_result) -> None:
+    temporary = _beside(target, "new")
     try:
-        try:
-            _write_all(descriptor, data)
-            os.fchmod(descriptor, stat.S_IMODE(status.st_mode))
-            with contextlib.suppress(OSError):  # giving a file away needs privileges
-                os.fchown(descriptor, status.st_uid, status.st_gid)
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        _write_new(temporary, data, status)
+        os.replace(temporary, target)
     except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
+        _remove(temporary)
         raise
-    return temporary
+    _sync_directory(target)
 
 
-def _write_all(descriptor: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
-
-
-def _overwrite(target: str, data: bytes) -> None:
-    """Overwrites a file in place, and puts the old content back if that fails."""
+def _overwrite(target: str, data: bytes, status: os.stat_result) -> None:
     old = read_bytes(target)
-    descriptor = os.open(target, os.O_WRONLY)
+    copy = _beside(target, "old")
     try:
-        try:
-            _fill(descriptor, data)
-        except BaseException:
-            _fill(descriptor, old)
-            raise
+        _write_new(copy, old, status)
+        _sync_directory(target)
+    except BaseException:
+        _remove(copy)
+        raise
+    try:
+        _write_over(target, data)
+    except BaseException:
+        _write_over(target, old)  # if even this fails, the copy stays
+        _remove(copy)
+        raise
+    _remove(copy)
+
+
+def _beside(target: str, suffix: str) -> str:
+    """A new name in the directory of the target: hidden, and short, as that of the target may be as long as can be."""
+    return os.path.join(os.path.dirname(target), f".raymigrate-{os.urandom(8).hex()}.{suffix}")
+
+
+def _write_new(path: str, data: bytes, status: os.stat_result) -> None:
+    """Writes a new file with the mode and owner of another; nobody else may read it before it has them."""
+    descriptor = os.open(path, NEW, 0o600)
+    try:
+        _write_all(descriptor, data)
+        if hasattr(os, "fchown"):
+            with contextlib.suppress(OSError):  # only root may give files away
+                os.fchown(descriptor, status.st_uid, status.st_gid)
+            os.fchmod(descriptor, stat.S_IMODE(status.st_mode))  # last, as a change of the owner drops some bits
+        os.fsync(descriptor)
     finally:
         os.close(descriptor)
 
 
-def _fill(descriptor: int, data: bytes) -> None:
-    os.lseek(descriptor, 0, os.SEEK_SET)
-    _write_all(descriptor, data)
-    os.ftruncate(descriptor, len(data))
-    os.fsync(descriptor)
+def _write_over(path: str, data: bytes) -> None:
+    """Writes into an existing file, and cuts it only once all is written: that way a full disk takes nothing away."""
+    descriptor = os.open(path, os.O_WRONLY | BINARY)
+    try:
+        _write_all(descriptor, data)
+        os.ftruncate(descriptor, len(data))
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
-def _synchronise_folder(folder: str) -> None:
-    """Makes the rename last; some file systems do not offer it."""
+def _write_all(descriptor: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+
+
+def _remove(path: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
+
+
+def _sync_directory(path: str) -> None:
+    """Makes a change of names last through a power failure, where the system can."""
     with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
+        descriptor = os.open(os.path.dirname(path), os.O_RDONLY)
         try:
             os.fsync(descriptor)
         finally:

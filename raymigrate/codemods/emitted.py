@@ -27,20 +27,25 @@ class $name(RayTrainReportCallback):
 '''
 
 # Legacy process_dataset_for_hf: an iterable dataset of the worker's rows with a length (2.4 to 2.7).
-SHARD_DATASET = '''
+TRAIN_SHARD = '''
 class $name(torch.utils.data.IterableDataset):
-    """The rows of a Ray Data shard, with their number, so that the Trainer counts epochs and len() works."""
+    """This worker's rows of the Ray Dataset "train", with their number, so that the Trainer counts epochs."""
 
-    def __init__(self, shard, num_rows):
-        self.shard = shard
-        self.num_rows = num_rows
+    def __init__(self, num_rows):
+        self.shard = ray.train.get_dataset_shard("train")
+        self.length = num_rows // ray.train.get_context().get_world_size()
 
     def __len__(self):
-        return self.num_rows
+        return self.length
 
     def __iter__(self):
         yield from self.shard.iter_rows()
 '''
+
+# A list, because the Trainer splits it among the workers so that each row is evaluated once. As an iterable dataset it
+# would be read by rank 0 alone, whose batches cannot be sent on when each is padded to its own length (accelerate 1.15,
+# DataLoaderDispatcher), or be cut at the wrong row (IterableDatasetShard).
+EVALUATION_ROWS = 'list(ray.train.get_dataset_shard("evaluation").iter_rows())'
 
 # Legacy wrap_transformers_trainer: IterableDatasetShard with num_processes=1 fills the last batch up.
 SHARD_DATALOADER = '''

@@ -86,7 +86,20 @@ class TrainFunction:
         if self.init is None:
             return self.dataset_parameters
         scope = self.module.scope(self.init)
-        return [name for name in self.dataset_parameters if self.module.uses(name, scope)]
+        return [
+            name
+            for name in self.dataset_parameters
+            if self.module.uses(name, scope) and not self._assigned_first(name, self.init)
+        ]
+
+    def _assigned_first(self, name: str, function: ast.FunctionDef) -> bool:
+        """Whether the function gives a parameter a value of its own before it reads it."""
+        for statement in function.body:
+            names = [node for node in ast.walk(statement) if isinstance(node, ast.Name) and node.id == name]
+            if names:
+                plain = isinstance(statement, ast.Assign) and names == [t for t in statement.targets if t in names]
+                return plain
+        return False
 
     @cached_property
     def uses_ray_data(self) -> bool:
@@ -116,8 +129,8 @@ class TrainFunction:
     def _support(self) -> str:
         """Classes and functions that stand before the training function; once per module."""
         wanted = {"ReportCallback": emitted.REPORT_CALLBACK}
-        if self.uses_ray_data:
-            wanted["ShardDataset"] = emitted.SHARD_DATASET
+        if self.uses_ray_data and self.call.datasets.may_have("train"):
+            wanted["TrainShard"] = emitted.TRAIN_SHARD
             wanted["shard_dataloader"] = emitted.SHARD_DATALOADER
         code = ""
         for name, template in wanted.items():
@@ -151,28 +164,25 @@ class TrainFunction:
         return statement
 
     def _datasets(self) -> str:
-        """Lines that fetch this worker's shards."""
-        train, evaluation = self.dataset_parameters
+        """Lines that fetch this worker's data."""
         if not self.uses_ray_data:
             if self.inline and self.read_dataset_parameters:
                 return " = ".join(self.read_dataset_parameters) + " = None\n"
             return ""
-        config = self._config_name()
-        shard = self.context.emitted["ShardDataset"]
-        lines = [f'num_rows = {config}.pop("num_rows")']
-        world = "ray.train.get_context().get_world_size()"
-        for name, key, rows in (
-            (train, "train", f'num_rows["train"] // {world}'),
-            (evaluation, "evaluation", 'num_rows["evaluation"]'),
-        ):
-            if self.inline and name not in self.read_dataset_parameters:
-                continue
-            if not self.call.datasets.may_have(key):
-                lines += [f"{name} = None"] if self.inline else []
-                continue
-            lines.append(f'{name} = {shard}(\n    ray.train.get_dataset_shard("{key}"),\n    {rows},\n)')
-            if not self.call.datasets.has(key):
-                lines[-1] = f'{name} = None\nif "{key}" in num_rows:\n{textwrap.indent(lines[-1], "    ")}'
+        train, evaluation = self.dataset_parameters
+        config, datasets = self._config_name(), self.call.datasets
+        lines = []
+        if datasets.may_have("train"):
+            lines.append(f'{train} = {self.context.emitted["TrainShard"]}({config}.pop("num_rows"))')
+        elif self.inline:
+            lines.append(f"{train} = None")
+        if datasets.has("evaluation"):
+            lines.append(f"{evaluation} = {emitted.EVALUATION_ROWS}")
+        elif datasets.may_have("evaluation"):
+            lines.append(f"{evaluation} = None")
+            lines.append(f'if {config}.pop("has_evaluation"):\n    {evaluation} = {emitted.EVALUATION_ROWS}')
+        elif self.inline and evaluation in self.read_dataset_parameters:
+            lines.append(f"{evaluation} = None")
         return "\n".join(lines) + "\n"
 
     def _config_name(self) -> str:

@@ -26,6 +26,10 @@ RM109 = Rule(
 )
 
 
+# Functions whose datasets hold their rows in memory.
+IN_MEMORY = frozenset(f"ray.data.from_{kind}" for kind in ("huggingface", "items", "pandas", "arrow", "numpy"))
+
+
 def convert_trainer_arguments(context: Context, call: TrainerCall, function: TrainFunction) -> None:
     """Converts `datasets`, `preprocessor` and the configuration of a TransformersTrainer call."""
     if call.datasets.node is None:
@@ -35,13 +39,28 @@ def convert_trainer_arguments(context: Context, call: TrainerCall, function: Tra
         if context.converts(RM109, call.datasets.node, "The init function never reads these datasets; taken away."):
             edit.remove |= {"datasets", "preprocessor"}
         return
+    mapped = "preprocessor" in call.arguments
     datasets = prepare_datasets(context, call)
-    context.converts(RM107, call.datasets.node, "Row counts go to the workers; each worker evaluates every row.")
+    context.converts(RM107, call.datasets.node, "The number of training rows goes to the workers, and all of the evaluation.")
     _hand_over_counts(context, call, datasets)
     if call.datasets.may_have("evaluation") and "dataset_config" not in call.arguments:
         near = context.module.reference_at[call.node.func].binding.statement
         context.plan.need_import("ray.train", "DataConfig", near=near)
-        edit.set("dataset_config", 'DataConfig(datasets_to_split=["train"])')
+        options = ""
+        if not mapped and not _in_memory(context, call):
+            # Each worker reads the evaluation rows for itself, so they have to come in the same order.
+            context.plan.need_import("ray.data", "ExecutionOptions", near=near)
+            options = ", execution_options=ExecutionOptions(preserve_order=True)"
+        edit.set("dataset_config", f'DataConfig(datasets_to_split=["train"]{options})')
+
+
+def _in_memory(context: Context, call: TrainerCall) -> bool:
+    """Whether the evaluation rows are in memory already, and so always come in the same order."""
+    value: ast.expr | None = (call.datasets.keys or {}).get("evaluation")
+    value = context.module.value(value) if value is not None else None
+    if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
+        return False
+    return value.func.attr == "materialize" or context.module.qualified(value.func) in IN_MEMORY
 
 
 def prepare_datasets(context: Context, call: TrainerCall) -> str | None:
@@ -90,20 +109,22 @@ def _can_stand_twice(call: TrainerCall) -> bool:
 
 
 def _hand_over_counts(context: Context, call: TrainerCall, name: str | None) -> None:
+    """Adds the number of training rows to the configuration of the workers, who cannot count a shard."""
     keys = call.datasets.keys
-    parts: dict[str, ast.expr | str] = {}
-    if name is None and keys is not None:
-        read = {key: value for key, value in keys.items() if key in ("train", "evaluation")}
-        entries = ", ".join(f'"{key}": {context.module.source(value)}.count()' for key, value in read.items())
-        counts = f"{{{entries}}}"
-    else:
-        counts = f"{{name: dataset.count() for name, dataset in {name}.items()}}"
+    entries = {}
+    if call.datasets.may_have("train"):
+        train = f'{name}["train"]' if name is not None or keys is None else context.module.source(keys["train"])
+        entries["num_rows"] = f"{train}.count()"
+    if keys is None:
+        entries["has_evaluation"] = f'"evaluation" in {name}'
     config = call.arguments.get("trainer_init_config")
     edit = context.plan.call(call.node)
     if isinstance(config, ast.Dict):
-        context.plan.dict_entry(config, "num_rows", counts)
-    elif config is None or (isinstance(config, ast.Constant) and config.value is None):
-        edit.set("train_loop_config", f'{{"num_rows": {counts}}}')
+        for key, source in entries.items():
+            context.plan.dict_entry(config, key, source)
+        return
+    source = ", ".join(f'"{key}": {value}' for key, value in entries.items())
+    if config is None or (isinstance(config, ast.Constant) and config.value is None):
+        edit.set("train_loop_config", f"{{{source}}}")
     else:
-        parts["config"] = config
-        edit.set("train_loop_config", f'{{**$config, "num_rows": {counts}}}', **parts)
+        edit.set("train_loop_config", f"{{**$config, {source}}}", config=config)

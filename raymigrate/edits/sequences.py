@@ -98,11 +98,13 @@ def edit_call(call: cst.Call, edit: CallEdit, parse: ParseExpression) -> cst.Cal
         changes["func"] = parse(Code(edit.function))
     edited = call.with_changes(**changes)
     grown = len(arguments) > len(call.args)
-    return _one_per_line(edited) if grown and len(cst.Module([]).code_for_node(edited)) > LONG_CALL else edited
+    return one_per_line_if_long(edited) if grown else edited
 
 
-def _one_per_line(call: cst.Call) -> cst.Call:
-    """Gives each argument its own line, unless the call is laid out over several lines already."""
+def one_per_line_if_long(call: cst.Call) -> cst.Call:
+    """Gives each argument of a long call its own line, unless the call is laid out over several lines already."""
+    if len(cst.Module([]).code_for_node(call)) <= LONG_CALL:
+        return call
     separators = [call.whitespace_before_args, *(a.comma.whitespace_after for a in call.args[:-1] if isinstance(a.comma, cst.Comma))]
     if any(_is_multiline(separator) for separator in separators):
         return call

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import libcst as cst
 
 from raymigrate.edits.plan import Code, Part
+from raymigrate.edits.sequences import one_per_line_if_long
 
 PLACEHOLDER = re.compile(r"\$([a-z_]+)")
 # Expressions that bind so loosely that they need parentheses inside most others.
@@ -20,6 +21,10 @@ class _Fill(cst.CSTTransformer):
     def __init__(self, parts: dict[str, cst.BaseExpression]) -> None:
         super().__init__()
         self.parts = parts
+
+    def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.Call:
+        filled = any(isinstance(a.value, cst.Name) and a.value.value in self.parts for a in original_node.args)
+        return one_per_line_if_long(updated_node) if filled else updated_node
 
     def leave_EmptyLine(self, original_node: cst.EmptyLine, updated_node: cst.EmptyLine) -> cst.EmptyLine:
         return updated_node if updated_node.comment else updated_node.with_changes(indent=False)

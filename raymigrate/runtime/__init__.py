@@ -1,0 +1,1 @@
+"""What runs jobs: the offline hub, and verify."""

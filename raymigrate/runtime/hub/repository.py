@@ -1,0 +1,109 @@
+"""The repositories that the hub serves, indexed once from a folder.
+
+Layout: `FOLDER/{models,datasets,spaces}/NAMESPACE/NAME/...`, and `FOLDER/aliases.json` for the short names that the Hub
+redirects: `{"models": {"gpt2": "openai-community/gpt2"}, ...}`.
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+KINDS = ("models", "datasets", "spaces")
+
+
+@dataclass(frozen=True)
+class File:
+    """One file of a repository; its ETag is its SHA-256, as for the Hub's large files."""
+
+    path: Path
+    size: int
+    etag: str
+
+
+@dataclass(frozen=True)
+class Repository:
+    """One model, dataset or metric.
+
+    Args:
+        kind: "models", "datasets" or "spaces".
+        name: Full name, `namespace/name`.
+        files: By path within the repository.
+        commit: What stands for the commit hash: changes when any file does.
+    """
+
+    kind: str
+    name: str
+    files: dict[str, File]
+    commit: str
+
+    def info(self) -> dict[str, object]:
+        """What the Hub's API says of it; the fields that its clients read."""
+        document: dict[str, object] = {
+            "_id": self.commit[:24],
+            "id": self.name,
+            "sha": self.commit,
+            "private": False,
+            "gated": False,
+            "disabled": False,
+            "tags": [],
+            "downloads": 0,
+            "likes": 0,
+            "lastModified": "2023-08-15T00:00:00.000Z",
+            "createdAt": "2023-08-15T00:00:00.000Z",
+            "siblings": [{"rfilename": path} for path in sorted(self.files)],
+        }
+        return {**document, "modelId": self.name} if self.kind == "models" else document
+
+    def tree(self, folder: str = "", *, recursive: bool = False) -> list[dict[str, object]]:
+        """The entries below a folder, as the Hub's tree and paths-info calls list them."""
+        prefix = f"{folder.strip('/')}/" if folder.strip("/") else ""
+        entries: dict[str, dict[str, object]] = {}
+        for path, file in sorted(self.files.items()):
+            if not path.startswith(prefix):
+                continue
+            parts = path[len(prefix) :].split("/")
+            for depth in range(1, len(parts)):
+                parent = prefix + "/".join(parts[:depth])
+                if recursive or depth == 1:
+                    oid = hashlib.sha1(parent.encode()).hexdigest()
+                    entries.setdefault(parent, {"type": "directory", "oid": oid, "size": 0, "path": parent})
+            if recursive or len(parts) == 1:
+                entries[path] = {"type": "file", "oid": file.etag[:40], "size": file.size, "path": path}
+        return list(entries.values())
+
+
+class Repositories:
+    """Everything that a folder holds. Only what is indexed here can ever be served.
+
+    Args:
+        folder: See the module's text.
+
+    Raises:
+        OSError: If the folder is not one that `build_hub` made.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._aliases: dict[str, dict[str, str]] = json.loads((folder / "aliases.json").read_text(encoding="utf-8"))
+        self._repositories: dict[tuple[str, str], Repository] = {}
+        for kind in KINDS:
+            for root in sorted((folder / kind).glob("*/*")):
+                name = f"{root.parent.name}/{root.name}"
+                self._repositories[kind, name] = self._index(kind, name, root)
+
+    @staticmethod
+    def _index(kind: str, name: str, root: Path) -> Repository:
+        files: dict[str, File] = {}
+        for path in sorted(root.rglob("*")):
+            if path.is_file():
+                data = path.read_bytes()
+                files[path.relative_to(root).as_posix()] = File(path, len(data), hashlib.sha256(data).hexdigest())
+        state = json.dumps([(path, file.etag) for path, file in files.items()])
+        return Repository(kind, name, files, hashlib.sha1(state.encode()).hexdigest())
+
+    def find(self, kind: str, name: str) -> Repository | None:
+        """The repository with a full name or with a short one that the Hub redirects."""
+        return self._repositories.get((kind, self._aliases.get(kind, {}).get(name, name)))
+
+    def __iter__(self):  # type: ignore[no-untyped-def]
+        return iter(self._repositories.values())
