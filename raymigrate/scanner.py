@@ -10,7 +10,7 @@ from collections.abc import Sequence
 # A second process pays for itself (about 2 ms) from some 500 files on; this leaves a margin for slow starts.
 FILES_PER_PROCESS = 1000
 # Most files are smaller; larger blocks make malloc fetch fresh pages from the system for every file.
-BLOCK = 96 * 1024
+BLOCK = 64 * 1024
 # A FIFO that took a file's place since the directory was listed must not block us.
 READ_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 

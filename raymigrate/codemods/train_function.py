@@ -112,7 +112,7 @@ class TrainFunction:
         """Adds the function, and the classes that it needs, to the plan."""
         support = self._support()
         if support:
-            place = self._top_level(self.init if self.inline and self.init is not None else self.call.node)
+            place = self._top_level(self.init if self.init is not None else self.call.node)
             self.context.plan.statement(place).before.insert(0, Code(support))
         if self.inline:
             self._emit_inline()

@@ -41,10 +41,17 @@ def spaced(body: Sequence[cst.BaseStatement], new: Collection[int], wanted: int)
     return result
 
 
-def hand_over_blank_lines(group: list[Statement], anchor: cst.CSTNode) -> list[Statement]:
-    """Moves the blank lines before a statement to the first of the new statements that come before it."""
+def hand_over_blank_lines(group: list[Statement], anchor: cst.CSTNode, *, blank_line: bool) -> list[Statement]:
+    """Moves the blank lines before a statement to the first of the new statements that come before it.
+
+    Args:
+        group: The new statements and the one that they come before.
+        anchor: That one.
+        blank_line: Whether a blank line stays before it.
+    """
     count = _blank_lines(anchor)
     lines = anchor.leading_lines  # type: ignore[attr-defined]
     first = group[0].with_changes(leading_lines=[*lines[:count], *group[0].leading_lines])
-    rest = [s.with_changes(leading_lines=lines[count:]) if s is anchor else s for s in group[1:]]
+    own = [*([cst.EmptyLine(indent=False)] if blank_line else []), *lines[count:]]
+    rest = [s.with_changes(leading_lines=own) if s is anchor else s for s in group[1:]]
     return [first, *rest]

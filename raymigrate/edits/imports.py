@@ -1,6 +1,7 @@
 """Where new imports go, and which are there already."""
 
 import ast
+import sys
 from collections import defaultdict
 
 from raymigrate.edits.plan import Code, Plan
@@ -8,34 +9,76 @@ from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import Scope
 
 
-def place_imports(module: Module, plan: Plan) -> None:
-    """Turns the imports that a plan needs into statement edits.
+Names = dict[str, list[str | None]]  # module -> names to import from it; None is the module itself
 
-    An import asked for near an old one takes its place, so that an import inside a function stays there; the others
-    follow the imports at the head of the module. What the module imports already is not imported again.
+
+def place_imports(module: Module, plan: Plan) -> None:
+    """Turns the imports that a plan needs into edits.
+
+    A name goes into an import from the same module where there is one. Else, an import asked for near an old one takes
+    its place, so that an import inside a function stays there; modules of the standard library join the others of it
+    at the head of the file; the rest follows the last import there. What the module imports already is not repeated.
     """
-    anchors: dict[ast.stmt, dict[str, list[str | None]]] = defaultdict(lambda: defaultdict(list))
+    near_old: dict[ast.stmt, Names] = defaultdict(lambda: defaultdict(list))
+    last: Names = defaultdict(list)
     have = _present(module, plan)
-    before_first: dict[str, list[str | None]] = defaultdict(list)
-    after_last: dict[str, list[str | None]] = defaultdict(list)
-    first, last = _head(module)
     # Module-level imports first, and `import ray.train` before the `import ray` that it makes needless.
     for wanted, name, near in sorted(plan.needed_imports, key=lambda entry: (entry[2] is not None, -len(entry[0]))):
         scope = module.scope_of[near] if near is not None else module.scope_of[module.tree]
         if any(_imported(wanted, name, have[outer]) for outer in _outward(scope)):
             continue
         have[scope].add((wanted, name))
-        if near is not None:
-            anchors[near][wanted].append(name)
+        same = _from_same_module(module, plan, wanted, scope) if name is not None else None
+        if same is not None and name is not None:
+            plan.import_additions.setdefault(same, []).append(name)
+        elif near is not None:
+            near_old[near][wanted].append(name)
+        elif name is None and wanted in sys.stdlib_module_names:
+            _place_standard(module, plan, wanted)
         else:
-            (before_first if name is None else after_last)[wanted].append(name)
-    for anchor, names in anchors.items():
+            last[wanted].append(name)
+    for anchor, names in near_old.items():
         plan.statement(anchor).after.insert(0, Code("\n".join(_lines(names))))
-    if before_first:
-        plan.statement(first).before.insert(0, Code("\n".join(_lines(before_first))))
-    if after_last:
-        edit = plan.statement(last)
-        (edit.after if _is_import(last) or _is_docstring(last) else edit.before).append(Code("\n".join(_lines(after_last))))
+    if last:
+        anchor = (_head(module) or module.tree.body[:1])[-1]
+        edit = plan.statement(anchor)
+        follows = _is_import(anchor) or _is_docstring(anchor)
+        (edit.after if follows else edit.before).append(Code("\n".join(_lines(last))))
+
+
+def _from_same_module(module: Module, plan: Plan, wanted: str, scope: Scope) -> ast.ImportFrom | None:
+    """An import statement in a scope that imports names from a module and will go on to."""
+    for statement in module.imports:
+        if (
+            isinstance(statement, ast.ImportFrom)
+            and not statement.level
+            and plan.import_modules.get(statement, statement.module) == wanted
+            and module.scope_of[statement] is scope
+            and not isinstance(module.parent_of[statement], (ast.Try, ast.If, ast.ExceptHandler))
+            and any(alias not in plan.dropped_imports for alias in statement.names)
+            and statement.names[0].name != "*"
+        ):
+            return statement
+    return None
+
+
+def _place_standard(module: Module, plan: Plan, wanted: str) -> None:
+    """Puts `import os` in its alphabetical place among the imports of the standard library at the head of the file."""
+    head = [s for s in _head(module) if not (isinstance(s, ast.ImportFrom) and s.module == "__future__")]
+    standard = [s for s in head if _module_name(s).partition(".")[0] in sys.stdlib_module_names]
+    before = [s for s in standard if isinstance(s, ast.Import) and _module_name(s) < wanted]
+    if before:
+        plan.statement(before[-1]).after.append(Code(f"import {wanted}"))
+        return
+    first = (head or [s for s in module.tree.body if not _is_docstring(s)] or module.tree.body)[0]
+    edit = plan.statement(first)
+    edit.before.append(Code(f"import {wanted}"))
+    edit.before.sort(key=lambda code: code.template if code.template.startswith("import ") else "~")
+    edit.blank_line = first not in standard
+
+
+def _module_name(statement: ast.stmt) -> str:
+    return statement.names[0].name if isinstance(statement, ast.Import) else str(getattr(statement, "module", ""))
 
 
 def _imported(wanted: str, name: str | None, present: set[tuple[str, str | None]]) -> bool:
@@ -78,21 +121,15 @@ def _present(module: Module, plan: Plan) -> dict[Scope, set[tuple[str, str | Non
     return have
 
 
-def _head(module: Module) -> tuple[ast.stmt, ast.stmt]:
-    """The statement that plain imports stand before, and the one that `from` imports stand after.
-
-    The first and last import before the first definition; without any, the first statement that is no docstring.
-    """
-    body = module.tree.body
+def _head(module: Module) -> list[ast.stmt]:
+    """The imports of the module before its first definition."""
     imports: list[ast.stmt] = []
-    for statement in body:
+    for statement in module.tree.body:
         if isinstance(statement, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)):
             break
         if _is_import(statement):
             imports.append(statement)
-    ordinary = [s for s in imports if not (isinstance(s, ast.ImportFrom) and s.module == "__future__")]
-    start = next((s for s in body if not _is_docstring(s) and s not in imports), body[-1])
-    return (ordinary or [start])[0], (imports or [start])[-1]
+    return imports
 
 
 def _is_import(statement: ast.stmt) -> bool:

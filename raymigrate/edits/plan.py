@@ -59,12 +59,14 @@ class StatementEdit:
         after: Code to put after it.
         replacement: Code to put in its place.
         removed: Whether it goes away.
+        blank_line: Whether a blank line parts it from what is put before it.
     """
 
     before: list[Code] = field(default_factory=list)
     after: list[Code] = field(default_factory=list)
     replacement: Code | None = None
     removed: bool = False
+    blank_line: bool = False
 
 
 @dataclass
@@ -98,6 +100,7 @@ class Plan:
         self.statements: dict[ast.stmt, StatementEdit] = {}
         self.functions: dict[ast.AST, FunctionEdit] = {}
         self.import_modules: dict[ast.ImportFrom, str] = {}
+        self.import_additions: dict[ast.ImportFrom, list[str]] = {}
         self.dropped_imports: dict[ast.alias, ast.Import | ast.ImportFrom] = {}
         self.needed_imports: list[tuple[str, str | None, ast.stmt | None]] = []
 

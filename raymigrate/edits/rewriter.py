@@ -8,7 +8,7 @@ from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 from raymigrate.edits import blocks, templates
 from raymigrate.edits.imports import place_imports
 from raymigrate.edits.plan import Code, FunctionEdit, Part, Plan, StatementEdit
-from raymigrate.edits.sequences import edit_call, edit_dict
+from raymigrate.edits.sequences import add_names, edit_call, edit_dict
 from raymigrate.facts.module import Module
 
 Span = tuple[tuple[int, int], tuple[int, int]]
@@ -66,13 +66,14 @@ class Rewriter(cst.CSTTransformer):
         self.statements = {module.start(node): edit for node, edit in plan.statements.items()}
         self.functions = {module.start(node): edit for node, edit in plan.functions.items()}
         self.import_modules = {module.start(node): name for node, name in plan.import_modules.items()}
+        self.import_additions = {module.start(node): names for node, names in plan.import_additions.items()}
         self.dropped = {module.start(alias): alias for alias in plan.dropped_imports}
         self.parts = self._wanted_parts()
         self.pending: set[tuple[str, tuple[int, int]]] = {
             *(("expression", key[0]) for key in (*self.expressions, *self.calls, *self.dicts)),
             *(("statement", key) for key in self.statements),
             *(("function", key) for key in self.functions),
-            *(("import", key) for key in (*self.dropped, *self.import_modules)),
+            *(("import", key) for key in (*self.dropped, *self.import_modules, *self.import_additions)),
         }
 
     def _span(self, node: ast.AST) -> Span:
@@ -160,6 +161,10 @@ class Rewriter(cst.CSTTransformer):
                 self.pending.discard(("import", key))
             else:
                 kept.append(new)
+        if (place.line, place.column) in self.import_additions:
+            self.pending.discard(("import", (place.line, place.column)))
+            kept = add_names(updated, kept, self.import_additions[place.line, place.column])
+            return updated.with_changes(names=kept)
         if len(kept) == len(original.names):
             return updated
         if not kept:
@@ -187,7 +192,7 @@ class Rewriter(cst.CSTTransformer):
         if gone and isinstance(updated, cst.SimpleStatementLine):
             group = _keep_comments(updated, group)
         elif before and not blocks.is_definition(before[0]):
-            group = blocks.hand_over_blank_lines(group, updated)
+            group = blocks.hand_over_blank_lines(group, updated, blank_line=edit.blank_line)
         self.new.update(id(statement) for statement in group if statement is not updated)
         if not group:
             return cst.RemoveFromParent()

@@ -7,7 +7,7 @@ import libcst as cst
 
 from raymigrate.edits.plan import CallEdit, Code
 
-Element = TypeVar("Element", cst.Arg, cst.DictElement)
+Element = TypeVar("Element", cst.Arg, cst.DictElement, cst.ImportAlias)
 # Parses code and fills in its parts.
 ParseExpression = Callable[[Code], cst.BaseExpression]
 COMMA = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
@@ -70,6 +70,21 @@ def without(arguments: list[cst.Arg], keywords: set[str]) -> list[cst.Arg]:
     return kept
 
 
+def add_names(statement: cst.ImportFrom, kept: list[cst.ImportAlias], names: list[str]) -> list[cst.ImportAlias]:
+    """Adds names to a `from` import; in their place where the names that are there are sorted and on one line."""
+    multiline = statement.lpar is not None and _is_multiline(statement.lpar.whitespace_after)
+    for name in sorted(names):
+        new = cst.ImportAlias(cst.Name(name))
+        order = [alias.evaluated_name for alias in kept]
+        if multiline or order != sorted(order) or name > order[-1]:
+            opening = statement.lpar.whitespace_after if statement.lpar else cst.SimpleWhitespace("")
+            kept = append(kept, new, opening)
+        else:
+            at = next(index for index, other in enumerate(order) if other > name)
+            kept = [*kept[:at], new.with_changes(comma=COMMA), *kept[at:]]
+    return kept
+
+
 def edit_call(call: cst.Call, edit: CallEdit, parse: ParseExpression) -> cst.Call:
     """Carries out the changes to one call."""
     arguments = list(call.args)
@@ -113,6 +128,38 @@ def one_per_line_if_long(call: cst.Call) -> cst.Call:
     closing = cst.ParenthesizedWhitespace(indent=True, last_line=cst.SimpleWhitespace(""))
     arguments[-1] = arguments[-1].with_changes(comma=cst.Comma(whitespace_after=closing))
     return call.with_changes(args=arguments, whitespace_before_args=inside)
+
+
+class _Shift(cst.CSTTransformer):
+    def __init__(self, amount: int) -> None:
+        super().__init__()
+        self.amount = amount
+
+    def leave_ParenthesizedWhitespace(
+        self, original_node: cst.ParenthesizedWhitespace, updated_node: cst.ParenthesizedWhitespace
+    ) -> cst.ParenthesizedWhitespace:
+        if not updated_node.indent:
+            return updated_node
+        rest = updated_node.last_line.value[self.amount :]
+        return updated_node.with_changes(last_line=cst.SimpleWhitespace(rest))
+
+
+class _Depths(cst.CSTVisitor):
+    def __init__(self) -> None:
+        super().__init__()
+        self.depths: list[int] = []
+
+    def visit_ParenthesizedWhitespace(self, node: cst.ParenthesizedWhitespace) -> None:
+        if node.indent:
+            self.depths.append(len(node.last_line.value))
+
+
+def dedented(node: cst.BaseExpression) -> cst.BaseExpression:
+    """Moves the lines of an expression left, so that its closing bracket stands under the start of its statement."""
+    depths = _Depths()
+    node.visit(depths)
+    amount = min(depths.depths, default=0)
+    return node.visit(_Shift(amount)) if amount else node  # type: ignore[return-value]
 
 
 def edit_dict(node: cst.Dict, entries: dict[str, Code], parse: ParseExpression) -> cst.Dict:

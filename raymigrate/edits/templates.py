@@ -6,7 +6,7 @@ from collections.abc import Callable
 import libcst as cst
 
 from raymigrate.edits.plan import Code, Part
-from raymigrate.edits.sequences import one_per_line_if_long
+from raymigrate.edits.sequences import dedented, one_per_line_if_long
 
 PLACEHOLDER = re.compile(r"\$([a-z_]+)")
 # Expressions that bind so loosely that they need parentheses inside most others.
@@ -21,6 +21,12 @@ class _Fill(cst.CSTTransformer):
     def __init__(self, parts: dict[str, cst.BaseExpression]) -> None:
         super().__init__()
         self.parts = parts
+
+    def leave_Assign(self, original_node: cst.Assign, updated_node: cst.Assign) -> cst.Assign:
+        value = original_node.value
+        if isinstance(value, cst.Name) and value.value in self.parts:
+            return updated_node.with_changes(value=dedented(updated_node.value))
+        return updated_node
 
     def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.Call:
         filled = any(isinstance(a.value, cst.Name) and a.value.value in self.parts for a in original_node.args)

@@ -1,0 +1,144 @@
+"""RM60x: what scripts do with the result of a legacy trainer: checkpoints, metrics, predictors."""
+
+import ast
+from collections.abc import Iterator
+
+from raymigrate.codemods import codemod
+from raymigrate.context import Context
+from raymigrate.facts.legacy import HF, TRAINERS, TRANSFORMERS_TRAINERS
+from raymigrate.findings import Rule
+
+CHECKPOINT_GUIDE = "https://docs.ray.io/en/latest/train/user-guides/checkpoints.html"
+INFERENCE_GUIDE = "https://docs.ray.io/en/latest/data/batch_inference.html"
+RESULT_GUIDE = "https://docs.ray.io/en/latest/train/user-guides/results.html"
+
+RM601 = Rule(
+    "RM601",
+    "a checkpoint class of ray.train.huggingface",
+    "Ray >= 2.9 has no such class: the import fails.",
+    'Use the Checkpoint that result.checkpoint is: with checkpoint.as_directory() as folder, load the model with'
+    ' from_pretrained(os.path.join(folder, "checkpoint")).',
+    CHECKPOINT_GUIDE,
+)
+RM602 = Rule(
+    "RM602",
+    "files of a checkpoint that lie one folder deeper",
+    'RayTrainReportCallback puts the files of Transformers into the folder "checkpoint" of a Ray checkpoint; the legacy'
+    " trainer put them at its root.",
+    'Look in os.path.join(folder, "checkpoint").',
+    CHECKPOINT_GUIDE,
+)
+RM603 = Rule(
+    "RM603",
+    "a predictor of Ray Train",
+    "The predictors are gone from current Ray: the import fails.",
+    "Load a transformers pipeline in a class with __call__(self, batch), and give the class to ds.map_batches.",
+    INFERENCE_GUIDE,
+)
+RM604 = Rule(
+    "RM604",
+    "metrics and attributes of a result that Train V2 does not fill",
+    "Ray >= 2.51 fills in nothing by itself: training_iteration, time_total_s and their like are missing (KeyError),"
+    " result.log_dir is gone and result.config raises.",
+    "Use epoch and step, measure time yourself, and result.path for the folder.",
+    RESULT_GUIDE,
+)
+
+CHECKPOINTS = tuple(
+    f"{module}.{name}"
+    for module in (
+        HF,
+        f"{HF}.transformers",
+        f"{HF}.huggingface_checkpoint",
+        f"{HF}.transformers.transformers_checkpoint",
+    )
+    for name in ("HuggingFaceCheckpoint", "TransformersCheckpoint", "LegacyTransformersCheckpoint")
+)
+PREDICTORS = (
+    *(
+        f"{module}.{name}"
+        for module in (
+            HF,
+            f"{HF}.transformers",
+            f"{HF}.huggingface_predictor",
+            f"{HF}.transformers.transformers_predictor",
+        )
+        for name in ("HuggingFacePredictor", "TransformersPredictor")
+    ),
+    "ray.train.batch_predictor.BatchPredictor",
+    "ray.train.predictor.Predictor",
+    "ray.train.torch.TorchPredictor",
+)
+FILLED_BY_TUNE = frozenset(
+    "training_iteration time_total_s time_this_iter_s timestamp done trial_id date pid hostname node_ip config"
+    " time_since_restore iterations_since_restore experiment_tag should_checkpoint checkpoint_dir_name".split()
+)
+GONE_ATTRIBUTES = ("log_dir", "config", "dataset_stats")
+
+
+@codemod("(?:HuggingFace|Transformers|LegacyTransformers)Checkpoint", order=70)
+def checkpoint_classes(context: Context) -> None:
+    """Names every use of the checkpoint classes."""
+    _report(context, RM601, CHECKPOINTS)
+
+
+@codemod("(?:HuggingFace|Transformers|Batch|Torch)?Predictor", order=70)
+def predictors(context: Context) -> None:
+    """Names every use of the predictors."""
+    _report(context, RM603, PREDICTORS)
+
+
+def _report(context: Context, rule: Rule, names: tuple[str, ...]) -> None:
+    for reference in list(context.references(*names)):
+        name = reference.binding.qualified if reference.binding.qualified in names else reference.qualified
+        context.manual(rule, reference.node, f"{name} is gone: current Ray raises an ImportError.")
+        context.handle(reference, gone=False)
+
+
+@codemod("metrics", "checkpoint", "log_dir", "config", order=70)
+def results(context: Context) -> None:
+    """Reports reads of a legacy trainer's result that find nothing, or files at another place."""
+    for result, by_transformers in _results(context):
+        use = context.module.parent_of[result]
+        if not isinstance(use, ast.Attribute):
+            continue
+        if use.attr in GONE_ATTRIBUTES:
+            context.manual(RM604, use, f"result.{use.attr} does not exist on Ray >= 2.51.")
+        elif use.attr == "metrics":
+            _metrics(context, use)
+        elif use.attr == "checkpoint" and by_transformers:
+            reader = context.module.parent_of[use]
+            if isinstance(reader, ast.Attribute) and reader.attr in ("as_directory", "to_directory", "path", "uri"):
+                context.manual(RM602, use, 'The files of Transformers lie in the folder "checkpoint" of the checkpoint.')
+
+
+def _metrics(context: Context, metrics: ast.Attribute) -> None:
+    read = context.module.parent_of[metrics]
+    key: ast.expr | None = None
+    if isinstance(read, ast.Subscript):
+        key = read.slice
+    elif isinstance(read, ast.Attribute) and read.attr == "get":
+        call = context.module.parent_of[read]
+        key = call.args[0] if isinstance(call, ast.Call) and call.args else None
+    if isinstance(key, ast.Constant) and key.value in FILLED_BY_TUNE:
+        context.manual(RM604, metrics, f'result.metrics has no "{key.value}" on Ray >= 2.51.')
+
+
+def _results(context: Context) -> Iterator[tuple[ast.expr, bool]]:
+    """Expressions that are the result of a legacy trainer's fit(), and whether it was a TransformersTrainer."""
+    module = context.module
+    for node in module.nodes:
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "fit"):
+            continue
+        trainer = module.value(node.func.value)
+        name = module.qualified(trainer.func) if isinstance(trainer, ast.Call) else None
+        if name not in TRAINERS:
+            continue
+        yield node, name in TRANSFORMERS_TRAINERS
+        assigned = module.parent_of[node]
+        if isinstance(assigned, ast.Assign) and isinstance(assigned.targets[0], ast.Name):
+            target = assigned.targets[0]
+            scope = module.scope_of[target].find(target.id)
+            if scope is not None and len(scope.bindings[target.id]) == 1:
+                for use in module.uses(target.id, scope):
+                    yield use, name in TRANSFORMERS_TRAINERS

@@ -1,0 +1,52 @@
+"""Writes the converted twin of every fixture anew: `after.py` beside each `before.py`, and what the tool said of it.
+
+Run it after a change to a codemod, and read the difference: the twins are the specification.
+"""
+
+import shutil
+import sys
+from pathlib import Path
+
+from raymigrate.context import Options
+from raymigrate.engine import convert
+from raymigrate.findings import Finding
+from raymigrate.session import Job, run
+
+FIXTURES = Path(__file__).parent.parent / "fixtures"
+
+
+def told(findings: list[Finding]) -> str:
+    """The findings as text: place, code, what became of it, message."""
+    return "".join(f"{f.line}:{f.column} {f.code} {f.kind.value}: {f.message}\n" for f in findings)
+
+
+def update_case(before: Path) -> None:
+    """Converts one script."""
+    result = convert(before.read_text(encoding="utf-8"), str(before))
+    after = before.with_name("after.py")
+    after.write_text(result.after or result.before, encoding="utf-8")
+    before.with_name("findings.txt").write_text(told(result.findings), encoding="utf-8")
+
+
+def update_project(before: Path) -> None:
+    """Converts a folder of scripts as one run does."""
+    after = before.with_name("after")
+    shutil.rmtree(after, ignore_errors=True)
+    shutil.copytree(before, after, ignore=shutil.ignore_patterns("__pycache__"))
+    summary = run([str(after)], Job(Options()))
+    text = "".join(f"{Path(r.path).relative_to(after)}\n{told(r.findings)}\n" for r in summary.results)
+    before.with_name("findings.txt").write_text(text, encoding="utf-8")
+
+
+def main() -> None:
+    """Updates all fixtures, or those whose path holds one of the words given."""
+    words = sys.argv[1:]
+    for before in sorted(FIXTURES.rglob("before*")):
+        if words and not any(word in str(before) for word in words):
+            continue
+        (update_project if before.is_dir() else update_case)(before)
+        print(before.relative_to(FIXTURES))
+
+
+if __name__ == "__main__":
+    main()
