@@ -20,12 +20,14 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(REPOSITORY))
 
-from raymigrate.engine import NEEDLES  # noqa: E402 - the repository need not be installed
+from raymigrate.discovery import SKIPPED  # noqa: E402 - the repository need not be installed
+from raymigrate.engine import NEEDLES  # noqa: E402
 
 TREE_FILES = 12_000
 MOST_TIMES_RIPGREP = 2.5
 MOST_MILLISECONDS_ABOVE_PYTHON = 45
-LEFT_OUT = {"ray", "raymigrate", "__pycache__", "build", "dist", "node_modules", "venv"}
+# No directory that raymigrate would skip: both must read the same files.
+LEFT_OUT = SKIPPED | {"ray", "raymigrate"}
 
 
 def main() -> int:
@@ -111,7 +113,7 @@ def fastest(options: argparse.Namespace, commands: dict[str, list[str]]) -> dict
 
 
 def build_tree(tree: Path) -> tuple[int, int]:
-    """Fills the tree once, from the packages and the standard library of this interpreter; gives its files and bytes."""
+    """Fills the tree once, from this interpreter's packages and standard library; gives its files and bytes."""
     if not tree.exists():
         unfinished = tree.with_name("unfinished")
         shutil.rmtree(unfinished, ignore_errors=True)
@@ -126,16 +128,15 @@ def build_tree(tree: Path) -> tuple[int, int]:
 
 def copies() -> Iterator[tuple[Path, Path]]:
     """Files without a needle and their places in the tree, over and over again."""
-    sources = [Path(sysconfig.get_path(name)) for name in ("purelib", "stdlib")]
+    sources = {name: Path(sysconfig.get_path(name)) for name in ("purelib", "stdlib")}
     for round_number in itertools.count():
-        for source in sources:
+        for label, source in sources.items():
             for directory, subdirectories, names in os.walk(source):
-                # The standard library holds a site-packages, which may be that of another environment.
-                subdirectories[:] = sorted(set(subdirectories) - LEFT_OUT - {"site-packages"})
+                subdirectories[:] = sorted(name for name in set(subdirectories) - LEFT_OUT if not name.startswith("."))
                 for name in sorted(names):
                     path = Path(directory, name)
                     if name.endswith(".py") and not contains_needle(path):
-                        yield path, Path(str(round_number), source.name, path.relative_to(source))
+                        yield path, Path(str(round_number), label, path.relative_to(source))
 
 
 def contains_needle(path: Path) -> bool:

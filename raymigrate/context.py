@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain, count
 
 from raymigrate.edits.plan import Plan
 from raymigrate.facts.module import Module, Reference
@@ -49,7 +50,7 @@ class Context:
         self.findings: list[Finding] = []
         self.handled: set[ast.AST] = set()  # root names of references that the plan replaces or that were reported
         self.rewritten: set[ast.AST] = set()  # root names of references that will be gone
-        self.emitted: dict[str, str] = {}  # generated classes and functions, by their usual name
+        self.emitted: dict[tuple[str, ast.AST | None], str] = {}  # names of generated classes, by kind and block
         self._fresh: set[str] = set()
 
     # -- findings ------------------------------------------------------------------------------
@@ -101,11 +102,11 @@ class Context:
         self.plan.replace(reference.node, source)
         self.handle(reference, gone=True)
 
-    def fresh(self, name: str) -> str:
-        """A name for generated code that nothing in the module uses: the name itself where it is free."""
-        candidate, number = name, 2
-        while candidate in self.module.names or candidate in self._fresh:
-            candidate, number = f"{name}_{number}", number + 1
+    def fresh(self, *names: str) -> str:
+        """A name for generated code that nothing in the module uses: the first that is free, else one with a number."""
+        numbered = (f"{names[0]}_{number}" for number in count(2))
+        candidates = chain(names, numbered)
+        candidate = next(c for c in candidates if c not in self.module.names and c not in self._fresh)
         self._fresh.add(candidate)
         return candidate
 

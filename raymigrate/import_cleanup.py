@@ -1,10 +1,16 @@
 """Takes away the imports that nothing uses any more once a plan is carried out."""
 
+from __future__ import annotations
+
 import ast
 
-from raymigrate.context import Context
+from typing import TYPE_CHECKING
+
 from raymigrate.facts.legacy import GONE_MODULES
 from raymigrate.facts.module import Module
+
+if TYPE_CHECKING:
+    from raymigrate.context import Context
 
 
 def drop_unused_imports(context: Context) -> None:
@@ -20,7 +26,7 @@ def drop_unused_imports(context: Context) -> None:
             uses = [reference for reference in module.references if reference.binding.node is alias]
             if isinstance(statement, ast.Import) and not alias.asname:
                 _drop_plain_import(context, statement, alias)
-            elif uses and all(use.root in context.rewritten for use in uses) and not _exported(module, alias):
+            elif uses and all(use.root in context.rewritten for use in uses) and not is_exported(module, alias.asname or alias.name):
                 context.plan.drop_import(alias, statement)
 
 
@@ -37,10 +43,10 @@ def _drop_plain_import(context: Context, statement: ast.Import, alias: ast.alias
             context.plan.need_import(root, near=statement)
 
 
-def _exported(module: Module, alias: ast.alias) -> bool:
-    """Whether `__all__` names what an import binds."""
+def is_exported(module: Module, name: str) -> bool:
+    """Whether `__all__` names something, so that other files may import it from here."""
     for node in module.tree.body:
         if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "__all__" for t in node.targets):
             listed = module.constant(node.value)
-            return isinstance(listed, (list, tuple)) and (alias.asname or alias.name) in listed
+            return isinstance(listed, (list, tuple)) and name in listed
     return False

@@ -34,13 +34,13 @@ def train_together_on_cpu(context: Context, call: TrainerCall, function: TrainFu
     inside = [c for c in module.calls(*TRAINING_ARGUMENTS) if function.init in module.ancestors(c)]
     if function.inline and inside and not any(_has_unpacking(c) for c in inside):
         for arguments in inside:
-            _set_use_cpu(context, call, arguments)
+            _set_use_cpu(context, call, arguments, function)
         return
     if context.converts(RM104, call.node, MESSAGE):
-        context.plan.need_import("os")
+        context.plan.need_import("os", near=function.nested_import)
         line = 'os.environ["ACCELERATE_USE_CPU"] = "true"'
         if call.use_gpu is None:
-            context.plan.need_import("ray.train.torch")
+            context.plan.need_import("ray.train.torch", near=function.nested_import)
             line = f"if {ON_CPU}:\n    {line}"
         function.start.append(ENVIRONMENT + line)
 
@@ -49,7 +49,7 @@ def _has_unpacking(call: ast.Call) -> bool:
     return any(keyword.arg is None for keyword in call.keywords)
 
 
-def _set_use_cpu(context: Context, call: TrainerCall, arguments: ast.Call) -> None:
+def _set_use_cpu(context: Context, call: TrainerCall, arguments: ast.Call, function: TrainFunction) -> None:
     given = {k.arg: k.value for k in arguments.keywords}
     present = given.get("use_cpu", given.get("no_cuda"))
     if present is not None:
@@ -59,7 +59,7 @@ def _set_use_cpu(context: Context, call: TrainerCall, arguments: ast.Call) -> No
     if not context.converts(RM104, arguments, MESSAGE):
         return
     if call.use_gpu is None:
-        context.plan.need_import("ray.train.torch")
+        context.plan.need_import("ray.train.torch", near=function.nested_import)
         context.plan.call(arguments).set("use_cpu", ON_CPU)
     else:
         context.plan.call(arguments).set("use_cpu", "True")

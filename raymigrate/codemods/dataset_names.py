@@ -33,6 +33,7 @@ PACKAGED = frozenset(
 NAMESPACES = {
     "ag_news": "fancyzhx",
     "amazon_polarity": "fancyzhx",
+    "beans": "AI-Lab-Makerere",
     "billsum": "FiscalNote",
     "cifar10": "uoft-cs",
     "cnn_dailymail": "abisee",
@@ -46,6 +47,7 @@ NAMESPACES = {
     "multi_nli": "nyu-mll",
     "opus_books": "Helsinki-NLP",
     "rotten_tomatoes": "cornell-movie-review-data",
+    "sms_spam": "ucirvine",
     "snli": "stanfordnlp",
     "squad": "rajpurkar",
     "squad_v2": "rajpurkar",

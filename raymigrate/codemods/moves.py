@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from raymigrate.context import Context
 from raymigrate.findings import Rule
+from raymigrate.import_cleanup import is_exported
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,10 @@ def _move_import(context: Context, rule: Rule, statement: ast.ImportFrom, alias:
     uses = [reference for reference in module.references if reference.binding.node is alias]
     if uses and all(use.root in context.rewritten for use in uses):
         context.plan.drop_import(alias, statement)
+        return
+    if not uses and not is_exported(module, local):
+        if context.converts(rule, statement, f"{old} is imported but not used; taken out."):
+            context.plan.drop_import(alias, statement)
         return
     if not context.converts(rule, statement, f"{old} is now {move.module}.{move.name}."):
         return

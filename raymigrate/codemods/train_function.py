@@ -12,6 +12,7 @@ from raymigrate.codemods import emitted
 from raymigrate.context import Context
 from raymigrate.edits.plan import Code
 from raymigrate.facts.trainers import TrainerCall, is_generator_or_async, returns
+from raymigrate.import_cleanup import is_exported
 
 INLINE_PARAMETERS = 2
 
@@ -54,7 +55,7 @@ class TrainFunction:
         ends = returns(module, init)
         return (
             module.uses(init.name, scope) == [self.given]
-            and not self._exported(init.name)
+            and not is_exported(module, init.name)
             and not init.decorator_list
             and not is_generator_or_async(module, init)
             and isinstance(module.parent_of[init], (ast.Module, ast.FunctionDef, ast.If, ast.Try, ast.With))
@@ -64,12 +65,6 @@ class TrainFunction:
             and not arguments.kwonlyargs
             and ends == [init.body[-1]]
             and ends[0].value is not None
-        )
-
-    def _exported(self, name: str) -> bool:
-        return any(
-            isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__" and name in ast.unparse(node.value)
-            for node in self.module.tree.body
         )
 
     @cached_property
@@ -110,47 +105,62 @@ class TrainFunction:
 
     def emit(self) -> None:
         """Adds the function, and the classes that it needs, to the plan."""
-        support = self._support()
-        if support:
-            place = self._top_level(self.init if self.init is not None else self.call.node)
-            self.context.plan.statement(place).before.insert(0, Code(support))
+        self._emit_support()
         if self.inline:
             self._emit_inline()
         else:
             self._emit_adapter()
 
-    def _top_level(self, node: ast.AST) -> ast.stmt:
-        """The statement of the module that a node is part of."""
-        chain = [node, *self.module.ancestors(node)]
-        place = chain[-2]
-        assert isinstance(place, ast.stmt)
-        return place
+    @cached_property
+    def nested_import(self) -> ast.stmt | None:
+        """The legacy import, if it stands in a function: then all that is generated stays in there with it.
 
-    def _support(self) -> str:
-        """Classes and functions that stand before the training function; once per module."""
+        Such imports resolve on the machine that runs the function, which may be the only one to have the library.
+        """
+        statement = self._visible_import()
+        if statement is None or isinstance(self.module.scope_of[statement].node, ast.Module):
+            return None
+        return statement
+
+    def _support_name(self, kind: str) -> str:
+        return self.context.emitted[kind, self.nested_import]
+
+    def _emit_support(self) -> None:
+        """Adds the classes and functions that stand before the training function, once for each place."""
         wanted = {"ReportCallback": emitted.REPORT_CALLBACK}
         if self.uses_ray_data and self.call.datasets.may_have("train"):
             wanted["TrainShard"] = emitted.TRAIN_SHARD
             wanted["shard_dataloader"] = emitted.SHARD_DATALOADER
-        code = ""
-        for name, template in wanted.items():
-            if name not in self.context.emitted:
-                self.context.emitted[name] = self.context.fresh(name)
-                code += "\n" + template.replace("$name", self.context.emitted[name])
+        pieces = []
+        for kind, template in wanted.items():
+            if (kind, self.nested_import) not in self.context.emitted:
+                name = self.context.emitted[kind, self.nested_import] = self.context.fresh(kind)
+                pieces.append(template.strip("\n").replace("$name", name))
         self._need_imports()
-        return code.strip("\n") and code.strip("\n") + "\n"
+        if pieces:
+            code = Code("\n\n\n".join(pieces) + "\n")
+            self.context.plan.statement(self._support_place()).before.insert(0, code)
+
+    def _support_place(self) -> ast.stmt:
+        """The statement that the classes stand before."""
+        node = self.init if self.init is not None else self.call.statement
+        if self.nested_import is not None:
+            return node
+        place = [node, *self.module.ancestors(node)][-2]
+        assert isinstance(place, ast.stmt)
+        return place
 
     def _need_imports(self) -> None:
         need = self.context.plan.need_import
-        near = self._visible_import()
-        need("os", near=None)
-        need("torch", near=None)
+        near, nested = self._visible_import(), self.nested_import
+        need("os", near=nested)
+        need("torch", near=nested)
         need("ray.train", near=near)
         need("ray.train.huggingface.transformers", "RayTrainReportCallback", near=near)
         need("ray.train.huggingface.transformers", "prepare_trainer", near=near)
         if self.uses_ray_data:
-            need("torch.utils.data", "DataLoader", near=None)
-            need("transformers.trainer_pt_utils", "IterableDatasetShard", near=None)
+            need("torch.utils.data", "DataLoader", near=nested)
+            need("transformers.trainer_pt_utils", "IterableDatasetShard", near=nested)
 
     def _visible_import(self) -> ast.stmt | None:
         """The legacy import, if what stands in its place can be seen from the training function."""
@@ -173,7 +183,7 @@ class TrainFunction:
         config, datasets = self._config_name(), self.call.datasets
         lines = []
         if datasets.may_have("train"):
-            lines.append(f'{train} = {self.context.emitted["TrainShard"]}({config}.pop("num_rows"))')
+            lines.append(f'{train} = {self._support_name("TrainShard")}({config}.pop("num_rows"))')
         elif self.inline:
             lines.append(f"{train} = None")
         if datasets.has("evaluation"):
@@ -194,9 +204,9 @@ class TrainFunction:
         """Lines that train with the built Trainer: loader, report callback, resume."""
         lines = ""
         if self.uses_ray_data and self.call.datasets.may_have("train"):
-            loader = self.context.emitted["shard_dataloader"]
+            loader = self._support_name("shard_dataloader")
             lines += f"{trainer}.get_train_dataloader = lambda: {loader}({trainer})\n"
-        lines += f"{trainer}.add_callback({self.context.emitted['ReportCallback']}())\n"
+        lines += f"{trainer}.add_callback({self._support_name('ReportCallback')}())\n"
         lines += f"{trainer} = prepare_trainer({trainer})\n"
         return lines + emitted.RESUME.format(trainer=trainer, checkpoint=self._local("checkpoint"))
 

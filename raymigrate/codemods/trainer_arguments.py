@@ -77,12 +77,12 @@ def prepare_datasets(context: Context, call: TrainerCall) -> str | None:
     if isinstance(node, ast.Name):
         name: str | None = node.id
     elif mappers or not _can_stand_twice(call):
-        name = context.fresh("datasets")
+        name = context.fresh("datasets", "ray_datasets")
         before.append(Code(f"{name} = $datasets", {"datasets": node}))
     else:
         return None
     if mappers:
-        source, name = name, name if before else context.fresh("datasets")
+        source, name = name, name if before else context.fresh("datasets", "ray_datasets")
         # Legacy Ray ran a preprocessor once, before training; map_batches alone would run it in every epoch.
         chain = "".join(f".map_batches({template})" for template, _ in mappers) + ".materialize()"
         parts = {key: value for _, values in mappers for key, value in values.items()}

@@ -33,10 +33,12 @@ def spaced(body: Sequence[cst.BaseStatement], new: Collection[int], wanted: int)
     result = list(body[:1])
     for previous, statement in zip(body, body[1:], strict=False):
         touched = id(statement) in new or id(previous) in new
-        missing = wanted - _blank_lines(statement)
-        if touched and missing > 0 and (is_definition(previous) or is_definition(statement)):
-            lines = [cst.EmptyLine(indent=False)] * missing
-            statement = statement.with_changes(leading_lines=[*lines, *statement.leading_lines])  # type: ignore[attr-defined]
+        there = _blank_lines(statement)
+        wrong = there < wanted or (there > wanted and id(statement) in new)
+        if touched and wrong and (is_definition(previous) or is_definition(statement)):
+            lines = [cst.EmptyLine(indent=False)] * wanted
+            kept = statement.leading_lines[there:]  # type: ignore[attr-defined]
+            statement = statement.with_changes(leading_lines=[*lines, *kept])
         result.append(statement)
     return result
 

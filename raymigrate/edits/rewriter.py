@@ -161,16 +161,13 @@ class Rewriter(cst.CSTTransformer):
                 self.pending.discard(("import", key))
             else:
                 kept.append(new)
+        if not kept:
+            return cst.RemoveFromParent()
+        if len(kept) < len(original.names):
+            kept[-1] = kept[-1].with_changes(comma=original.names[-1].comma)
         if (place.line, place.column) in self.import_additions:
             self.pending.discard(("import", (place.line, place.column)))
             kept = add_names(updated, kept, self.import_additions[place.line, place.column])
-            return updated.with_changes(names=kept)
-        if len(kept) == len(original.names):
-            return updated
-        if not kept:
-            return cst.RemoveFromParent()
-        if kept[-1].comma is not original.names[-1].comma:
-            kept[-1] = kept[-1].with_changes(comma=original.names[-1].comma)
         return updated.with_changes(names=kept)
 
     def _leave_statement(self, original: Statement, updated: cst.CSTNode) -> object:

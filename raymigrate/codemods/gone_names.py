@@ -1,0 +1,78 @@
+"""RM69x: names that the pinned versions no longer have and that no other rule deals with.
+
+The table is made from the wheels of old and new versions by scripts/generate_removed_names.py.
+"""
+
+import ast
+
+from raymigrate.codemods import codemod
+from raymigrate.codemods.transformers_arguments import is_ray_script
+from raymigrate.context import Context
+from raymigrate.findings import Rule
+from raymigrate.import_cleanup import is_exported
+from raymigrate.removed_names import load
+
+RM691 = Rule(
+    "RM691",
+    "an import of a name that is gone, which nothing uses",
+    "The import fails on current Ray, transformers or datasets.",
+    "The name is taken out of the import.",
+    "https://docs.ray.io/en/latest/train/api/api.html",
+)
+RM692 = Rule(
+    "RM692",
+    "a name that is gone",
+    "Current Ray, transformers, accelerate or datasets raise an ImportError or AttributeError for it.",
+    "Look up its successor in the migration guide of the library.",
+    "https://docs.ray.io/en/latest/train/api/api.html",
+)
+
+LIBRARIES = ("ray", "transformers", "accelerate", "datasets", "evaluate")
+
+
+@codemod("ray", order=95)
+def gone_names(context: Context) -> None:
+    """Drops unused imports of names that are gone, and reports every use of one that is left."""
+    if not is_ray_script(context):
+        return
+    for reference in context.module.references:
+        name = _gone_part(reference.qualified)
+        if name is not None and reference.root not in context.handled:
+            context.manual(RM692, reference.node, f"{name} is gone: the installed version has no such name.")
+            context.handle(reference, gone=False)
+    for statement in context.module.imports:
+        if isinstance(statement, ast.ImportFrom) and statement.level:
+            continue
+        for alias in statement.names:
+            origin = alias.name if isinstance(statement, ast.Import) else f"{statement.module}.{alias.name}"
+            if _gone_part(origin) is None or alias in context.plan.dropped_imports:
+                continue
+            _import(context, statement, alias, origin)
+
+
+def _import(context: Context, statement: ast.Import | ast.ImportFrom, alias: ast.alias, origin: str) -> None:
+    """Drops an import that nothing reads; reports one that is guarded, whose uses cannot be told apart."""
+    module = context.module
+    local = alias.asname or alias.name.partition(".")[0]
+    scope = module.scope_of[statement]
+    bindings = scope.lookup(local)
+    used = bool(module.uses(local, scope)) or is_exported(module, local)
+    if alias.name == "*":
+        context.manual(RM692, statement, f"{origin.removesuffix('.*')} is gone, or has lost names.")
+    elif not used:
+        if context.converts(RM691, statement, f"{origin} is gone, and nothing uses it here; taken out."):
+            context.plan.drop_import(alias, statement)
+    elif len(bindings) > 1 and not all(binding.qualified for binding in bindings):
+        context.manual(RM692, statement, f"{origin} is gone; what takes its place here is another value.")
+
+
+def _gone_part(qualified: str) -> str | None:
+    """The shortest part of a dotted name that is gone: `ray.air.Checkpoint` of `ray.air.Checkpoint.from_dict`."""
+    if qualified.partition(".")[0] not in LIBRARIES:
+        return None
+    parts = qualified.split(".")
+    for length in range(2, len(parts) + 1):
+        name = ".".join(parts[:length])
+        if load().is_removed(name):
+            return name
+    return None

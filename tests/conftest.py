@@ -1,0 +1,22 @@
+"""What the tests share: where the fixtures are."""
+
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+FIXTURES = ROOT / "fixtures"
+SCRIPTS = sorted(path for path in FIXTURES.rglob("before.py") if "projects" not in path.parts)
+PROJECTS = sorted(path.parent for path in FIXTURES.glob("projects/*/before"))
+FALSE_FRIENDS = sorted(FIXTURES.glob("false_friends/*.py"))
+
+
+def case_name(path: Path) -> str:
+    """Short name of a fixture, for test reports."""
+    return "/".join(path.relative_to(FIXTURES).parts[:2])
+
+
+@pytest.fixture(params=SCRIPTS, ids=case_name)
+def script(request: pytest.FixtureRequest) -> Path:
+    """Every legacy script of the fixtures."""
+    return request.param
