@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from raymigrate.gitignore import Patterns, excluded, is_ignored, read_gitignore, read_gitignores_above
-from raymigrate.scanner import Words, scan
+from raymigrate.scanner import Search, Words
 
 # Ruff's default excludes, less the hidden ones.
 SKIPPED = frozenset(
@@ -74,37 +74,34 @@ def discover(
     Raises:
         ValueError: If a pattern of `exclude` is not valid.
     """
-    walk = _Walk(tuple(suffixes), exclude)
-    for path in paths:
-        walk.start(path)
-    files = walk.named + walk.found
-    if len(paths) > 1:
-        files = list(dict.fromkeys(files))
-    hits, failures = scan(files, Words(needles), jobs or _processors())
-
-    named = set(walk.named)
-    hits = [path for path in hits if path in named or not walk.is_ignored(path)]
-    failures = [(path, number) for path, number in failures if path in named or not walk.is_ignored(path)]
+    with Search(Words(needles), jobs or _processors()) as search:
+        walk = _Walk(tuple(suffixes), exclude, search)
+        for path in paths:
+            walk.start(path)
+        hits, failures = search.result()
+    hits = [path for path in hits if not walk.is_ignored(path)]
+    failures = [(path, number) for path, number in failures if not walk.is_ignored(path)]
     # Where several names lead to one file, the one that was named stands for it, or else one that is not a link.
-    hits.sort(key=lambda path: (path not in named, os.path.islink(path), path))
+    hits.sort(key=lambda path: (path not in walk.named, os.path.islink(path), path))
     candidates, too_large = _each_file_once(hits)
     problems = {*walk.problems, *too_large, *(_unreadable(path, number) for path, number in failures)}
-    return Discovery(sorted(candidates), sorted(problems, key=lambda problem: problem.path), len(files))
+    return Discovery(sorted(candidates), sorted(problems, key=lambda problem: problem.path), len(walk.files))
 
 
 class _Walk:
-    """Collects files: those that are named, and those found in directories.
+    """Looks for files and hands them to a search: those that are named, and those found in directories.
 
     Patterns are slow, some 10 microseconds a path. So they are asked about directories here, and about files only once
     one is known to hold a needle.
     """
 
-    def __init__(self, suffixes: tuple[str, ...], exclude: Sequence[str]) -> None:
+    def __init__(self, suffixes: tuple[str, ...], exclude: Sequence[str], search: Search) -> None:
         self._suffixes = suffixes
         self._exclude = exclude
+        self._search = search
         self._layers: dict[str, tuple[Patterns, ...]] = {}  # by directory, where there are any
-        self.named: list[str] = []
-        self.found: list[str] = []
+        self.files: set[str] = set()
+        self.named: set[str] = set()
         self.problems: list[Problem] = []
 
     def start(self, path: str) -> None:
@@ -120,13 +117,19 @@ class _Walk:
         if stat.S_ISDIR(mode):
             self._walk("" if plain in {"", "."} else os.path.join(plain, ""))
         elif stat.S_ISREG(mode):
-            self.named.append(plain)
+            self.named.add(plain)
+            self._add([plain])
         else:
             self.problems.append(_not_a_file(path, mode))
 
     def is_ignored(self, path: str) -> bool:
-        """Whether patterns leave out a file that was found."""
-        return is_ignored(self._layers.get(path[: path.rfind("/") + 1], ()), path)
+        """Whether patterns leave a file out."""
+        return path not in self.named and is_ignored(self._layers.get(path[: path.rfind("/") + 1], ()), path)
+
+    def _add(self, files: list[str]) -> None:
+        new = [path for path in files if path not in self.files]
+        self.files.update(new)
+        self._search.add(new)
 
     def _walk(self, root: str) -> None:
         stack = [(root, self._layers_of_root(root))]
@@ -142,7 +145,7 @@ class _Walk:
                 continue  # a virtual environment under an unusual name
             if ".gitignore" in markers:
                 layers = self._with_gitignore(directory, layers)
-            self.found += files
+            self._add(files)
             if layers:
                 self._layers[directory] = layers
                 subdirectories = [path for path in subdirectories if not is_ignored(layers, path)]

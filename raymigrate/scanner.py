@@ -14,6 +14,7 @@ BLOCK = 64 * 1024
 # A FIFO that took a file's place since the directory was listed must not block us.
 READ_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
+# Files that hold a word; files that cannot be read, and the errno of each.
 Scanned = tuple[list[str], list[tuple[str, int]]]
 
 
@@ -46,46 +47,60 @@ class Words:
         return False
 
 
-def scan(paths: Sequence[str], words: Words, jobs: int) -> Scanned:
-    """Searches regular files.
+class Search:
+    """Searches files, in several processes where they are many. Used as a context, which ends those processes.
 
     Args:
-        paths: The files.
         words: What to look for.
-        jobs: How many processes may work at most.
-
-    Returns:
-        The files that hold one of the words, in no particular order, and (path, errno) of those that cannot be read.
+        jobs: How many processes may work at a time.
     """
-    processes = min(jobs, len(paths) // FILES_PER_PROCESS)
-    if processes < 2 or not hasattr(os, "fork"):
-        return _scan_here(paths, words)
-    try:
-        return _scan_in_processes([paths[start::processes] for start in range(processes)], words)
-    except OSError:  # no further process is to be had
-        return _scan_here(paths, words)
 
+    def __init__(self, words: Words, jobs: int) -> None:
+        self._words = words
+        self._jobs = jobs if hasattr(os, "fork") else 1
+        self._waiting: list[str] = []
+        self._children: list[tuple[int, int, list[str]]] = []  # process, pipe that its result comes through, files
 
-def _scan_in_processes(shares: Sequence[Sequence[str]], words: Words) -> Scanned:
-    """Searches the first share here and each of the others in a process of its own."""
-    children: list[tuple[int, int]] = []
-    try:
-        for share in shares[1:]:
-            children.append(_fork(share, words))
-        hits, failures = _scan_here(shares[0], words)
-        for (_, pipe), share in zip(children, shares[1:], strict=True):
-            more_hits, more_failures = _read_result(pipe) or _scan_here(share, words)
+    def add(self, paths: Sequence[str]) -> None:
+        """Takes files. The first thousand are searched at once, while the caller still looks for more of them."""
+        self._waiting += paths
+        if len(self._waiting) >= FILES_PER_PROCESS and self._jobs > 1 and not self._children:
+            first, self._waiting = self._waiting, []
+            self._start(first)
+
+    def result(self) -> Scanned:
+        """The files that hold one of the words, in no particular order, and those that cannot be read."""
+        processes = max(1, min(self._jobs, len(self._waiting) // FILES_PER_PROCESS))
+        self._waiting, *others = (self._waiting[start::processes] for start in range(processes))
+        for share in others:
+            self._start(share)
+        hits, failures = _scan(self._waiting, self._words)
+        for _, pipe, share in self._children:
+            more_hits, more_failures = _read_result(pipe) or _scan(share, self._words)
             hits += more_hits
             failures += more_failures
-    finally:
-        for process, pipe in children:
+        return hits, failures
+
+    def _start(self, paths: list[str]) -> None:
+        try:
+            process, pipe = _fork(paths, self._words)
+        except OSError:  # no further process is to be had
+            self._waiting += paths
+            self._jobs = 1
+            return
+        self._children.append((process, pipe, paths))
+
+    def __enter__(self) -> "Search":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        for process, pipe, _ in self._children:
             os.close(pipe)
             os.kill(process, signal.SIGKILL)  # it is done, unless we were interrupted
             os.waitpid(process, 0)
-    return hits, failures
 
 
-def _scan_here(paths: Sequence[str], words: Words) -> Scanned:
+def _scan(paths: Sequence[str], words: Words) -> Scanned:
     hits: list[str] = []
     failures: list[tuple[str, int]] = []
     open_file, read, close, found_in, add = os.open, os.read, os.close, words.found_in, hits.append
@@ -127,7 +142,7 @@ def _fork(paths: Sequence[str], words: Words) -> tuple[int, int]:
         return process, reading
     try:
         with open(writing, "wb") as pipe:
-            pipe.write(marshal.dumps(_scan_here(paths, words)))
+            pipe.write(marshal.dumps(_scan(paths, words)))
     finally:
         os._exit(0)  # never run the parent's cleanup; a result that is missing tells it that something went wrong
 

@@ -5,7 +5,6 @@ config did stands in `raymigrate.facts.accelerate_config`.
 """
 
 import ast
-from pathlib import Path
 from typing import Any
 
 from raymigrate.codemods import codemod
@@ -13,6 +12,7 @@ from raymigrate.codemods.emitted import ON_CPU
 from raymigrate.codemods.trainer_arguments import prepare_datasets
 from raymigrate.context import Context
 from raymigrate.facts.accelerate_config import Destination, destination, read_file
+from raymigrate.facts.files import file_named
 from raymigrate.facts.legacy import ACCELERATE_TRAINERS, ACCELERATORS, TRAINING_ARGUMENTS
 from raymigrate.facts.trainers import TrainerCall, parameters, trainer_calls
 from raymigrate.findings import Rule
@@ -125,8 +125,9 @@ def _convert_config(context: Context, call: TrainerCall) -> None:
     if given is not None:
         context.plan.call(call.node).remove.add("accelerate_config")
         _remove_definition(context, given)
-        _report_rows(context, given, places)
-    _apply(context, call, places)
+    by_environment = _apply(context, call, places)
+    if given is not None:
+        _report_rows(context, given, places, by_environment)
 
 
 def _read(context: Context, given: ast.expr | None) -> dict[str, Any] | None:
@@ -134,11 +135,11 @@ def _read(context: Context, given: ast.expr | None) -> dict[str, Any] | None:
     literal = context.module.constant(given)
     if isinstance(literal, dict):
         return literal
-    if not isinstance(literal, str):
+    path = file_named(context.module, given, context.path) if given is not None else None
+    if path is None:
         return None
-    directory = Path(context.path).parent if context.path else Path()
     try:
-        return read_file(directory / Path(literal).expanduser())
+        return read_file(path)
     except (OSError, ValueError):
         return None
 
@@ -154,9 +155,11 @@ def _remove_definition(context: Context, given: ast.expr) -> None:
         context.plan.statement(statement).removed = True
 
 
-def _report_rows(context: Context, given: ast.expr, places: Destination) -> None:
+def _report_rows(context: Context, given: ast.expr, places: Destination, by_environment: bool) -> None:
     nodes = _key_nodes(context, given)
     for key, value, became in places.rows:
+        if by_environment and not became.startswith("dropped"):
+            became = f"{became}, through the workers' environment"
         place = nodes.get(key.partition(".")[0], given)
         context.converts(RM202, place, f"accelerate_config {key} = {value!r}: {became}.")
     for key, value, reason in places.unknown:
@@ -171,15 +174,19 @@ def _key_nodes(context: Context, given: ast.expr) -> dict[str, ast.expr]:
     return {k.value: k for k in value.keys if isinstance(k, ast.Constant) and isinstance(k.value, str)}
 
 
-def _apply(context: Context, call: TrainerCall, places: Destination) -> None:
-    """Gives the values to the Accelerator calls of this file, or to the workers' environment."""
+def _apply(context: Context, call: TrainerCall, places: Destination) -> bool:
+    """Gives the values to the Accelerator calls of this file, or to the workers' environment.
+
+    Returns:
+        Whether they went to the environment.
+    """
     module = context.module
     accelerators = _inside(call, list(module.calls(*ACCELERATORS)))
     arguments = _inside(call, list(module.calls(*TRAINING_ARGUMENTS)))
     for accelerator in accelerators:
         _edit_accelerator(context, call, accelerator, places)
     if accelerators:
-        return
+        return False
     environment = dict(places.environment)
     if call.use_gpu is not True and not arguments:
         environment["ACCELERATE_USE_CPU"] = "true"
@@ -189,6 +196,7 @@ def _apply(context: Context, call: TrainerCall, places: Destination) -> None:
                 _set_cpu(context, call, node, "use_cpu")
     if environment:
         _set_environment(context, call, environment)
+    return True
 
 
 def _inside(call: TrainerCall, nodes: list[ast.Call]) -> list[ast.Call]:
@@ -225,9 +233,13 @@ def _set_environment(context: Context, call: TrainerCall, environment: dict[str,
     given = call.arguments.get("run_config")
     run_config = context.module.value(given) if given is not None else None
     listed = ", ".join(sorted(environment))
-    entries = ", ".join(f'"{name}": "{value}"' for name, value in environment.items())
+    use_gpu = _use_gpu_source(context, call)
+    quoted = {name: f'"{value}"' for name, value in environment.items()}
+    if "ACCELERATE_USE_CPU" in quoted and call.use_gpu is None and use_gpu:
+        quoted["ACCELERATE_USE_CPU"] = f"str(not {use_gpu}).lower()".replace("not not ", "")
+    entries = ", ".join(f'"{name}": {value}' for name, value in quoted.items())
     source = f'{{"env_vars": {{{entries}}}}}'
-    if call.use_gpu is None and "ACCELERATE_USE_CPU" in environment:
+    if call.use_gpu is None and "ACCELERATE_USE_CPU" in environment and not use_gpu:
         context.manual(RM206, call.node, f"No Accelerator is made here, and use_gpu is not known: set {listed} on the workers.")
     elif run_config is None:
         if context.converts(RM206, call.node, f"No Accelerator is made in this file: {listed} go to the workers."):
@@ -239,6 +251,18 @@ def _set_environment(context: Context, call: TrainerCall, environment: dict[str,
             context.plan.call(run_config).set("worker_runtime_env", source)
     else:
         context.manual(RM206, call.node, f"No Accelerator is made in this file: set {listed} on the workers.")
+
+
+def _use_gpu_source(context: Context, call: TrainerCall) -> str:
+    """The expression that decides at run time whether workers have a GPU, where it can be written a second time."""
+    scaling = call.arguments.get("scaling_config")
+    if not isinstance(scaling, ast.Call):
+        return ""
+    given = {keyword.arg: keyword.value for keyword in scaling.keywords}.get("use_gpu")
+    repeatable = (ast.Name, ast.Attribute, ast.UnaryOp, ast.Not, ast.Load)
+    if given is None or not all(isinstance(node, repeatable) for node in ast.walk(given)):
+        return ""
+    return context.module.source(given)
 
 
 # -- the training function and its data --------------------------------------------------------------

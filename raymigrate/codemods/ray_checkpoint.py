@@ -150,7 +150,8 @@ def to_dict(context: Context) -> None:
             continue
         statement = module.statement(node)
         simple = isinstance(statement, ast.Assign) and len(statement.targets) == 1
-        written = any(reference.qualified.endswith("Checkpoint.from_dict") for reference in module.references)
+        writers = [r for r in module.references if r.qualified.endswith("Checkpoint.from_dict")]
+        written = bool(writers) and all(writer.root in context.rewritten for writer in writers)
         if not simple or not written:
             context.manual(RM304, node, "Checkpoint.to_dict() raises an AttributeError on Ray >= 2.7.")
         elif context.converts(RM304, node, "Checkpoint.to_dict() raises an AttributeError on Ray >= 2.7."):

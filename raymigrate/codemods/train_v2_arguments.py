@@ -7,6 +7,7 @@ import ast
 from collections.abc import Mapping
 
 from raymigrate.codemods import codemod
+from raymigrate.codemods.preprocessors import PREPROCESSOR_REFUSED, RM502
 from raymigrate.context import Context
 from raymigrate.facts.legacy import CONFIG_CLASSES, TORCH_TRAINERS, TRAINERS
 from raymigrate.findings import Rule
@@ -143,6 +144,8 @@ def trainer_arguments(context: Context) -> None:
             if isinstance(keyword.value, ast.Constant) and keyword.value.value is None:
                 if context.converts(RM401, keyword, f"TorchTrainer({keyword.arg}=) is refused on Ray >= 2.51; deleted."):
                     context.plan.call(call).remove.add(keyword.arg)
+            elif keyword.arg == "preprocessor":
+                context.manual(RM502, keyword, PREPROCESSOR_REFUSED)
             else:
                 context.manual(RM403, keyword, f"TorchTrainer({keyword.arg}=) raises on Ray >= 2.51.")
 

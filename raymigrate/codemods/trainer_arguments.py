@@ -123,6 +123,10 @@ def _hand_over_counts(context: Context, call: TrainerCall, name: str | None) -> 
         for key, source in entries.items():
             context.plan.dict_entry(config, key, source)
         return
+    if isinstance(config, ast.Call) and not config.args and ast.unparse(config.func) == "dict":
+        for key, source in entries.items():
+            context.plan.call(config).set(key, source)
+        return
     source = ", ".join(f'"{key}": {value}' for key, value in entries.items())
     if config is None or (isinstance(config, ast.Constant) and config.value is None):
         edit.set("train_loop_config", f"{{{source}}}")

@@ -126,6 +126,7 @@ DATASET_CHANGES: Mapping[str, Change] = {
     "ignore_verifications": Change("verification_mode", '"no_checks"', _true),
     "task": Change(),
 }
+DATALOADER_ARGUMENTS = ("split_batches", "dispatch_batches", "even_batches", "use_seedable_sampler")
 # The order that the parameters had from transformers 4.19 to 4.45.
 TRAINER_PARAMETERS = (
     "model",
@@ -206,12 +207,31 @@ def keyword_arguments(context: Context) -> None:
                     _change(context, call, keyword, changes[keyword.arg])
                 elif keyword.arg in VALUES and names is TRAINING_ARGUMENTS:
                     _change_value(context, call, keyword)
+    for call in context.module.calls(*ACCELERATORS):
+        _dataloader_config(context, call)
     for node in context.module.nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "from_pretrained":
             if (context.module.qualified(node.func) or "").startswith("transformers."):
                 for keyword in node.keywords:
                     if keyword.arg in LOADING_CHANGES:
                         _change(context, node, keyword, LOADING_CHANGES[keyword.arg])
+
+
+def _dataloader_config(context: Context, call: ast.Call) -> None:
+    """Moves the arguments about data loading into a DataLoaderConfiguration (SEMANTICS.md T39)."""
+    moved = {keyword.arg: keyword for keyword in call.keywords if keyword.arg in DATALOADER_ARGUMENTS}
+    if not moved or "dataloader_config" in {keyword.arg for keyword in call.keywords}:
+        return
+    for name, keyword in moved.items():
+        message = f"Accelerator({name}=) is refused or ignored today; now in DataLoaderConfiguration."
+        if not context.converts(RM701, keyword, message):
+            return
+    near = context.module.reference_at[call.func].binding.statement
+    context.plan.need_import("accelerate.utils", "DataLoaderConfiguration", near=near)
+    edit = context.plan.call(call)
+    edit.remove |= {str(name) for name in moved}
+    source = ", ".join(f"{name}={context.module.source(keyword.value)}" for name, keyword in moved.items())
+    edit.set("dataloader_config", f"DataLoaderConfiguration({source})")
 
 
 def _by_position(context: Context, call: ast.Call, names: frozenset[str]) -> None:

@@ -57,6 +57,7 @@ class Rewriter(cst.CSTTransformer):
         self.plan = plan
         self.config = wrapper.module.config_for_parsing
         self.positions = wrapper.resolve(PositionProvider)
+        self.statement_column = 0
         self.new: set[int] = set()  # identities of statements that the plan adds
         self.edited: dict[Span, cst.BaseExpression] = {}
         span = self._span
@@ -133,10 +134,10 @@ class Rewriter(cst.CSTTransformer):
             return updated
         span = ((place.start.line, place.start.column), (place.end.line, place.end.column))
         if isinstance(updated, cst.Call) and span in self.calls:
-            updated = edit_call(updated, self.calls[span], self._expression)  # type: ignore[arg-type]
+            updated = edit_call(updated, self.calls[span], self._expression, self._depth(span))  # type: ignore[arg-type]
             self.pending.discard(("expression", span[0]))
         elif isinstance(updated, cst.Dict) and span in self.dicts:
-            updated = edit_dict(updated, self.dicts[span], self._expression)  # type: ignore[arg-type]
+            updated = edit_dict(updated, self.dicts[span], self._expression, self._depth(span))  # type: ignore[arg-type]
             self.pending.discard(("expression", span[0]))
         if span in self.parts:
             self.edited[span] = updated  # type: ignore[assignment]
@@ -144,6 +145,17 @@ class Rewriter(cst.CSTTransformer):
             updated = self._expression(self.expressions[span])
             self.pending.discard(("expression", span[0]))
         return updated
+
+    def on_visit(self, node: cst.CSTNode) -> bool:
+        """Keeps track of the statement that is being visited."""
+        if isinstance(node, (cst.SimpleStatementLine, cst.BaseCompoundStatement)):
+            self.statement_column = self.positions[node].start.column
+        return True
+
+    def _depth(self, span: Span) -> int:
+        """How much deeper than its statement the line is indented on which an expression starts."""
+        line = self.module.lines[span[0][0] - 1]
+        return max(0, len(line) - len(line.lstrip()) - self.statement_column)
 
     def _leave_import(self, updated: cst.CSTNode, original: cst.Import | cst.ImportFrom) -> object:
         if isinstance(original.names, cst.ImportStar):

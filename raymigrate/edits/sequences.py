@@ -85,7 +85,7 @@ def add_names(statement: cst.ImportFrom, kept: list[cst.ImportAlias], names: lis
     return kept
 
 
-def edit_call(call: cst.Call, edit: CallEdit, parse: ParseExpression) -> cst.Call:
+def edit_call(call: cst.Call, edit: CallEdit, parse: ParseExpression, depth: int) -> cst.Call:
     """Carries out the changes to one call."""
     arguments = list(call.args)
     positional = [i for i, a in enumerate(arguments) if a.keyword is None and not a.star]
@@ -113,19 +113,38 @@ def edit_call(call: cst.Call, edit: CallEdit, parse: ParseExpression) -> cst.Cal
         changes["func"] = parse(Code(edit.function))
     edited = call.with_changes(**changes)
     grown = len(arguments) > len(call.args)
-    return one_per_line_if_long(edited) if grown else edited
+    return one_per_line_if_long(edited, depth) if grown else edited
 
 
-def one_per_line_if_long(call: cst.Call) -> cst.Call:
-    """Gives each argument of a long call its own line, unless the call is laid out over several lines already."""
-    if len(cst.Module([]).code_for_node(call)) <= LONG_CALL:
+def _new_line(depth: int) -> cst.ParenthesizedWhitespace:
+    """A line end, with so many blanks more than the statement has."""
+    return cst.ParenthesizedWhitespace(indent=True, last_line=cst.SimpleWhitespace(" " * depth))
+
+
+def dict_one_per_line_if_long(node: cst.Dict, depth: int = 0) -> cst.Dict:
+    """Gives each entry of a long dict display its own line, unless it is laid out over several lines already.
+
+    Args:
+        node: The dict.
+        depth: How much deeper than its statement the line is indented on which it starts.
+    """
+    inside, closing = _new_line(depth + 4), _new_line(depth)
+    if len(cst.Module([]).code_for_node(node)) <= LONG_CALL or _is_multiline(node.lbrace.whitespace_after):
+        return node
+    elements = [e.with_changes(comma=cst.Comma(whitespace_after=inside)) for e in node.elements]
+    elements[-1] = elements[-1].with_changes(comma=cst.Comma(whitespace_after=closing))
+    return node.with_changes(elements=elements, lbrace=cst.LeftCurlyBrace(whitespace_after=inside))
+
+
+def one_per_line_if_long(call: cst.Call, depth: int = 0) -> cst.Call:
+    """Gives each argument of a long call its own line, as `dict_one_per_line_if_long` does for entries."""
+    inside, closing = _new_line(depth + 4), _new_line(depth)
+    if len(cst.Module([]).code_for_node(call)) <= LONG_CALL or not call.args:
         return call
     separators = [call.whitespace_before_args, *(a.comma.whitespace_after for a in call.args[:-1] if isinstance(a.comma, cst.Comma))]
     if any(_is_multiline(separator) for separator in separators):
         return call
-    inside = cst.ParenthesizedWhitespace(indent=True, last_line=cst.SimpleWhitespace("    "))
     arguments = [a.with_changes(comma=cst.Comma(whitespace_after=inside)) for a in call.args]
-    closing = cst.ParenthesizedWhitespace(indent=True, last_line=cst.SimpleWhitespace(""))
     arguments[-1] = arguments[-1].with_changes(comma=cst.Comma(whitespace_after=closing))
     return call.with_changes(args=arguments, whitespace_before_args=inside)
 
@@ -162,10 +181,10 @@ def dedented(node: cst.BaseExpression) -> cst.BaseExpression:
     return node.visit(_Shift(amount)) if amount else node  # type: ignore[return-value]
 
 
-def edit_dict(node: cst.Dict, entries: dict[str, Code], parse: ParseExpression) -> cst.Dict:
+def edit_dict(node: cst.Dict, entries: dict[str, Code], parse: ParseExpression, depth: int) -> cst.Dict:
     """Adds entries to a dict display."""
     elements = list(node.elements)
     for key, code in entries.items():
         new = cst.DictElement(cst.SimpleString(f'"{key}"'), parse(code))
         elements = append(elements, new, node.lbrace.whitespace_after)  # type: ignore[type-var]
-    return node.with_changes(elements=elements)
+    return dict_one_per_line_if_long(node.with_changes(elements=elements), depth)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import libcst as cst
 
 from raymigrate.edits.plan import Code, Part
-from raymigrate.edits.sequences import dedented, one_per_line_if_long
+from raymigrate.edits.sequences import dedented, dict_one_per_line_if_long, one_per_line_if_long
 
 PLACEHOLDER = re.compile(r"\$([a-z_]+)")
 # Expressions that bind so loosely that they need parentheses inside most others.
@@ -25,12 +25,11 @@ class _Fill(cst.CSTTransformer):
     def leave_Assign(self, original_node: cst.Assign, updated_node: cst.Assign) -> cst.Assign:
         value = original_node.value
         if isinstance(value, cst.Name) and value.value in self.parts:
-            return updated_node.with_changes(value=dedented(updated_node.value))
-        return updated_node
+            updated_node = updated_node.with_changes(value=dedented(updated_node.value))
+        return updated_node.with_changes(value=_laid_out(updated_node.value))
 
-    def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.Call:
-        filled = any(isinstance(a.value, cst.Name) and a.value.value in self.parts for a in original_node.args)
-        return one_per_line_if_long(updated_node) if filled else updated_node
+    def leave_Expr(self, original_node: cst.Expr, updated_node: cst.Expr) -> cst.Expr:
+        return updated_node.with_changes(value=_laid_out(updated_node.value))
 
     def leave_EmptyLine(self, original_node: cst.EmptyLine, updated_node: cst.EmptyLine) -> cst.EmptyLine:
         return updated_node if updated_node.comment else updated_node.with_changes(indent=False)
@@ -42,6 +41,13 @@ class _Fill(cst.CSTTransformer):
         if isinstance(part, LOOSE) and not part.lpar and updated_node.value.startswith("__inner_"):
             return part.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
         return part
+
+
+def _laid_out(value: cst.BaseExpression) -> cst.BaseExpression:
+    """Breaks a long statement into lines."""
+    if isinstance(value, cst.Call):
+        return one_per_line_if_long(value)
+    return dict_one_per_line_if_long(value) if isinstance(value, cst.Dict) else value
 
 
 def _source(code: Code, prefix: str) -> str:

@@ -78,8 +78,9 @@ def destination(config: Mapping[str, Any], *, use_gpu: bool | None) -> Destinati
     kind = str(config.get("distributed_type", "NO")).upper()
     on_gpu = use_gpu is not False
     for key, value in config.items():
-        if key in IGNORED:
-            result.rows.append((key, value, f"dropped: {IGNORED[key]}"))
+        reason = "only for TPUs, which the legacy trainer refused" if key.startswith("tpu_") else IGNORED.get(key)
+        if reason is not None:
+            result.rows.append((key, value, f"dropped: {reason}"))
         elif key == "mixed_precision":
             _mixed_precision(result, value)
         elif key == "distributed_type":
@@ -219,7 +220,10 @@ def _deepspeed(result: Destination, section: Mapping[str, Any]) -> None:
 
 def _dynamo(result: Destination, section: Mapping[str, Any]) -> None:
     prefixed = {key: value for key, value in section.items() if key.startswith("dynamo_")}
-    for key in section.keys() - prefixed.keys():
+    if str(prefixed.get("dynamo_backend", "no")).lower() == "no":
+        result.rows.append(("dynamo_config", dict(section), "dropped: it names no backend, so nothing was compiled"))
+        return
+    for key in sorted(section.keys() - prefixed.keys()):
         result.rows.append((f"dynamo_config.{key}", section[key], "dropped: without the prefix dynamo_ it was ignored"))
     _plugin(result, prefixed, "dynamo_config", DYNAMO, "dynamo_plugin", "TorchDynamoPlugin")
 
