@@ -73,10 +73,11 @@ def test_both_styles_give_python_that_stays_as_it_is(script: Path, style: str) -
 
 
 @pytest.mark.parametrize("friend", FALSE_FRIENDS, ids=lambda path: path.stem)
-def test_false_friends_are_left_alone_without_a_word(friend: Path) -> None:
+def test_false_friends_are_left_alone(friend: Path) -> None:
     result = convert(read(friend), str(friend))
     assert result.after is None
-    assert result.findings == []
+    # Ray's own MosaicTrainer is nobody's TransformersTrainer, but it is gone as well, and that is said.
+    assert {finding.code for finding in result.findings} <= ({"RM692"} if friend.stem == "mosaic_trainer" else set())
 
 
 @pytest.mark.parametrize("project", PROJECTS, ids=case_name)

@@ -42,13 +42,13 @@ GET_CHECKPOINT = frozenset({"ray.air.session.get_checkpoint", "ray.train.get_che
 GONE = ("from_bytes", "from_object_ref")
 
 REPORT = """
-checkpoint_data = $data
-with tempfile.TemporaryDirectory() as checkpoint_dir:
-    checkpoint = None
+{data} = $data
+with tempfile.TemporaryDirectory() as {folder}:
+    {checkpoint} = None
     if ray.train.get_context().get_world_rank() == 0:
-        torch.save(checkpoint_data, os.path.join(checkpoint_dir, "{file}"))
-        checkpoint = ray.train.Checkpoint.from_directory(checkpoint_dir)
-    ray.train.report($metrics, checkpoint=checkpoint)
+        torch.save({data}, os.path.join({folder}, "{file}"))
+        {checkpoint} = ray.train.Checkpoint.from_directory({folder})
+    ray.train.report($metrics, checkpoint={checkpoint})
 """
 
 
@@ -89,8 +89,14 @@ def _rewrite_report(context: Context, reference: Reference) -> bool:
     if not context.converts(RM303, reference.node, "Checkpoint.from_dict() raises an AttributeError on Ray >= 2.7."):
         return True
     place = context.plan.statement(statement)
-    template = REPORT.format(file=CHECKPOINT_FILE)
     assigned = module.parent_of[made]
+    own = {assigned.targets[0]} if isinstance(assigned, ast.Assign) else set()
+    template = REPORT.format(
+        file=CHECKPOINT_FILE,
+        checkpoint=_local(context, statement, "checkpoint", own),
+        data=_local(context, statement, "checkpoint_data", own),
+        folder=_local(context, statement, "checkpoint_dir", own),
+    )
     if isinstance(assigned, ast.Assign):
         head, _, template = template.strip("\n").partition("\n")
         context.plan.statement(assigned).replacement = Code(head, {"data": made.args[0]})
@@ -101,6 +107,14 @@ def _rewrite_report(context: Context, reference: Reference) -> bool:
     context.handle(reference, gone=True)
     context.handle(module.reference_at[report.func], gone=True)
     return True
+
+
+def _local(context: Context, statement: ast.stmt, name: str, own: set[ast.expr]) -> str:
+    """A name for a new local variable: none that the function binds, except by the statement that goes away."""
+    scope = context.module.scope_of[statement]
+    while any(binding.node not in own for binding in scope.bindings.get(name, [])):
+        name = f"new_{name}"
+    return name
 
 
 def _report_of(context: Context, made: ast.Call) -> ast.Call | None:

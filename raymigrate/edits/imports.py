@@ -21,6 +21,7 @@ def place_imports(module: Module, plan: Plan) -> None:
     """
     near_old: dict[ast.stmt, Names] = defaultdict(lambda: defaultdict(list))
     last: Names = defaultdict(list)
+    standard: list[str] = []
     have = _present(module, plan)
     # Module-level imports first, and `import ray.train` before the `import ray` that it makes needless.
     for wanted, name, near in sorted(plan.needed_imports, key=lambda entry: (entry[2] is not None, -len(entry[0]))):
@@ -34,9 +35,11 @@ def place_imports(module: Module, plan: Plan) -> None:
         elif near is not None:
             near_old[near][wanted].append(name)
         elif name is None and wanted in sys.stdlib_module_names:
-            _place_standard(module, plan, wanted)
+            standard.append(wanted)
         else:
             last[wanted].append(name)
+    for wanted in sorted(standard):
+        _place_standard(module, plan, wanted)
     for anchor, names in near_old.items():
         plan.statement(anchor).after.insert(0, Code("\n".join(_lines(names))))
     if last:
@@ -72,8 +75,7 @@ def _place_standard(module: Module, plan: Plan, wanted: str) -> None:
         return
     first = (head or [s for s in module.tree.body if not _is_docstring(s)] or module.tree.body)[0]
     edit = plan.statement(first)
-    edit.before.append(Code(f"import {wanted}"))
-    edit.before.sort(key=lambda code: code.template if code.template.startswith("import ") else "~")
+    edit.before.insert(sum(code.template.startswith("import ") for code in edit.before), Code(f"import {wanted}"))
     edit.blank_line = first not in standard
 
 
