@@ -70,9 +70,6 @@ def discover(
 
     Returns:
         Candidates and problems; a bad path never stops the others.
-
-    Raises:
-        ValueError: If a pattern of `exclude` is not valid.
     """
     with Search(Words(needles), jobs or _processors()) as search:
         walk = _Walk(tuple(suffixes), exclude, search)
@@ -91,8 +88,8 @@ def discover(
 class _Walk:
     """Looks for files and hands them to a search: those that are named, and those found in directories.
 
-    Patterns are slow, some 10 microseconds a path. So they are asked about directories here, and about files only once
-    one is known to hold a needle.
+    Patterns are slow beside the rest. So they are asked about directories here, and about files only once one is known
+    to hold a needle.
     """
 
     def __init__(self, suffixes: tuple[str, ...], exclude: Sequence[str], search: Search) -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from raymigrate import discovery, scanner
+from raymigrate import scanner
 from raymigrate.discovery import Discovery, discover
 from raymigrate.scanner import Search, Words
 
@@ -159,7 +159,7 @@ class TestLeftOut:
         assert found("out/deep") == ["out/deep/b.py"]
 
     def test_lines_of_a_gitignore_that_are_no_pattern_are_passed_over(self) -> None:
-        Path(".gitignore").write_bytes(b"\xef\xbb\xbfa.py\n!\n///\nb\xff.py\n")
+        Path(".gitignore").write_bytes(b"\xef\xbb\xbfa.py\n!\n/\n///\n[\n[z-a]*\n*[[:alpha:]]*\n*\\\nb\xff.py   \n")
         write("a.py", "b\udcff.py", "c.py")
         assert found() == ["c.py"]
 
@@ -172,23 +172,6 @@ class TestLeftOut:
         write(".gitignore", text="a.py\n!b.py\n")
         write("a.py", "b.py", "c.py")
         assert found(exclude=["b.py", "!a.py"]) == ["a.py", "c.py"]
-
-    def test_an_invalid_exclude_is_refused(self) -> None:
-        with pytest.raises(ValueError, match="!"):
-            find(exclude=["!"])
-
-    def test_pathspec_is_imported_only_for_a_pattern(self) -> None:
-        write("a.py")
-        code = (
-            "import sys; from raymigrate.discovery import discover\n"
-            "discover(['.'], needles=[b'import ray']); print('pathspec' in sys.modules)"
-        )
-        environment = os.environ | {"PYTHONPATH": str(Path(discovery.__file__).parents[1])}
-        answers = []
-        for _ in range(2):
-            answers.append(subprocess.check_output([os.sys.executable, "-c", code], env=environment, text=True).strip())
-            write(".gitignore", text="b.py")
-        assert answers == ["False", "True"]
 
 
 class TestLinks:
@@ -356,9 +339,7 @@ class TestManyFiles:
         monkeypatch.setattr(os, "fork", lost_fork)
         assert find(jobs=3) == expected
 
-    def test_no_process_is_left_behind_by_an_interrupt(
-        self, forks: list[int], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_no_process_is_left_behind_by_an_interrupt(self, forks: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
         def interrupted(*_: object) -> None:
             raise KeyboardInterrupt
 
@@ -407,36 +388,36 @@ class TestWords:
 class TestLikeGit:
     """.gitignore means here what it means to git."""
 
-    NAMES = st.sampled_from(["a", "b.py", "out", "src"])
     PATTERNS = st.builds(
         "{}{}{}{}".format,
         st.sampled_from(["", "", "!"]),
         st.sampled_from(["", "", "/", "**/"]),
-        st.lists(st.sampled_from(["a", "b.py", "out", "src", "*", "**", "*.py", "?", "[a-o]*"]), min_size=1, max_size=3)
-        .map("/".join),
-        st.sampled_from(["", "", "/", "/*", "/**"]),
-    )  # fmt: skip
-
-    @pytest.fixture(scope="class")
-    def repository(self, tmp_path_factory: pytest.TempPathFactory) -> Path:
-        directory = tmp_path_factory.mktemp("repository")
-        subprocess.run(["git", "init", "-q"], cwd=directory, check=True)
-        for parent in ("", "a/", "out/", "src/", "src/a/", "src/out/", "out/src/", "a/out/src/"):
-            for name in ("a.py", "b.py", "out.py"):
-                path = directory / parent / name
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(LEGACY)
-        return directory
+        st.lists(
+            st.sampled_from(
+                ["a", "b.py", "out", "src", "*", "**", "*.py", "?", "[a-o]*", "[!b]*", "\\a", "[]a]", "o**t"]
+            ),
+            min_size=1,
+            max_size=3,
+        ).map("/".join),
+        st.sampled_from(["", "", "/", "/*", "/**", " ", "\\"]),
+    )
 
     @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(outer=st.lists(PATTERNS, max_size=4), inner=st.lists(PATTERNS, max_size=3))
-    def test_same_files_as_git(
-        self, repository: Path, monkeypatch: pytest.MonkeyPatch, outer: list[str], inner: list[str]
-    ) -> None:
-        (repository / ".gitignore").write_text("\n".join(outer))
-        (repository / "src/.gitignore").write_text("\n".join(inner))
-        monkeypatch.chdir(repository)
+    def test_same_files_as_git(self, tree: Path, outer: list[str], inner: list[str]) -> None:
+        if not Path(".git").exists():
+            self.make_repository()
+        write(".gitignore", text="\n".join(outer))
+        write("src/.gitignore", text="\n".join(inner))
         command = ["git", "-c", "core.excludesFile=/dev/null", "ls-files", "-o", "--exclude-standard", "*.py"]
-        listed = subprocess.check_output(command, text=True).splitlines()
-        assert found() == sorted(listed)
-        assert found("src") == [path for path in sorted(listed) if path.startswith("src/")] or not listed
+        listed = sorted(subprocess.check_output(command, text=True).splitlines())
+        assert found() == listed
+        in_source = [path for path in listed if path.startswith("src/")]
+        if in_source:  # otherwise src may be ignored, and is walked all the same as it is named
+            assert found("src") == in_source
+
+    @staticmethod
+    def make_repository() -> None:
+        subprocess.run(["git", "init", "-q"], check=True)
+        for parent in ("", "a/", "out/", "src/", "src/a/", "src/out/", "out/src/", "a/out/src/"):
+            write(*(parent + name for name in ("a.py", "b.py", "out.py")))
