@@ -1,43 +1,52 @@
-"""Names that old versions of Ray, transformers, accelerate, datasets and evaluate had and the pinned ones have not."""
+"""The names and arguments that legacy scripts used and that the target versions no longer have.
 
-from dataclasses import dataclass
+The table behind it is data: `scripts/generate_removed_names.py` writes it from the libraries' own releases.
+"""
+
 from functools import cache
 from pathlib import Path
 
 TABLE = Path(__file__).parent / "data" / "removed_names.json"
 
 
-@dataclass(frozen=True)
 class RemovedNames:
-    """The table, as scripts/generate_removed_names.py made it.
+    """Answers for qualified names, such as "ray.air.Checkpoint"."""
 
-    Args:
-        versions: Library to the version that the table speaks of.
-        names: Qualified names that are gone from modules that still exist.
-        modules: Modules that are gone.
-    """
+    def __init__(
+        self,
+        versions: dict[str, str],
+        names: frozenset[str],
+        modules: frozenset[str],
+        arguments: dict[str, frozenset[str]],
+    ) -> None:
+        self.versions = versions
+        self.names = names
+        self.modules = modules
+        self.arguments = arguments
 
-    versions: dict[str, str]
-    names: frozenset[str]
-    modules: frozenset[str]
-
-    def is_removed(self, qualified: str) -> bool:
-        """Whether a qualified name is gone, by itself or with its module."""
-        if qualified in self.names or qualified in self.modules:
-            return True
-        module = qualified.rpartition(".")[0]
-        while module:
-            if module in self.modules:
+    def is_removed(self, qualified_name: str) -> bool:
+        """Whether a module, class or function is gone, or stands inside one that is."""
+        name = qualified_name
+        while name:
+            if name in self.names or name in self.modules:
                 return True
-            module = module.rpartition(".")[0]
+            name = name.rpartition(".")[0]
         return False
+
+    def removed_arguments(self, qualified_name: str) -> frozenset[str]:
+        """The arguments that a class or function used to take and now refuses."""
+        return self.arguments.get(qualified_name, frozenset())
 
 
 @cache
 def load() -> RemovedNames:
-    """Reads the table."""
-    import json  # noqa: PLC0415 - only files that import ray get here
+    """Reads the table, once."""
+    import json  # noqa: PLC0415 - most runs never get this far
 
-    document = json.loads(TABLE.read_text(encoding="utf-8"))
-    names = frozenset(f"{module}.{name}" for module, names in document["removed"].items() for name in names)
-    return RemovedNames(document["versions"], names, frozenset(document["removed_modules"]))
+    table = json.loads(TABLE.read_text(encoding="utf-8"))
+    return RemovedNames(
+        versions=table["versions"],
+        names=frozenset(f"{module}.{name}" for module, names in table["removed"].items() for name in names),
+        modules=frozenset(table["removed_modules"]),
+        arguments={name: frozenset(arguments) for name, arguments in table["removed_arguments"].items()},
+    )

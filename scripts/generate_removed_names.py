@@ -29,7 +29,7 @@ OLD_VERSIONS = {
     "ray": ["2.0.1", "2.4.0", "2.6.3", "2.7.2", "2.9.3"],
     "transformers": ["4.19.4", "4.26.1", "4.30.2", "4.36.2", "4.46.3", "4.57.1"],
     "accelerate": ["0.12.0", "0.17.1", "0.20.3", "0.25.0", "0.34.2"],
-    "datasets": ["2.11.0", "2.15.0", "2.21.0", "3.6.0"],
+    "datasets": ["1.18.4", "2.11.0", "2.15.0", "2.21.0", "3.6.0"],
     "evaluate": ["0.4.0"],
 }
 DOWNLOAD = ["--no-deps", "--only-binary=:all:", "--python-version=3.10", "--platform=manylinux2014_x86_64"]
@@ -129,7 +129,8 @@ def installed(library: str, questions: dict[str, Any]) -> dict[str, Any]:
     done = subprocess.run(command, input=json.dumps(questions), capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{library}: {done.stderr}")
-    return json.loads(done.stdout.splitlines()[-1])
+    answers: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return answers
 
 
 def download(cache_folder: Path, library: str, old: str) -> Library:
@@ -159,14 +160,14 @@ def compare(library: str, old_versions: list[Library]) -> dict[str, Any]:
     location = find_spec(library)
     assert location is not None and location.origin is not None
     today = Library(Path(location.origin).parent)
-    for module, state in answers["modules"].items():
-        if state == "unknown":  # another library that it needs is not installed: read its source instead
-            answers["names"][module] = (
-                list(today.bindings(module)) if module in today.sources else names.get(module, ())
-            )
-            print(f"{module}: does not import here, read instead")
+    # A module that lacks another library here cannot be asked: its source tells. So do names bound under a condition.
+    silent = {module for module, state in answers["modules"].items() if state == "unknown" and module in today.sources}
+    removed = {
+        module: found - set(answers["names"].get(module, ())) - today.may_offer(module)
+        for module, found in names.items()
+        if module in answers["names"] or module in silent
+    }
     gone = {module for module, state in answers["modules"].items() if state == "gone"}
-    removed = {m: found - set(answers["names"][m]) for m, found in names.items() if m in answers["names"]}
     return {
         "removed": {module: sorted(found) for module, found in removed.items() if found},
         "removed_arguments": {q: sorted(set(old) - set(answers["arguments"][q])) for q, old in arguments.items()},

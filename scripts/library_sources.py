@@ -23,10 +23,10 @@ COPIED_FROM = re.compile(r"transformers\.(trainer|training_args)(_seq2seq)?")
 
 
 def module_statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """The statements that run when the module is imported: what stands under `if TYPE_CHECKING` does not."""
+    """The statements that run when the module is imported: not what only a type checker or `python FILE` runs."""
     for statement in body:
         yield statement
-        if isinstance(statement, ast.If) and "TYPE_CHECKING" in ast.unparse(statement.test):
+        if isinstance(statement, ast.If) and re.search("TYPE_CHECKING|__name__", ast.unparse(statement.test)):
             yield from module_statements(statement.orelse)
         elif isinstance(statement, ast.If | ast.Try | ast.With):
             for block in ("body", "orelse", "finalbody"):
@@ -45,6 +45,7 @@ class Library:
 
     def __init__(self, place: Path) -> None:
         self.sources: dict[str, Path | zipfile.Path] = {}
+        files: dict[str, Path | zipfile.Path]
         if place.is_dir():
             files = {str(path.relative_to(place.parent)): path for path in place.rglob("*.py")}
         else:
@@ -62,9 +63,13 @@ class Library:
         """Every module that a script may have imported."""
         return {module for module in self.sources if LIBRARY_MODULES.match(module) and not NOT_API.search(module)}
 
+    def text(self, module: str) -> str:
+        """The source of a module."""
+        return self.sources[module].read_text(encoding="utf-8")
+
     def read_tree(self, module: str) -> list[ast.stmt]:
         """The statements that run when the module is imported."""
-        return list(module_statements(ast.parse(self.sources[module].read_text(encoding="utf-8")).body))
+        return list(module_statements(ast.parse(self.text(module)).body))
 
     def imported_from(self, module: str, statement: ast.ImportFrom) -> str:
         """The absolute name of the module that a `from ... import` names."""
@@ -91,7 +96,7 @@ class Library:
                 case ast.Delete(targets=targets):
                     for target in targets:
                         found.pop(ast.unparse(target), None)
-        if module == "transformers" and "define_import_structure" in self.sources[module].read_text(encoding="utf-8"):
+        if module == "transformers" and "define_import_structure" in self.text(module):
             for model in self.sources:  # since 4.49 the models' names stand in their own `__all__`
                 if model.startswith("transformers.models."):
                     found |= dict.fromkeys(self.declared(model), "")
@@ -100,11 +105,20 @@ class Library:
     def names(self, module: str) -> set[str]:
         """The names that a script may have imported from a module: what it defines, lists or re-exports."""
         own = self.declared(module)
-        if self.is_package(module) or COPIED_FROM.fullmatch(module):
+        if "_LazyModule(" in self.text(module):  # stands in for the package: offers what its table names, nothing else
+            own |= {name for name, origin in self.bindings(module).items() if not origin}
+        elif self.is_package(module) or COPIED_FROM.fullmatch(module):
             own |= {name for name, origin in self.bindings(module).items() if not NOT_API_ORIGIN.match(origin)}
         else:
             own |= {name for name, origin in self.bindings(module).items() if origin in ("", f"{module}.{name}")}
         return {name for name in own if name.isidentifier() and name[0] != "_" and name not in NOT_API_NAMES}
+
+    def may_offer(self, module: str) -> set[str]:
+        """The names that a module may have under some circumstances, an optional library installed for instance."""
+        if module not in self.sources:
+            return set()
+        lazy = "_LazyModule(" in self.text(module)
+        return self.names(module) if lazy else self.names(module) | self.bindings(module).keys()
 
     def is_package(self, module: str) -> bool:
         """Whether a module is a package's `__init__.py`."""
@@ -136,11 +150,11 @@ class Library:
             if isinstance(node, ast.FunctionDef) and node.name == name:
                 return argument_names(node)
             if isinstance(node, ast.ClassDef) and node.name == name:
-                found = {s.target.id for s in node.body if isinstance(s, ast.AnnAssign) and is_init_field(s)}
+                fields = {ast.unparse(s.target) for s in node.body if isinstance(s, ast.AnnAssign) and is_init_field(s)}
                 for statement in node.body:
                     if isinstance(statement, ast.FunctionDef) and statement.name == "__init__":
                         return argument_names(statement)
-                return found.union(*(self.parameters(f"{module}.{ast.unparse(base)}") for base in node.bases))
+                return fields.union(*(self.parameters(f"{module}.{ast.unparse(base)}") for base in node.bases))
         return set()
 
 
@@ -153,7 +167,7 @@ def assigned(statement: ast.Assign | ast.AugAssign | ast.AnnAssign) -> set[str]:
     """The names that an assignment makes importable: its targets, or the names listed by `__all__` and its like."""
     value = statement.value
     targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-    if value is None:
+    if value is None or ast.unparse(value) == "None":  # the latter stands in for a library that is not installed
         return set()
     if any(is_list_of_names(target) for target in targets):
         # Of a whole import structure the values count: its keys are modules.

@@ -3,21 +3,14 @@
 import contextlib
 import os
 import socket
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from raymigrate import scanner
 from raymigrate.discovery import Discovery, discover
 from raymigrate.scanner import Search, Words
-
-NEEDLES = (b"import ray", b"from ray", b"ray.train", b"ray.air")
-LEGACY = "from ray.air import session\n"
-CLEAN = "import numpy\n\narray = numpy.array([1])\n"
+from tests.trees import CLEAN, LEGACY, NEEDLES, find, found, problem, write
 
 
 @pytest.fixture(autouse=True)
@@ -25,29 +18,6 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Every test works in an empty directory."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def write(*paths: str, text: str = LEGACY) -> None:
-    for path in paths:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        Path(path).write_text(text, encoding="utf-8", errors="surrogateescape")
-
-
-def find(*paths: str, **options: object) -> Discovery:
-    return discover(paths or (".",), needles=NEEDLES, **options)  # type: ignore[arg-type]
-
-
-def found(*paths: str, **options: object) -> list[str]:
-    """The candidates of a search that met no problem."""
-    result = find(*paths, **options)
-    assert result.problems == []
-    return result.candidates
-
-
-def problem(*paths: str) -> str:
-    """The message of the only problem of a search."""
-    (only,) = find(*paths).problems
-    return only.message
 
 
 class TestCandidates:
@@ -124,54 +94,6 @@ class TestLeftOut:
     def test_hidden_files(self) -> None:
         write(".#lock.py", ".cache/a.py")
         assert found() == []
-
-    def test_gitignore(self) -> None:
-        write(".gitignore", text="generated/\n*_pb2.py\n!keep_pb2.py\n# comment\n\n/top.py\r\n")
-        write("generated/a.py", "a_pb2.py", "keep_pb2.py", "top.py", "pkg/top.py", "pkg/generated/a.py", "pkg/b_pb2.py")
-        assert found() == ["keep_pb2.py", "pkg/top.py"]
-
-    def test_an_inner_gitignore_beats_an_outer_one(self) -> None:
-        write(".gitignore", text="a.py\n")
-        write("pkg/.gitignore", text="!a.py\nb.py\n")
-        write("a.py", "b.py", "pkg/a.py", "pkg/b.py", "pkg/deep/a.py", "pkg/deep/b.py")
-        assert found() == ["b.py", "pkg/a.py", "pkg/deep/a.py"]
-
-    def test_a_file_in_an_ignored_directory_cannot_come_back(self) -> None:
-        write(".gitignore", text="out/\n!out/a.py\n")
-        write("out/a.py")
-        assert found() == []
-
-    def test_a_gitignore_above_holds_up_to_the_root_of_the_repository(self) -> None:
-        write(".gitignore", text="a.py\n")
-        write("repository/.gitignore", text="b.py\n/src/c.py\n")
-        write(*(f"repository/src/{name}.py" for name in "abc"))
-        assert found("repository/src") == [f"repository/src/{name}.py" for name in "abc"]
-        Path("repository/.git").mkdir()
-        assert found("repository/src") == ["repository/src/a.py"]
-
-    def test_a_named_directory_is_walked_though_it_is_ignored(self) -> None:
-        Path(".git").mkdir()
-        write(".gitignore", text="out/\n")
-        write("out/a.py", "out/deep/b.py", "out/c.py", "out/.gitignore")
-        write("out/.gitignore", text="c.py")
-        assert found() == []
-        assert found("out") == ["out/a.py", "out/deep/b.py"]
-        assert found("out/deep") == ["out/deep/b.py"]
-
-    def test_lines_of_a_gitignore_that_are_no_pattern_are_passed_over(self) -> None:
-        Path(".gitignore").write_bytes(b"\xef\xbb\xbfa.py\n!\n/\n///\n[\n[z-a]*\n*[[:alpha:]]*\n*\\\nb\xff.py   \n")
-        write("a.py", "b\udcff.py", "c.py")
-        assert found() == ["c.py"]
-
-    def test_exclude(self) -> None:
-        write("a.py", "pkg/a.py", "pkg/b.py", "old/a.py", "pkg/old/a.py")
-        assert found(exclude=["/old/", "pkg/b.py"]) == ["a.py", "pkg/a.py", "pkg/old/a.py"]
-        assert found("pkg", exclude=["/old"]) == ["pkg/a.py", "pkg/b.py"], "relative to what is walked"
-
-    def test_exclude_beats_gitignore(self) -> None:
-        write(".gitignore", text="a.py\n!b.py\n")
-        write("a.py", "b.py", "c.py")
-        assert found(exclude=["b.py", "!a.py"]) == ["a.py", "c.py"]
 
 
 class TestLinks:
@@ -289,135 +211,3 @@ class TestProblems:
         os.seteuid(65534)
         yield
         os.seteuid(0)
-
-
-class TestManyFiles:
-    """From some thousand files on, other processes help; the result is that of one process."""
-
-    @pytest.fixture(autouse=True)
-    def small_shares(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(scanner, "FILES_PER_PROCESS", 10)
-        for number in range(100):
-            write(f"pkg{number % 7}/file{number}.py", text=LEGACY if number % 3 == 0 else CLEAN)
-        write("invalid\udcff.py")
-        os.mkfifo("pipe.py")
-        write("gone.py")
-
-    @pytest.mark.parametrize("jobs", [0, 2, 5])
-    def test_same_result_as_one_process(self, jobs: int, forks: list[int]) -> None:
-        one = find(jobs=1)
-        assert forks == []
-        assert len(one.candidates) == 36
-        assert find(jobs=jobs) == one
-        assert bool(forks) == (jobs != 0 or len(os.sched_getaffinity(0)) > 1)
-
-    def test_failures_of_other_processes_are_reported(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        def failing_open(path: str, flags: int) -> int:
-            if path.startswith("pkg"):
-                raise PermissionError(13, "Permission denied")
-            return real_open(path, flags)
-
-        real_open = os.open
-        monkeypatch.setattr(os, "open", failing_open)
-        assert len([p for p in find(jobs=3).problems if "Permission denied" in p.message]) == 100
-
-    @pytest.mark.parametrize("cause", ["killed", "no process"])
-    def test_files_of_a_process_that_was_lost_are_searched_here(
-        self, cause: str, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        expected = find(jobs=1)
-        real_fork, parent = os.fork, os.getpid()
-
-        def lost_fork() -> int:
-            if cause == "no process":
-                raise BlockingIOError
-            process = real_fork()
-            if os.getpid() != parent:
-                os.kill(os.getpid(), 9)
-            return process
-
-        monkeypatch.setattr(os, "fork", lost_fork)
-        assert find(jobs=3) == expected
-
-    def test_no_process_is_left_behind_by_an_interrupt(self, forks: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-        def interrupted(*_: object) -> None:
-            raise KeyboardInterrupt
-
-        monkeypatch.setattr(scanner, "_read_result", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            find(jobs=3)
-        assert forks
-        for process in forks:
-            with pytest.raises(ProcessLookupError):
-                os.kill(process, 0)
-
-    @pytest.fixture
-    def forks(self, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-        """The processes that were started."""
-        real_fork, started = os.fork, list[int]()
-
-        def recording_fork() -> int:
-            process = real_fork()
-            started.append(process)
-            return process
-
-        monkeypatch.setattr(os, "fork", recording_fork)
-        return started
-
-
-class TestWords:
-    @given(
-        words=st.lists(st.binary(min_size=1, max_size=6), min_size=1, max_size=4),
-        pieces=st.lists(st.binary(max_size=5) | st.integers(0, 3)),
-    )
-    def test_same_as_a_loop(self, words: list[bytes], pieces: list[bytes | int]) -> None:
-        data = b"".join(words[p % len(words)][: 1 + p] if isinstance(p, int) else p for p in pieces)
-        assert Words(words).found_in(data) == any(word in data for word in words)
-
-    @pytest.mark.parametrize("cut", range(len("from ray") + 1))
-    def test_a_word_across_the_edge_of_two_blocks(self, cut: int) -> None:
-        for blocks in (1, 3):
-            write("a.py", text="x" * (blocks * scanner.BLOCK - cut) + "from ray")
-            assert found() == ["a.py"]
-
-    def test_a_file_of_exactly_one_block(self) -> None:
-        write("a.py", text="x" * scanner.BLOCK)
-        assert found() == []
-
-
-class TestLikeGit:
-    """.gitignore means here what it means to git."""
-
-    PATTERNS = st.builds(
-        "{}{}{}{}".format,
-        st.sampled_from(["", "", "!"]),
-        st.sampled_from(["", "", "/", "**/"]),
-        st.lists(
-            st.sampled_from(
-                ["a", "b.py", "out", "src", "*", "**", "*.py", "?", "[a-o]*", "[!b]*", "\\a", "[]a]", "o**t"]
-            ),
-            min_size=1,
-            max_size=3,
-        ).map("/".join),
-        st.sampled_from(["", "", "/", "/*", "/**", " ", "\\"]),
-    )
-
-    @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-    @given(outer=st.lists(PATTERNS, max_size=4), inner=st.lists(PATTERNS, max_size=3))
-    def test_same_files_as_git(self, tree: Path, outer: list[str], inner: list[str]) -> None:
-        if not Path(".git").exists():
-            self.make_repository()
-        write(".gitignore", text="\n".join(outer))
-        write("src/.gitignore", text="\n".join(inner))
-        command = ["git", "-c", "core.excludesFile=/dev/null", "ls-files", "-o", "--exclude-standard", "*.py"]
-        listed = sorted(subprocess.check_output(command, text=True).splitlines())
-        assert found() == listed
-        in_source = [path for path in listed if path.startswith("src/")]
-        if in_source:  # otherwise src may be ignored, and is walked all the same as it is named
-            assert found("src") == in_source
-
-    @staticmethod
-    def make_repository() -> None:
-        subprocess.run(["git", "init", "-q"], check=True)
-        for parent in ("", "a/", "out/", "src/", "src/a/", "src/out/", "out/src/", "a/out/src/"):
-            write(*(parent + name for name in ("a.py", "b.py", "out.py")))
