@@ -1,0 +1,198 @@
+"""The command line as DESIGN.md writes it: options, streams, exit codes."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from raymigrate.cli import main
+from raymigrate.rules import every_rule
+from tests.conftest import FIXTURES
+
+LEGACY = FIXTURES / "transformers_trainer/train_only/before.py"
+WITH_MANUAL_WORK = FIXTURES / "transformers_trainer/wrong_arity/before.py"
+
+
+def invoke(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def train(tmp_path: Path) -> Path:
+    """A legacy script that converts completely."""
+    path = tmp_path / "train.py"
+    shutil.copy(LEGACY, path)
+    return path
+
+
+def test_a_path_converts_in_place(train: Path) -> None:
+    result = invoke(train)
+    assert result.exit_code == 0
+    assert train.read_text() == LEGACY.with_name("after.py").read_text()
+    assert "1 file converted" in result.stderr
+
+
+def test_a_second_run_changes_nothing(train: Path) -> None:
+    invoke(train)
+    status = train.stat()
+    result = invoke(train)
+    assert result.exit_code == 0
+    assert train.stat().st_mtime_ns == status.st_mtime_ns
+    assert "nothing legacy found" in result.stderr
+
+
+def test_check_writes_nothing_and_exits_1(train: Path) -> None:
+    before = train.read_bytes()
+    result = invoke("--check", train)
+    assert result.exit_code == 1
+    assert train.read_bytes() == before
+    assert f"{train}:" in result.stdout
+
+
+def test_check_of_converted_code_exits_0(train: Path) -> None:
+    invoke(train)
+    assert invoke("--check", train).exit_code == 0
+
+
+def test_diff_prints_only_the_diff_to_stdout_and_writes_nothing(train: Path) -> None:
+    before = train.read_bytes()
+    result = invoke("--diff", train)
+    assert result.exit_code == 1
+    assert train.read_bytes() == before
+    assert result.stdout.startswith("--- a/")
+    assert all(line[:1] in " +-@\\" for line in result.stdout.splitlines())
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+@pytest.mark.parametrize("last", ["\n", ""], ids=["newline at the end", "no newline at the end"])
+def test_git_applies_the_diff(tmp_path: Path, script: Path, ending: str, last: str) -> None:
+    text = (script.read_text().rstrip("\n") + last).replace("\n", ending)
+    train = tmp_path / "train.py"
+    train.write_bytes(text.encode())
+    for name in ("accelerate_config.yaml", "accelerate_config.json"):
+        if script.with_name(name).exists():
+            shutil.copy(script.with_name(name), tmp_path)
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    patch = subprocess.run(["python", "-m", "raymigrate", "--diff", "train.py"], cwd=tmp_path, capture_output=True, check=False)
+    if patch.stdout:
+        subprocess.run(["git", "apply", "-"], cwd=tmp_path, input=patch.stdout, check=True)
+    applied = train.read_bytes()
+    train.write_bytes(text.encode())
+    invoke(train)
+    assert train.read_bytes() == applied
+
+
+def test_something_left_for_a_person_exits_1(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    shutil.copy(WITH_MANUAL_WORK, path)
+    result = invoke(path)
+    assert result.exit_code == 1
+    assert "RM911 manual" in result.stdout
+
+
+def test_select_applies_only_these_rules(train: Path) -> None:
+    invoke("--select", "RM3", train)
+    text = train.read_text()
+    assert "from ray.train import" in text
+    assert "TransformersTrainer(" in text
+
+
+def test_ignore_leaves_rules_out(train: Path) -> None:
+    invoke("--ignore", "RM7,RM1", train)
+    text = train.read_text()
+    assert "evaluation_strategy" in text or "TransformersTrainer(" in text
+
+
+def test_an_unknown_code_is_refused(train: Path) -> None:
+    result = invoke("--select", "RM999", train)
+    assert result.exit_code == 2
+    assert "no rule has the code RM999" in result.stderr
+
+
+def test_the_adapter_style_leaves_the_init_function_as_it_is(train: Path) -> None:
+    invoke("--style", "adapter", train)
+    text = train.read_text()
+    assert "def train_func(config):" in text
+    assert "**config" in text
+
+
+def test_exclude_leaves_paths_out(tmp_path: Path, train: Path) -> None:
+    assert invoke("--check", "--exclude", "train.py", tmp_path).exit_code == 0
+
+
+def test_json_is_one_document(train: Path) -> None:
+    result = invoke("--check", "--output-format", "json", train)
+    document = json.loads(result.stdout)
+    assert document["version"] == 1
+    assert document["changed"] == [str(train)]
+    finding = document["findings"][0]
+    assert {"code", "kind", "message", "advice", "line", "column", "path", "link"} == finding.keys()
+
+
+def test_findings_point_at_what_they_speak_of(script: Path) -> None:
+    document = json.loads(invoke("--check", "--output-format", "json", script).stdout)
+    lines = script.read_text().splitlines()
+    for finding in document["findings"]:
+        assert lines[finding["line"] - 1][finding["column"] - 1 :].strip(), finding
+
+
+def test_statistics_count_by_rule(train: Path) -> None:
+    assert "RM101" in invoke("--check", "--statistics", train).stdout
+
+
+def test_quiet_prints_nothing(train: Path) -> None:
+    result = invoke("--quiet", train)
+    assert (result.stdout, result.stderr) == ("", "")
+
+
+def test_jobs_give_the_same_result(tmp_path: Path) -> None:
+    outcomes = []
+    for jobs in ("1", "2"):
+        folder = tmp_path / jobs
+        shutil.copytree(FIXTURES, folder)
+        invoke("--jobs", jobs, folder)
+        outcomes.append({p.relative_to(folder): p.read_bytes() for p in sorted(folder.rglob("*.py"))})
+    assert outcomes[0] == outcomes[1]
+
+
+def test_a_copy_of_the_fixtures_converts_at_once_and_stays(tmp_path: Path) -> None:
+    folder = tmp_path / "fixtures"
+    shutil.copytree(FIXTURES, folder)
+    assert invoke(folder).exit_code == 1  # some fixtures leave work for a person
+    for script in folder.rglob("before.py"):
+        assert script.read_bytes() == script.with_name("after.py").read_bytes(), script
+    once = {path: path.read_bytes() for path in folder.rglob("*.py")}
+    invoke(folder)
+    assert {path: path.read_bytes() for path in folder.rglob("*.py")} == once
+
+
+def test_rules_lists_every_rule_on_a_line() -> None:
+    lines = invoke("rules").stdout.splitlines()
+    assert [line.split()[0] for line in lines] == [rule.code for rule in every_rule()]
+
+
+def test_rules_as_json() -> None:
+    assert {rule["code"] for rule in json.loads(invoke("rules", "--output-format", "json").stdout)} >= {"RM101", "RM201"}
+
+
+@pytest.mark.parametrize("rule", every_rule(), ids=lambda rule: rule.code)
+def test_every_rule_can_be_explained(rule) -> None:
+    text = invoke("explain", rule.code).stdout
+    assert text.startswith(f"{rule.code}: ")
+    assert rule.why in text
+    assert rule.link.startswith("https://")
+
+
+def test_explaining_an_unknown_code_exits_2() -> None:
+    result = invoke("explain", "RM000")
+    assert result.exit_code == 2
+    assert "RM000" in result.stderr
+
+
+def test_no_arguments_show_help() -> None:
+    result = invoke()
+    assert result.exit_code == 0
+    assert "raymigrate PATH..." in result.output

@@ -1,0 +1,109 @@
+"""The gates: a tree without legacy code is looked through without importing anything heavy."""
+
+import ast
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from raymigrate import engine
+from raymigrate.codemods import all_codemods, word_pattern
+from raymigrate.facts.legacy import TRAINERS
+from tests.conftest import FALSE_FRIENDS, FIXTURES, SCRIPTS
+
+HEAVY = ("libcst", "torch", "ray", "transformers", "accelerate", "datasets", "evaluate", "yaml", "pyarrow")
+
+
+def modules_imported_by(*arguments: str) -> tuple[int, set[str]]:
+    """Runs the tool in a child; returns its exit code and the top-level modules that it imported."""
+    code = (
+        "import sys, json\n"
+        "from raymigrate.cli import main\n"
+        "try:\n    main(sys.argv[1:])\n"
+        "except SystemExit as error:\n    status = error.code\n"
+        "print('MODULES', json.dumps([status, sorted({m.partition('.')[0] for m in sys.modules})]))\n"
+    )
+    child = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
+    status, modules = json.loads(re.search(r"MODULES (.*)", child.stdout)[1])
+    return status, set(modules)
+
+
+@pytest.fixture
+def clean_tree(tmp_path: Path) -> Path:
+    """Ordinary code, and modern Ray code, without anything legacy."""
+    (tmp_path / "plain.py").write_text("import os\nprint(os.name)\n")
+    (tmp_path / "modern.py").write_text((FIXTURES / "false_friends/modern_transformers_script.py").read_text())
+    return tmp_path
+
+
+def test_a_tree_without_legacy_code_imports_nothing_heavy(clean_tree: Path) -> None:
+    status, modules = modules_imported_by("--check", str(clean_tree))
+    assert status == 0
+    assert modules.isdisjoint(HEAVY)
+
+
+def test_check_never_needs_libcst() -> None:
+    status, modules = modules_imported_by("--check", str(FIXTURES / "ray_air"))
+    assert status == 1
+    assert modules.isdisjoint(set(HEAVY) - {"yaml"})
+
+
+def test_converting_imports_no_library_of_the_jobs(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(SCRIPTS[0].read_text())
+    _, modules = modules_imported_by(str(tmp_path))
+    assert "libcst" in modules
+    assert modules.isdisjoint({"torch", "ray", "transformers", "accelerate", "datasets"})
+
+
+IMPORTS = [
+    template.format(module=module, name=name)
+    for qualified in [*sorted(TRAINERS), "ray.air.session", "ray.air.config.RunConfig", "ray.train.batch_predictor.BatchPredictor"]
+    for module, _, name in [qualified.rpartition(".")]
+    for template in (
+        "from {module} import {name}\n",
+        "from {module} import (\n    {name},\n)\n",
+        "import {module}\n{module}.{name}\n",
+        "import {module} as short\nshort.{name}\n",
+        "def f():\n    from {module} import {name} as other\n",
+    )
+]
+
+
+@pytest.mark.parametrize("text", [*IMPORTS, "from ray import air\nair.session.report({})\n", "import ray\nray.air.session\n"])
+def test_every_import_of_a_legacy_name_passes_both_gates(text: str) -> None:
+    assert any(needle in text.encode() for needle in engine.NEEDLES)
+    assert word_pattern().search(text.encode())
+
+
+def test_every_fixture_passes_the_gates() -> None:
+    for script in SCRIPTS:
+        data = script.read_bytes()
+        assert any(needle in data for needle in engine.NEEDLES), script
+        assert engine.concerns(data), script
+
+
+def test_codemods_never_import_the_runtime_nor_the_other_way_round() -> None:
+    package = Path(engine.__file__).parent
+    for path in package.rglob("*.py"):
+        forbidden = "raymigrate.codemods" if "runtime" in path.parts else "raymigrate.runtime"
+        names = [
+            name
+            for node in ast.walk(ast.parse(path.read_text()))
+            for name in (
+                [node.module or ""] if isinstance(node, ast.ImportFrom)
+                else [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            )
+        ]
+        assert not [name for name in names if name.startswith(forbidden)], path
+
+
+def test_codemods_are_found_by_being_there() -> None:
+    names = {item.apply.__module__.rpartition(".")[2] for item in all_codemods()}
+    assert {"transformers_trainer", "accelerate_trainer", "ray_air", "transformers_arguments"} <= names
+
+
+def test_false_friends_exist_in_numbers() -> None:
+    assert len(FALSE_FRIENDS) >= 10
