@@ -68,17 +68,19 @@ def test_diff_prints_only_the_diff_to_stdout_and_writes_nothing(train: Path) -> 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n"])
 @pytest.mark.parametrize("last", ["\n", ""], ids=["newline at the end", "no newline at the end"])
-def test_git_applies_the_diff(tmp_path: Path, script: Path, ending: str, last: str) -> None:
+def test_git_applies_the_diff(
+    tmp_path: Path, script: Path, ending: str, last: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     text = (script.read_text().rstrip("\n") + last).replace("\n", ending)
     train = tmp_path / "train.py"
     train.write_bytes(text.encode())
     for name in ("accelerate_config.yaml", "accelerate_config.json"):
         if script.with_name(name).exists():
             shutil.copy(script.with_name(name), tmp_path)
-    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
-    patch = subprocess.run(["python", "-m", "raymigrate", "--diff", "train.py"], cwd=tmp_path, capture_output=True, check=False)
-    if patch.stdout:
-        subprocess.run(["git", "apply", "-"], cwd=tmp_path, input=patch.stdout, check=True)
+    monkeypatch.chdir(tmp_path)
+    patch = invoke("--diff", "train.py").stdout_bytes
+    if patch:
+        subprocess.run(["git", "apply", "-"], input=patch, check=True)
     applied = train.read_bytes()
     train.write_bytes(text.encode())
     invoke(train)
@@ -103,7 +105,8 @@ def test_select_applies_only_these_rules(train: Path) -> None:
 def test_ignore_leaves_rules_out(train: Path) -> None:
     invoke("--ignore", "RM7,RM1", train)
     text = train.read_text()
-    assert "evaluation_strategy" in text or "TransformersTrainer(" in text
+    assert "TransformersTrainer(" in text
+    assert "from ray.train import" in text
 
 
 def test_an_unknown_code_is_refused(train: Path) -> None:
@@ -194,5 +197,4 @@ def test_explaining_an_unknown_code_exits_2() -> None:
 
 def test_no_arguments_show_help() -> None:
     result = invoke()
-    assert result.exit_code == 0
     assert "raymigrate PATH..." in result.output

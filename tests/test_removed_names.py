@@ -1,0 +1,250 @@
+"""The table of names that are gone agrees with the installed libraries, and converted code uses none of them."""
+
+from collections import defaultdict
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from raymigrate.removed_names import load
+from scripts.library_sources import Library
+from tests.conftest import FIXTURES
+from tests.imported_names import LIBRARIES, Answers, Use, ask, uses
+
+CONVERTED = sorted([*FIXTURES.rglob("after.py"), *FIXTURES.glob("projects/*/after/**/*.py")])
+
+GONE = [
+    "ray.train.huggingface.HuggingFaceTrainer",
+    "ray.train.huggingface.HuggingFaceCheckpoint",
+    "ray.train.huggingface.HuggingFacePredictor",
+    "ray.train.huggingface.huggingface_trainer.HuggingFaceTrainer",
+    "ray.train.huggingface.huggingface_checkpoint.HuggingFaceCheckpoint",
+    "ray.train.huggingface.huggingface_predictor",
+    "ray.train.huggingface.TransformersTrainer",
+    "ray.train.huggingface.TransformersCheckpoint",
+    "ray.train.huggingface.TransformersPredictor",
+    "ray.train.huggingface.LegacyTransformersCheckpoint",
+    "ray.train.huggingface.transformers.TransformersTrainer",
+    "ray.train.huggingface.transformers.TransformersCheckpoint",
+    "ray.train.huggingface.transformers.TransformersPredictor",
+    "ray.train.huggingface.transformers.transformers_trainer.TransformersTrainer",
+    "ray.train.huggingface.AccelerateTrainer",
+    "ray.train.huggingface.accelerate.AccelerateTrainer",
+    "ray.train.huggingface.accelerate.accelerate_trainer.AccelerateTrainer",
+    "ray.train.batch_predictor.BatchPredictor",
+    "ray.train.predictor.Predictor",
+    "ray.train.torch.TorchPredictor",
+    "ray.train.Trainer",
+    "ray.train.load_checkpoint",
+    "ray.train.save_checkpoint",
+    "ray.train.world_rank",
+    "ray.air.Checkpoint",
+    "ray.air.Checkpoint.from_dict",
+    "ray.air.checkpoint.Checkpoint",
+    "ray.air.DatasetConfig",
+    "ray.air.config.DatasetConfig",
+    "ray.air.callbacks.wandb.WandbLoggerCallback",
+    "ray.air.callbacks.mlflow.MLflowLoggerCallback",
+    "ray.air.util.check_ingest",
+    "ray.air.util.torch_dist",
+    "ray.data.DatasetPipeline",
+    "ray.data.preprocessors.BatchMapper",
+    "ray.tune.integration.wandb",
+    "transformers.AdamW",
+    "transformers.optimization.AdamW",
+    "transformers.AutoModelWithLMHead",
+    "transformers.AutoModelForVision2Seq",
+    "transformers.ViTFeatureExtractor",
+    "transformers.DataCollatorForWholeWordMask",
+    "transformers.TextDataset",
+    "transformers.LineByLineTextDataset",
+    "transformers.glue_compute_metrics",
+    "transformers.TFAutoModel",
+    "transformers.FlaxAutoModel",
+    "transformers.TFTrainer",
+    "transformers.modeling_tf_utils",
+    "transformers.onnx",
+    "transformers.deepspeed.HfDeepSpeedConfig",
+    "transformers.trainer_utils.EvaluationStrategy",
+    "transformers.utils.send_example_telemetry",
+    "transformers.is_torch_tpu_available",
+    "transformers.Conversation",
+    "transformers.models.bert.tokenization_bert_fast.BertTokenizerFast",
+    "datasets.load_metric",
+    "datasets.load.load_metric",
+    "datasets.list_metrics",
+    "datasets.inspect_metric",
+    "datasets.Metric",
+    "datasets.metric.Metric",
+    "datasets.list_datasets",
+    "datasets.set_caching_enabled",
+    "datasets.tasks.TextClassification",
+    "datasets.load.init_dynamic_modules",
+]
+
+STILL_THERE = [
+    "ray.init",
+    "ray.air",
+    "ray.air.session",
+    "ray.air.session.report",
+    "ray.air.RunConfig",
+    "ray.air.config.ScalingConfig",
+    "ray.air.integrations.wandb.WandbLoggerCallback",
+    "ray.train.report",
+    "ray.train.get_checkpoint",
+    "ray.train.get_context",
+    "ray.train.get_dataset_shard",
+    "ray.train.Checkpoint",
+    "ray.train.DataConfig",
+    "ray.train.Result",
+    "ray.train.RunConfig",
+    "ray.train.SyncConfig",
+    "ray.train.UserCallback",
+    "ray.train.constants.TRAIN_DATASET_KEY",
+    "ray.train.lightning.RayTrainReportCallback",
+    "ray.train.torch.TorchTrainer",
+    "ray.train.torch.TorchConfig",
+    "ray.train.torch.prepare_model",
+    "ray.train.huggingface",
+    "ray.train.huggingface.transformers",
+    "ray.train.huggingface.transformers.prepare_trainer",
+    "ray.train.huggingface.transformers.RayTrainReportCallback",
+    "ray.train.xgboost.XGBoostTrainer",
+    "ray.data.Dataset",
+    "ray.data.DatasetIterator",
+    "ray.data.preprocessors.Chain",
+    "ray.tune.Tuner",
+    "transformers.Trainer",
+    "transformers.TrainingArguments",
+    "transformers.Seq2SeqTrainer",
+    "transformers.Adafactor",
+    "transformers.BertTokenizerFast",
+    "transformers.CLIPImageProcessor",
+    "transformers.get_linear_schedule_with_warmup",
+    "transformers.default_data_collator",
+    "transformers.trainer.IterableDatasetShard",
+    "transformers.trainer_utils.IntervalStrategy",
+    "transformers.integrations.deepspeed.HfDeepSpeedConfig",
+    "datasets.load_dataset",
+    "datasets.Dataset",
+    "accelerate.Accelerator",
+    "accelerate.utils.set_seed",
+    "evaluate.load",
+    "somebody.elses.AccelerateTrainer",
+]
+
+ARGUMENTS_GONE = {
+    "accelerate.Accelerator": "fp16 logging_dir dispatch_batches even_batches use_seedable_sampler",
+    "datasets.load_dataset": "use_auth_token ignore_verifications task trust_remote_code",
+    "ray.train.CheckpointConfig": "checkpoint_frequency checkpoint_at_end _checkpoint_keep_all_ranks",
+    "ray.train.FailureConfig": "fail_fast",
+    "ray.train.RunConfig": "local_dir sync_config verbose stop progress_reporter log_to_file",
+    "ray.train.ScalingConfig": "trainer_resources _max_cpu_fraction_per_node",
+    "ray.train.torch.TorchTrainer": "preprocessor metadata resume_from_checkpoint",
+    "transformers.Trainer": "tokenizer",
+    "transformers.Seq2SeqTrainer": "tokenizer",
+    "transformers.Seq2SeqTrainingArguments": "evaluation_strategy",
+    "transformers.TrainingArguments": """
+        evaluation_strategy no_cuda use_mps_device jit_mode_eval use_ipex tpu_num_cores tpu_metrics_debug mp_parameters
+        past_index use_legacy_prediction_loop adafactor fp16_opt_level fp16_backend half_precision_backend sharded_ddp
+        fsdp_min_num_params fsdp_transformer_layer_cls_to_wrap xpu_backend torchdynamo ray_scope group_by_length
+        include_inputs_for_metrics include_tokens_per_second logging_dir overwrite_output_dir per_gpu_train_batch_size
+        per_gpu_eval_batch_size push_to_hub_model_id push_to_hub_organization push_to_hub_token save_safetensors
+        warmup_ratio dispatch_batches split_batches""",
+}
+
+needs_libraries = pytest.mark.skipif(
+    any(find_spec(library) is None for library in LIBRARIES), reason="needs the extra raymigrate[verify]"
+)
+
+
+@pytest.mark.parametrize("name", GONE)
+def test_what_the_specification_calls_gone_is_in_the_table(name: str) -> None:
+    assert load().is_removed(name)
+
+
+@pytest.mark.parametrize("name", STILL_THERE)
+def test_what_still_works_is_not_in_the_table(name: str) -> None:
+    assert not load().is_removed(name)
+
+
+@pytest.mark.parametrize("function", ARGUMENTS_GONE)
+def test_arguments_that_are_gone_are_in_the_table(function: str) -> None:
+    assert set(ARGUMENTS_GONE[function].split()) <= load().removed_arguments(function)
+
+
+def test_a_function_without_an_entry_has_lost_no_argument() -> None:
+    assert load().removed_arguments("evaluate.load") == frozenset()
+
+
+@needs_libraries
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_everything_in_the_table_is_gone_from_the_installed_library(library: str) -> None:
+    table = load()
+    names = sorted(name for name in table.names | table.modules if name.partition(".")[0] == library)
+    lost = {name: sorted(found) for name, found in table.arguments.items() if name.partition(".")[0] == library}
+    still_there = sorted(name for name in STILL_THERE if name.partition(".")[0] == library)
+    answers = ask([*names, *still_there], lost)
+
+    assert [name for name in names if answers["names"][name] == "here"] == []
+    spec = find_spec(library)
+    assert spec is not None and spec.origin is not None
+    installed = Library(Path(spec.origin).parent)
+    unknown = [name.rpartition(".") for name in names if answers["names"][name] == "unknown"]
+    assert [name for module, _, name in unknown if name in installed.may_offer(module)] == []
+
+    for name, arguments in lost.items():
+        told = answers["arguments"][name]
+        assert [a for a in arguments if a in told["parameters"] and a not in told["raises"]] == [], name
+    assert [name for name in still_there if answers["names"][name] == "gone"] == []
+
+
+def case_name(path: Path) -> str:
+    return str(path.relative_to(FIXTURES).with_suffix(""))
+
+
+def left_to_a_person(path: Path) -> str:
+    """What the tool said about the things that it left in a converted script."""
+    folder = path.parents[len(path.parts) - 1 - path.parts.index("after")] if "after" in path.parts else path.parent
+    told = folder / "findings.txt"
+    lines = told.read_text(encoding="utf-8").splitlines() if told.exists() else []
+    return "\n".join(line for line in lines if " manual: " in line or " unsafe: " in line)
+
+
+def used_by(path: Path) -> list[Use]:
+    """The names that a converted script uses, without those that the tool has already called gone there."""
+    left = left_to_a_person(path)
+    return [use for use in uses(path.read_text(encoding="utf-8")) if not says(left, use.name, use.name)]
+
+
+def says(told: str, name: str, word: str) -> bool:
+    """Whether a finding names a class (or the class a method belongs to) and one more word."""
+    return any(name.rpartition(".")[2] in line and word in line for line in told.splitlines())
+
+
+@pytest.fixture(scope="module")
+def installed() -> Answers:
+    """What the installed libraries say about every name and argument in the converted fixtures."""
+    arguments: dict[str, set[str]] = defaultdict(set)
+    names = set()
+    for path in CONVERTED:
+        for use in used_by(path):
+            names.add(use.name)
+            arguments[use.name].update(use.keywords)
+    return ask(sorted(names), {name: sorted(given) for name, given in arguments.items() if given})
+
+
+@needs_libraries
+@pytest.mark.parametrize("path", CONVERTED, ids=case_name)
+def test_converted_code_uses_what_exists(path: Path, installed: Answers) -> None:
+    wrong = []
+    for use in used_by(path):
+        if installed["names"][use.name] == "gone":
+            wrong.append(f"line {use.line}: {use.name} is gone")
+        for keyword in use.keywords:
+            told = installed["arguments"][use.name]
+            known = keyword in told["parameters"] or told["takes any"]
+            lost = keyword in load().removed_arguments(use.name) or keyword in told["raises"]
+            if (lost or not known) and not says(left_to_a_person(path), use.name, keyword):
+                wrong.append(f"line {use.line}: {use.name} refuses {keyword}=")
+    assert wrong == []
