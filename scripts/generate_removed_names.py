@@ -23,10 +23,10 @@ from library_sources import Library
 
 OUTPUT = Path(__file__).parent.parent / "raymigrate" / "data" / "removed_names.json"
 
-# Legacy scripts name Ray 2.0 to 2.9. The Hugging Face versions go on to the last ones before today's major version,
-# because a script that was half brought up to date names those.
+# Legacy scripts name Ray 2.0 to 2.9, and `ray.ml`, the preview of 1.13. The Hugging Face versions go on to the last ones
+# before today's major version, because a script that was half brought up to date names those.
 OLD_VERSIONS = {
-    "ray": ["2.0.1", "2.4.0", "2.6.3", "2.7.2", "2.9.3"],
+    "ray": ["1.13.0", "2.0.1", "2.4.0", "2.6.3", "2.7.2", "2.9.3"],
     "transformers": ["4.19.4", "4.26.1", "4.30.2", "4.36.2", "4.46.3", "4.57.1"],
     "accelerate": ["0.12.0", "0.17.1", "0.20.3", "0.25.0", "0.34.2"],
     "datasets": ["1.18.4", "2.11.0", "2.15.0", "2.21.0", "3.6.0"],
@@ -36,7 +36,7 @@ DOWNLOAD = ["--no-deps", "--only-binary=:all:", "--python-version=3.10", "--plat
 
 # Modules whose names are compared; every public module of the library is compared as a module.
 COVERED = re.compile(
-    r"""ray\.air(\..+)? | ray\.train(\..+)? | ray\.tune(\..+)? | ray\.util\.ml_utils(\..+)?
+    r"""ray\.(air|ml)(\..+)? | ray\.train(\..+)? | ray\.tune(\..+)? | ray\.util\.ml_utils(\..+)?
     | ray\.data(\.(preprocessors?|dataset|datasource|iterator|read_api|aggregate|block|context|row|group).*)?
     | transformers(\.(trainer|training_args|optimization|deepspeed|integrations|data|utils|file_utils|hf_argparser
         |modeling_utils|tokenization_utils|debug_utils|generation|onnx).*)?

@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 
 LIBRARY_MODULES = re.compile(
-    r"(ray\.(air|train|tune|data|util\.ml_utils)|transformers|accelerate|datasets|evaluate)(\.|$)"
+    r"(ray\.(air|ml|train|tune|data|util\.ml_utils)|transformers|accelerate|datasets|evaluate)(\.|$)"
 )
 NOT_API = re.compile(
     r"(^|\.)(_.*|tests?|test_.*|examples?|benchmarks?|commands|convert_.*|.*_test|dummy_.*_objects)(\.|$)"

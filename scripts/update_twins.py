@@ -22,9 +22,8 @@ def told(findings: list[Finding]) -> str:
 
 def update_case(before: Path) -> None:
     """Converts one script."""
-    result = convert(before.read_text(encoding="utf-8"), str(before))
-    after = before.with_name("after.py")
-    after.write_text(result.after or result.before, encoding="utf-8")
+    result = convert(before.read_bytes().decode(), str(before))
+    before.with_name("after.py").write_bytes((result.after or result.before).encode())
     before.with_name("findings.txt").write_text(told(result.findings), encoding="utf-8")
 
 

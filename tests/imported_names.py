@@ -22,6 +22,7 @@ class Use:
     name: str
     line: int
     keywords: tuple[str, ...] = ()
+    is_import: bool = False
 
 
 def imports(node: ast.AST) -> dict[str, str]:
@@ -48,7 +49,7 @@ def bound(scope: ast.AST) -> dict[str, str]:
     others: set[str] = set()
     imported: dict[str, str] = {}
     for node in own_nodes(scope):
-        imported |= imports(node)
+        imported = imports(node) | imported  # of `try: new / except ImportError: old`, the new one
         if isinstance(node, ast.arg):
             others.add(node.arg)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
@@ -59,11 +60,12 @@ def bound(scope: ast.AST) -> dict[str, str]:
 
 
 class Finder(ast.NodeVisitor):
-    """Collects the uses; a parameter or variable with the name of an import hides it."""
+    """Collects the uses; a parameter or variable hides an import of its name, and what `except` imports may be gone."""
 
     def __init__(self) -> None:
         self.scopes: list[dict[str, str]] = []
         self.uses: list[Use] = []
+        self.fallbacks: set[ast.AST] = set()
 
     def qualified(self, node: ast.expr) -> str:
         """The qualified name that an expression such as `air.session.report` stands for, or nothing."""
@@ -76,19 +78,21 @@ class Finder(ast.NodeVisitor):
 
     def add(self, name: str, node: ast.expr | ast.stmt, keywords: tuple[str, ...] = ()) -> None:
         if name.partition(".")[0] in LIBRARIES:
-            self.uses.append(Use(name, node.lineno, keywords))
+            self.uses.append(Use(name, node.lineno, keywords, isinstance(node, ast.stmt)))
 
     def visit(self, node: ast.AST) -> None:
-        opens_scope = isinstance(node, ast.Module | FUNCTIONS)
+        opens_scope = isinstance(node, (ast.Module, *FUNCTIONS))
         if opens_scope:
             self.scopes.append(bound(node))
-        if isinstance(node, ast.Import | ast.ImportFrom):
+        if isinstance(node, ast.Try):
+            self.fallbacks.update(inner for handler in node.handlers for inner in ast.walk(handler))
+        if isinstance(node, ast.Import | ast.ImportFrom) and node not in self.fallbacks:
             names = [a.name for a in node.names] if isinstance(node, ast.Import) else imports(node).values()
             for name in names:
                 self.add(name, node)
         elif isinstance(node, ast.Call):
             self.add(self.qualified(node.func), node, tuple(k.arg for k in node.keywords if k.arg))
-        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+        elif isinstance(node, ast.Attribute | ast.Name) and isinstance(node.ctx, ast.Load):
             self.add(self.qualified(node), node)
         self.generic_visit(node)
         if opens_scope:

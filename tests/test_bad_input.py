@@ -13,8 +13,8 @@ from raymigrate.cli import main
 from raymigrate.engine import convert
 from tests.conftest import FIXTURES
 
-LEGACY = (FIXTURES / "transformers_trainer/train_only/before.py").read_text()
-TWIN = (FIXTURES / "transformers_trainer/train_only/after.py").read_text()
+LEGACY = (FIXTURES / "transformers_trainer/gpt2_wikitext_ray_data/before.py").read_text()
+TWIN = (FIXTURES / "transformers_trainer/gpt2_wikitext_ray_data/after.py").read_text()
 SMALL = "from ray.air import session\n\nsession.report({})\n"
 
 

@@ -12,7 +12,7 @@ from raymigrate.cli import main
 from raymigrate.rules import every_rule
 from tests.conftest import FIXTURES
 
-LEGACY = FIXTURES / "transformers_trainer/train_only/before.py"
+LEGACY = FIXTURES / "transformers_trainer/gpt2_wikitext_ray_data/before.py"
 WITH_MANUAL_WORK = FIXTURES / "transformers_trainer/wrong_arity/before.py"
 
 
@@ -66,8 +66,7 @@ def test_diff_prints_only_the_diff_to_stdout_and_writes_nothing(train: Path) -> 
     assert all(line[:1] in " +-@\\" for line in result.stdout.splitlines())
 
 
-@pytest.mark.parametrize("ending", ["\n", "\r\n"])
-@pytest.mark.parametrize("last", ["\n", ""], ids=["newline at the end", "no newline at the end"])
+@pytest.mark.parametrize(("ending", "last"), [("\n", "\n"), ("\r\n", "")], ids=["usual", "CRLF, no newline at the end"])
 def test_git_applies_the_diff(
     tmp_path: Path, script: Path, ending: str, last: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,7 +154,9 @@ def test_jobs_give_the_same_result(tmp_path: Path) -> None:
     outcomes = []
     for jobs in ("1", "2"):
         folder = tmp_path / jobs
-        shutil.copytree(FIXTURES, folder)
+        shutil.copytree(FIXTURES / "projects", folder / "projects")
+        for copy in range(20):
+            shutil.copytree(FIXTURES / "ray_air", folder / str(copy))
         invoke("--jobs", jobs, folder)
         outcomes.append({p.relative_to(folder): p.read_bytes() for p in sorted(folder.rglob("*.py"))})
     assert outcomes[0] == outcomes[1]

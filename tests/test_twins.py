@@ -4,6 +4,7 @@ After a change to a codemod, `python scripts/update_twins.py` writes the twins a
 """
 
 import ast
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -82,9 +83,7 @@ def test_false_friends_are_left_alone(friend: Path) -> None:
 
 @pytest.mark.parametrize("project", PROJECTS, ids=case_name)
 def test_every_project_becomes_its_twin(project: Path, tmp_path: Path) -> None:
-    for path, data in files(project / "before").items():
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_bytes(data)
+    shutil.copytree(project / "before", tmp_path, dirs_exist_ok=True)
     run([str(tmp_path)], Job(Options()))
     assert files(tmp_path) == files(project / "after")
     run([str(tmp_path)], Job(Options()))

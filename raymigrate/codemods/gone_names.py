@@ -8,6 +8,7 @@ import ast
 from raymigrate.codemods import codemod
 from raymigrate.codemods.transformers_arguments import is_ray_script
 from raymigrate.context import Context
+from raymigrate.facts.scopes import Binding
 from raymigrate.findings import Rule
 from raymigrate.import_cleanup import is_exported
 from raymigrate.removed_names import load
@@ -27,6 +28,8 @@ RM692 = Rule(
     "https://docs.ray.io/en/latest/train/api/api.html",
 )
 
+# Packages of Ray 1.13, before the oldest wheels that the table is made from.
+BEFORE_RAY_2 = ("ray.ml.", "ray.util.ml_utils.")
 LIBRARIES = ("ray", "transformers", "accelerate", "datasets", "evaluate")
 
 
@@ -62,14 +65,21 @@ def _import(context: Context, statement: ast.Import | ast.ImportFrom, alias: ast
     elif not used:
         if context.converts(RM691, statement, f"{origin} is gone, and nothing uses it here; taken out."):
             context.plan.drop_import(alias, statement)
-    elif len(bindings) > 1 and not all(binding.qualified for binding in bindings):
-        context.manual(RM692, statement, f"{origin} is gone; what takes its place here is another value.")
+    elif len({binding.qualified for binding in bindings}) > 1 and not any(_exists(binding) for binding in bindings):
+        context.manual(RM692, statement, f"{origin} is gone, and so is what takes its place here.")
+
+
+def _exists(binding: Binding) -> bool:
+    """Whether a binding is an import that works: then the module runs on old and new versions, and is left alone."""
+    return binding.qualified is not None and _gone_part(binding.qualified) is None
 
 
 def _gone_part(qualified: str) -> str | None:
     """The shortest part of a dotted name that is gone: `ray.air.Checkpoint` of `ray.air.Checkpoint.from_dict`."""
     if qualified.partition(".")[0] not in LIBRARIES:
         return None
+    if qualified.startswith(BEFORE_RAY_2):
+        return ".".join(qualified.split(".")[:3])
     parts = qualified.split(".")
     for length in range(2, len(parts) + 1):
         name = ".".join(parts[:length])

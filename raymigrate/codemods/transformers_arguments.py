@@ -256,8 +256,8 @@ def _change(context: Context, call: ast.Call, keyword: ast.keyword, change: Chan
     assert name is not None
     value = context.module.constant(keyword.value)
     edit = context.plan.call(call)
-    given = {other.arg for other in call.keywords}
-    void = change.unless in given or (change.name in given and change.name is not None)
+    given = {other.arg for other in call.keywords if other.arg}
+    void = change.unless in given or change.name in given
     off = name in SWITCHED_OFF and _falsy(value)
     if change.name is None or void or off:
         if not change.only_if(value) and not (void or off):

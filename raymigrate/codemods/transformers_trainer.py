@@ -83,6 +83,14 @@ RM913 = Rule(
     GUIDE,
 )
 
+RM914 = Rule(
+    "RM914",
+    "Hugging Face datasets given as datasets=",
+    "Ray accepted Ray Datasets only: this script cannot have run.",
+    "Wrap each in ray.data.from_huggingface(...), or load the data in the init function, and run raymigrate again.",
+    "https://docs.ray.io/en/latest/data/loading-data.html",
+)
+
 FIRST = "trainer_init_per_worker"
 
 
@@ -97,7 +105,7 @@ def convert(context: Context) -> None:
             context.plan.need_import("ray.train.torch", "TorchTrainer", near=reference.binding.statement)
         context.handle(reference, gone=converted)
     for reference in list(context.references(*TRANSFORMERS_TRAINERS)):
-        name = reference.qualified.rpartition(".")[2]
+        name = next(n for n in TRANSFORMERS_TRAINERS if f"{reference.qualified}.".startswith(f"{n}.")).rpartition(".")[2]
         context.manual(RM103, reference.node, f"Ray >= 2.9 has no {name}, and this is no plain construction of it.")
         context.handle(reference, gone=False)
 
@@ -110,7 +118,7 @@ def _convert_call(context: Context, call: TrainerCall) -> bool:
         return False
     if "train_loop_per_worker" in call.arguments:
         return context.converts(RM913, call.node, f"{name} never took train_loop_per_worker; now TorchTrainer.")
-    if _never_ran(context, call) or FIRST not in call.arguments:
+    if _never_ran(context, call) or _hugging_face_datasets(context, call) or FIRST not in call.arguments:
         return False
     if not context.converts(RM101, call.node, f"{name} is gone from Ray >= 2.9; now TorchTrainer."):
         return False
@@ -148,6 +156,21 @@ def _never_ran(context: Context, call: TrainerCall) -> bool:
         if not values or all(value is None or isinstance(value, (ast.Dict, ast.Constant)) for value in values):
             context.manual(RM912, function, f"{function.name} returns no Trainer, so the legacy trainer failed with it.")
             return True
+    return False
+
+
+def _hugging_face_datasets(context: Context, call: TrainerCall) -> bool:
+    """Reports datasets of the datasets library handed over as they are: `load_dataset(...)["train"]`."""
+    for value in (call.datasets.keys or {}).values():
+        node: ast.expr = context.module.value(value)
+        while True:
+            inner = node.func if isinstance(node, ast.Call) else node
+            if (context.module.qualified(inner) or "").startswith("datasets."):
+                context.manual(RM914, value, "The legacy trainer refused this: it is no Ray Dataset.")
+                return True
+            if not isinstance(inner, (ast.Attribute, ast.Subscript)):
+                break
+            node = context.module.value(inner.value)
     return False
 
 

@@ -90,7 +90,8 @@ class Module:
         while isinstance(parent := self.parent_of[node], ast.Attribute):
             qualified += f".{parent.attr}"
             node = parent
-        return Reference(node, root, qualified, bindings[0])
+        earlier = [binding for binding in bindings if binding.statement and binding.statement.lineno <= root.lineno]
+        return Reference(node, root, qualified, (earlier or bindings)[-1 if earlier else 0])
 
     @cached_property
     def _qualified(self) -> dict[ast.AST, str]:

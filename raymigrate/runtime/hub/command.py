@@ -1,5 +1,6 @@
 """`raymigrate hub`: the offline hub by hand."""
 
+import shlex
 from pathlib import Path
 
 import click
@@ -13,25 +14,34 @@ def hub() -> None:
 @hub.command()
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port on 127.0.0.1; 0 takes a free one.")
 @click.option("--directory", type=click.Path(path_type=Path), help="Folder for the assets; default: the user's cache.")
-def serve(port: int, directory: Path | None) -> None:
+@click.option(
+    "--task-heads/--no-task-heads",
+    default=True,
+    help="Whether BERT's weights hold a classifier of two classes; leave it out to load another number of classes.",
+)
+def serve(port: int, directory: Path | None, task_heads: bool) -> None:
     """Serve until Ctrl-C."""
-    from raymigrate.runtime.hub.assets import AssetError, build_hub, cached_hub  # noqa: PLC0415
+    from raymigrate.runtime.hub.assets import AssetError, cached_hub, ensure_hub  # noqa: PLC0415
     from raymigrate.runtime.hub.server import HubServer  # noqa: PLC0415
 
     try:
         if directory is None:
-            folder = cached_hub()
+            folder = cached_hub(task_heads=task_heads)
         else:
-            folder = directory
-            if not (folder / "aliases.json").is_file():
-                build_hub(folder)
+            folder = directory.resolve()
+            ensure_hub(folder, task_heads=task_heads)
         server = HubServer(folder, port)
     except AssetError as error:
         raise click.ClickException(str(error)) from error
     except OSError as error:
-        raise click.ClickException(f"Port {port} cannot be used: {error.strerror}; choose another with --port.") from error
-    click.echo(f"Serving {folder} until Ctrl-C. In the shell of your job:\n\n    export HF_ENDPOINT={server.url}\n")
+        raise click.ClickException(
+            f"Port {port} cannot be used: {error.strerror}; choose another with --port."
+        ) from error
+    downloads = shlex.quote(str(folder.with_name(f"{folder.name}-downloads")))
     try:
+        click.echo(f"Serving {folder} on {server.url} until Ctrl-C. In the shell of your job:\n")
+        click.echo(f"    export HF_ENDPOINT={server.url}")
+        click.echo(f"    export HF_HOME={downloads}  # keeps the tiny models out of your own cache\n")
         server.serve_forever()
     except KeyboardInterrupt:
         click.echo("Stopped.")

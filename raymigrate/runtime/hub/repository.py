@@ -1,24 +1,45 @@
 """The repositories that the hub serves, indexed once from a folder.
 
-Layout: `FOLDER/{models,datasets,spaces}/NAMESPACE/NAME/...`, and `FOLDER/aliases.json` for the short names that the Hub
-redirects: `{"models": {"gpt2": "openai-community/gpt2"}, ...}`.
+Layout: `FOLDER/{models,datasets,spaces}/NAMESPACE/NAME/...`; `FOLDER/aliases.json` has the short names that the Hub
+redirects: `{"models": {"gpt2": "openai-community/gpt2"}, ...}`; `FOLDER/version.json` is written last, so that a
+folder without it is incomplete.
 """
 
 import hashlib
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 KINDS = ("models", "datasets", "spaces")
+ALIASES_FILE = "aliases.json"
+VERSION_FILE = "version.json"
+CHUNK = 1 << 20
 
 
 @dataclass(frozen=True)
 class File:
-    """One file of a repository; its ETag is its SHA-256, as for the Hub's large files."""
+    """One file of a repository.
+
+    Args:
+        path: Where it lies.
+        size: Number of bytes.
+        etag: Its SHA-256, as for the Hub's large files.
+    """
 
     path: Path
     size: int
     etag: str
+
+    @classmethod
+    def of(cls, path: Path) -> "File":
+        """Reads a file, piece by piece."""
+        digest, size = hashlib.sha256(), 0
+        with path.open("rb") as content:
+            while chunk := content.read(CHUNK):
+                digest.update(chunk)
+                size += len(chunk)
+        return cls(path, size, digest.hexdigest())
 
 
 @dataclass(frozen=True)
@@ -36,6 +57,13 @@ class Repository:
     name: str
     files: dict[str, File]
     commit: str
+
+    @classmethod
+    def of(cls, kind: str, name: str, root: Path) -> "Repository":
+        """Indexes all files below a folder."""
+        files = {path.relative_to(root).as_posix(): File.of(path) for path in sorted(root.rglob("*")) if path.is_file()}
+        state = json.dumps([(path, file.etag) for path, file in files.items()])
+        return cls(kind, name, files, hashlib.sha1(state.encode()).hexdigest())
 
     def info(self) -> dict[str, object]:
         """What the Hub's API says of it; the fields that its clients read."""
@@ -80,30 +108,22 @@ class Repositories:
         folder: See the module's text.
 
     Raises:
-        OSError: If the folder is not one that `build_hub` made.
+        FileNotFoundError: If the folder is not one that `build_hub` finished.
     """
 
     def __init__(self, folder: Path) -> None:
-        self._aliases: dict[str, dict[str, str]] = json.loads((folder / "aliases.json").read_text(encoding="utf-8"))
+        if not (folder / VERSION_FILE).is_file():
+            raise FileNotFoundError(folder / VERSION_FILE)
+        self._aliases: dict[str, dict[str, str]] = json.loads((folder / ALIASES_FILE).read_text(encoding="utf-8"))
         self._repositories: dict[tuple[str, str], Repository] = {}
         for kind in KINDS:
             for root in sorted((folder / kind).glob("*/*")):
                 name = f"{root.parent.name}/{root.name}"
-                self._repositories[kind, name] = self._index(kind, name, root)
-
-    @staticmethod
-    def _index(kind: str, name: str, root: Path) -> Repository:
-        files: dict[str, File] = {}
-        for path in sorted(root.rglob("*")):
-            if path.is_file():
-                data = path.read_bytes()
-                files[path.relative_to(root).as_posix()] = File(path, len(data), hashlib.sha256(data).hexdigest())
-        state = json.dumps([(path, file.etag) for path, file in files.items()])
-        return Repository(kind, name, files, hashlib.sha1(state.encode()).hexdigest())
+                self._repositories[kind, name] = Repository.of(kind, name, root)
 
     def find(self, kind: str, name: str) -> Repository | None:
         """The repository with a full name or with a short one that the Hub redirects."""
         return self._repositories.get((kind, self._aliases.get(kind, {}).get(name, name)))
 
-    def __iter__(self):  # type: ignore[no-untyped-def]
+    def __iter__(self) -> Iterator[Repository]:
         return iter(self._repositories.values())

@@ -3,19 +3,25 @@
 import random
 
 SEED = 20230815
+
+
+def _words(text: str) -> list[str]:
+    return text.split()
+
+
 # Two topics without a common word, so that a label can depend on the topic of a sentence.
-BUSINESS = (
+BUSINESS = _words(
     "company shares market stock percent price profit trade bank investor revenue quarter growth sale analyst dollar"
     " report chief executive board index fund rate cost deal"
-).split()
-SPORT = (
+)
+SPORT = _words(
     "team player season game match league goal coach club cup race score field winner final record champion crowd"
     " stadium ball referee title medal captain training"
-).split()
-COMMON = (
+)
+COMMON = _words(
     "the a of to in and is was for on that with as it by at from said new year first two last week after before over"
     " under high low big small good bad long short early late more less"
-).split()
+)
 WORDS = [*COMMON, *BUSINESS, *SPORT]
 TOPICS = (BUSINESS, SPORT)
 
