@@ -23,7 +23,7 @@ from library_sources import Library
 
 OUTPUT = Path(__file__).parent.parent / "raymigrate" / "data" / "removed_names.json"
 
-# Legacy scripts name Ray 2.0 to 2.9, and `ray.ml`, the preview of 1.13. The Hugging Face versions go on to the last ones
+# Legacy scripts name Ray 2.0 to 2.9, and `ray.ml`, the preview of 1.13. The Hugging Face versions go on to the last
 # before today's major version, because a script that was half brought up to date names those.
 OLD_VERSIONS = {
     "ray": ["1.13.0", "2.0.1", "2.4.0", "2.6.3", "2.7.2", "2.9.3"],

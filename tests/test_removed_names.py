@@ -11,130 +11,81 @@ from raymigrate.engine import convert
 from raymigrate.findings import Finding, Kind
 from raymigrate.removed_names import load
 from scripts.library_sources import Library
-from tests.conftest import FIXTURES
+from tests.conftest import FIXTURES, ROOT
 from tests.imported_names import LIBRARIES, Answers, Use, ask, uses
 
 CONVERTED = sorted([*FIXTURES.rglob("after.py"), *FIXTURES.glob("projects/*/after/**/*.py")])
 
-GONE = [
-    "ray.train.huggingface.HuggingFaceTrainer",
-    "ray.train.huggingface.HuggingFaceCheckpoint",
-    "ray.train.huggingface.HuggingFacePredictor",
-    "ray.train.huggingface.huggingface_trainer.HuggingFaceTrainer",
-    "ray.train.huggingface.huggingface_checkpoint.HuggingFaceCheckpoint",
-    "ray.train.huggingface.huggingface_predictor",
-    "ray.train.huggingface.TransformersTrainer",
-    "ray.train.huggingface.TransformersCheckpoint",
-    "ray.train.huggingface.TransformersPredictor",
-    "ray.train.huggingface.LegacyTransformersCheckpoint",
-    "ray.train.huggingface.transformers.TransformersTrainer",
-    "ray.train.huggingface.transformers.TransformersCheckpoint",
-    "ray.train.huggingface.transformers.TransformersPredictor",
-    "ray.train.huggingface.transformers.transformers_trainer.TransformersTrainer",
-    "ray.train.huggingface.AccelerateTrainer",
-    "ray.train.huggingface.accelerate.AccelerateTrainer",
-    "ray.train.huggingface.accelerate.accelerate_trainer.AccelerateTrainer",
-    "ray.train.batch_predictor.BatchPredictor",
-    "ray.train.predictor.Predictor",
-    "ray.train.torch.TorchPredictor",
-    "ray.train.Trainer",
-    "ray.train.load_checkpoint",
-    "ray.train.save_checkpoint",
-    "ray.train.world_rank",
-    "ray.air.Checkpoint",
-    "ray.air.Checkpoint.from_dict",
-    "ray.air.checkpoint.Checkpoint",
-    "ray.air.DatasetConfig",
-    "ray.air.config.DatasetConfig",
-    "ray.air.callbacks.wandb.WandbLoggerCallback",
-    "ray.air.callbacks.mlflow.MLflowLoggerCallback",
-    "ray.air.util.check_ingest",
-    "ray.air.util.torch_dist",
-    "ray.data.DatasetPipeline",
-    "ray.data.preprocessors.BatchMapper",
-    "ray.tune.integration.wandb",
-    "transformers.AdamW",
-    "transformers.optimization.AdamW",
-    "transformers.AutoModelWithLMHead",
-    "transformers.AutoModelForVision2Seq",
-    "transformers.ViTFeatureExtractor",
-    "transformers.DataCollatorForWholeWordMask",
-    "transformers.TextDataset",
-    "transformers.LineByLineTextDataset",
-    "transformers.glue_compute_metrics",
-    "transformers.TFAutoModel",
-    "transformers.FlaxAutoModel",
-    "transformers.TFTrainer",
-    "transformers.modeling_tf_utils",
-    "transformers.onnx",
-    "transformers.deepspeed.HfDeepSpeedConfig",
-    "transformers.trainer_utils.EvaluationStrategy",
-    "transformers.utils.send_example_telemetry",
-    "transformers.is_torch_tpu_available",
-    "transformers.Conversation",
-    "transformers.models.bert.tokenization_bert_fast.BertTokenizerFast",
-    "datasets.load_metric",
-    "datasets.load.load_metric",
-    "datasets.list_metrics",
-    "datasets.inspect_metric",
-    "datasets.Metric",
-    "datasets.metric.Metric",
-    "datasets.list_datasets",
-    "datasets.set_caching_enabled",
-    "datasets.tasks.TextClassification",
-    "datasets.load.init_dynamic_modules",
-]
+GONE = {
+    "ray.train.huggingface": """
+        HuggingFaceTrainer HuggingFaceCheckpoint HuggingFacePredictor huggingface_predictor
+        TransformersTrainer TransformersCheckpoint TransformersPredictor LegacyTransformersCheckpoint
+        AccelerateTrainer""",
+    "ray.train.huggingface.huggingface_trainer": "HuggingFaceTrainer",
+    "ray.train.huggingface.huggingface_checkpoint": "HuggingFaceCheckpoint",
+    "ray.train.huggingface.transformers": "TransformersTrainer TransformersCheckpoint TransformersPredictor",
+    "ray.train.huggingface.transformers.transformers_trainer": "TransformersTrainer",
+    "ray.train.huggingface.accelerate": "AccelerateTrainer",
+    "ray.train.huggingface.accelerate.accelerate_trainer": "AccelerateTrainer",
+    "ray.train.batch_predictor": "BatchPredictor",
+    "ray.train.predictor": "Predictor",
+    "ray.train.torch": "TorchPredictor",
+    "ray.train": "Trainer load_checkpoint save_checkpoint world_rank",
+    "ray.air": "Checkpoint DatasetConfig",
+    "ray.air.Checkpoint": "from_dict",
+    "ray.air.checkpoint": "Checkpoint",
+    "ray.air.config": "DatasetConfig",
+    "ray.air.callbacks.wandb": "WandbLoggerCallback",
+    "ray.air.callbacks.mlflow": "MLflowLoggerCallback",
+    "ray.air.util": "check_ingest torch_dist",
+    "ray.data": "DatasetPipeline",
+    "ray.data.preprocessors": "BatchMapper",
+    "ray.tune.integration": "wandb",
+    "transformers": """
+        AdamW AutoModelWithLMHead AutoModelForVision2Seq ViTFeatureExtractor DataCollatorForWholeWordMask
+        TextDataset LineByLineTextDataset glue_compute_metrics TFAutoModel FlaxAutoModel TFTrainer
+        modeling_tf_utils onnx is_torch_tpu_available Conversation""",
+    "transformers.optimization": "AdamW",
+    "transformers.deepspeed": "HfDeepSpeedConfig",
+    "transformers.trainer_utils": "EvaluationStrategy",
+    "transformers.utils": "send_example_telemetry",
+    "transformers.models.bert.tokenization_bert_fast": "BertTokenizerFast",
+    "datasets": "load_metric list_metrics inspect_metric Metric list_datasets set_caching_enabled",
+    "datasets.load": "load_metric init_dynamic_modules",
+    "datasets.metric": "Metric",
+    "datasets.tasks": "TextClassification",
+}
 
-STILL_THERE = [
-    "ray.init",
-    "ray.air",
-    "ray.air.session",
-    "ray.air.session.report",
-    "ray.air.RunConfig",
-    "ray.air.config.ScalingConfig",
-    "ray.air.integrations.wandb.WandbLoggerCallback",
-    "ray.train.report",
-    "ray.train.get_checkpoint",
-    "ray.train.get_context",
-    "ray.train.get_dataset_shard",
-    "ray.train.Checkpoint",
-    "ray.train.DataConfig",
-    "ray.train.Result",
-    "ray.train.RunConfig",
-    "ray.train.SyncConfig",
-    "ray.train.UserCallback",
-    "ray.train.constants.TRAIN_DATASET_KEY",
-    "ray.train.lightning.RayTrainReportCallback",
-    "ray.train.torch.TorchTrainer",
-    "ray.train.torch.TorchConfig",
-    "ray.train.torch.prepare_model",
-    "ray.train.huggingface",
-    "ray.train.huggingface.transformers",
-    "ray.train.huggingface.transformers.prepare_trainer",
-    "ray.train.huggingface.transformers.RayTrainReportCallback",
-    "ray.train.xgboost.XGBoostTrainer",
-    "ray.data.Dataset",
-    "ray.data.DatasetIterator",
-    "ray.data.preprocessors.Chain",
-    "ray.tune.Tuner",
-    "transformers.Trainer",
-    "transformers.TrainingArguments",
-    "transformers.Seq2SeqTrainer",
-    "transformers.Adafactor",
-    "transformers.BertTokenizerFast",
-    "transformers.CLIPImageProcessor",
-    "transformers.get_linear_schedule_with_warmup",
-    "transformers.default_data_collator",
-    "transformers.trainer.IterableDatasetShard",
-    "transformers.trainer_utils.IntervalStrategy",
-    "transformers.integrations.deepspeed.HfDeepSpeedConfig",
-    "datasets.load_dataset",
-    "datasets.Dataset",
-    "accelerate.Accelerator",
-    "accelerate.utils.set_seed",
-    "evaluate.load",
-    "somebody.elses.AccelerateTrainer",
-]
+STILL_THERE = {
+    "ray": "init air",
+    "ray.air": "session RunConfig",
+    "ray.air.session": "report",
+    "ray.air.config": "ScalingConfig",
+    "ray.air.integrations.wandb": "WandbLoggerCallback",
+    "ray.train": """
+        report get_checkpoint get_context get_dataset_shard Checkpoint DataConfig Result RunConfig SyncConfig
+        UserCallback huggingface""",
+    "ray.train.constants": "TRAIN_DATASET_KEY",
+    "ray.train.lightning": "RayTrainReportCallback",
+    "ray.train.torch": "TorchTrainer TorchConfig prepare_model",
+    "ray.train.huggingface": "transformers",
+    "ray.train.huggingface.transformers": "prepare_trainer RayTrainReportCallback",
+    "ray.train.xgboost": "XGBoostTrainer",
+    "ray.data": "Dataset DatasetIterator",
+    "ray.data.preprocessors": "Chain",
+    "ray.tune": "Tuner",
+    "transformers": """
+        Trainer TrainingArguments Seq2SeqTrainer Adafactor BertTokenizerFast CLIPImageProcessor
+        get_linear_schedule_with_warmup default_data_collator""",
+    "transformers.trainer": "IterableDatasetShard",
+    "transformers.trainer_utils": "IntervalStrategy",
+    "transformers.integrations.deepspeed": "HfDeepSpeedConfig",
+    "datasets": "load_dataset Dataset",
+    "accelerate": "Accelerator",
+    "accelerate.utils": "set_seed",
+    "evaluate": "load",
+    "somebody.elses": "AccelerateTrainer",
+}
 
 ARGUMENTS_GONE = {
     "accelerate.Accelerator": "fp16 logging_dir dispatch_batches even_batches use_seedable_sampler",
@@ -156,17 +107,23 @@ ARGUMENTS_GONE = {
         warmup_ratio dispatch_batches split_batches""",
 }
 
+
+def qualified(table: dict[str, str]) -> list[str]:
+    """The names of one of the tables above."""
+    return [f"{module}.{name}" for module, names in table.items() for name in names.split()]
+
+
 needs_libraries = pytest.mark.skipif(
     any(find_spec(library) is None for library in LIBRARIES), reason="needs the extra raymigrate[verify]"
 )
 
 
-@pytest.mark.parametrize("name", GONE)
+@pytest.mark.parametrize("name", qualified(GONE))
 def test_what_the_specification_calls_gone_is_in_the_table(name: str) -> None:
     assert load().is_removed(name)
 
 
-@pytest.mark.parametrize("name", STILL_THERE)
+@pytest.mark.parametrize("name", qualified(STILL_THERE))
 def test_what_still_works_is_not_in_the_table(name: str) -> None:
     assert not load().is_removed(name)
 
@@ -193,13 +150,53 @@ def is_optional(name: str) -> bool:
     return leaf in sources(name.partition(".")[0]).may_offer(module)
 
 
+def test_the_table_was_made_from_the_pinned_versions() -> None:
+    pins = dict(line.split("==") for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line)
+    assert {library: pins[library] for library in LIBRARIES} == load().versions
+
+
+def test_names_are_found_as_python_would_resolve_them() -> None:
+    script = """
+import ray.air as air, ray.tune
+from ray.train import report as tell
+from elsewhere import Trainer
+try:
+    from datasets import new
+except ImportError:
+    from datasets import old as new
+
+def loop(tell, ray):
+    tell(1)
+    ray.tune.run()
+    air.session.report({}, checkpoint=None)
+
+lambda: tell(new=2)
+Trainer(new)
+"""
+    assert {(use.name, use.keywords) for use in uses(script) if not use.is_import} == {
+        ("ray.air", ()),
+        ("ray.air.session", ()),
+        ("ray.air.session.report", ()),
+        ("ray.air.session.report", ("checkpoint",)),
+        ("ray.train.report", ()),
+        ("ray.train.report", ("new",)),
+        ("datasets.new", ()),
+    }
+    assert {use.name for use in uses(script) if use.is_import} == {
+        "ray.air",
+        "ray.tune",
+        "ray.train.report",
+        "datasets.new",
+    }
+
+
 @needs_libraries
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_everything_in_the_table_is_gone_from_the_installed_library(library: str) -> None:
     table = load()
     names = sorted(name for name in table.names | table.modules if name.partition(".")[0] == library)
     lost = {name: sorted(found) for name, found in table.arguments.items() if name.partition(".")[0] == library}
-    still_there = sorted(name for name in STILL_THERE if name.partition(".")[0] == library)
+    still_there = sorted(name for name in qualified(STILL_THERE) if name.partition(".")[0] == library)
     answers = ask([*names, *still_there], lost)
 
     assert [name for name in names if answers["names"][name] == "here"] == []
@@ -220,7 +217,7 @@ def left_to_a_person(path: Path) -> list[Finding]:
 
 
 def is_of_import(use: Use, other: Use) -> bool:
-    """Whether a use is one of what the other imports: it is enough that the tool says something about one of the two."""
+    """Whether a use is of what the other imports: it is enough that the tool says something about one of the two."""
     return other.is_import and f"{use.name}.".startswith(f"{other.name}.")
 
 

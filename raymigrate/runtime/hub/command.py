@@ -47,3 +47,26 @@ def serve(port: int, directory: Path | None, task_heads: bool) -> None:
         click.echo("Stopped.")
     finally:
         server.close()
+
+
+@hub.command(context_settings={"ignore_unknown_options": True})
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+def run(command: tuple[str, ...]) -> None:
+    """Run COMMAND with the hub, and exit as it does: `raymigrate hub run -- python train.py`."""
+    import os  # noqa: PLC0415
+    import subprocess  # noqa: PLC0415
+    import sys  # noqa: PLC0415
+    import tempfile  # noqa: PLC0415
+
+    from raymigrate.runtime.hub import AssetError, HubServer, cached_hub, hub_environment  # noqa: PLC0415
+
+    try:
+        folder = cached_hub()
+    except AssetError as error:
+        raise click.ClickException(str(error)) from error
+    with HubServer(folder) as server, tempfile.TemporaryDirectory(prefix="raymigrate-hub-") as cache:
+        try:
+            status = subprocess.run(command, env={**os.environ, **hub_environment(server.url, Path(cache))}, check=False)
+        except OSError as error:
+            raise click.ClickException(f"{command[0]} cannot be run: {error.strerror}.") from error
+    sys.exit(status.returncode)
