@@ -89,7 +89,7 @@ def _codes(ctx: click.Context, parameter: click.Parameter, value: Sequence[str])
 @click.option("--statistics", is_flag=True, help="Count the findings per rule.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
 @click.option("-v", "--verbose", is_flag=True, help="Also list what was converted.")
-def convert(  # noqa: PLR0913 - one parameter an option
+def convert(
     paths: tuple[str, ...],
     diff: bool,
     check: bool,
@@ -139,7 +139,7 @@ def _print(summary: Summary, *, diff: bool, dry_run: bool, as_json: bool, quiet:
     for result in summary.results:
         listed = [f for f in result.findings if f.kind is Kind.ERROR] if quiet else result.findings
         for finding in listed:
-            if verbose or dry_run and not diff or finding.kind is not Kind.CONVERTED:
+            if verbose or (dry_run and not diff) or finding.kind is not Kind.CONVERTED:
                 for line in text.finding_lines(finding):
                     click.echo(line, err=diff or finding.kind is Kind.ERROR)
     if not quiet:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-
 from typing import TYPE_CHECKING
 
 from raymigrate.facts.legacy import GONE_MODULES
@@ -26,7 +25,11 @@ def drop_unused_imports(context: Context) -> None:
             uses = [reference for reference in module.references if reference.binding.node is alias]
             if isinstance(statement, ast.Import) and not alias.asname:
                 _drop_plain_import(context, statement, alias)
-            elif uses and all(use.root in context.rewritten for use in uses) and not is_exported(module, alias.asname or alias.name):
+            elif (
+                uses
+                and all(use.root in context.rewritten for use in uses)
+                and not is_exported(module, alias.asname or alias.name)
+            ):
                 context.plan.drop_import(alias, statement)
 
 

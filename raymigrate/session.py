@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from raymigrate import engine
 from raymigrate.context import Options
@@ -144,14 +145,16 @@ def _map(job: Job, paths: Sequence[str], jobs: int) -> Iterator[FileResult]:
         return
     from raymigrate.pool import isolated_map  # noqa: PLC0415 - costs 40 ms that small runs do not spend
 
-    yield from isolated_map(job, paths, jobs, lost=lambda path: _failed(path, "brought the process down; left as it was."))
+    yield from isolated_map(
+        job, paths, jobs, lost=lambda path: _failed(path, "brought the process down; left as it was.")
+    )
 
 
 def _size(paths: Sequence[str]) -> int:
     total = 0
     for path in paths:
         try:
-            total += os.stat(path).st_size
+            total += Path(path).stat().st_size
         except OSError:
             continue
     return total

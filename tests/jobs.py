@@ -55,7 +55,12 @@ def run_job(script: Path, hub_url: str, folder: Path, *arguments: str, timeout: 
     }
     command = [sys.executable, str(DRIVER), str(outcome_path), str(script), *arguments]
     process = subprocess.Popen(
-        command, cwd=folder, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        command,
+        cwd=folder,
+        env=environment,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         start_new_session=True,
     )
     try:

@@ -1,11 +1,12 @@
 """Runs a script as `__main__` and writes down what its trainer's fit() returned.
 
-    python recording_driver.py OUTCOME.json SCRIPT [ARGUMENTS...]
+python recording_driver.py OUTCOME.json SCRIPT [ARGUMENTS...]
 """
 
 import json
 import runpy
 import sys
+from pathlib import Path
 from typing import Any
 
 from ray.train.torch import TorchTrainer
@@ -22,8 +23,7 @@ def record(outcome_path: str) -> None:
             "checkpoint": result.checkpoint and result.checkpoint.path,
             "history": [metrics for _, metrics in result.best_checkpoints or []],
         }
-        with open(outcome_path, "w", encoding="utf-8") as file:
-            json.dump(outcome, file)
+        Path(outcome_path).write_text(json.dumps(outcome), encoding="utf-8")
         return result
 
     TorchTrainer.fit = fit

@@ -36,7 +36,10 @@ BAD_FILES = {
     "wrong encoding": ("from ray.air import session  # é\n".encode("latin-1"), "save it as UTF-8"),
     "unknown encoding": (b"# -*- coding: klingon -*-\nfrom ray.air import session\n", "klingon"),
     "NUL bytes": (b"from ray.air import session\n\0\n", "NUL bytes"),
-    "nested parentheses": (b"from ray.air import session\nx = " + b"(" * 1500 + b")" * 1500 + b"\n", "cannot be parsed"),
+    "nested parentheses": (
+        b"from ray.air import session\nx = " + b"(" * 1500 + b")" * 1500 + b"\n",
+        "cannot be parsed",
+    ),
     "long sum": (b"from ray.air import session\nsession.report(" + b"+".join([b"1"] * 10_000) + b")\n", ""),
 }
 

@@ -179,7 +179,10 @@ def test_rules_lists_every_rule_on_a_line() -> None:
 
 
 def test_rules_as_json() -> None:
-    assert {rule["code"] for rule in json.loads(invoke("rules", "--output-format", "json").stdout)} >= {"RM101", "RM201"}
+    assert {rule["code"] for rule in json.loads(invoke("rules", "--output-format", "json").stdout)} >= {
+        "RM101",
+        "RM201",
+    }
 
 
 @pytest.mark.parametrize("rule", every_rule(), ids=lambda rule: rule.code)

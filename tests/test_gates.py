@@ -60,7 +60,12 @@ def test_converting_imports_no_library_of_the_jobs(tmp_path: Path) -> None:
 
 IMPORTS = [
     template.format(module=module, name=name)
-    for qualified in [*sorted(TRAINERS), "ray.air.session", "ray.air.config.RunConfig", "ray.train.batch_predictor.BatchPredictor"]
+    for qualified in [
+        *sorted(TRAINERS),
+        "ray.air.session",
+        "ray.air.config.RunConfig",
+        "ray.train.batch_predictor.BatchPredictor",
+    ]
     for module, _, name in [qualified.rpartition(".")]
     for template in (
         "from {module} import {name}\n",
@@ -72,7 +77,9 @@ IMPORTS = [
 ]
 
 
-@pytest.mark.parametrize("text", [*IMPORTS, "from ray import air\nair.session.report({})\n", "import ray\nray.air.session\n"])
+@pytest.mark.parametrize(
+    "text", [*IMPORTS, "from ray import air\nair.session.report({})\n", "import ray\nray.air.session\n"]
+)
 def test_every_import_of_a_legacy_name_passes_both_gates(text: str) -> None:
     assert any(needle in text.encode() for needle in engine.NEEDLES)
     assert word_pattern().search(text.encode())
@@ -93,8 +100,11 @@ def test_codemods_never_import_the_runtime_nor_the_other_way_round() -> None:
             name
             for node in ast.walk(ast.parse(path.read_text()))
             for name in (
-                [node.module or ""] if isinstance(node, ast.ImportFrom)
-                else [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+                [node.module or ""]
+                if isinstance(node, ast.ImportFrom)
+                else [alias.name for alias in node.names]
+                if isinstance(node, ast.Import)
+                else []
             )
         ]
         assert not [name for name in names if name.startswith(forbidden)], path

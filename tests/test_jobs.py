@@ -51,7 +51,7 @@ def test_a_converted_accelerate_job_trains(hub_url: str, tmp_path: Path) -> None
     assert [metrics["epoch"] for metrics in outcome.history] == [0, 1]
     assert outcome.history[-1]["train_loss"] < outcome.history[0]["train_loss"]
 
-    import torch
+    import torch  # noqa: PLC0415 - only when the jobs are run
 
     assert outcome.checkpoint is not None
     state = torch.load(outcome.checkpoint / "checkpoint.pt", weights_only=False)
@@ -73,7 +73,7 @@ def test_a_job_resumes_after_a_worker_failed(hub_url: str, tmp_path: Path) -> No
 
 
 def assert_the_model_loads(folder: Path) -> None:
-    from transformers import AutoModelForCausalLM, AutoModelForSequenceClassification
+    from transformers import AutoModelForCausalLM, AutoModelForSequenceClassification  # noqa: PLC0415 - as above
 
     config = json.loads((folder / "config.json").read_text())
     classes = {"gpt2": AutoModelForCausalLM, "bert": AutoModelForSequenceClassification}

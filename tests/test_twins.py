@@ -1,6 +1,7 @@
 """The fixtures: every legacy script becomes exactly its twin, and the twins are what they claim to be.
 
-After a change to a codemod, `python scripts/update_twins.py` writes the twins anew; read the difference before you commit it.
+After a change to a codemod, `python scripts/update_twins.py` writes the twins anew; read the difference before you
+commit it.
 """
 
 import ast
@@ -16,7 +17,7 @@ from raymigrate.engine import convert
 from raymigrate.findings import Kind
 from raymigrate.session import Job, run
 from scripts.update_twins import told
-from tests.conftest import FALSE_FRIENDS, PROJECTS, case_name
+from tests.conftest import FALSE_FRIENDS, FIXTURES, PROJECTS, case_name
 
 
 def read(path: Path) -> str:
@@ -91,5 +92,5 @@ def test_every_project_becomes_its_twin(project: Path, tmp_path: Path) -> None:
 
 
 def test_the_fixtures_are_as_many_as_promised() -> None:
-    assert len([path for path in Path("fixtures").rglob("before*")]) >= 24
+    assert len(list(FIXTURES.rglob("before*"))) >= 24
     assert len(FALSE_FRIENDS) >= 10

@@ -30,6 +30,7 @@ class Codemod:
     order: int
 
     def __call__(self, context: Context) -> None:
+        """Runs the function."""
         self.apply(context)
 
 

@@ -59,7 +59,7 @@ RM205 = Rule(
 RM206 = Rule(
     "RM206",
     "an Accelerator that is not made in this file",
-    "The values of accelerate_config, and cpu=True on CPU workers, have to reach an Accelerator that is made elsewhere.",
+    "The values of accelerate_config, and cpu=True on CPU workers, have to reach an Accelerator made elsewhere.",
     "They go to the workers' environment, which accelerate reads: RunConfig(worker_runtime_env=...).",
     "https://docs.ray.io/en/latest/train/api/doc/ray.train.RunConfig.html",
 )
@@ -119,7 +119,9 @@ def _convert_config(context: Context, call: TrainerCall) -> None:
         context.manual(RM208, call.node, "Without accelerate_config a default_config.yaml of the user applied.")
         config = {}
     if config is None:
-        context.manual(RM207, given or call.node, "This accelerate_config cannot be read here; TorchTrainer refuses it.")
+        context.manual(
+            RM207, given or call.node, "This accelerate_config cannot be read here; TorchTrainer refuses it."
+        )
         return
     places = destination(config, use_gpu=call.use_gpu)
     if given is not None:
@@ -164,7 +166,9 @@ def _report_rows(context: Context, given: ast.expr, places: Destination, by_envi
         context.converts(RM202, place, f"accelerate_config {key} = {value!r}: {became}.")
     for key, value, reason in places.unknown:
         place = nodes.get(key.partition(".")[0], given)
-        context.manual(RM202, place, f"accelerate_config {key} = {value!r}: {reason}.", "Set it on Accelerator(...) by hand.")
+        context.manual(
+            RM202, place, f"accelerate_config {key} = {value!r}: {reason}.", "Set it on Accelerator(...) by hand."
+        )
 
 
 def _key_nodes(context: Context, given: ast.expr) -> dict[str, ast.expr]:
@@ -201,7 +205,7 @@ def _apply(context: Context, call: TrainerCall, places: Destination) -> bool:
 
 def _inside(call: TrainerCall, nodes: list[ast.Call]) -> list[ast.Call]:
     """Those of the calls that stand in the training function; all of them if none does."""
-    inside = [node for node in nodes if call.function in call.module.ancestors(node)]
+    inside = [node for node in nodes if call.module.inside(node, call.function)]
     return inside or nodes
 
 
@@ -240,7 +244,9 @@ def _set_environment(context: Context, call: TrainerCall, environment: dict[str,
     entries = ", ".join(f'"{name}": {value}' for name, value in quoted.items())
     source = f'{{"env_vars": {{{entries}}}}}'
     if call.use_gpu is None and "ACCELERATE_USE_CPU" in environment and not use_gpu:
-        context.manual(RM206, call.node, f"No Accelerator is made here, and use_gpu is not known: set {listed} on the workers.")
+        context.manual(
+            RM206, call.node, f"No Accelerator is made here, and use_gpu is not known: set {listed} on the workers."
+        )
     elif run_config is None:
         if context.converts(RM206, call.node, f"No Accelerator is made in this file: {listed} go to the workers."):
             near = context.module.reference_at[call.node.func].binding.statement

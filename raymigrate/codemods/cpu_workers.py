@@ -31,7 +31,9 @@ def train_together_on_cpu(context: Context, call: TrainerCall, function: TrainFu
     if call.use_gpu is True:
         return
     module = context.module
-    inside = [c for c in module.calls(*TRAINING_ARGUMENTS) if function.init in module.ancestors(c)]
+    inside = [
+        c for c in module.calls(*TRAINING_ARGUMENTS) if function.init is not None and module.inside(c, function.init)
+    ]
     if function.inline and inside and not any(_has_unpacking(c) for c in inside):
         for arguments in inside:
             _set_use_cpu(context, call, arguments, function)

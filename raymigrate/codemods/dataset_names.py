@@ -27,8 +27,25 @@ LOADERS = tuple(
 )
 # Names that datasets resolves itself, without the Hub (datasets.packaged_modules).
 PACKAGED = frozenset(
-    "csv json pandas parquet arrow text xml imagefolder audiofolder videofolder pdffolder webdataset generator sql hdf5"
-    " spark cache".split()
+    [
+        "csv",
+        "json",
+        "pandas",
+        "parquet",
+        "arrow",
+        "text",
+        "xml",
+        "imagefolder",
+        "audiofolder",
+        "videofolder",
+        "pdffolder",
+        "webdataset",
+        "generator",
+        "sql",
+        "hdf5",
+        "spark",
+        "cache",
+    ]
 )
 NAMESPACES = {
     "ag_news": "fancyzhx",
@@ -74,6 +91,8 @@ def dataset_names(context: Context) -> None:
         if not isinstance(name, str) or given is None or not name.isidentifier() or name in PACKAGED:
             continue
         if name not in NAMESPACES:
-            context.manual(RM714, given, f'load_dataset("{name}") raises an HfUriError today, unless it is a local folder.')
+            context.manual(
+                RM714, given, f'load_dataset("{name}") raises an HfUriError today, unless it is a local folder.'
+            )
         elif context.converts(RM714, given, f'load_dataset("{name}") raises an HfUriError today.'):
             context.plan.replace(given, f'"{NAMESPACES[name]}/{name}"')

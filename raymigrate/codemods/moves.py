@@ -49,7 +49,9 @@ def _within(qualified: str, owner: str) -> bool:
     return qualified == owner or qualified.startswith(f"{owner}.")
 
 
-def _move_import(context: Context, rule: Rule, statement: ast.ImportFrom, alias: ast.alias, moves: Mapping[str, Move]) -> None:
+def _move_import(
+    context: Context, rule: Rule, statement: ast.ImportFrom, alias: ast.alias, moves: Mapping[str, Move]
+) -> None:
     module = context.module
     old = f"{statement.module}.{alias.name}"
     move = moves[old]

@@ -4,6 +4,7 @@ https://docs.ray.io/en/releases-2.60.0/train/api/api.html lists what took their 
 """
 
 import ast
+from collections.abc import Callable
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.moves import Move, move_names
@@ -114,10 +115,10 @@ def session_functions(context: Context) -> None:
 
 
 def _worker_cpus(context: Context, reference: Reference) -> bool:
-    """Rewrites `session.get_trial_resources().bundles[-1].get("CPU", 1)`, which 25 of 159 files use, to the same number."""
+    """Rewrites `session.get_trial_resources().bundles[-1].get("CPU", 1)`, which 25 of 159 files use (PATTERNS.md)."""
     parents = context.module.parent_of
     node: ast.AST = reference.node
-    expected = [
+    expected: list[Callable[[ast.AST], bool]] = [
         lambda n: isinstance(n, ast.Call) and not n.args,
         lambda n: isinstance(n, ast.Attribute) and n.attr == "bundles",
         lambda n: isinstance(n, ast.Subscript) and ast.unparse(n.slice) == "-1",
@@ -151,5 +152,7 @@ def other_names(context: Context) -> None:
             continue
         if reference.qualified.startswith("ray.air.integrations"):
             continue  # still there; what Train V2 refuses of it is found where it is passed to a RunConfig
-        context.manual(RM307, reference.node, f"{reference.qualified} is part of ray.air, which Train V2 does not serve.")
+        context.manual(
+            RM307, reference.node, f"{reference.qualified} is part of ray.air, which Train V2 does not serve."
+        )
         context.handle(reference, gone=False)

@@ -36,7 +36,9 @@ RM308 = Rule(
     API,
 )
 
-CHECKPOINTS = tuple(f"{module}.Checkpoint" for module in ("ray.air", "ray.air.checkpoint", "ray.air.config", "ray.train"))
+CHECKPOINTS = tuple(
+    f"{module}.Checkpoint" for module in ("ray.air", "ray.air.checkpoint", "ray.air.config", "ray.train")
+)
 REPORTS = ("ray.air.session.report", "ray.train.report")
 GET_CHECKPOINT = frozenset({"ray.air.session.get_checkpoint", "ray.train.get_checkpoint"})
 GONE = ("from_bytes", "from_object_ref")
@@ -132,7 +134,7 @@ def _report_of(context: Context, made: ast.Call) -> ast.Call | None:
     if len(uses) != 1 or len(scope.bindings[name.id]) != 1:  # type: ignore[union-attr]
         return None
     keyword = module.parent_of[uses[0]]
-    call = module.parent_of.get(keyword)
+    call = module.parent_of[keyword]
     if not isinstance(keyword, ast.keyword) or not isinstance(call, ast.Call) or not _is_report(context, call):
         return None
     return call if module.statement(call) in _siblings(context, parent) else None

@@ -61,7 +61,9 @@ def load_metric(context: Context) -> None:
     for reference in list(context.references(*LOAD_METRIC)):
         if context.module.scope_of[reference.root].lookup("evaluate"):
             if any(b.qualified != "evaluate" for b in context.module.scope_of[reference.root].lookup("evaluate")):
-                context.manual(RM713, reference.node, "datasets has no load_metric today, and `evaluate` is taken here.")
+                context.manual(
+                    RM713, reference.node, "datasets has no load_metric today, and `evaluate` is taken here."
+                )
                 context.handle(reference, gone=False)
                 continue
         if context.converts(RM713, reference.node, "datasets has no load_metric today; now evaluate.load."):
@@ -76,7 +78,11 @@ def adamw(context: Context) -> None:
         return
     for reference in list(context.references(*ADAMW)):
         call = context.module.parent_of[reference.node]
-        if not isinstance(call, ast.Call) or call.func is not reference.node or any(k.arg is None for k in call.keywords):
+        if (
+            not isinstance(call, ast.Call)
+            or call.func is not reference.node
+            or any(k.arg is None for k in call.keywords)
+        ):
             context.manual(RM712, reference.node, "transformers has no AdamW today.")
             context.handle(reference, gone=False)
         elif context.converts(RM712, reference.node, "transformers has no AdamW today; now torch.optim.AdamW."):

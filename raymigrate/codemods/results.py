@@ -16,7 +16,7 @@ RM601 = Rule(
     "RM601",
     "a checkpoint class of ray.train.huggingface",
     "Ray >= 2.9 has no such class: the import fails.",
-    'Use the Checkpoint that result.checkpoint is: with checkpoint.as_directory() as folder, load the model with'
+    "Use the Checkpoint that result.checkpoint is: with checkpoint.as_directory() as folder, load the model with"
     ' from_pretrained(os.path.join(folder, "checkpoint")).',
     CHECKPOINT_GUIDE,
 )
@@ -70,8 +70,24 @@ PREDICTORS = (
     "ray.train.torch.TorchPredictor",
 )
 FILLED_BY_TUNE = frozenset(
-    "training_iteration time_total_s time_this_iter_s timestamp done trial_id date pid hostname node_ip config"
-    " time_since_restore iterations_since_restore experiment_tag should_checkpoint checkpoint_dir_name".split()
+    [
+        "training_iteration",
+        "time_total_s",
+        "time_this_iter_s",
+        "timestamp",
+        "done",
+        "trial_id",
+        "date",
+        "pid",
+        "hostname",
+        "node_ip",
+        "config",
+        "time_since_restore",
+        "iterations_since_restore",
+        "experiment_tag",
+        "should_checkpoint",
+        "checkpoint_dir_name",
+    ]
 )
 GONE_ATTRIBUTES = ("log_dir", "config", "dataset_stats")
 
@@ -109,7 +125,9 @@ def results(context: Context) -> None:
         elif use.attr == "checkpoint" and by_transformers:
             reader = context.module.parent_of[use]
             if isinstance(reader, ast.Attribute) and reader.attr in ("as_directory", "to_directory", "path", "uri"):
-                context.manual(RM602, use, 'The files of Transformers lie in the folder "checkpoint" of the checkpoint.')
+                context.manual(
+                    RM602, use, 'The files of Transformers lie in the folder "checkpoint" of the checkpoint.'
+                )
 
 
 def _metrics(context: Context, metrics: ast.Attribute) -> None:

@@ -216,7 +216,7 @@ class TrainFunction:
         plan = self.context.plan
         edit = plan.function(init)
         edit.name, edit.parameters, edit.drop_return_annotation = self.name, self._config_name(), True
-        edit.body_start.append(Code("\n".join(self.start + [self._datasets()]).strip("\n") + "\n"))
+        edit.body_start.append(Code("\n".join([*self.start, self._datasets()]).strip("\n") + "\n"))
         last = init.body[-1]
         assert isinstance(last, ast.Return) and last.value is not None
         finish = plan.statement(last)

@@ -103,20 +103,28 @@ def _run_config(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
 
 def _sync_config(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
     value = context.module.value(keyword.value)
-    uploads = {k.arg: k.value for k in value.keywords}.get("upload_dir") if isinstance(value, ast.Call) else None
+    made = value if isinstance(value, ast.Call) else None
+    uploads = next((k.value for k in made.keywords if k.arg == "upload_dir"), None) if made else None
     edit = context.plan.call(call)
-    if uploads is None and not (isinstance(value, ast.Call) and value.args):
+    if uploads is None and not (made and made.args):
         if context.converts(RM401, keyword, "RunConfig(sync_config=) raises on Ray >= 2.51; deleted."):
             edit.remove.add("sync_config")
-    elif uploads is not None and value is keyword.value and not {"storage_path", "local_dir"} & {k.arg for k in call.keywords}:
+    elif (
+        uploads is not None
+        and made is not None
+        and value is keyword.value
+        and not {"storage_path", "local_dir"} & {k.arg for k in call.keywords}
+    ):
         if context.converts(RM402, keyword, "SyncConfig(upload_dir=) is gone; now RunConfig(storage_path=)."):
             edit.rename["sync_config"] = "storage_path"
             edit.set("storage_path", "$value", value=uploads)
-            reference = context.module.reference_at.get(value.func)  # type: ignore[union-attr]
+            reference = context.module.reference_at.get(made.func)
             if reference is not None:
                 context.handle(reference, gone=True)
     else:
-        context.manual(RM402, keyword, "RunConfig(sync_config=) raises on Ray >= 2.51.", "Give its upload_dir as storage_path=.")
+        context.manual(
+            RM402, keyword, "RunConfig(sync_config=) raises on Ray >= 2.51.", "Give its upload_dir as storage_path=."
+        )
 
 
 def _has_tune_callback(context: Context, value: ast.expr) -> bool:
@@ -142,7 +150,9 @@ def trainer_arguments(context: Context) -> None:
             if keyword.arg not in REFUSED_BY_TRAINER or keyword.arg in gone:
                 continue
             if isinstance(keyword.value, ast.Constant) and keyword.value.value is None:
-                if context.converts(RM401, keyword, f"TorchTrainer({keyword.arg}=) is refused on Ray >= 2.51; deleted."):
+                if context.converts(
+                    RM401, keyword, f"TorchTrainer({keyword.arg}=) is refused on Ray >= 2.51; deleted."
+                ):
                     context.plan.call(call).remove.add(keyword.arg)
             elif keyword.arg == "preprocessor":
                 context.manual(RM502, keyword, PREPROCESSOR_REFUSED)

@@ -41,7 +41,9 @@ def convert_trainer_arguments(context: Context, call: TrainerCall, function: Tra
         return
     mapped = "preprocessor" in call.arguments
     datasets = prepare_datasets(context, call)
-    context.converts(RM107, call.datasets.node, "The number of training rows goes to the workers, and all of the evaluation.")
+    context.converts(
+        RM107, call.datasets.node, "The number of training rows goes to the workers, and all of the evaluation."
+    )
     _hand_over_counts(context, call, datasets)
     if call.datasets.may_have("evaluation") and "dataset_config" not in call.arguments:
         near = context.module.reference_at[call.node.func].binding.statement

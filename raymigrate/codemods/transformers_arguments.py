@@ -12,6 +12,7 @@ from raymigrate.codemods import codemod
 from raymigrate.context import Context
 from raymigrate.facts.legacy import ACCELERATORS, HF_TRAINERS, TRAINING_ARGUMENTS
 from raymigrate.findings import Rule
+from raymigrate.removed_names import load
 
 GUIDE = "https://github.com/huggingface/transformers/blob/main/MIGRATION_GUIDE_V5.md"
 
@@ -94,7 +95,14 @@ TRAINING_ARGUMENTS_CHANGES: Mapping[str, Change] = {
     "dispatch_batches": Change("accelerator_config", '{"dispatch_batches": $value}', unless="split_batches"),
     "split_batches": Change("accelerator_config", '{"split_batches": $value}', unless="dispatch_batches"),
     **dict.fromkeys(("overwrite_output_dir", "logging_dir", "ray_scope", "save_safetensors"), Change()),
-    **dict.fromkeys(("fp16_opt_level", "fp16_backend", "half_precision_backend", "skip_memory_metrics_"), Change()),
+    **dict.fromkeys(
+        (
+            "fp16_opt_level",
+            "fp16_backend",
+            "half_precision_backend",
+        ),
+        Change(),
+    ),
     **dict.fromkeys(
         (
             "use_mps_device",
@@ -120,11 +128,18 @@ ACCELERATOR_CHANGES: Mapping[str, Change] = {
     "fp16": Change("mixed_precision", '"fp16"', _true),
     "logging_dir": Change("project_dir"),
 }
-LOADING_CHANGES: Mapping[str, Change] = {"use_auth_token": Change("token")}
 DATASET_CHANGES: Mapping[str, Change] = {
     "use_auth_token": Change("token"),
     "ignore_verifications": Change("verification_mode", '"no_checks"', _true),
     "task": Change(),
+}
+LOAD_DATASET = frozenset({"datasets.load_dataset", "datasets.load.load_dataset"})
+# The name under which the table of removed arguments has each of them.
+LIBRARY_NAMES = {
+    TRAINING_ARGUMENTS: "transformers.TrainingArguments",
+    HF_TRAINERS: "transformers.Trainer",
+    ACCELERATORS: "accelerate.Accelerator",
+    LOAD_DATASET: "datasets.load_dataset",
 }
 DATALOADER_ARGUMENTS = ("split_batches", "dispatch_batches", "even_batches", "use_seedable_sampler")
 # The order that the parameters had from transformers 4.19 to 4.45.
@@ -182,8 +197,9 @@ def is_ray_script(context: Context) -> bool:
     if context.options.part_of_job:
         return True
     return any(
-        alias.name.partition(".")[0] == "ray" if isinstance(statement, ast.Import) else
-        not statement.level and (statement.module or "").partition(".")[0] == "ray"
+        alias.name.partition(".")[0] == "ray"
+        if isinstance(statement, ast.Import)
+        else not statement.level and (statement.module or "").partition(".")[0] == "ray"
         for statement in context.module.imports
         for alias in statement.names
     )
@@ -198,23 +214,34 @@ def keyword_arguments(context: Context) -> None:
         (TRAINING_ARGUMENTS, TRAINING_ARGUMENTS_CHANGES),
         (HF_TRAINERS, TRAINER_CHANGES),
         (ACCELERATORS, ACCELERATOR_CHANGES),
-        (frozenset({"datasets.load_dataset", "datasets.load.load_dataset"}), DATASET_CHANGES),
+        (LOAD_DATASET, DATASET_CHANGES),
     ):
         for call in context.module.calls(*names):
             _by_position(context, call, names)
             for keyword in call.keywords:
-                if keyword.arg in changes:
-                    _change(context, call, keyword, changes[keyword.arg])
-                elif keyword.arg in VALUES and names is TRAINING_ARGUMENTS:
+                name = keyword.arg or ""
+                if name in changes:
+                    _change(context, call, keyword, changes[name])
+                elif name in VALUES and names is TRAINING_ARGUMENTS:
                     _change_value(context, call, keyword)
+                elif name in load().removed_arguments(LIBRARY_NAMES[names]) - set(DATALOADER_ARGUMENTS):
+                    context.manual(RM702, keyword, f"{name}= raises a TypeError today.")
     for call in context.module.calls(*ACCELERATORS):
         _dataloader_config(context, call)
+    _loading_arguments(context)
+
+
+def _loading_arguments(context: Context) -> None:
+    """Renames `use_auth_token` of every `from_pretrained`."""
     for node in context.module.nodes:
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "from_pretrained":
-            if (context.module.qualified(node.func) or "").startswith("transformers."):
-                for keyword in node.keywords:
-                    if keyword.arg in LOADING_CHANGES:
-                        _change(context, node, keyword, LOADING_CHANGES[keyword.arg])
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+            continue
+        if node.func.attr == "from_pretrained" and (context.module.qualified(node.func) or "").startswith(
+            "transformers."
+        ):
+            for keyword in node.keywords:
+                if keyword.arg == "use_auth_token":
+                    _change(context, node, keyword, DATASET_CHANGES["use_auth_token"])
 
 
 def _dataloader_config(context: Context, call: ast.Call) -> None:
@@ -261,7 +288,9 @@ def _change(context: Context, call: ast.Call, keyword: ast.keyword, change: Chan
     off = name in SWITCHED_OFF and _falsy(value)
     if change.name is None or void or off:
         if not change.only_if(value) and not (void or off):
-            context.manual(RM702, keyword, f"{name}= raises a TypeError today.", "Take it away, or write what replaces it.")
+            context.manual(
+                RM702, keyword, f"{name}= raises a TypeError today.", "Take it away, or write what replaces it."
+            )
         elif context.converts(RM702, keyword, f"{name}= raises a TypeError today; deleted."):
             edit.remove.add(name)
     elif not change.only_if(value):

@@ -35,7 +35,7 @@ RM103 = Rule(
     "RM103",
     "a use of the class other than constructing it",
     "Ray >= 2.9 has no such name; subclasses, restore() and other uses of the class have no direct successor.",
-    "Move the logic into the training function; a run resumes by itself under the same RunConfig(name=, storage_path=).",
+    "Move the logic into the training function; a run resumes by itself under the same name= and storage_path=.",
     GUIDE,
 )
 RM105 = Rule(
@@ -105,7 +105,9 @@ def convert(context: Context) -> None:
             context.plan.need_import("ray.train.torch", "TorchTrainer", near=reference.binding.statement)
         context.handle(reference, gone=converted)
     for reference in list(context.references(*TRANSFORMERS_TRAINERS)):
-        name = next(n for n in TRANSFORMERS_TRAINERS if f"{reference.qualified}.".startswith(f"{n}.")).rpartition(".")[2]
+        name = next(n for n in TRANSFORMERS_TRAINERS if f"{reference.qualified}.".startswith(f"{n}.")).rpartition(".")[
+            2
+        ]
         context.manual(RM103, reference.node, f"Ray >= 2.9 has no {name}, and this is no plain construction of it.")
         context.handle(reference, gone=False)
 
@@ -154,7 +156,9 @@ def _never_ran(context: Context, call: TrainerCall) -> bool:
     if isinstance(function, ast.FunctionDef):
         values = [node.value for node in returns(context.module, function)]
         if not values or all(value is None or isinstance(value, (ast.Dict, ast.Constant)) for value in values):
-            context.manual(RM912, function, f"{function.name} returns no Trainer, so the legacy trainer failed with it.")
+            context.manual(
+                RM912, function, f"{function.name} returns no Trainer, so the legacy trainer failed with it."
+            )
             return True
     return False
 
@@ -177,7 +181,9 @@ def _hugging_face_datasets(context: Context, call: TrainerCall) -> bool:
 def _report_unread_datasets(context: Context, call: TrainerCall) -> None:
     for key, value in (call.datasets.keys or {}).items():
         if key not in ("train", "evaluation"):
-            context.manual(RM108, value, f'The dataset "{key}" was never read: the legacy trainer knew "evaluation" only.')
+            context.manual(
+                RM108, value, f'The dataset "{key}" was never read: the legacy trainer knew "evaluation" only.'
+            )
 
 
 def _check_use_of_datasets(context: Context, function: TrainFunction) -> None:
@@ -192,12 +198,14 @@ def _check_use_of_datasets(context: Context, function: TrainFunction) -> None:
                 context.manual(RM106, parent, f"{name}.{parent.attr} was a Hugging Face IterableDataset's attribute.")
     for node in module.nodes:
         if isinstance(node, ast.FunctionDef) and node.name == "get_train_dataloader":
-            context.manual(RM106, node, "This get_train_dataloader() is not called: the shard's loader takes its place.")
+            context.manual(
+                RM106, node, "This get_train_dataloader() is not called: the shard's loader takes its place."
+            )
 
 
 def _silence_loggers(context: Context, init: ast.FunctionDef) -> None:
     for call in context.module.calls(*TRAINING_ARGUMENTS):
-        if init not in context.module.ancestors(call):
+        if not context.module.inside(call, init):
             continue
         for keyword in call.keywords:
             if keyword.arg == "report_to" and context.module.constant(keyword.value) not in (None, "none", []):

@@ -1,6 +1,7 @@
 """Blank lines around statements that are new in a block."""
 
 from collections.abc import Collection, Sequence
+from itertools import pairwise
 
 import libcst as cst
 
@@ -31,7 +32,7 @@ def spaced(body: Sequence[cst.BaseStatement], new: Collection[int], wanted: int)
         wanted: Number of blank lines around definitions in this block.
     """
     result = list(body[:1])
-    for previous, statement in zip(body, body[1:], strict=False):
+    for previous, statement in pairwise(body):
         touched = id(statement) in new or id(previous) in new
         there = _blank_lines(statement)
         wrong = there < wanted or (there > wanted and id(statement) in new)

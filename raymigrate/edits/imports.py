@@ -8,7 +8,6 @@ from raymigrate.edits.plan import Code, Plan
 from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import Scope
 
-
 Names = dict[str, list[str | None]]  # module -> names to import from it; None is the module itself
 
 

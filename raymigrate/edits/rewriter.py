@@ -1,6 +1,8 @@
 """Carries out a plan with LibCST, in one parse and one visit."""
 
 import ast
+from collections.abc import Sequence
+from typing import Any
 
 import libcst as cst
 from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
@@ -96,7 +98,7 @@ class Rewriter(cst.CSTTransformer):
 
     # -- parts -----------------------------------------------------------------------------------
 
-    def resolve(self, part: Part) -> cst.BaseExpression:
+    def part(self, part: Part) -> cst.BaseExpression:
         """The edited expression for a part of a template."""
         if isinstance(part, str):
             return cst.parse_expression(part, config=self.config)
@@ -106,14 +108,14 @@ class Rewriter(cst.CSTTransformer):
         return node.deep_clone()
 
     def _expression(self, code: Code) -> cst.BaseExpression:
-        return templates.expression(code, self.resolve, self.config)
+        return templates.expression(code, self.part, self.config)
 
     def _statements(self, codes: list[Code]) -> list[Statement]:
-        return [node for code in codes for node in templates.statements(code, self.resolve, self.config)]
+        return [node for code in codes for node in templates.statements(code, self.part, self.config)]
 
     # -- the visit -------------------------------------------------------------------------------
 
-    def on_leave(self, original_node: cst.CSTNode, updated_node: cst.CSTNode) -> object:  # type: ignore[override]
+    def on_leave(self, original_node: cst.CSTNode, updated_node: cst.CSTNode) -> Any:
         """Applies what the plan says of this node."""
         if isinstance(original_node, cst.BaseExpression):
             return self._leave_expression(original_node, updated_node)
@@ -134,13 +136,13 @@ class Rewriter(cst.CSTTransformer):
             return updated
         span = ((place.start.line, place.start.column), (place.end.line, place.end.column))
         if isinstance(updated, cst.Call) and span in self.calls:
-            updated = edit_call(updated, self.calls[span], self._expression, self._depth(span))  # type: ignore[arg-type]
+            updated = edit_call(updated, self.calls[span], self._expression, self._depth(span))
             self.pending.discard(("expression", span[0]))
         elif isinstance(updated, cst.Dict) and span in self.dicts:
-            updated = edit_dict(updated, self.dicts[span], self._expression, self._depth(span))  # type: ignore[arg-type]
+            updated = edit_dict(updated, self.dicts[span], self._expression, self._depth(span))
             self.pending.discard(("expression", span[0]))
-        if span in self.parts:
-            self.edited[span] = updated  # type: ignore[assignment]
+        if span in self.parts and isinstance(updated, cst.BaseExpression):
+            self.edited[span] = updated
         if span in self.expressions:
             updated = self._expression(self.expressions[span])
             self.pending.discard(("expression", span[0]))
@@ -165,8 +167,9 @@ class Rewriter(cst.CSTTransformer):
         if source is not None:
             self.pending.discard(("import", (place.line, place.column)))
             updated = updated.with_changes(module=cst.parse_expression(source))
-        kept = []
-        for old, new in zip(original.names, updated.names, strict=True):  # type: ignore[attr-defined]
+        kept: list[cst.ImportAlias] = []
+        names: Sequence[cst.ImportAlias] = updated.names  # type: ignore[attr-defined]
+        for old, new in zip(original.names, names, strict=True):
             start = self.positions[old].start
             key = (start.line, start.column)
             if key in self.dropped:
@@ -179,7 +182,8 @@ class Rewriter(cst.CSTTransformer):
             kept[-1] = kept[-1].with_changes(comma=original.names[-1].comma)
         if (place.line, place.column) in self.import_additions:
             self.pending.discard(("import", (place.line, place.column)))
-            kept = add_names(updated, kept, self.import_additions[place.line, place.column])
+            assert isinstance(original, cst.ImportFrom)
+            kept = add_names(original, kept, self.import_additions[place.line, place.column])
         return updated.with_changes(names=kept)
 
     def _leave_statement(self, original: Statement, updated: cst.CSTNode) -> object:
@@ -212,12 +216,11 @@ class Rewriter(cst.CSTTransformer):
         if edit.name:
             changes["name"] = cst.Name(edit.name)
         if edit.parameters is not None:
-            head = cst.parse_statement(f"def f({edit.parameters}): pass")
-            changes.update(params=head.params, whitespace_before_params=cst.SimpleWhitespace(""))  # type: ignore[union-attr]
+            changes.update(params=_parameters(edit.parameters), whitespace_before_params=cst.SimpleWhitespace(""))
         if edit.drop_return_annotation:
             changes["returns"] = None
         if edit.added_parameter:
-            added = cst.parse_statement(f"def f({edit.added_parameter}): pass").params.params  # type: ignore[union-attr]
+            added = _parameters(edit.added_parameter).params
             changes["params"] = function.params.with_changes(params=[*function.params.params, *added])
         if edit.undefault:
             changes["params"] = _without_defaults(function.params, edit.undefault)
@@ -231,6 +234,12 @@ class Rewriter(cst.CSTTransformer):
             changes["body"] = block.with_changes(body=[*body[:at], *new, *body[at:]])
             self.new.update(id(statement) for statement in new)
         return function.with_changes(**changes)
+
+
+def _parameters(source: str) -> cst.Parameters:
+    function = cst.parse_statement(f"def f({source}): pass")
+    assert isinstance(function, cst.FunctionDef)
+    return function.params
 
 
 def _without_defaults(parameters: cst.Parameters, names: set[str]) -> cst.Parameters:

@@ -40,8 +40,10 @@ def append(elements: list[Element], element: Element, opening: cst.BaseParenthes
         separator = cst.Comma(whitespace_after=opening)
     if closing is not None:  # a trailing comma, with the line end before the closing bracket
         comment = closing.whitespace_after
-        if isinstance(comment, cst.ParenthesizedWhitespace) and comment.first_line.comment and _is_multiline(
-            separator.whitespace_after
+        if (
+            isinstance(comment, cst.ParenthesizedWhitespace)
+            and comment.first_line.comment
+            and _is_multiline(separator.whitespace_after)
         ):
             separator = separator.with_changes(
                 whitespace_after=separator.whitespace_after.with_changes(first_line=comment.first_line)
@@ -141,7 +143,10 @@ def one_per_line_if_long(call: cst.Call, depth: int = 0) -> cst.Call:
     inside, closing = _new_line(depth + 4), _new_line(depth)
     if len(cst.Module([]).code_for_node(call)) <= LONG_CALL or not call.args:
         return call
-    separators = [call.whitespace_before_args, *(a.comma.whitespace_after for a in call.args[:-1] if isinstance(a.comma, cst.Comma))]
+    separators = [
+        call.whitespace_before_args,
+        *(a.comma.whitespace_after for a in call.args[:-1] if isinstance(a.comma, cst.Comma)),
+    ]
     if any(_is_multiline(separator) for separator in separators):
         return call
     arguments = [a.with_changes(comma=cst.Comma(whitespace_after=inside)) for a in call.args]

@@ -10,7 +10,15 @@ from raymigrate.edits.sequences import dedented, dict_one_per_line_if_long, one_
 
 PLACEHOLDER = re.compile(r"\$([a-z_]+)")
 # Expressions that bind so loosely that they need parentheses inside most others.
-LOOSE = (cst.BooleanOperation, cst.Comparison, cst.IfExp, cst.Lambda, cst.NamedExpr, cst.BinaryOperation, cst.UnaryOperation)
+LOOSE = (
+    cst.BooleanOperation,
+    cst.Comparison,
+    cst.IfExp,
+    cst.Lambda,
+    cst.NamedExpr,
+    cst.BinaryOperation,
+    cst.UnaryOperation,
+)
 
 
 # Gives the edited expression for a part of a template.

@@ -197,7 +197,9 @@ def _plugin(
             result.rows.append((f"{name}.{key}", value, f"{plugin}({parameter}={_python(converted)})"))
     if arguments:
         result.imports.add(plugin)
-        fixed = {"fsdp_version": "1"} if argument == "fsdp_plugin" else {}  # FSDP2 is the default of accelerate's future
+        fixed = (
+            {"fsdp_version": "1"} if argument == "fsdp_plugin" else {}
+        )  # FSDP2 is the default of accelerate's future
         lines = "".join(f"        {parameter}={value},\n" for parameter, value in {**fixed, **arguments}.items())
         result.arguments[argument] = f"{plugin}(\n{lines}    )"
     return arguments
@@ -229,7 +231,9 @@ def _dynamo(result: Destination, section: Mapping[str, Any]) -> None:
 
 
 def _megatron(result: Destination, section: Mapping[str, Any]) -> None:
-    result.unknown.append(("megatron_lm_config", dict(section), "needs Megatron-LM; give Accelerator a MegatronLMPlugin"))
+    result.unknown.append(
+        ("megatron_lm_config", dict(section), "needs Megatron-LM; give Accelerator a MegatronLMPlugin")
+    )
 
 
 # section -> (distributed_type that it needs, what converts it)

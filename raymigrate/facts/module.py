@@ -142,6 +142,10 @@ class Module:
             yield parent
             node = parent
 
+    def inside(self, node: ast.AST, container: ast.AST | None) -> bool:
+        """Whether a node stands in another."""
+        return any(ancestor is container for ancestor in self.ancestors(node))
+
     def statement(self, node: ast.AST) -> ast.stmt:
         """The innermost statement around a node before which another statement can stand (so not an `elif`)."""
         for candidate in (node, *self.ancestors(node)):
@@ -186,10 +190,10 @@ class Module:
             seen.add(node)
             target = self.definition(node)
             parent = self.parent_of.get(target) if target else None
-            if isinstance(parent, ast.Assign) and target in parent.targets:
-                node = parent.value
-            elif isinstance(parent, ast.AnnAssign) and parent.target is target and parent.value is not None:
-                node = parent.value
+            if isinstance(parent, ast.Assign):
+                node = parent.value if target in parent.targets else node
+            elif isinstance(parent, ast.AnnAssign) and parent.target is target:
+                node = parent.value or node
         return node
 
     def constant(self, node: ast.expr | None) -> object:

@@ -115,15 +115,8 @@ class ScopeBuilder:
             outside.update(node.decorator_list)
         elif isinstance(node, ast.ClassDef):
             outside.update([*node.decorator_list, *node.bases, *node.keywords])
-        elif isinstance(node, COMPREHENSIONS):
-            outside.add(node.generators[0].iter)
         for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.comprehension) and child is node.generators[0]:  # type: ignore[attr-defined]
-                yield child, inner
-            elif isinstance(child, ast.arguments):
-                yield child, inner
-            else:
-                yield child, scope if child in outside else inner
+            yield child, scope if child in outside else inner
 
     def _bind(self, node: ast.AST, scope: Scope) -> None:
         if isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -140,7 +133,7 @@ class ScopeBuilder:
             target.bind(node.id, Binding(node))
         elif isinstance(node, ast.arg):
             scope.bind(node.arg, Binding(node))
-        elif isinstance(node, ast.ExceptHandler) and node.name:
-            scope.bind(node.name, Binding(node))
-        elif isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name:
+        elif (isinstance(node, ast.ExceptHandler) and node.name) or (
+            isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name
+        ):
             scope.bind(node.name, Binding(node))

@@ -84,8 +84,8 @@ class TrainerCall:
             return False
         scope = self.module.scope_of[node].find(node.id)
         return scope is not None and any(
-            isinstance(parent := self.module.parent_of[use], ast.Subscript) and isinstance(parent.ctx, ast.Store)
-            or isinstance(parent, ast.Attribute) and parent.attr in ("update", "setdefault", "pop")
+            (isinstance(parent := self.module.parent_of[use], ast.Subscript) and isinstance(parent.ctx, ast.Store))
+            or (isinstance(parent, ast.Attribute) and parent.attr in ("update", "setdefault", "pop"))
             for use in self.module.uses(node.id, scope)
         )
 

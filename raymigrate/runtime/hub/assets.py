@@ -140,4 +140,5 @@ def _is_current(directory: Path, size: str, task_heads: bool) -> bool:
 
 
 def _unwritable(directory: Path, error: OSError) -> AssetError:
-    return AssetError(f"The offline hub cannot be built in {directory}: {error.strerror or error}.")
+    reason = f"{error.strerror}: {error.filename}" if error.filename else error
+    return AssetError(f"The offline hub cannot be built in {directory}: {reason}.")

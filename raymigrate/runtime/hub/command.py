@@ -66,7 +66,9 @@ def run(command: tuple[str, ...]) -> None:
         raise click.ClickException(str(error)) from error
     with HubServer(folder) as server, tempfile.TemporaryDirectory(prefix="raymigrate-hub-") as cache:
         try:
-            status = subprocess.run(command, env={**os.environ, **hub_environment(server.url, Path(cache))}, check=False)
+            status = subprocess.run(
+                command, env={**os.environ, **hub_environment(server.url, Path(cache))}, check=False
+            )
         except OSError as error:
             raise click.ClickException(f"{command[0]} cannot be run: {error.strerror}.") from error
     sys.exit(status.returncode)

@@ -22,8 +22,7 @@ IMDB_ROWS = {"train": 128, "test": 64, "unsupervised": 64}
 
 def glue(folder: Path) -> None:
     """Writes GLUE's configurations mrpc, sst2 and cola into its repository."""
-    labels = _label("not_equivalent", "equivalent")
-    features = {"sentence1": STRING, "sentence2": STRING, "label": labels, "idx": INT32}
+    features = {"sentence1": STRING, "sentence2": STRING, "label": _label("not_equivalent", "equivalent"), "idx": INT32}
     _write(folder, "mrpc", _splits("mrpc", GLUE_ROWS, _mrpc), features)
     for config, labels in {
         "sst2": _label("negative", "positive"),

@@ -101,7 +101,7 @@ class Handler(BaseHTTPRequestHandler):
             raise RefusedError(f"Invalid rev id: {revision}", "RevisionNotFound")
         return repository
 
-    def _describe(  # noqa: PLR0913 - the parts of the URL
+    def _describe(
         self,
         kind: str | None,
         name: str | None,
