@@ -105,7 +105,7 @@ def convert(
     verbose: bool,
 ) -> None:
     """Convert files and folders in place (the default command)."""
-    from raymigrate.context import Options  # noqa: PLC0415
+    from raymigrate.config import Options  # noqa: PLC0415
     from raymigrate.session import Job, run  # noqa: PLC0415
 
     dry_run = diff or check

@@ -1,11 +1,16 @@
 """One file's way through the tool: gates, facts, codemods, rewriting, and the check of the result."""
 
+from __future__ import annotations
+
 import ast
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from raymigrate.context import Context, Options
+from raymigrate.config import Options
 from raymigrate.findings import Finding, Kind, Rule
+
+if TYPE_CHECKING:
+    from raymigrate.context import Context
 
 # Every way to import ray holds one of these; files without any are never read further (see tests/test_gates.py).
 NEEDLES = (b"import ray", b"from ray", b"ray.train", b"ray.air")
@@ -94,6 +99,7 @@ def plan(text: str, path: str, options: Options) -> Context:
         Refused: If the text is not Python, or nested too deeply for LibCST.
     """
     from raymigrate.codemods import all_codemods  # noqa: PLC0415 - most runs never get here
+    from raymigrate.context import Context  # noqa: PLC0415
     from raymigrate.facts.module import Module  # noqa: PLC0415
     from raymigrate.import_cleanup import drop_unused_imports  # noqa: PLC0415
 
@@ -161,6 +167,8 @@ def local_imports(path: str) -> list[str]:
 
     A file that cannot be read imports nothing here; it has its own finding.
     """
+    from pathlib import Path  # noqa: PLC0415 - most runs never get here
+
     try:
         tree = ast.parse(Path(path).read_bytes())
     except (OSError, SyntaxError, ValueError, RecursionError):

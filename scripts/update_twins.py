@@ -7,7 +7,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from raymigrate.context import Options
+from raymigrate.config import Options
 from raymigrate.engine import convert
 from raymigrate.findings import Finding
 from raymigrate.session import Job, run

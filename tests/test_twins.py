@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from raymigrate.context import Options
+from raymigrate.config import Options
 from raymigrate.engine import convert
 from raymigrate.findings import Kind
 from raymigrate.session import Job, run

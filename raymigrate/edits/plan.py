@@ -108,7 +108,7 @@ class Plan:
         return any(
             (
                 self.expressions,
-                self.calls,
+                any(edit != CallEdit() for edit in self.calls.values()),  # some are asked for and left empty
                 self.dicts,
                 self.statements,
                 self.functions,

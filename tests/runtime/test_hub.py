@@ -299,9 +299,8 @@ class TestAssets:
     def test_a_folder_that_cannot_be_written(self, tmp_path: Path) -> None:
         (tmp_path / "file").touch()
         for build in (build_hub, ensure_hub):
-            with pytest.raises(
-                AssetError, match=rf"cannot be built in {tmp_path}/file/hub: File exists: {tmp_path}/file\.$"
-            ):
+            # Which of the two the system says depends on the version of Python.
+            with pytest.raises(AssetError, match=r"cannot be built in .*/hub: (File exists|Not a directory): /"):
                 build(tmp_path / "file" / "hub")
 
     def test_a_folder_that_holds_no_hub_is_not_served(self, tmp_path: Path) -> None:

@@ -1,0 +1,26 @@
+"""What a user can choose."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Options:
+    """Choices of the user that change what is converted.
+
+    Args:
+        select: Codes or prefixes of the rules to apply; empty means all.
+        ignore: Codes or prefixes of the rules not to apply.
+        unsafe: Also make edits that can change behaviour.
+        part_of_job: Whether the module belongs to a Ray training job although it may not import ray itself.
+        style: Form of the converted init function: "auto", "inline" or "adapter".
+    """
+
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    unsafe: bool = False
+    style: str = "auto"
+    part_of_job: bool = False
+
+    def enabled(self, code: str) -> bool:
+        """Whether the user wants to hear of a rule."""
+        return code.startswith(self.select or "RM") and not (self.ignore and code.startswith(self.ignore))
