@@ -28,8 +28,6 @@ RM692 = Rule(
     "https://docs.ray.io/en/latest/train/api/api.html",
 )
 
-# Packages of Ray 1.13, before the oldest wheels that the table is made from.
-BEFORE_RAY_2 = ("ray.ml.", "ray.util.ml_utils.")
 LIBRARIES = ("ray", "transformers", "accelerate", "datasets", "evaluate")
 
 
@@ -78,8 +76,6 @@ def _gone_part(qualified: str) -> str | None:
     """The shortest part of a dotted name that is gone: `ray.air.Checkpoint` of `ray.air.Checkpoint.from_dict`."""
     if qualified.partition(".")[0] not in LIBRARIES:
         return None
-    if qualified.startswith(BEFORE_RAY_2):
-        return ".".join(qualified.split(".")[:3])
     parts = qualified.split(".")
     for length in range(2, len(parts) + 1):
         name = ".".join(parts[:length])

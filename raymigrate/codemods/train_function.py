@@ -92,8 +92,7 @@ class TrainFunction:
         for statement in function.body:
             names = [node for node in ast.walk(statement) if isinstance(node, ast.Name) and node.id == name]
             if names:
-                plain = isinstance(statement, ast.Assign) and names == [t for t in statement.targets if t in names]
-                return plain
+                return isinstance(statement, ast.Assign) and all(isinstance(node.ctx, ast.Store) for node in names)
         return False
 
     @cached_property
