@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -47,15 +48,49 @@ class FileResult:
 
     Args:
         path: The file, as the user named it.
-        findings: Sorted by place.
+        findings: Sorted by place in the text as it was read.
         before: Text as read.
         after: New text, or None if nothing changes.
+        left: Findings that stay with the new text, with their places in it.
     """
 
     path: str
     findings: list[Finding] = field(default_factory=list)
     before: str = ""
     after: str | None = None
+    left: list[Finding] = field(default_factory=list)
+
+    def written(self) -> FileResult:
+        """The same result once the new text is in the file: its findings have their places in that."""
+        if self.after is None:
+            return self
+        known = {(finding.code, finding.message) for finding in self.left}
+        moved = moved_lines(self.before, self.after)
+        gone = [
+            replace(finding, line=moved(finding.line))
+            for finding in self.findings
+            if (finding.code, finding.message) not in known
+        ]
+        return replace(self, findings=_sorted([*gone, *self.left]))
+
+
+def _sorted(findings: list[Finding]) -> list[Finding]:
+    return sorted(findings, key=lambda finding: (finding.line, finding.column, finding.code))
+
+
+def moved_lines(before: str, after: str) -> Callable[[int], int]:
+    """Tells where a line of a text stands in a changed text; a line that is gone, where its place is."""
+    from difflib import SequenceMatcher  # noqa: PLC0415 - only after a change
+
+    blocks = SequenceMatcher(None, before.splitlines(), after.splitlines(), autojunk=False).get_opcodes()
+
+    def moved(line: int) -> int:
+        for _, start, end, new_start, new_end in blocks:
+            if start < line <= end:
+                return min(new_start + line - start, max(new_end, new_start + 1))
+        return line
+
+    return moved
 
 
 class Refused(Exception):
@@ -84,12 +119,10 @@ def convert(text: str, path: str = "", options: Options | None = None, *, rewrit
         after = None
         if context.plan:
             after = _checked(context, options) if rewrite else ""
-        findings = context.findings
-        if after:
-            findings = _after_writing(findings, plan(after, path, options).findings)
+        left = plan(after, path, options).findings if after else []
     except Refused as refused:
         return FileResult(path, [replace(refused.finding, path=path)], text)
-    return FileResult(path, sorted(findings, key=lambda f: (f.line, f.column, f.code)), text, after)
+    return FileResult(path, _sorted(context.findings), text, after, left)
 
 
 def plan(text: str, path: str, options: Options) -> Context:
@@ -150,16 +183,6 @@ def _checked(context: Context, options: Options) -> str:
         codes = ", ".join(sorted({finding.code for finding in again.findings if finding.kind is Kind.CONVERTED}))
         raise Refused(RM903, f"left as it was: a second run would change it again ({codes}).")
     return after
-
-
-def _after_writing(first: list[Finding], second: list[Finding]) -> list[Finding]:
-    """Findings about a converted file: what is left to do is told at its place in the new text."""
-
-    def without_place(finding: Finding) -> tuple[str, str]:
-        return finding.code, finding.message
-
-    left = {without_place(finding) for finding in second}
-    return [f for f in first if f.kind is Kind.CONVERTED or without_place(f) not in left] + second
 
 
 def local_imports(path: str) -> list[str]:

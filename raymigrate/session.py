@@ -83,7 +83,7 @@ class Job:
             write_atomically(result.path, new)
         except OSError as error:
             return _failed(result.path, f"cannot be written, and is as it was: {error.strerror or error}.")
-        return result
+        return result.written()
 
 
 def _failed(path: str, message: str) -> FileResult:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from raymigrate.codemods import codemod
 from raymigrate.context import Context
-from raymigrate.facts.legacy import HF, TRAINERS, TRANSFORMERS_TRAINERS
+from raymigrate.facts.legacy import HF, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.findings import Rule
 
 CHECKPOINT_GUIDE = "https://docs.ray.io/en/latest/train/user-guides/checkpoints.html"
@@ -113,7 +113,7 @@ def _report(context: Context, rule: Rule, names: tuple[str, ...]) -> None:
 
 @codemod("metrics", "checkpoint", "log_dir", "config", order=70)
 def results(context: Context) -> None:
-    """Reports reads of a legacy trainer's result that find nothing, or files at another place."""
+    """Reports reads of a trainer's result that find nothing, or files at another place."""
     for result, by_transformers in _results(context):
         use = context.module.parent_of[result]
         if not isinstance(use, ast.Attribute):
@@ -143,14 +143,14 @@ def _metrics(context: Context, metrics: ast.Attribute) -> None:
 
 
 def _results(context: Context) -> Iterator[tuple[ast.expr, bool]]:
-    """Expressions that are the result of a legacy trainer's fit(), and whether it was a TransformersTrainer."""
+    """Expressions that are the result of a trainer's fit(), and whether it is a TransformersTrainer."""
     module = context.module
     for node in module.nodes:
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "fit"):
             continue
         trainer = module.value(node.func.value)
         name = module.qualified(trainer.func) if isinstance(trainer, ast.Call) else None
-        if name not in TRAINERS:
+        if name not in TRAINERS | TORCH_TRAINERS:
             continue
         yield node, name in TRANSFORMERS_TRAINERS
         assigned = module.parent_of[node]
