@@ -1,6 +1,6 @@
 """Run by `test_hub.py` in a process of its own: loads from a hub as users' scripts do, prints what it found as JSON.
 
-Runs on old libraries too (transformers 4.30, datasets 2.14, evaluate 0.4.1): `HF_ENDPOINT=... python hub_loads.py DIR`,
+Runs on old libraries too (transformers 4.28, datasets 2.14, evaluate 0.4.1): `HF_ENDPOINT=... python hub_loads.py DIR`,
 where DIR is a hub's folder that was built without task heads.
 """
 

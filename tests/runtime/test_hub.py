@@ -8,8 +8,11 @@ import os
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
+import threading
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -187,6 +190,8 @@ class TestNames:
         assert {entry["path"] for entry in ask(hub, "/api/datasets/glue/tree/main/mrpc").json} == files
         everything = ask(hub, "/api/datasets/glue/tree/main?recursive=True&expand=False").json
         assert files | {"mrpc", "README.md"} <= {entry["path"] for entry in everything}
+        commit = ask(hub, "/api/datasets/glue").json["sha"]
+        assert {entry["lastCommit"]["id"] for entry in everything} == {commit}  # huggingface_hub 0.17 needs one
 
     @pytest.mark.parametrize(
         "body", [b'{"paths": ["mrpc", "README.md", "no-such"], "expand": false}', b"paths=mrpc&paths=README.md"]
@@ -235,9 +240,25 @@ class TestSafety:
         assert answer.status == 400
         assert ask(hub, "/api/models/gpt2").status == 200
 
+    def test_a_client_may_go_away(self, hub: HubServer, capfd: pytest.CaptureFixture[str]) -> None:
+        for request in (b"GET ", f"GET {WEIGHTS} HTTP/1.1\r\n\r\n".encode(), b"GET /no/such HTTP/1.1\r\n\r\n"):
+            with socket.create_connection(("127.0.0.1", int(hub.url.rsplit(":", 1)[1]))) as client:
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # close resets
+                client.sendall(request)
+        time.sleep(0.3)  # for the server's threads to notice
+        assert ask(hub, "/api/models/gpt2").status == 200
+        assert capfd.readouterr().err == ""
+
     def test_only_this_machine_is_answered(self, hub: HubServer) -> None:
         assert hub.url.startswith("http://127.0.0.1:")
         assert hub._listener.socket.getsockname()[0] == "127.0.0.1"
+
+    def test_a_file_that_is_gone(self, folder: Path, tmp_path: Path) -> None:
+        shutil.copytree(folder, tmp_path / "hub")
+        with HubServer(tmp_path / "hub") as server:
+            (tmp_path / "hub/models/openai-community/gpt2/model.safetensors").unlink()
+            answer = ask(server, WEIGHTS)
+        assert (answer.status, answer.json["error"].split()[-5:]) == (500, ["can", "no", "longer", "be", "read"])
 
     def test_the_port_is_free_after_the_block(self, folder: Path) -> None:
         with HubServer(folder) as server:
@@ -381,7 +402,10 @@ class TestEnvironment:
 class TestCommand:
     def test_it_serves_until_interrupted(self, tmp_path: Path) -> None:
         command = [sys.executable, "-m", "raymigrate", "hub", "serve", "--directory", str(tmp_path / "a hub")]
-        process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            preexec_fn=heed_interrupts,  # noqa: PLW1509 - no other thread holds a lock here
+        )  # fmt: skip
         assert process.stdout is not None
         try:
             exports = dict(next_export(process.stdout) for _ in range(2))
@@ -390,7 +414,10 @@ class TestCommand:
             assert exports["HF_HOME"].startswith(f"'{tmp_path}/a hub-downloads'")
         finally:
             process.send_signal(signal.SIGINT)
-            output, errors = process.communicate(timeout=20)
+            watchdog = threading.Timer(20, process.kill)
+            watchdog.start()
+            output, errors = process.communicate()
+            watchdog.cancel()
         assert (process.returncode, output.splitlines()[-1], errors) == (0, "Stopped.", "")
 
     def test_a_taken_port(self, folder: Path) -> None:
@@ -484,6 +511,11 @@ def tensors(path: Path) -> dict[str, Any]:
     entries = {name: entry for name, entry in json.loads(data[8:start]).items() if name != "__metadata__"}
     places = {name: [start + offset for offset in entry["data_offsets"]] for name, entry in entries.items()}
     return {name: (entries[name]["shape"], data[first:last]) for name, (first, last) in places.items()}
+
+
+def heed_interrupts() -> None:
+    """What a shell starts in the background ignores Ctrl-C, and so do its children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def next_export(lines: Iterator[str]) -> tuple[str, str]:

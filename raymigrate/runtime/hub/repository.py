@@ -15,6 +15,7 @@ KINDS = ("models", "datasets", "spaces")
 ALIASES_FILE = "aliases.json"
 VERSION_FILE = "version.json"
 CHUNK = 1 << 20
+DATE = "2023-08-15T00:00:00.000Z"  # of everything, in the one format that old clients read
 
 
 @dataclass(frozen=True)
@@ -77,14 +78,18 @@ class Repository:
             "tags": [],
             "downloads": 0,
             "likes": 0,
-            "lastModified": "2023-08-15T00:00:00.000Z",
-            "createdAt": "2023-08-15T00:00:00.000Z",
+            "lastModified": DATE,
+            "createdAt": DATE,
             "siblings": [{"rfilename": path} for path in sorted(self.files)],
         }
         return {**document, "modelId": self.name} if self.kind == "models" else document
 
     def tree(self, folder: str = "", *, recursive: bool = False) -> list[dict[str, object]]:
-        """The entries below a folder, as the Hub's tree and paths-info calls list them."""
+        """The entries below a folder, as the Hub's tree and paths-info calls list them.
+
+        The Hub tells the last commit only if asked to; huggingface_hub 0.17 (`HfFileSystem.ls`) fails without it.
+        """
+        commit = {"id": self.commit, "title": "Generated", "date": DATE}
         prefix = f"{folder.strip('/')}/" if folder.strip("/") else ""
         entries: dict[str, dict[str, object]] = {}
         for path, file in sorted(self.files.items()):
@@ -95,10 +100,10 @@ class Repository:
                 parent = prefix + "/".join(parts[:depth])
                 if recursive or depth == 1:
                     oid = hashlib.sha1(parent.encode()).hexdigest()
-                    entries.setdefault(parent, {"type": "directory", "oid": oid, "size": 0, "path": parent})
+                    entries[parent] = {"type": "directory", "oid": oid, "size": 0, "path": parent}
             if recursive or len(parts) == 1:
                 entries[path] = {"type": "file", "oid": file.etag[:40], "size": file.size, "path": path}
-        return list(entries.values())
+        return [{**entry, "lastCommit": commit} for entry in entries.values()]
 
 
 class Repositories:

@@ -11,6 +11,7 @@ redirects, are served directly.
 import json
 import mimetypes
 import re
+import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -35,7 +36,7 @@ class RefusedError(Exception):
 
     Args:
         message: The Hub's X-Error-Message.
-        code: The Hub's X-Error-Code: RepoNotFound, RevisionNotFound or EntryNotFound.
+        code: The Hub's X-Error-Code: RepoNotFound, RevisionNotFound or EntryNotFound; our own ones with other statuses.
         status: HTTP status.
     """
 
@@ -81,8 +82,6 @@ class Handler(BaseHTTPRequestHandler):
         except RefusedError as error:
             headers = {"X-Error-Code": error.code, "X-Error-Message": str(error)}
             self._send_json(error.status, {"error": str(error)}, headers)
-        except (BrokenPipeError, ConnectionResetError):
-            self.close_connection = True  # the client went away
 
     # -- requests ------------------------------------------------------------------------------
 
@@ -147,7 +146,11 @@ class Handler(BaseHTTPRequestHandler):
 
     def _send_bytes(self, status: int, headers: dict[str, str], file: File, part: range) -> None:
         """Sends some bytes of a file, piece by piece."""
-        with file.path.open("rb") as content:
+        try:
+            content = file.path.open("rb")
+        except OSError as error:
+            raise RefusedError(f"{file.path} can no longer be read", "ServerError", 500) from error
+        with content:
             content.seek(part.start)
             self._send_headers(status, {**headers, "Content-Length": str(len(part))})
             left = 0 if self.command == "HEAD" else len(part)
@@ -202,6 +205,11 @@ def _part(header: str, size: int) -> range | None:
 class _Listener(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128  # many workers connect at once; the default of 5 would turn some away
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Prints a traceback, but not when a client went away, which is its right."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
 
 
 class HubServer:
