@@ -9,6 +9,7 @@ from typing import Any
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.emitted import ON_CPU
+from raymigrate.codemods.loss_scale import keep_loss_scale
 from raymigrate.codemods.trainer_arguments import prepare_datasets
 from raymigrate.context import Context
 from raymigrate.facts.accelerate_config import Destination, destination, read_file
@@ -102,6 +103,7 @@ def convert(context: Context) -> None:
             context.plan.need_import("ray.train.torch", "TorchTrainer", near=near)
             context.handle(reference, gone=True)
             _convert_config(context, call)
+            keep_loss_scale(context, call)
             _require_config(context, call)
             _convert_datasets(context, call)
     for reference in list(context.references(*ACCELERATE_TRAINERS)):

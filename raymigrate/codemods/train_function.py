@@ -35,6 +35,7 @@ class TrainFunction:
         self.inline = self._can_inline()
         self.name = context.fresh("train_func")
         self.start: list[str] = []  # extra first lines of the training function
+        self.before_training: list[str] = []  # extra lines after the Trainer is built, with {trainer} for its name
 
     @property
     def reference(self) -> Code:
@@ -205,6 +206,7 @@ class TrainFunction:
         if self.uses_ray_data and self.call.datasets.may_have("train"):
             loader = self._support_name("shard_dataloader")
             lines += f"{trainer}.get_train_dataloader = lambda: {loader}({trainer})\n"
+        lines += "".join(f"{line.format(trainer=trainer)}\n" for line in self.before_training)
         lines += f"{trainer}.add_callback({self._support_name('ReportCallback')}())\n"
         lines += f"{trainer} = prepare_trainer({trainer})\n"
         return lines + emitted.RESUME.format(trainer=trainer, checkpoint=self._local("checkpoint"))
