@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from raymigrate.codemods import codemod
 from raymigrate.context import Context
-from raymigrate.facts.legacy import ACCELERATORS, HF_TRAINERS, TRAINING_ARGUMENTS
+from raymigrate.facts.legacy import ACCELERATORS, HF_TRAINERS, TRAINERS, TRAINING_ARGUMENTS
 from raymigrate.findings import Rule
 from raymigrate.removed_names import load
 
@@ -49,6 +49,13 @@ RM705 = Rule(
     "an argument with a value that is refused now",
     "transformers >= 5 raises a ValueError for this value.",
     "The value that means the same today is used.",
+    GUIDE,
+)
+RM706 = Rule(
+    "RM706",
+    "arguments of TrainingArguments that cannot be seen",
+    "Arguments that transformers >= 5 took away raise a TypeError, also when they come out of a dict.",
+    "Look for evaluation_strategy (now eval_strategy), no_cuda (use_cpu) and the others that RM701 and RM702 name.",
     GUIDE,
 )
 
@@ -220,7 +227,9 @@ def keyword_arguments(context: Context) -> None:
             _by_position(context, call, names)
             for keyword in call.keywords:
                 name = keyword.arg or ""
-                if name in changes:
+                if not name:
+                    _unpacked(context, keyword, names, changes)
+                elif name in changes:
                     _change(context, call, keyword, changes[name])
                 elif name in VALUES and names is TRAINING_ARGUMENTS:
                     _change_value(context, call, keyword)
@@ -229,6 +238,41 @@ def keyword_arguments(context: Context) -> None:
     for call in context.module.calls(*ACCELERATORS):
         _dataloader_config(context, call)
     _loading_arguments(context)
+
+
+def _unpacked(context: Context, keyword: ast.keyword, names: frozenset[str], changes: Mapping[str, Change]) -> None:
+    """Looks into the dict behind `TrainingArguments(**arguments)`, and says so where it cannot."""
+    value = context.module.value(keyword.value)
+    if isinstance(value, ast.Call) and ast.unparse(value.func) == "dict":
+        for inner in value.keywords:
+            if inner.arg in changes:
+                _change(context, value, inner, changes[str(inner.arg)])
+    elif isinstance(value, ast.Dict):
+        gone = changes.keys() | load().removed_arguments(LIBRARY_NAMES[names])
+        for key in value.keys:
+            name = key.value if isinstance(key, ast.Constant) else None
+            if key is not None and name in gone:
+                _change_key(context, key, str(name), changes.get(str(name), Change()))
+    if (
+        names is TRAINING_ARGUMENTS
+        and _is_hidden(value)
+        and any(r.qualified in TRAINERS for r in context.module.references)
+    ):
+        context.manual(RM706, keyword, "What is passed with ** cannot be seen here.")
+
+
+def _is_hidden(value: ast.expr) -> bool:
+    """Whether an expression stands for a dict whose keys cannot all be read."""
+    if isinstance(value, ast.Dict):
+        return any(not isinstance(key, ast.Constant) for key in value.keys)
+    return not (isinstance(value, ast.Call) and ast.unparse(value.func) == "dict")
+
+
+def _change_key(context: Context, key: ast.expr, name: str, change: Change) -> None:
+    if change.name is None or change.value is not None:
+        context.manual(RM702, key, f"{name}= raises a TypeError today.")
+    elif context.converts(RM701, key, f"{name}= raises a TypeError today; now {change.name}=."):
+        context.plan.replace(key, f'"{change.name}"')
 
 
 def _loading_arguments(context: Context) -> None:
