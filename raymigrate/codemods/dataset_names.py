@@ -87,8 +87,12 @@ def dataset_names(context: Context) -> None:
         return
     for call in context.module.calls(*LOADERS):
         given = call.args[0] if call.args else next((k.value for k in call.keywords if k.arg == "path"), None)
+        if given is None:
+            continue
         name = given.value if isinstance(given, ast.Constant) else None
-        if not isinstance(name, str) or given is None or not name.isidentifier() or name in PACKAGED:
+        if name is None:
+            _name_from_elsewhere(context, given)
+        if not isinstance(name, str) or not name.isidentifier() or name in PACKAGED:
             continue
         if name not in NAMESPACES:
             context.manual(
@@ -96,3 +100,12 @@ def dataset_names(context: Context) -> None:
             )
         elif context.converts(RM714, given, f'load_dataset("{name}") raises an HfUriError today.'):
             context.plan.replace(given, f'"{NAMESPACES[name]}/{name}"')
+
+
+def _name_from_elsewhere(context: Context, given: ast.expr) -> None:
+    """Reports a name that comes at run time, where the file holds a short name that may be it: a default, a constant."""
+    constants = (node.value for node in context.module.nodes if isinstance(node, ast.Constant))
+    short = sorted({value for value in constants if isinstance(value, str) and value in NAMESPACES})
+    for name in short:
+        message = f'load_dataset raises an HfUriError today if this is "{name}".'
+        context.manual(RM714, given, message, f'Use "{NAMESPACES[name]}/{name}" where the name is set.')
