@@ -79,6 +79,18 @@ class Context:
         self.plan.replace(reference.node, source)
         self.handle(reference, gone=True)
 
+    def settle_removed_arguments(self) -> None:
+        """Counts what stands in arguments that the plan takes away as rewritten: it goes with them."""
+        gone = {
+            keyword.value
+            for call, edit in self.plan.calls.items()
+            for keyword in call.keywords
+            if keyword.arg in edit.remove
+        }
+        for reference in self.module.references:
+            if any(node in gone for node in (reference.node, *self.module.ancestors(reference.node))):
+                self.handle(reference, gone=True)
+
     def fresh(self, *names: str) -> str:
         """A name for generated code that nothing in the module uses: the first that is free, else one with a number."""
         numbered = (f"{names[0]}_{number}" for number in count(2))

@@ -18,6 +18,7 @@ def drop_unused_imports(context: Context) -> None:
     Only imports that the plan touches, or that would fail, are dropped: other unused imports are the user's business.
     """
     module = context.module
+    context.settle_removed_arguments()
     for statement in module.imports:
         for alias in statement.names:
             if alias in context.plan.dropped_imports or alias.name == "*":

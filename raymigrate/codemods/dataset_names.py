@@ -103,7 +103,7 @@ def dataset_names(context: Context) -> None:
 
 
 def _name_from_elsewhere(context: Context, given: ast.expr) -> None:
-    """Reports a name that comes at run time, where the file holds a short name that may be it: a default, a constant."""
+    """Reports a name that comes at run time, where the file holds a short name that may be it."""
     constants = (node.value for node in context.module.nodes if isinstance(node, ast.Constant))
     short = sorted({value for value in constants if isinstance(value, str) and value in NAMESPACES})
     for name in short:

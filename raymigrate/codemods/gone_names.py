@@ -36,6 +36,7 @@ def gone_names(context: Context) -> None:
     """Drops unused imports of names that are gone, and reports every use of one that is left."""
     if not is_ray_script(context):
         return
+    context.settle_removed_arguments()
     for reference in context.module.references:
         name = _gone_part(reference.qualified)
         if name is not None and reference.root not in context.handled:

@@ -44,6 +44,14 @@ RM604 = Rule(
     RESULT_GUIDE,
 )
 
+RM605 = Rule(
+    "RM605",
+    "metrics that were reported without a checkpoint",
+    "Ray >= 2.51 keeps the metrics of a report only if it carries a checkpoint: without any, result.metrics is None.",
+    "Report a checkpoint with the metrics, or return them from the training function and read result.return_value.",
+    RESULT_GUIDE,
+)
+
 CHECKPOINTS = tuple(
     f"{module}.{name}"
     for module in (
@@ -69,6 +77,7 @@ PREDICTORS = (
     "ray.train.predictor.Predictor",
     "ray.train.torch.TorchPredictor",
 )
+REPORTS = ("ray.air.session.report", "ray.train.report")
 FILLED_BY_TUNE = frozenset(
     [
         "training_iteration",
@@ -114,6 +123,7 @@ def _report(context: Context, rule: Rule, names: tuple[str, ...]) -> None:
 @codemod("metrics", "checkpoint", "log_dir", "config", order=70)
 def results(context: Context) -> None:
     """Reports reads of a trainer's result that find nothing, or files at another place."""
+    legacy = any(reference.qualified.startswith("ray.air.") for reference in context.module.references)
     for result, by_transformers in _results(context):
         use = context.module.parent_of[result]
         if not isinstance(use, ast.Attribute):
@@ -122,12 +132,24 @@ def results(context: Context) -> None:
             context.manual(RM604, use, f"result.{use.attr} does not exist on Ray >= 2.51.")
         elif use.attr == "metrics":
             _metrics(context, use)
+            if legacy and not by_transformers and _reports_no_checkpoint(context):
+                context.manual(
+                    RM605, use, "No report here carries a checkpoint, so result.metrics is None on Ray >= 2.51."
+                )
         elif use.attr == "checkpoint" and by_transformers:
             reader = context.module.parent_of[use]
             if isinstance(reader, ast.Attribute) and reader.attr in ("as_directory", "to_directory", "path", "uri"):
                 context.manual(
                     RM602, use, 'The files of Transformers lie in the folder "checkpoint" of the checkpoint.'
                 )
+
+
+def _reports_no_checkpoint(context: Context) -> bool:
+    """Whether the module reports metrics, and never a checkpoint with them."""
+    reports = list(context.module.calls(*REPORTS))
+    with_checkpoint = [c for c in reports if len(c.args) > 1 or any(k.arg in (None, "checkpoint") for k in c.keywords)]
+    callbacks = any(reference.qualified.endswith("RayTrainReportCallback") for reference in context.module.references)
+    return bool(reports) and not with_checkpoint and not callbacks
 
 
 def _metrics(context: Context, metrics: ast.Attribute) -> None:

@@ -71,15 +71,24 @@ class TrainFunction:
     @cached_property
     def dataset_parameters(self) -> list[str]:
         """The names under which the init function gets its two datasets."""
-        if self.init is None:
+        if self.init is None or not self._names_its_datasets:
             return ["train_dataset", "eval_dataset"]
-        positional = [*self.init.args.posonlyargs, *self.init.args.args]
-        return [parameter.arg for parameter in positional[:2]]
+        return [parameter.arg for parameter in self._positional[:2]]
+
+    @property
+    def _positional(self) -> list[ast.arg]:
+        assert self.init is not None
+        return [*self.init.args.posonlyargs, *self.init.args.args]
+
+    @property
+    def _names_its_datasets(self) -> bool:
+        """Whether the two datasets arrive in parameters of their own, and not in *args."""
+        return self.init is not None and len(self._positional) >= INLINE_PARAMETERS
 
     @cached_property
     def read_dataset_parameters(self) -> list[str]:
         """Those of them that the function reads; all of them where its body is not visible."""
-        if self.init is None:
+        if self.init is None or not self._names_its_datasets:
             return self.dataset_parameters
         scope = self.module.scope(self.init)
         return [

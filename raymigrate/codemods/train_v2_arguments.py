@@ -35,6 +35,14 @@ RM403 = Rule(
     "Move it into the training function: see the link.",
     ISSUE,
 )
+RM406 = Rule(
+    "RM406",
+    "a fixed name for the runs of a legacy trainer",
+    "Ray >= 2.51 takes a second run with the same name and storage path for the same run: it goes on from the last"
+    " checkpoint, and a finished run ends at once. Legacy Ray started afresh.",
+    "Keep the name if runs are to go on; else add something unique to it, or delete the folder between runs.",
+    "https://docs.ray.io/en/latest/train/user-guides/fault-tolerance.html",
+)
 RM404 = Rule(
     "RM404",
     "a RunConfig argument with an effect that Train V2 has no place for",
@@ -74,6 +82,21 @@ def configuration(context: Context) -> None:
                         context.plan.call(call).remove.add(keyword.arg)
                 elif name == "RunConfig":
                     _run_config(context, call, keyword)
+
+
+@codemod(*(name.rpartition(".")[2] for name in sorted(TRAINERS)), order=46)
+def run_names(context: Context) -> None:
+    """Tells what a fixed run name means now, where a legacy trainer is converted."""
+    for call in context.module.calls(*TRAINERS):
+        given = next((keyword.value for keyword in call.keywords if keyword.arg == "run_config"), None)
+        config = context.module.value(given) if given is not None else None
+        if call not in context.plan.calls or not isinstance(config, ast.Call):
+            continue
+        for keyword in config.keywords:
+            if keyword.arg == "name" and isinstance(context.module.constant(keyword.value), str):
+                context.manual(
+                    RM406, keyword, "A second run with this name goes on from the first one's last checkpoint."
+                )
 
 
 def _belongs_to_tuner(context: Context, call: ast.Call) -> bool:

@@ -151,7 +151,7 @@ def _never_ran(context: Context, call: TrainerCall) -> bool:
     if isinstance(function, (ast.FunctionDef, ast.Lambda)):
         method = isinstance(context.module.parent_of[function], ast.ClassDef)
         given = len(parameters(function)) - method
-        if given < 3 and not function.args.vararg:
+        if given < 3:
             label = function.name if isinstance(function, ast.FunctionDef) else "the lambda"
             context.manual(RM911, function, f"{label} takes {given} parameters; Ray refused fewer than 3.")
             return True

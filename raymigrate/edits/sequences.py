@@ -168,22 +168,23 @@ class _Shift(cst.CSTTransformer):
         return updated_node.with_changes(last_line=cst.SimpleWhitespace(rest))
 
 
-class _Depths(cst.CSTVisitor):
-    def __init__(self) -> None:
-        super().__init__()
-        self.depths: list[int] = []
-
-    def visit_ParenthesizedWhitespace(self, node: cst.ParenthesizedWhitespace) -> None:
-        if node.indent:
-            self.depths.append(len(node.last_line.value))
-
-
 def dedented(node: cst.BaseExpression) -> cst.BaseExpression:
-    """Moves the lines of an expression left, so that its closing bracket stands under the start of its statement."""
-    depths = _Depths()
-    node.visit(depths)
-    amount = min(depths.depths, default=0)
-    return node.visit(_Shift(amount)) if amount else node  # type: ignore[return-value]
+    """Moves the lines of an expression left, to where they would be if it had always been a statement's value.
+
+    A closing bracket on a line of its own comes under the start of the statement; lines that hang below an opening
+    bracket come four blanks to the right of it; lines that are aligned to the bracket stay.
+    """
+    first, *rest = cst.Module([]).code_for_node(node).splitlines()
+    indents = [len(line) - len(line.lstrip()) for line in rest if line.strip()]
+    if rest and rest[-1].lstrip()[:1] in (")", "]", "}"):
+        amount = indents[-1]
+    else:
+        amount = min(indents) - 4 if indents and first.rstrip()[-1] in "([{" else 0
+    if amount <= 0:
+        return node
+    shifted = node.visit(_Shift(amount))
+    assert isinstance(shifted, cst.BaseExpression)
+    return shifted
 
 
 def edit_dict(node: cst.Dict, entries: dict[str, Code], parse: ParseExpression, depth: int) -> cst.Dict:

@@ -1,6 +1,7 @@
 """One Python module as the codemods see it: its tree, its names, and what they stand for."""
 
 import ast
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -39,7 +40,9 @@ class Module:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.tree = ast.parse(text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # invalid escapes in somebody's code are no news of ours
+            self.tree = ast.parse(text)
         self._builder = ScopeBuilder(self.tree)
         self.scope_of = self._builder.scope_of
         self.parent_of = self._builder.parent_of

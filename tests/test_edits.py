@@ -1,0 +1,98 @@
+"""Planned edits, carried out by LibCST: what is not edited stays byte for byte."""
+
+import ast
+
+import pytest
+
+from raymigrate.edits.plan import Code, Plan
+from raymigrate.edits.rewriter import RewriteError, rewrite
+from raymigrate.facts.module import Module
+
+
+def edited(text: str, change) -> str:
+    """Applies what `change(module, plan)` plans."""
+    module, plan = Module(text), Plan()
+    change(module, plan)
+    return rewrite(module, plan)
+
+
+def first(module: Module, kind: type) -> ast.AST:
+    return next(node for node in module.nodes if isinstance(node, kind))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("f(a)\n", "f(a, new=1)\n"),
+        ("f()\n", "f(new=1)\n"),
+        ("f(\n    a,\n    b,  # why\n)\n", "f(\n    a,\n    b,  # why\n    new=1,\n)\n"),
+        ("f(a,\n  b)\n", "f(a,\n  b,\n  new=1)\n"),
+        ("x = f(a,)\n", "x = f(a, new=1,)\n"),
+    ],
+)
+def test_a_new_argument_takes_the_layout_of_the_others(before: str, after: str) -> None:
+    assert edited(before, lambda module, plan: plan.call(first(module, ast.Call)).set("new", "1")) == after
+
+
+def test_a_call_that_grows_long_gets_a_line_for_each_argument() -> None:
+    text = f"def f():\n    return g({'a' * 50}, {'b' * 50})\n"
+    result = edited(text, lambda module, plan: plan.call(first(module, ast.Call)).set("new", "1"))
+    assert result == f"def f():\n    return g(\n        {'a' * 50},\n        {'b' * 50},\n        new=1,\n    )\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("f(a=1, b=2)\n", "f(a=1)\n"), ("f(b=2)\n", "f()\n"), ("f(\n    b=2,\n    a=1,\n)\n", "f(\n    a=1,\n)\n")],
+)
+def test_an_argument_is_taken_away(before: str, after: str) -> None:
+    assert edited(before, lambda module, plan: plan.call(first(module, ast.Call)).remove.add("b")) == after
+
+
+def test_an_edit_inside_a_moved_part_moves_with_it() -> None:
+    def change(module: Module, plan: Plan) -> None:
+        statement = first(module, ast.Return)
+        plan.replace(first(module, ast.Name), "new")
+        plan.statement(statement).replacement = Code("x = $value\nuse(x)", {"value": statement.value})
+
+    text = "def f():\n    return [old,  # kept\n            1]  # also kept\n"
+    assert edited(text, change) == "def f():\n    x = [new,  # kept\n            1]  # also kept\n    use(x)\n"
+
+
+def test_loose_parts_get_parentheses() -> None:
+    def change(module: Module, plan: Plan) -> None:
+        call = first(module, ast.Call)
+        plan.replace(call, "{**$config}", config=call.args[0])
+
+    assert edited("x = f(a or b)\n", change) == "x = {**(a or b)}\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("import sys\n\nimport ray\n", "import os\nimport sys\n\nimport ray\n"),
+        ("import argparse\n\nimport ray\n", "import argparse\nimport os\n\nimport ray\n"),
+        ("import ray\n", "import os\n\nimport ray\n"),
+        ('"""Text."""\nx = 1\n', '"""Text."""\nimport os\n\nx = 1\n'),
+        ("import os\nx = 1\n", "import os\nx = 1\n"),
+        (
+            "from __future__ import annotations\n\nimport ray\n",
+            "from __future__ import annotations\n\nimport os\n\nimport ray\n",
+        ),
+    ],
+)
+def test_imports_of_the_standard_library_join_the_others(before: str, after: str) -> None:
+    assert edited(before, lambda module, plan: plan.need_import("os")) == after
+
+
+def test_a_name_joins_an_import_from_the_same_module() -> None:
+    text = "from ray.train import RunConfig, ScalingConfig\n"
+    result = edited(text, lambda module, plan: plan.need_import("ray.train", "DataConfig"))
+    assert result == "from ray.train import DataConfig, RunConfig, ScalingConfig\n"
+
+
+def test_a_line_with_several_statements_is_refused() -> None:
+    def change(module: Module, plan: Plan) -> None:
+        plan.statement(module.tree.body[1]).replacement = Code("y = 1")
+
+    with pytest.raises(RewriteError, match="line 1 "):
+        edited("x = 1; y = 2\n", change)
