@@ -129,7 +129,7 @@ def _print(summary: Summary, *, diff: bool, dry_run: bool, as_json: bool, quiet:
 
         for result in summary.changed:
             # Bytes, so that neither line ends nor encodings are touched on the way.
-            sys.stdout.buffer.write(unified_diff(result).encode("utf-8", "surrogateescape"))
+            sys.stdout.buffer.write(unified_diff(result))
         sys.stdout.buffer.flush()
     if as_json:
         from raymigrate.reporting.json import json_text  # noqa: PLC0415

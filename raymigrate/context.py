@@ -43,7 +43,16 @@ class Context:
         """
         made = safe or self.options.unsafe
         kind = Kind.CONVERTED if made else Kind.UNSAFE
-        return self._report(rule, kind, node, message, "" if made else "Run with --unsafe to apply the edit.") and made
+        return (
+            self._report(
+                rule,
+                kind,
+                node,
+                message,
+                "" if made else "Run with --unsafe to make this edit, which can change behaviour.",
+            )
+            and made
+        )
 
     def manual(self, rule: Rule, node: ast.AST, message: str, advice: str | None = None) -> None:
         """Reports what a person has to do."""

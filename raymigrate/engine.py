@@ -12,6 +12,7 @@ from raymigrate.findings import Finding, Kind, Rule
 
 if TYPE_CHECKING:
     from raymigrate.context import Context
+    from raymigrate.script import Script
 
 # Every way to import ray holds one of these; files without any are never read further (see tests/test_gates.py).
 NEEDLES = (b"import ray", b"from ray", b"ray.train", b"ray.air")
@@ -52,6 +53,7 @@ class FileResult:
         before: Text as read.
         after: New text, or None if nothing changes.
         left: Findings that stay with the new text, with their places in it.
+        script: How the text is stored in the file; None for text without a file.
     """
 
     path: str
@@ -59,6 +61,7 @@ class FileResult:
     before: str = ""
     after: str | None = None
     left: list[Finding] = field(default_factory=list)
+    script: Script | None = None
 
     def written(self) -> FileResult:
         """The same result once the new text is in the file: its findings have their places in that."""

@@ -68,6 +68,7 @@ class Job:
                 return FileResult(path)
             script = decode(data)
             result = engine.convert(script.text, path, self.options, rewrite=self.rewrite)
+            result.script = script
             return self._written(result, script, data) if self.write and result.after else result
         except OSError as error:
             return _failed(path, f"cannot be read: {error.strerror or error}.")

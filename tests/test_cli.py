@@ -86,6 +86,25 @@ def test_git_applies_the_diff(
     assert train.read_bytes() == applied
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        "# coding: latin-1\n# é\nfrom ray.air import session\nsession.report({})  # é\n".encode("latin-1"),
+        b"\xef\xbb\xbffrom ray.air import session\nsession.report({})\n",
+    ],
+    ids=["latin-1", "byte order mark"],
+)
+def test_git_applies_the_diff_of_any_encoding(tmp_path: Path, data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    train = tmp_path / "train.py"
+    train.write_bytes(data)
+    monkeypatch.chdir(tmp_path)
+    subprocess.run(["git", "apply", "-"], input=invoke("--diff", "train.py").stdout_bytes, check=True)
+    applied = train.read_bytes()
+    train.write_bytes(data)
+    invoke(train)
+    assert train.read_bytes() == applied != data
+
+
 def test_something_left_for_a_person_exits_1(tmp_path: Path) -> None:
     path = tmp_path / "train.py"
     shutil.copy(WITH_MANUAL_WORK, path)
@@ -119,6 +138,17 @@ def test_the_adapter_style_leaves_the_init_function_as_it_is(train: Path) -> Non
     text = train.read_text()
     assert "def train_func(config):" in text
     assert "**config" in text
+
+
+def test_unsafe_edits_are_made_only_when_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    shutil.copy(FIXTURES / "ray_air/fails_fast/before.py", path)
+    result = invoke(path)
+    assert result.exit_code == 1
+    assert "RM401 unsafe" in result.stdout
+    assert "fail_fast=True" in path.read_text()
+    assert invoke("--unsafe", path).exit_code == 0
+    assert "fail_fast" not in path.read_text()
 
 
 def test_exclude_leaves_paths_out(tmp_path: Path, train: Path) -> None:

@@ -195,12 +195,14 @@ class TrainFunction:
             lines.append(f'{train} = {self._support_name("TrainShard")}({config}.pop("num_rows"))')
         elif self.inline:
             lines.append(f"{train} = None")
+        if self.inline and evaluation not in self.read_dataset_parameters:
+            return "\n".join(lines) + "\n"
         if datasets.has("evaluation"):
             lines.append(f"{evaluation} = {emitted.EVALUATION_ROWS}")
         elif datasets.may_have("evaluation"):
             lines.append(f"{evaluation} = None")
             lines.append(f'if {config}.pop("has_evaluation"):\n    {evaluation} = {emitted.EVALUATION_ROWS}')
-        elif self.inline and evaluation in self.read_dataset_parameters:
+        elif self.inline:
             lines.append(f"{evaluation} = None")
         return "\n".join(lines) + "\n"
 

@@ -1,23 +1,34 @@
 """Unified diffs that `git apply` takes, byte for byte."""
 
 import difflib
-import re
 
 from raymigrate.engine import FileResult
+from raymigrate.script import Script
 
-NO_NEWLINE = "\\ No newline at end of file"
+NO_NEWLINE = b"\\ No newline at end of file\n"
 
 
-def unified_diff(result: FileResult) -> str:
-    """The change of one file; empty if there is none. Line ends stay as they are in the file."""
+def unified_diff(result: FileResult) -> bytes:
+    """The change of one file in its own bytes: encoding, byte order mark and line ends; empty if there is none."""
     if result.after is None:
-        return ""
-    before, after = _lines(result.before), _lines(result.after)
-    path = result.path.lstrip("/")
-    lines = difflib.unified_diff(before, after, f"a/{path}", f"b/{path}", lineterm="\n")
-    return "".join(line if line.endswith(("\n", "\r")) else f"{line}\n{NO_NEWLINE}\n" for line in lines)
+        return b""
+    script = result.script or Script(result.before, "utf-8", bom=False)
+    before, after = (_lines(script.encode(text)) for text in (result.before, result.after))
+    path = result.path.lstrip("/").encode("utf-8", "surrogateescape")
+    # difflib compares bytes through strings; latin-1 gives each byte a character of its own.
+    lines = difflib.unified_diff(
+        [line.decode("latin-1") for line in before], [line.decode("latin-1") for line in after], "a", "b", n=3
+    )
+    next(lines, None), next(lines, None)
+    head = b"--- a/%s\n+++ b/%s\n" % (path, path)
+    return head + b"".join(_terminated(line.encode("latin-1")) for line in lines)
 
 
-def _lines(text: str) -> list[str]:
+def _lines(data: bytes) -> list[bytes]:
     """Lines with their ends; only line feeds end a line for git."""
-    return re.findall(r"[^\n]*\n|[^\n]+", text)
+    lines = data.split(b"\n")
+    return [line + b"\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
+
+
+def _terminated(line: bytes) -> bytes:
+    return line if line.endswith(b"\n") else line + b"\n" + NO_NEWLINE
