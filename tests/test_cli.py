@@ -146,9 +146,9 @@ def test_unsafe_edits_are_made_only_when_asked_for(tmp_path: Path) -> None:
     result = invoke(path)
     assert result.exit_code == 1
     assert "RM401 unsafe" in result.stdout
-    assert "fail_fast=True" in path.read_text()
+    assert "failure_config=FailureConfig(fail_fast=True)" in path.read_text()
     assert invoke("--unsafe", path).exit_code == 0
-    assert "fail_fast" not in path.read_text()
+    assert "failure_config=FailureConfig()" in path.read_text()
 
 
 def test_exclude_leaves_paths_out(tmp_path: Path, train: Path) -> None:

@@ -77,9 +77,9 @@ def configuration(context: Context) -> None:
                 continue
             for keyword in call.keywords:
                 if keyword.arg in DELETED[name]:
-                    message = f"{name}({keyword.arg}=) raises on Ray >= 2.51; deleted."
                     # fail_fast stopped a run at the first failure, whatever max_failures said.
                     safe = keyword.arg != "fail_fast" or context.module.constant(keyword.value) is False
+                    message = f"{name}({keyword.arg}=) raises on Ray >= 2.51{'; deleted' if safe else ''}."
                     if context.converts(RM401, keyword, message, safe=safe):
                         context.plan.call(call).remove.add(keyword.arg)
                 elif name == "RunConfig":
