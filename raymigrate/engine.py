@@ -119,10 +119,10 @@ def convert(text: str, path: str = "", options: Options | None = None, *, rewrit
     options = options or Options()
     try:
         context = plan(text, path, options)
-        after = None
-        if context.plan:
-            after = _checked(context, options) if rewrite else ""
-        left = plan(after, path, options).findings if after else []
+        after: str | None = "" if context.plan else None
+        left: list[Finding] = []
+        if context.plan and rewrite:
+            after, left = _checked(context, options)
     except Refused as refused:
         return FileResult(path, [replace(refused.finding, path=path)], text)
     return FileResult(path, _sorted(context.findings), text, after, left)
@@ -170,8 +170,12 @@ def _refuse_deep(tree: ast.Module) -> None:
         stack.extend((child, depth + 1) for child in ast.iter_child_nodes(node))
 
 
-def _checked(context: Context, options: Options) -> str:
-    """Rewrites, and proves of the result that it parses and that a second run would not change it."""
+def _checked(context: Context, options: Options) -> tuple[str, list[Finding]]:
+    """Rewrites, and proves of the result that it parses and that a second run would not change it.
+
+    Returns:
+        The new text, and what a second run says of it.
+    """
     from raymigrate.edits.rewriter import RewriteError, rewrite  # noqa: PLC0415 - imports LibCST
 
     try:
@@ -185,7 +189,7 @@ def _checked(context: Context, options: Options) -> str:
     if again.plan:
         codes = ", ".join(sorted({finding.code for finding in again.findings if finding.kind is Kind.CONVERTED}))
         raise Refused(RM903, f"left as it was: a second run would change it again ({codes}).")
-    return after
+    return after, again.findings
 
 
 def local_imports(path: str) -> list[str]:
