@@ -21,7 +21,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(REPOSITORY))
 
 from raymigrate.discovery import SKIPPED  # noqa: E402 - the repository need not be installed
-from raymigrate.engine import NEEDLES  # noqa: E402
+from raymigrate.gates import NEEDLES  # noqa: E402
 
 TREE_FILES = 12_000
 MOST_TIMES_RIPGREP = 2.5

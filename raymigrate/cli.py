@@ -105,12 +105,23 @@ def convert(
     verbose: bool,
 ) -> None:
     """Convert files and folders in place (the default command)."""
+    from raymigrate.discovery import discover  # noqa: PLC0415
+    from raymigrate.gates import NEEDLES  # noqa: PLC0415
+
+    found = discover(paths, needles=NEEDLES, exclude=exclude, jobs=jobs)
+    if not found.candidates and not found.problems and output_format == "text":  # so ends nearly every run of a hook
+        if not quiet:
+            click.echo(
+                f"nothing legacy found ({found.scanned} file{'' if found.scanned == 1 else 's'} scanned)", err=True
+            )
+        return
+
     from raymigrate.config import Options  # noqa: PLC0415
     from raymigrate.session import Job, run  # noqa: PLC0415
 
     dry_run = diff or check
     options = Options(select, ignore, unsafe, style)
-    summary = run(paths, Job(options, rewrite=not check or diff, write=not dry_run), exclude=exclude, jobs=jobs)
+    summary = run(found, Job(options, rewrite=not check or diff, write=not dry_run), jobs=jobs)
     if summary.results or not quiet:
         _print(summary, diff=diff, dry_run=dry_run, as_json=output_format == "json", quiet=quiet, verbose=verbose)
     if statistics and not quiet:

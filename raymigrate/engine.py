@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from raymigrate.context import Context
     from raymigrate.script import Script
 
-# Every way to import ray holds one of these; files without any are never read further (see tests/test_gates.py).
-NEEDLES = (b"import ray", b"from ray", b"ray.train", b"ray.air")
 # Beyond this depth of an expression LibCST needs minutes or overflows its stack (ANCHORS.md, C3).
 MAX_DEPTH = 300
 
@@ -152,13 +150,6 @@ def plan(text: str, path: str, options: Options) -> Context:
         _refuse_deep(module.tree)
         drop_unused_imports(context)
     return context
-
-
-def concerns(data: bytes) -> bool:
-    """Whether the bytes of a file that imports ray hold a word that some codemod looks for."""
-    from raymigrate.codemods import word_pattern  # noqa: PLC0415 - most runs never get here
-
-    return word_pattern().search(data) is not None
 
 
 def _refuse_deep(tree: ast.Module) -> None:

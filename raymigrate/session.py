@@ -1,15 +1,16 @@
 """Many files: finds them, converts each, writes the results."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from raymigrate import engine
 from raymigrate.config import Options
-from raymigrate.discovery import discover
+from raymigrate.discovery import Discovery
 from raymigrate.engine import RM902, FileResult
 from raymigrate.files import read_bytes, write_atomically
 from raymigrate.findings import Finding, Kind
+from raymigrate.gates import concerns
 from raymigrate.script import Script, UndecodableError, decode
 
 # A pool costs 40 ms and LibCST's import per worker; fewer bytes than this are done sooner without.
@@ -64,7 +65,7 @@ class Job:
         """Converts one file; every problem with it becomes a finding."""
         try:
             data = read_bytes(path)
-            if not self.options.part_of_job and not engine.concerns(data):
+            if not self.options.part_of_job and not concerns(data):
                 return FileResult(path)
             script = decode(data)
             result = engine.convert(script.text, path, self.options, rewrite=self.rewrite)
@@ -91,32 +92,20 @@ def _failed(path: str, message: str) -> FileResult:
     return FileResult(path, [Finding(RM902.code, Kind.ERROR, message, path=path)])
 
 
-def run(
-    paths: Sequence[str],
-    job: Job,
-    *,
-    exclude: Sequence[str] = (),
-    jobs: int = 0,
-    progress: Callable[[FileResult], None] = lambda result: None,
-) -> Summary:
-    """Converts files and folders.
+def run(found: Discovery, job: Job, *, jobs: int = 0) -> Summary:
+    """Converts the files that a search found.
 
     Args:
-        paths: As the user gave them.
+        found: See `raymigrate.discovery.discover`.
         job: What to do with each file.
-        exclude: Patterns of paths to leave out, in .gitignore syntax.
         jobs: Number of processes; 0 chooses.
-        progress: Called with each result as it comes.
     """
-    found = discover(paths, needles=engine.NEEDLES, exclude=exclude, jobs=jobs)
     results = {problem.path: _failed(problem.path, problem.message) for problem in found.problems}
     for result in _map(job, found.candidates, jobs):
         if result.findings:
             results[result.path] = result
-            progress(result)
     for result in _imported_parts(job, results):
         results[result.path] = result
-        progress(result)
     return Summary([results[path] for path in sorted(results)], found.scanned)
 
 

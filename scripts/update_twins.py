@@ -8,8 +8,10 @@ import sys
 from pathlib import Path
 
 from raymigrate.config import Options
+from raymigrate.discovery import discover
 from raymigrate.engine import convert
 from raymigrate.findings import Finding
+from raymigrate.gates import NEEDLES
 from raymigrate.session import Job, run
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
@@ -32,7 +34,7 @@ def update_project(before: Path) -> None:
     after = before.with_name("after")
     shutil.rmtree(after, ignore_errors=True)
     shutil.copytree(before, after, ignore=shutil.ignore_patterns("__pycache__"))
-    summary = run([str(after)], Job(Options()))
+    summary = run(discover([str(after)], needles=NEEDLES), Job(Options()))
     text = "".join(f"{Path(r.path).relative_to(after)}\n{told(r.findings)}\n" for r in summary.results)
     before.with_name("findings.txt").write_text(text, encoding="utf-8")
 

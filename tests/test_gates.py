@@ -12,6 +12,7 @@ import pytest
 from raymigrate import engine
 from raymigrate.codemods import all_codemods, word_pattern
 from raymigrate.facts.legacy import TRAINERS
+from raymigrate.gates import NEEDLES, concerns
 from tests.conftest import FALSE_FRIENDS, FIXTURES, SCRIPTS
 
 HEAVY = ("libcst", "torch", "ray", "transformers", "accelerate", "datasets", "evaluate", "yaml", "pyarrow")
@@ -81,15 +82,15 @@ IMPORTS = [
     "text", [*IMPORTS, "from ray import air\nair.session.report({})\n", "import ray\nray.air.session\n"]
 )
 def test_every_import_of_a_legacy_name_passes_both_gates(text: str) -> None:
-    assert any(needle in text.encode() for needle in engine.NEEDLES)
+    assert any(needle in text.encode() for needle in NEEDLES)
     assert word_pattern().search(text.encode())
 
 
 def test_every_fixture_passes_the_gates() -> None:
     for script in SCRIPTS:
         data = script.read_bytes()
-        assert any(needle in data for needle in engine.NEEDLES), script
-        assert engine.concerns(data), script
+        assert any(needle in data for needle in NEEDLES), script
+        assert concerns(data), script
 
 
 def test_codemods_never_import_the_runtime_nor_the_other_way_round() -> None:

@@ -13,8 +13,10 @@ from pathlib import Path
 import pytest
 
 from raymigrate.config import Options
+from raymigrate.discovery import discover
 from raymigrate.engine import convert
 from raymigrate.findings import Kind
+from raymigrate.gates import NEEDLES
 from raymigrate.session import Job, run
 from scripts.update_twins import told
 from tests.conftest import FALSE_FRIENDS, FIXTURES, PROJECTS, case_name
@@ -85,9 +87,9 @@ def test_false_friends_are_left_alone(friend: Path) -> None:
 @pytest.mark.parametrize("project", PROJECTS, ids=case_name)
 def test_every_project_becomes_its_twin(project: Path, tmp_path: Path) -> None:
     shutil.copytree(project / "before", tmp_path, dirs_exist_ok=True)
-    run([str(tmp_path)], Job(Options()))
+    run(discover([str(tmp_path)], needles=NEEDLES), Job(Options()))
     assert files(tmp_path) == files(project / "after")
-    run([str(tmp_path)], Job(Options()))
+    run(discover([str(tmp_path)], needles=NEEDLES), Job(Options()))
     assert files(tmp_path) == files(project / "after")
 
 
