@@ -6,6 +6,7 @@ directories that hold no source of the project (`SKIPPED`, virtual environments)
 lie elsewhere. A path named on the command line is never left out.
 """
 
+import gc
 import os
 import stat
 from collections.abc import Iterable, Sequence
@@ -71,11 +72,18 @@ def discover(
     Returns:
         Candidates and problems; a bad path never stops the others.
     """
-    with Search(Words(needles), jobs or _processors()) as search:
-        walk = _Walk(tuple(suffixes), exclude, search)
-        for path in paths:
-            walk.start(path)
-        hits, failures = search.result()
+    # The walk makes thousands of strings that all stay: the collector would look through them again and again.
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        with Search(Words(needles), jobs or _processors()) as search:
+            walk = _Walk(tuple(suffixes), exclude, search)
+            for path in paths:
+                walk.start(path)
+            hits, failures = search.result()
+    finally:
+        if collecting:
+            gc.enable()
     hits = [path for path in hits if not walk.is_ignored(path)]
     failures = [(path, number) for path, number in failures if not walk.is_ignored(path)]
     # Where several names lead to one file, the one that was named stands for it, or else one that is not a link.
