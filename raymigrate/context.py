@@ -72,9 +72,7 @@ class Context:
     def references(self, *prefixes: str) -> Iterator[Reference]:
         """References to these qualified names, or to names below them, that no codemod has dealt with yet."""
         for reference in self.module.references:
-            if reference.root not in self.handled and any(
-                reference.qualified == prefix or reference.qualified.startswith(f"{prefix}.") for prefix in prefixes
-            ):
+            if reference.root not in self.handled and any(reference.is_within(prefix) for prefix in prefixes):
                 yield reference
 
     def handle(self, reference: Reference, *, gone: bool) -> None:
@@ -108,10 +106,7 @@ class Context:
         self._fresh.add(candidate)
         return candidate
 
-    def import_ray_train(self, reference: Reference) -> str | None:
-        """Makes `ray.train` available where a reference stands; returns None if `ray` means something else there."""
-        bindings = self.module.scope_of[reference.root].lookup("ray")
-        if any(binding.qualified != "ray" for binding in bindings):
-            return None
-        self.plan.need_import("ray.train", near=reference.binding.statement)
-        return "ray.train"
+    def can_import(self, package: str, reference: Reference) -> bool:
+        """Whether a package can be had under its own name where a reference stands: nothing else is called so there."""
+        bindings = self.module.scope_of[reference.root].lookup(package)
+        return all(binding.qualified == package for binding in bindings)

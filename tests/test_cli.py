@@ -127,6 +127,13 @@ def test_ignore_leaves_rules_out(train: Path) -> None:
     assert "from ray.train import" in text
 
 
+def test_an_ignored_rule_leaves_no_trace(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text("from ray.air import session\n\nsession.report({})\n")
+    invoke("--ignore", "RM302", path)
+    assert path.read_text() == "from ray.air import session\n\nsession.report({})\n"
+
+
 def test_an_unknown_code_is_refused(train: Path) -> None:
     result = invoke("--select", "RM999", train)
     assert result.exit_code == 2

@@ -33,20 +33,16 @@ def move_names(context: Context, rule: Rule, moves: Mapping[str, Move]) -> None:
                 if f"{statement.module}.{alias.name}" in moves:
                     _move_import(context, rule, statement, alias, moves)
     for reference in list(context.references(*moves)):
-        owner, move = next((old, new) for old, new in moves.items() if _within(reference.qualified, old))
+        owner, move = next((old, new) for old, new in moves.items() if reference.is_within(old))
         if reference.binding.qualified == owner:
             continue  # imported by its own name: done above
         place = f"{move.module}.{move.name}"
-        if any(b.qualified != "ray" for b in context.module.scope_of[reference.root].lookup("ray")):
+        if not context.can_import("ray", reference):
             context.manual(rule, reference.node, f"{owner} is now {place}, but `ray` is another name here.")
             context.handle(reference, gone=False)
         elif context.converts(rule, reference.node, f"{owner} is now {place}."):
             context.plan.need_import(move.module, near=reference.binding.statement)
             context.replace_reference(reference, place + reference.qualified.removeprefix(owner))
-
-
-def _within(qualified: str, owner: str) -> bool:
-    return qualified == owner or qualified.startswith(f"{owner}.")
 
 
 def _move_import(

@@ -104,14 +104,14 @@ def session_functions(context: Context) -> None:
             context.manual(rule, reference.node, f"{what} does not work inside a worker of Ray >= 2.51.")
             context.handle(reference, gone=False)
             continue
-        where = context.import_ray_train(reference)
-        if where is None:
+        if not context.can_import("ray", reference):
             context.manual(RM302, reference.node, "`ray` is another name here, so ray.train cannot be called by it.")
             context.handle(reference, gone=False)
         elif context.converts(
-            RM302, reference.node, f"session.{function}() does nothing on Ray >= 2.51; now {where}.{target}()."
+            RM302, reference.node, f"session.{function}() does nothing on Ray >= 2.51; now ray.train.{target}()."
         ):
-            context.replace_reference(reference, f"{where}.{target}")
+            context.plan.need_import("ray.train", near=reference.binding.statement)
+            context.replace_reference(reference, f"ray.train.{target}")
 
 
 def _worker_cpus(context: Context, reference: Reference) -> bool:
@@ -135,7 +135,7 @@ def _worker_cpus(context: Context, reference: Reference) -> bool:
         key = node.slice if isinstance(node, ast.Subscript) else None
     if not (isinstance(key, ast.Constant) and key.value == "CPU") or not isinstance(node, ast.expr):
         return False
-    if any(binding.qualified != "ray" for binding in context.module.scope_of[reference.root].lookup("ray")):
+    if not context.can_import("ray", reference):
         return False
     if context.converts(RM306, reference.node, "session.get_trial_resources() is None on a worker of Ray >= 2.51."):
         context.plan.need_import("ray", near=reference.binding.statement)

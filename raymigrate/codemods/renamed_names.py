@@ -59,13 +59,10 @@ def load_metric(context: Context) -> None:
     if not is_ray_script(context):
         return
     for reference in list(context.references(*LOAD_METRIC)):
-        if context.module.scope_of[reference.root].lookup("evaluate"):
-            if any(b.qualified != "evaluate" for b in context.module.scope_of[reference.root].lookup("evaluate")):
-                context.manual(
-                    RM713, reference.node, "datasets has no load_metric today, and `evaluate` is taken here."
-                )
-                context.handle(reference, gone=False)
-                continue
+        if not context.can_import("evaluate", reference):
+            context.manual(RM713, reference.node, "datasets has no load_metric today, and `evaluate` is taken here.")
+            context.handle(reference, gone=False)
+            continue
         if context.converts(RM713, reference.node, "datasets has no load_metric today; now evaluate.load."):
             context.plan.need_import("evaluate", near=reference.binding.statement)
             context.replace_reference(reference, "evaluate.load")

@@ -27,6 +27,10 @@ class Reference:
     qualified: str
     binding: Binding
 
+    def is_within(self, name: str) -> bool:
+        """Whether the chain stands for what has this qualified name, or for something below it."""
+        return self.qualified == name or self.qualified.startswith(f"{name}.")
+
 
 class Module:
     """Facts about one module, resolved by scope analysis.

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 import click
 
-from raymigrate.engine import FileResult
 from raymigrate.findings import Finding, Kind
 from raymigrate.session import Summary
 
@@ -19,12 +18,6 @@ def finding_lines(finding: Finding) -> Iterator[str]:
     yield f"{place}: {click.style(finding.code, fg='cyan')} {kind}: {finding.message}"
     if finding.advice and finding.kind is not Kind.CONVERTED:
         yield f"    {finding.advice}"
-
-
-def result_text(result: FileResult, *, verbose: bool) -> str:
-    """The findings of one file; those that need nobody are left out unless asked for."""
-    shown = [f for f in result.findings if verbose or f.kind is not Kind.CONVERTED]
-    return "\n".join(line for finding in shown for line in finding_lines(finding))
 
 
 def summary_text(summary: Summary, *, dry_run: bool) -> str:
