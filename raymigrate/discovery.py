@@ -76,7 +76,7 @@ def discover(
     collecting = gc.isenabled()
     gc.disable()
     try:
-        with Search(Words(needles), jobs or _processors()) as search:
+        with Search(Words(needles), jobs or processors()) as search:
             walk = _Walk(tuple(suffixes), exclude, search)
             for path in paths:
                 walk.start(path)
@@ -216,7 +216,8 @@ def _each_file_once(paths: Iterable[str]) -> tuple[list[str], list[Problem]]:
     return list(first.values()), problems
 
 
-def _processors() -> int:
+def processors() -> int:
+    """How many processes this one may run at a time."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

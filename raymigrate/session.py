@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from raymigrate import engine
 from raymigrate.config import Options
-from raymigrate.discovery import Discovery
+from raymigrate.discovery import Discovery, processors
 from raymigrate.engine import RM902, FileResult
 from raymigrate.files import read_bytes, write_atomically
 from raymigrate.findings import Finding, Kind
@@ -128,7 +128,7 @@ def _imported_parts(job: Job, results: dict[str, FileResult]) -> Iterator[FileRe
 
 def _map(job: Job, paths: Sequence[str], jobs: int) -> Iterator[FileResult]:
     """Runs a job over files, in processes where that pays. Results come in the order of the paths."""
-    jobs = jobs or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else jobs or os.cpu_count() or 1
+    jobs = jobs or processors()
     if jobs < 2 or len(paths) < 2 or _size(paths) < BYTES_WORTH_A_POOL:
         yield from map(job, paths)
         return
