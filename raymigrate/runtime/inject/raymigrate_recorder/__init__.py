@@ -1,0 +1,23 @@
+"""Records what a training job does, from inside its processes, without an edit to the script.
+
+`raymigrate verify` puts the parent folder on PYTHONPATH and describes the job in the environment variable
+RAYMIGRATE_RECORDER (see `settings`). This package runs in environments of any age, Ray 2.4 to current, so it imports
+nothing of raymigrate and needs Python 3.9 and torch 2.1.
+
+`training` records optimizer steps and forward passes through torch's global hooks, `jobs` Ray's train function,
+reports and results, `checkpoints` what a checkpoint holds; `pins` make a job deterministic, `overrides` make it
+smaller; `trace` writes it all down.
+
+What it costs: a hash of each batch and each final weight, one pass over the gradients per step, and torch's slower
+path for calling modules. See docs/verify.md for measured figures.
+"""
+
+from raymigrate_recorder import jobs, overrides, pins, training
+
+
+def install() -> None:
+    """Arranges for every hook to be set as soon as the library it hooks is imported."""
+    overrides.install()
+    pins.install()
+    training.install()
+    jobs.install()

@@ -1,0 +1,172 @@
+"""Records Ray's side of a job: the train function's begin and end, reports, results; and the Trainer's evaluations."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import platform
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from raymigrate_recorder import pins
+from raymigrate_recorder.checkpoints import contents
+from raymigrate_recorder.digests import model_digests
+from raymigrate_recorder.importing import after
+from raymigrate_recorder.trace import emit, guarded, rank
+from raymigrate_recorder.training import StopTraining, save_weights, worker
+
+LIBRARIES = ("ray", "torch", "transformers", "accelerate", "datasets", "evaluate", "numpy")
+
+
+def install() -> None:
+    """Sets the hooks when Ray and transformers are imported."""
+    # Both generations of Ray build the function that a worker runs with `construct_train_func`, on the driver or in
+    # the controller (ray/train/_internal/utils.py since 2.0, ray/train/v2/_internal/util.py).
+    for name in ("ray.train._internal.utils", "ray.train.v2._internal.util"):
+        after(name)(_wrap_train_function)
+
+    # Every spelling of report() ends here.
+    after("ray.train._internal.session")(functools.partial(_wrap_report, owners=("_TrainSession", "_TrainSessionImpl")))
+    after("ray.train.v2._internal.execution.context")(functools.partial(_wrap_report, owners=("TrainContext",)))
+
+    after("ray.train.base_trainer")(functools.partial(_wrap_fit, owner="BaseTrainer"))
+    after("ray.train.v2.api.data_parallel_trainer")(functools.partial(_wrap_fit, owner="DataParallelTrainer"))
+    after("transformers.trainer")(_wrap_evaluation)
+
+
+def _wrap_train_function(module: ModuleType) -> None:
+    construct = module.construct_train_func
+
+    @functools.wraps(construct)
+    def constructed(*args: Any, **kwargs: Any) -> Callable[[], Any]:
+        function = construct(*args, **kwargs)
+
+        @functools.wraps(function)
+        def recorded() -> Any:
+            return run_train_function(function)
+
+        return recorded
+
+    vars(module)["construct_train_func"] = constructed
+
+
+def run_train_function(function: Callable[[], Any]) -> Any:
+    """Runs on a worker, with the process group up: pins, the function itself, and the weights it ends with."""
+    guarded(_begin)()
+    result = None
+    try:
+        result = function()
+    except StopTraining:
+        emit("stopped", step=worker.steps)
+    guarded(_end)()
+    return result
+
+
+def _begin() -> None:
+    from torch import distributed
+
+    worker.reset()
+    pins.apply_in_worker()
+    initialized = distributed.is_available() and distributed.is_initialized()
+    emit(
+        "start",
+        world_size=distributed.get_world_size() if initialized else 1,
+        backend=distributed.get_backend() if initialized else None,
+        versions=versions(),
+    )
+
+
+def _end() -> None:
+    if worker.model is not None:
+        save_weights("final")
+        emit("end", steps=worker.steps, weights=model_digests(worker.model))
+    else:
+        emit("end", steps=worker.steps, weights={})
+
+
+def versions() -> dict[str, str]:
+    """The versions that this process runs."""
+    from importlib import metadata
+
+    found = {"python": platform.python_version()}
+    for library in LIBRARIES:
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            found[library] = metadata.version(library)
+    return found
+
+
+def _wrap_report(module: ModuleType, owners: Any) -> None:
+    for owner in owners:
+        target = getattr(module, owner, None)
+        if target is not None and "report" in vars(target):
+            target.report = _recorded_report(target.report)
+
+
+def _recorded_report(report: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(report)
+    def recorded(session: Any, metrics: Any = None, *args: Any, **kwargs: Any) -> Any:
+        # One report may pass through two of these on its way (ray.air's session calls ray.train's).
+        outermost = rank() is not None and not worker.reporting
+        if outermost:
+            worker.reporting = True
+            checkpoint = kwargs.get("checkpoint", args[0] if args else None)
+            guarded(emit)("report", step=worker.steps, metrics=_numbers(metrics), checkpoint=checkpoint is not None)
+        try:
+            return report(session, metrics, *args, **kwargs)
+        finally:
+            if outermost:
+                worker.reporting = False
+
+    return recorded
+
+
+def _numbers(metrics: Any) -> dict[str, Any]:
+    """Metrics as JSON knows them: numpy's and torch's scalars become numbers."""
+    plain = {}
+    for key, value in dict(metrics or {}).items():
+        value = value.item() if hasattr(value, "item") and getattr(value, "size", 1) == 1 else value
+        if isinstance(value, (bool, int, float, str)):
+            plain[str(key)] = value
+    return plain
+
+
+def _wrap_fit(module: ModuleType, owner: str) -> None:
+    trainer = getattr(module, owner)
+    fit = trainer.fit
+
+    @functools.wraps(fit)
+    def recorded(self: Any) -> Any:
+        result = fit(self)
+        guarded(_record_result)(result)
+        return result
+
+    trainer.fit = recorded
+
+
+def _record_result(result: Any) -> None:
+    checkpoint = getattr(result, "checkpoint", None)
+    emit(
+        "result",
+        metrics=_numbers(result.metrics),
+        error=repr(result.error) if getattr(result, "error", None) else None,
+        checkpoint=contents(checkpoint) if checkpoint is not None else None,
+        argv=sys.argv,
+    )
+
+
+def _wrap_evaluation(module: ModuleType) -> None:
+    """Notes how many rows each evaluation of a Hugging Face Trainer counted, and its metrics."""
+    loop = module.Trainer.evaluation_loop
+
+    @functools.wraps(loop)
+    def recorded(self: Any, *args: Any, **kwargs: Any) -> Any:
+        output = loop(self, *args, **kwargs)
+        if rank() is not None:
+            guarded(emit)(
+                "evaluation", step=worker.steps, rows=int(output.num_samples), metrics=_numbers(output.metrics)
+            )
+        return output
+
+    module.Trainer.evaluation_loop = recorded

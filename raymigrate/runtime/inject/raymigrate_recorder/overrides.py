@@ -1,0 +1,116 @@
+"""Overrides for a smaller machine, the same in every arm: workers, device, number of steps, and where results go."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from raymigrate_recorder.importing import after
+from raymigrate_recorder.pins import set_default
+from raymigrate_recorder.settings import settings
+from raymigrate_recorder.training import worker
+
+
+def install() -> None:
+    """Sets the hooks on Ray's configuration classes and on transformers."""
+    after("ray._private.worker")(_own_cluster)
+    for name in ("ray.air.config", "ray.train.v2.api.config"):
+        after(name)(_wrap_configs)
+    after("transformers.training_args")(_device_of_trainer)
+    after("transformers.trainer")(_follow_trainer)
+    if settings.device == "cpu":
+        os.environ["ACCELERATE_USE_CPU"] = "true"
+
+
+def _own_cluster(module: ModuleType) -> None:
+    """A script that would join a running cluster starts one of its own."""
+    init = module.init
+
+    @functools.wraps(init)
+    def own(*args: Any, **kwargs: Any) -> Any:
+        if args or kwargs.get("address"):
+            args, kwargs["address"] = args[1:], "local"
+        return init(*args, **kwargs)
+
+    vars(module)["init"] = own
+
+
+def _wrap_configs(module: ModuleType) -> None:
+    _before_init(module.ScalingConfig, _scaling)
+    _before_init(module.RunConfig, _storage)
+    if settings.kill:
+        set_default(module.FailureConfig, "max_failures", 1)
+
+
+def _before_init(owner: Any, change: Callable[[Any, dict[str, Any]], None]) -> None:
+    """Lets a function change the keyword arguments of a class."""
+    init = owner.__init__
+
+    @functools.wraps(init)
+    def changed(self: Any, *args: Any, **kwargs: Any) -> None:
+        # A class that inherits from another one whose __init__ is wrapped too is changed once, at the outermost.
+        change(owner, kwargs)
+        init(self, *args, **kwargs)
+
+    owner.__init__ = changed
+
+
+def _scaling(owner: Any, arguments: dict[str, Any]) -> None:
+    if settings.workers is not None:
+        arguments["num_workers"] = settings.workers
+    if settings.device is not None:
+        arguments["use_gpu"] = settings.device == "gpu"
+    if settings.device == "cpu":
+        arguments.pop("accelerator_type", None)
+        resources = arguments.get("resources_per_worker") or {}
+        resources = {name: amount for name, amount in resources.items() if name.upper() != "GPU"}
+        arguments["resources_per_worker"] = resources or None
+
+
+def _storage(owner: Any, arguments: dict[str, Any]) -> None:
+    """Results go to this arm's folder: a run with the name of an earlier one would go on from its checkpoint."""
+    arguments.pop("local_dir", None)
+    arguments.pop("storage_filesystem", None)
+    fields = owner.__dataclass_fields__
+    arguments["storage_path" if "storage_path" in fields else "local_dir"] = settings.storage
+
+
+def _device_of_trainer(module: ModuleType) -> None:
+    """With `--device cpu`, a Trainer trains on the CPU whatever its arguments say."""
+    if settings.device != "cpu":
+        return
+    arguments = module.TrainingArguments
+    initialize = arguments.__post_init__
+    field = "use_cpu" if "use_cpu" in arguments.__dataclass_fields__ else "no_cuda"
+
+    @functools.wraps(initialize)
+    def on_cpu(self: Any) -> None:
+        setattr(self, field, True)
+        self.fp16 = False
+        initialize(self)
+
+    arguments.__post_init__ = on_cpu
+
+
+def _follow_trainer(module: ModuleType) -> None:
+    """Adds a callback to every Trainer: it tells the recorder the Trainer's own step, and ends training at the last.
+
+    Ended so, a Trainer still makes its last evaluation and checkpoint.
+    """
+
+    class FollowTrainer(module.TrainerCallback):  # type: ignore[misc, name-defined]
+        def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            worker.progress = {"global_step": state.global_step + 1, "epoch": int(state.epoch or 0)}
+
+        def on_epoch_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            worker.progress["epoch"] = int((state.epoch or 0) + 1e-6)
+
+        def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            worker.progress["global_step"] = state.global_step + 1
+            if settings.max_steps and state.global_step >= settings.max_steps:
+                control.should_training_stop = True
+
+    module.DEFAULT_CALLBACKS.append(FollowTrainer)

@@ -1,0 +1,52 @@
+"""Writes the trace: one file of JSON lines per process, written line by line, so that a killed worker's is complete.
+
+Every event has `kind`, `time` (seconds since the epoch), `pid` and, in a worker, `rank`.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import time
+import traceback
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+from raymigrate_recorder.settings import settings
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def rank() -> int | None:
+    """The worker's rank, as Ray and accelerate know it; None outside a worker."""
+    value = os.environ.get("RANK")
+    return int(value) if value is not None else None
+
+
+def emit(kind: str, **values: Any) -> None:
+    """Appends an event to this process' file."""
+    event = {"kind": kind, "time": round(time.time(), 3), "pid": os.getpid(), "rank": rank(), **values}
+    line = json.dumps(event, default=repr) + "\n"
+    with open(path(f"events-{os.getpid()}.jsonl"), "a", encoding="utf-8") as stream:
+        stream.write(line)
+
+
+def path(name: str) -> str:
+    """A file in the trace's folder."""
+    return os.path.join(settings.trace, name)
+
+
+def guarded(function: Function) -> Function:
+    """Makes a fault of the recorder loud: it is written down, which fails the arm, and then raised in the job."""
+
+    @functools.wraps(function)
+    def guard(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except Exception:
+            with open(path(f"fault-{os.getpid()}.txt"), "a", encoding="utf-8") as stream:
+                stream.write(traceback.format_exc())
+            raise
+
+    return cast(Function, guard)

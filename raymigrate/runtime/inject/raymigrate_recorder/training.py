@@ -1,0 +1,201 @@
+"""Records optimizer steps and forward passes through torch's global hooks.
+
+Public hooks: register_optimizer_step_pre_hook and register_optimizer_step_post_hook of torch.optim.optimizer,
+register_module_forward_pre_hook and register_module_forward_hook of torch.nn.modules.module. Only `Tensor.backward`,
+for which torch has none, is wrapped.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import signal
+import threading
+import time
+from types import ModuleType
+from typing import Any
+
+from raymigrate_recorder.digests import batch_of, model_digests, plain_name
+from raymigrate_recorder.importing import after
+from raymigrate_recorder.settings import settings
+from raymigrate_recorder.trace import emit, guarded, path, rank
+
+
+class StopTraining(BaseException):
+    """Leaves the train function after the last step that was asked for.
+
+    Not an `Exception`, so that a script's `except Exception` does not take it for an error.
+    """
+
+
+class Worker:
+    """What this worker has done since its last optimizer step."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Forgets everything, as a train function begins."""
+        self.model: Any = None  # the outermost module that was called in training mode
+        self.steps = 0
+        self.forwards: list[dict[str, Any]] = []
+        self.losses: list[float] = []
+        self.gradient_norm: float | None = None
+        self.learning_rates: list[float] = []
+        self.progress: dict[str, Any] = {}  # a Hugging Face Trainer's own count of steps and epochs
+        self.reporting = False  # within a call of report()
+
+
+worker = Worker()
+_calls = threading.local()
+
+
+def install() -> None:
+    """Sets the hooks when torch is imported."""
+
+    @after("torch.optim.optimizer")
+    def _optimizer(module: ModuleType) -> None:
+        module.register_optimizer_step_pre_hook(_before_step)
+        module.register_optimizer_step_post_hook(_after_step)
+
+    @after("torch.nn.modules.module")
+    def _module(module: ModuleType) -> None:
+        module.register_module_forward_pre_hook(_before_forward)
+        module.register_module_forward_hook(_after_forward, with_kwargs=True, always_call=True)
+
+    @after("torch._tensor")
+    def _tensor(module: ModuleType) -> None:
+        backward = module.Tensor.backward
+
+        @functools.wraps(backward)
+        def recorded(tensor: Any, *args: Any, **kwargs: Any) -> Any:
+            if rank() is not None and tensor.numel() == 1:
+                worker.losses.append(float(tensor.detach()))
+            return backward(tensor, *args, **kwargs)
+
+        module.Tensor.backward = recorded
+
+
+@guarded
+def _before_forward(module: Any, args: Any) -> None:
+    depth = getattr(_calls, "depth", 0)
+    _calls.depth = depth + 1
+    if depth == 0 and rank() is not None and module.training and worker.model is None and _is_model(module):
+        worker.model = module
+        _record_model(module)
+
+
+@guarded
+def _after_forward(module: Any, args: Any, kwargs: Any, output: Any) -> None:
+    _calls.depth = max(0, getattr(_calls, "depth", 1) - 1)
+    if _calls.depth or rank() is None or not _is_model(module):
+        return
+    loss = output.get("loss") if hasattr(output, "get") else getattr(output, "loss", None)
+    forward = {"loss": None if loss is None else float(loss.detach().mean()), **batch_of(args, kwargs)}
+    if module.training:
+        worker.forwards.append(forward)
+    else:
+        emit("evaluation batch", step=worker.steps, **forward)
+
+
+def _is_model(module: Any) -> bool:
+    """Whether a module called on its own is a model, not a loss function or a single layer."""
+    return sum(1 for _ in module.parameters()) > 2
+
+
+def _record_model(model: Any) -> None:
+    """Writes down the model as training begins: its weights, and what decides how it computes."""
+    parameters = list(model.parameters())
+    plain = model
+    while hasattr(plain, "module"):
+        plain = plain.module
+    emit(
+        "model",
+        model=type(plain).__name__,
+        wrapped_in=type(model).__name__,
+        attention=getattr(getattr(plain, "config", None), "_attn_implementation", None),
+        dtypes=sorted({str(parameter.dtype).replace("torch.", "") for parameter in parameters}),
+        device=parameters[0].device.type,
+        device_name=_device_name(parameters[0].device),
+        parameters=sum(parameter.numel() for parameter in parameters),
+        trainable=sum(parameter.numel() for parameter in parameters if parameter.requires_grad),
+        weights=model_digests(model),
+    )
+    save_weights("initial")
+
+
+def _device_name(device: Any) -> str:
+    import torch
+
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
+
+
+def save_weights(name: str) -> None:
+    """Keeps rank 0's weights as `<name>-<pid>.pt`, for differences in figures; for the other ranks hashes suffice."""
+    if rank() == 0 and worker.model is not None:
+        import torch
+
+        state = {plain_name(key): value.detach().cpu() for key, value in worker.model.named_parameters()}
+        torch.save(state, path(f"{name}-{os.getpid()}.pt"))
+
+
+@guarded
+def _before_step(optimizer: Any, args: Any, kwargs: Any) -> None:
+    if rank() is None:
+        return
+    _kill_if_asked()
+    if worker.steps == 0:
+        emit("optimizer", optimizer=type(optimizer).__name__, groups=[_scalars(g) for g in optimizer.param_groups])
+    worker.gradient_norm = _gradient_norm(optimizer)
+    worker.learning_rates = [float(group["lr"]) for group in optimizer.param_groups]
+
+
+@guarded
+def _after_step(optimizer: Any, args: Any, kwargs: Any) -> None:
+    if rank() is None:
+        return
+    worker.steps += 1
+    emit(
+        "step",
+        step=worker.steps,
+        losses=worker.losses,
+        gradient_norm=worker.gradient_norm,
+        learning_rates=worker.learning_rates,
+        batches=worker.forwards,
+        **worker.progress,
+    )
+    worker.losses, worker.forwards = [], []
+    # A Hugging Face Trainer ends in its own way, by `overrides.StopAtStep`: with its last evaluation and checkpoint.
+    if settings.max_steps and worker.steps >= settings.max_steps and not worker.progress:
+        raise StopTraining
+
+
+def _scalars(group: dict[str, Any]) -> dict[str, Any]:
+    """The settings of a parameter group that can be compared, with the number of its parameters."""
+    simple = (bool, int, float, str, type(None), tuple, list)
+    found = {key: value for key, value in group.items() if key != "params" and isinstance(value, simple)}
+    return {**found, "parameters": sum(parameter.numel() for parameter in group["params"])}
+
+
+def _gradient_norm(optimizer: Any) -> float | None:
+    """2-norm over all gradients, in float64, as the optimizer sees them: averaged over workers and clipped."""
+    import torch
+
+    gradients = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
+    if not gradients:
+        return None
+    norms = [torch.linalg.vector_norm(gradient.detach(), dtype=torch.float64) for gradient in gradients]
+    return float(torch.linalg.vector_norm(torch.stack([norm.cpu() for norm in norms])))
+
+
+def _kill_if_asked() -> None:
+    """Ends this process as a crash would, once in a run: the marker file outlives it."""
+    kill = settings.kill
+    if not kill or rank() != kill["rank"] or worker.steps != kill["step"]:
+        return
+    marker = path("killed")
+    if not os.path.exists(marker):
+        emit("killed", step=worker.steps)
+        time.sleep(5)  # Ray takes in the last checkpoint that was reported
+        with open(marker, "w"):
+            os.kill(os.getpid(), signal.SIGKILL)

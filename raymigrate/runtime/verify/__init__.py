@@ -1,0 +1,1 @@
+"""Runs a job before and after its conversion and compares them step by step."""

@@ -1,0 +1,173 @@
+"""The arms: which script runs where, and how one is run."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from raymigrate.runtime.verify.errors import VerifyError
+from raymigrate.runtime.verify.processes import TimedOut, log_tail, run_logged
+from raymigrate.runtime.verify.scripts import copied
+from raymigrate.runtime.verify.trace import Trace, read_trace, steps_done
+
+INJECTED = Path(__file__).parent.parent / "inject"
+TITLES = {
+    "A": "original script, old Ray and old libraries",
+    "O": "converted script (Ray only), current Ray and old libraries",
+    "B": "original script under the stand-in, current libraries",
+    "C": "converted script, current libraries",
+}
+
+
+@dataclass(frozen=True)
+class Overrides:
+    """What is asked of every arm alike; see `raymigrate_recorder.settings`."""
+
+    workers: int | None = None
+    device: str | None = None
+    max_steps: int | None = None
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One way to run the job.
+
+    Args:
+        letter: "A", "O", "B" or "C".
+        script: What is run, in a folder of its own.
+        python: The interpreter of its environment.
+        variables: What its environment, its data and its device ask for.
+        notes: What a reader of the report should know.
+    """
+
+    letter: str
+    script: Path
+    python: Path = field(default_factory=lambda: Path(sys.executable))
+    variables: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Run:
+    """An arm that ran to its end.
+
+    Args:
+        name: The arm's letter; "C2" for a repetition, "C-killed" when a worker was killed.
+        arm: What was run.
+        trace: What the recorder saw.
+        seconds: Wall-clock time.
+        log: Its output.
+    """
+
+    name: str
+    arm: Arm
+    trace: Trace
+    seconds: float
+    log: Path
+
+
+def run_arm(
+    arm: Arm,
+    name: str,
+    folder: Path,
+    *,
+    arguments: tuple[str, ...],
+    pins: Mapping[str, Any],
+    overrides: Overrides,
+    kill: Mapping[str, int] | None = None,
+    timeout: float,
+    progress: Callable[[str], None],
+) -> Run:
+    """Runs an arm with the recorder in it.
+
+    Args:
+        arm: What to run.
+        name: Name of the run.
+        folder: New folder for its trace, results and log.
+        arguments: Command-line arguments of the script.
+        pins: Pin -> value.
+        overrides: The same for every arm.
+        kill: `{"rank": r, "step": n}`, or None.
+        timeout: Seconds.
+        progress: Called with a few words on how far it is.
+
+    Raises:
+        VerifyError: If it fails, takes too long or leaves no trace.
+    """
+    trace, log = folder / "trace", folder / "log.txt"
+    trace.mkdir(parents=True)
+    settings = {"trace": str(trace), "storage": str(folder / "storage"), "pins": dict(pins), "kill": kill}
+    environment = {
+        **os.environ,
+        **job_variables(overrides),
+        **arm.variables,
+        "PYTHONPATH": os.pathsep.join(filter(None, (str(INJECTED), os.environ.get("PYTHONPATH")))),
+        "RAYMIGRATE_RECORDER": json.dumps({**settings, **asdict(overrides)}),
+    }
+    if "threads" in pins:
+        environment["OMP_NUM_THREADS"] = str(pins["threads"])
+    if "seed" in pins:
+        environment["PYTHONHASHSEED"] = str(pins["seed"])
+    script = copied(arm.script, folder / "work")  # each run begins from the same files, whatever one before it wrote
+    started = time.monotonic()
+    try:
+        status = run_logged(
+            [str(arm.python), script.name, *arguments],
+            folder=script.parent,
+            environment=environment,
+            log=log,
+            timeout=timeout,
+            watch=lambda: progress(f"step {steps_done(trace)}"),
+        )
+    except TimedOut:
+        raise VerifyError(_failure(name, f"was stopped after {timeout:g} s (see --timeout)", log)) from None
+    return Run(name, arm, _complete_trace(name, trace, status, log), time.monotonic() - started, log)
+
+
+def job_variables(overrides: Overrides) -> dict[str, str]:
+    """Environment variables that every arm gets."""
+    variables = {
+        "RAY_ADDRESS": "local",
+        "RAY_AUTH_MODE": "disabled",
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_DISABLE_DOCKER_CPU_WARNING": "1",
+        "RAY_DEDUP_LOGS": "0",
+        "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+        "TOKENIZERS_PARALLELISM": "false",
+        "PYTHONUNBUFFERED": "1",
+    }
+    needed = (overrides.workers or 2) + 6  # workers, the trial's own bundle, Ray Data's tasks
+    if (os.cpu_count() or 1) < needed:  # CPUs are only counted; on a small machine the workers take turns
+        variables["RAY_OVERRIDE_RESOURCES"] = json.dumps({"CPU": needed})
+    if overrides.device == "cpu":
+        variables["CUDA_VISIBLE_DEVICES"] = ""
+    return variables
+
+
+def _complete_trace(name: str, folder: Path, status: int, log: Path) -> Trace:
+    """Reads a trace, and refuses one that cannot be compared.
+
+    Raises:
+        VerifyError: As `run_arm`.
+    """
+    for fault in sorted(folder.glob("fault-*.txt")):
+        reason = fault.read_text(encoding="utf-8").strip().splitlines()[-1]
+        raise VerifyError(_failure(name, f"could not be recorded ({reason}); please report it", log))
+    if status:
+        raise VerifyError(_failure(name, f"ended with exit status {status}", log))
+    trace = read_trace(folder)
+    if not trace.ranks:
+        raise VerifyError(_failure(name, "ran no Ray train function", log))
+    if not any(attempt.steps for attempts in trace.ranks.values() for attempt in attempts):
+        raise VerifyError(_failure(name, "made no optimizer step", log))
+    return trace
+
+
+def _failure(name: str, what: str, log: Path) -> str:
+    return f"Arm {name} ({TITLES[name[0]]}) {what}. The end of its log:\n\n{log_tail(log)}"

@@ -1,0 +1,196 @@
+"""`raymigrate verify`: the command line of a verification."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+import sys
+import tempfile
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from raymigrate.runtime.verify.scripts import Sources
+    from raymigrate.runtime.verify.verification import Request
+
+ARMS = ("A", "O", "B", "C")
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+def _letters(ctx: click.Context, parameter: click.Parameter, value: str) -> tuple[str, ...]:
+    letters = tuple(dict.fromkeys(part.strip().upper() for part in value.split(",") if part.strip()))
+    if len(letters) < 2 or set(letters) - set(ARMS):
+        raise click.BadParameter("two or more of A, O, B and C, such as A,O,B,C", ctx, parameter)
+    return tuple(sorted(letters, key=ARMS.index))
+
+
+def _pins(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+    from raymigrate.runtime.verify.pins import PINS  # noqa: PLC0415 - only when the option is used
+
+    names = [pin.name for pin in PINS]
+    for name in value:
+        if name not in names:
+            raise click.BadParameter(f"there is no pin {name}; there are {', '.join(names)}", ctx, parameter)
+    return value
+
+
+def _reports(ctx: click.Context, parameter: click.Parameter, value: tuple[Path, ...]) -> tuple[Path, ...]:
+    for path in value:
+        if path.suffix not in (".html", ".md", ".json", ".xml"):
+            raise click.BadParameter(f"{path} ends in none of .html, .md, .json and .xml", ctx, parameter)
+        if not path.absolute().parent.is_dir():
+            raise click.BadParameter(f"the folder of {path} does not exist", ctx, parameter)
+    return value
+
+
+@click.command(context_settings={"ignore_unknown_options": False})
+@click.argument("script", type=FILE)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@click.option("--original", type=FILE, help="The legacy script, if SCRIPT is converted already.")
+@click.option("--original-rev", metavar="REV", help="Git revision in which SCRIPT is still legacy.")
+@click.option(
+    "--arms", default="B,C", callback=_letters, show_default=True, help="What to run: A, O, B, C (see below)."
+)
+@click.option("--from-ray", type=click.Choice(["2.6", "2.7"]), default="2.6", show_default=True, help="Ray of arm A.")
+@click.option("--workers", type=click.IntRange(1), help="Number of workers in every arm.")
+@click.option("--device", type=click.Choice(["cpu", "gpu"]), help="Device of every arm.")
+@click.option("--max-steps", type=click.IntRange(1), help="Optimizer steps after which every arm stops.")
+@click.option("--offline", is_flag=True, help="Take models and datasets from the offline hub (tiny ones).")
+@click.option("--timeout", type=click.FloatRange(1), default=3600, show_default=True, help="Seconds for each run.")
+@click.option("--repeat", type=click.IntRange(1, 9), default=1, show_default=True, help="Runs of each arm.")
+@click.option("--kill-worker", is_flag=True, help="Run each arm once more and kill a worker in the middle.")
+@click.option("--no-pin", "no_pins", multiple=True, metavar="NAME", callback=_pins, help="Leave out a determinism pin.")
+@click.option("--unsafe", is_flag=True, help="Convert with --unsafe.")
+@click.option("--style", type=click.Choice(["auto", "inline", "adapter"]), default="auto", help="As in convert.")
+@click.option(
+    "--report",
+    "reports",
+    multiple=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    callback=_reports,
+    help="Also write a report: .html, .md, .json, or JUnit's .xml. Can be given several times.",
+)
+@click.option(
+    "--keep", type=click.Path(path_type=Path, file_okay=False), help="New folder for scripts, logs and traces."
+)
+def verify(
+    script: Path,
+    arguments: tuple[str, ...],
+    original: Path | None,
+    original_rev: str | None,
+    arms: tuple[str, ...],
+    from_ray: str,
+    workers: int | None,
+    device: str | None,
+    max_steps: int | None,
+    offline: bool,
+    timeout: float,
+    repeat: int,
+    kill_worker: bool,
+    no_pins: tuple[str, ...],
+    unsafe: bool,
+    style: str,
+    reports: tuple[Path, ...],
+    keep: Path | None,
+) -> None:
+    """Run a job before and after its conversion, and compare data, losses, gradients and weights step by step.
+
+    SCRIPT is a legacy script, which is converted in a scratch folder, or a converted one with --original or
+    --original-rev. The files of its folder travel along. Give the script's own arguments behind `--`.
+
+    \b
+    Arms:
+      A  the original on the real old Ray, in an environment that raymigrate makes (see `raymigrate env`)
+      O  the conversion alone: the converted script on current Ray with the old libraries
+      B  the original on the current libraries, under a stand-in for the old trainers
+      C  the converted script on the current libraries
+
+    Exit codes: 0 no difference, or each has a named cause and stays within its bound; 1 a difference; 2 an arm did not
+    run.
+    """
+    from raymigrate.config import Options  # noqa: PLC0415 - as all of the runtime: only when it is called
+    from raymigrate.runtime.hub import AssetError  # noqa: PLC0415
+    from raymigrate.runtime.verify.errors import VerifyError  # noqa: PLC0415
+
+    signal.signal(signal.SIGTERM, _interrupt)
+    with tempfile.TemporaryDirectory(prefix="raymigrate-original-") as folder:
+        try:
+            from raymigrate.runtime.verify.arms import Overrides  # noqa: PLC0415
+            from raymigrate.runtime.verify.verification import Request  # noqa: PLC0415
+
+            request = Request(
+                sources=_sources(script, original, original_rev, Path(folder)),
+                arguments=arguments,
+                letters=arms,
+                old_ray=from_ray,
+                options=Options(unsafe=unsafe, style=style),
+                dropped_pins=no_pins,
+                overrides=Overrides(workers, device, max_steps),
+                offline=offline,
+                timeout=timeout,
+                repeat=repeat,
+                kill_worker=kill_worker,
+                command=shlex.join(["raymigrate", *sys.argv[1:]]),
+            )
+            passed = _run(request, keep, reports)
+        except ModuleNotFoundError as error:
+            raise _Failed(f'verify needs {error.name}: pip install "raymigrate[verify]".') from None
+        except (VerifyError, AssetError) as error:
+            raise _Failed(str(error)) from None
+        except KeyboardInterrupt:
+            raise _Failed("Interrupted; everything that ran was ended.") from None
+    sys.exit(0 if passed else 1)
+
+
+def _run(request: Request, keep: Path | None, reports: tuple[Path, ...]) -> bool:
+    """Verifies, prints, writes the reports; tells whether it passed."""
+    from rich.console import Console  # noqa: PLC0415
+
+    from raymigrate.runtime.verify import verification  # noqa: PLC0415
+    from raymigrate.runtime.verify.reporting import write_report  # noqa: PLC0415
+    from raymigrate.runtime.verify.reporting.terminal import ArmProgress, print_summary  # noqa: PLC0415
+
+    with ArmProgress(Console(stderr=True)) as progress:
+        result = verification.verify(request, progress, keep)
+    print_summary(result, Console())
+    for path in reports:
+        write_report(result, path)
+        click.echo(f"Report: {path}", err=True)
+    return result.passed
+
+
+def _sources(script: Path, original: Path | None, revision: str | None, folder: Path) -> Sources:
+    """The two versions of the job.
+
+    Raises:
+        VerifyError: If there is no legacy version.
+    """
+    from raymigrate.runtime.verify.errors import VerifyError  # noqa: PLC0415
+    from raymigrate.runtime.verify.scripts import Sources, at_revision, is_legacy  # noqa: PLC0415
+
+    script = script.resolve()
+    if original is not None and revision is not None:
+        raise VerifyError("Give --original or --original-rev, not both.")
+    if original is not None:
+        return Sources(original.resolve(), script)
+    if revision is not None:
+        return Sources(at_revision(script, revision, folder), script)
+    if not is_legacy(script):
+        raise VerifyError(
+            f"{script.name} has no legacy trainer; name its legacy version with --original FILE or --original-rev REV."
+        )
+    return Sources(script)
+
+
+class _Failed(click.ClickException):
+    """Verification was not possible."""
+
+    exit_code = 2
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """SIGTERM ends a run as Ctrl-C does: everything is cleaned up."""
+    raise KeyboardInterrupt

@@ -1,0 +1,74 @@
+"""Gate "failure": when a worker dies in the middle, both jobs resume at the same step and end with the same weights."""
+
+from __future__ import annotations
+
+from raymigrate.runtime.verify.arms import Run
+from raymigrate.runtime.verify.gates.end import weight_difference
+from raymigrate.runtime.verify.pairs import Pair, bounded, check, not_applicable
+from raymigrate.runtime.verify.results import Check, Gate
+
+
+def gate(pair: Pair) -> Gate:
+    """Compares the runs in which a worker was killed."""
+    return Gate("failure", "Does the job resume where the original does, when a worker dies?", tuple(_checks(pair)))
+
+
+def _checks(pair: Pair) -> list[Check]:
+    if pair.killed is None:
+        return [not_applicable("resume", "no worker was killed; --kill-worker does that")]
+    left, right = pair.killed
+    resumed = resumption(pair)
+    if resumed[0] is None or resumed[1] is None:
+        names = " and ".join(run.name for run, step in zip(pair.killed, resumed, strict=True) if step is None)
+        return [check("resume", False, f"{names} did not start again")]
+    figures = f"behind step {resumed[0]}" if resumed[0] == resumed[1] else f"behind step {resumed[0]} and {resumed[1]}"
+    checks = [check("resumed at the same step", resumed[0] == resumed[1], figures)]
+
+    killed = Pair(left, right, pair.tolerance)
+    same = all(a.final_weights == b.final_weights for a, b in map(killed.attempts, killed.ranks))
+    difference, where = (0.0, "") if same else weight_difference(killed)
+    unequal = f"largest difference {difference:.2g} in {where}"
+    checks.append(
+        bounded(
+            "weights after resuming",
+            difference,
+            pair.tolerance.weights,
+            "bit-equal",
+            unequal,
+            what=pair.tolerance.reason,
+        )
+    )
+    checks.append(_undisturbed(pair, left, right))
+    return checks
+
+
+def resumption(pair: Pair) -> list[int | None]:
+    """The step behind which each killed run went on; None for one that did not start again."""
+    whole = (pair.left, pair.right)
+    return [_resumed_after(run, undisturbed) for run, undisturbed in zip(pair.killed or (), whole, strict=False)]
+
+
+def _resumed_after(run: Run, undisturbed: Run) -> int | None:
+    """A Hugging Face Trainer tells; in another loop it is what the last attempt left out of the whole."""
+    attempts = run.trace.ranks[min(run.trace.ranks)]
+    if len(attempts) < 2 or not attempts[-1].steps:
+        return None
+    first = attempts[-1].steps[0]
+    if first.global_step is not None:
+        return first.global_step - 1
+    return len(undisturbed.trace.first_rank.steps) - len(attempts[-1].steps)
+
+
+def _undisturbed(pair: Pair, left: Run, right: Run) -> Check:
+    """Whether a resumed job ends like one that was not disturbed: not all do, but both or neither."""
+    same = [
+        run.trace.first_rank.final_weights == whole.trace.first_rank.final_weights
+        for run, whole in ((left, pair.left), (right, pair.right))
+    ]
+    figures = {
+        (True, True): "both end as if nothing had happened",
+        (False, False): "neither ends as the undisturbed run: the job does not restore everything",
+        (True, False): f"{left.name} ends as the undisturbed run, {right.name} does not",
+        (False, True): f"{right.name} ends as the undisturbed run, {left.name} does not",
+    }
+    return check("against the undisturbed run", same[0] <= same[1], figures[same[0], same[1]])

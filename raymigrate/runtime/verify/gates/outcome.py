@@ -1,0 +1,125 @@
+"""Gate "outcome": what is left of the job when it is over: reports, `result.metrics`, and a checkpoint that loads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from raymigrate.runtime.verify.gates.evaluation import TIMINGS, compared_metrics
+from raymigrate.runtime.verify.pairs import Pair, check, not_applicable
+from raymigrate.runtime.verify.results import Check, Gate
+from raymigrate.runtime.verify.trace import Attempt
+
+# What Ray Tune wrote into every result (SEMANTICS.md 2.7); Train V2 does not, and rule RM604 tells who reads it.
+AUTOFILLED = {
+    "timestamp", "should_checkpoint", "done", "training_iteration", "trial_id", "date", "time_this_iter_s",
+    "time_total_s", "pid", "hostname", "node_ip", "config", "time_since_restore", "iterations_since_restore",
+    "checkpoint_dir_name", "experiment_tag", "timesteps_total", "episodes_total", "warmup_time", "experiment_id",
+}  # fmt: skip
+
+
+def gate(pair: Pair) -> Gate:
+    """Compares reports, results and checkpoints."""
+    checks = (_reports(pair), _result_metrics(pair), _checkpoint(pair), _loads(pair), _state(pair))
+    return Gate("outcome", "Do results and checkpoints hold the same?", checks)
+
+
+def reported_checkpoints(attempt: Attempt) -> list[int]:
+    """The steps at which a worker reported a checkpoint."""
+    return [report["step"] for report in attempt.reports if report["checkpoint"]]
+
+
+def _reports(pair: Pair) -> Check:
+    left, right = (reported_checkpoints(trace.first_rank) for trace in pair.traces)
+    if not left and not right:
+        return not_applicable("checkpoints reported", "neither job reports one")
+    figures = (
+        f"after the steps {_steps(left)}" if left == right else f"after the steps {_steps(left)} and {_steps(right)}"
+    )
+    return check("checkpoints reported", left == right, figures)
+
+
+def _steps(steps: list[int]) -> str:
+    return ", ".join(map(str, steps)) or "none"
+
+
+def _results(pair: Pair) -> tuple[dict[str, Any], dict[str, Any]] | None:
+    left, right = (trace.results for trace in pair.traces)
+    return (left[-1], right[-1]) if left and right else None
+
+
+def _result_metrics(pair: Pair) -> Check:
+    results = _results(pair)
+    if results is None:
+        return not_applicable("result.metrics", "fit() did not return in both")
+    left, right = (
+        {key: value for key, value in result["metrics"].items() if key not in AUTOFILLED and not key.endswith(TIMINGS)}
+        for result in results
+    )
+    if not left:
+        return not_applicable("result.metrics", f"{pair.left.name} has none")
+    return compared_metrics("result.metrics", [left], [right], pair)
+
+
+def _checkpoint(pair: Pair) -> Check:
+    results = _results(pair)
+    if results is None:
+        return not_applicable("result.checkpoint", "fit() did not return in both")
+    left, right = (result["checkpoint"] is not None for result in results)
+    figures = {
+        (True, True): "there is one in both",
+        (False, False): "there is none in either",
+        (True, False): f"there is one in {pair.left.name}, none in {pair.right.name}",
+        (False, True): f"there is none in {pair.left.name}, one in {pair.right.name}",
+    }
+    return check("result.checkpoint", left <= right, figures[left, right])
+
+
+def _loads(pair: Pair) -> Check:
+    """Every parameter is found again in the checkpoint, with the value that the other arm's checkpoint has."""
+    results = _results(pair)
+    if results is None or not all(result["checkpoint"] for result in results):
+        return not_applicable("checkpoint loads back", "there are not two checkpoints")
+    found = []
+    for run, result in zip((pair.left, pair.right), results, strict=True):
+        weights = run.trace.first_rank.final_weights or {}
+        kept = stored_weights(weights, result["checkpoint"]["tensors"])
+        found.append((len(weights), len(kept), sum(kept[name] == weights[name] for name in kept)))
+    (total, stored, final), (total_right, stored_right, final_right) = found
+    if not stored:
+        return not_applicable("checkpoint loads back", f"the checkpoint of {pair.left.name} holds no parameter by name")
+    same = (total, stored, final) == (total_right, stored_right, final_right)
+    complete = stored == total and final == total
+    figures = f"all {total} parameters, " + (
+        "with the final weights" if complete else f"{final} with the final weights"
+    )
+    if not same:
+        figures = (
+            f"{stored} and {stored_right} of {total} parameters are stored, {final} and {final_right} with the final "
+            "weights"
+        )
+    return check("checkpoint loads back", same and stored == total, figures)
+
+
+def stored_weights(weights: dict[str, str], tensors: dict[str, list[str]]) -> dict[str, str]:
+    """Parameter -> hash in the checkpoint, whatever the checkpoint put before its name ("model.", ...)."""
+    by_end: dict[str, str] = {}
+    for name, digests in tensors.items():
+        parts = name.split(".")
+        for start in range(len(parts)):
+            by_end.setdefault(".".join(parts[start:]), digests[-1])
+    return {name: by_end[name] for name in weights if name in by_end}
+
+
+def _state(pair: Pair) -> Check:
+    results = _results(pair)
+    states = [(result["checkpoint"] or {}).get("state") for result in results or ()]
+    if not states or states[0] is None:
+        return not_applicable("Trainer's state", "there is no trainer_state.json")
+    if states[1] is None:
+        return check("Trainer's state", False, f"there is no trainer_state.json in {pair.right.name}")
+    steps = [state["step"] for state in states if state]
+    epochs = [round(state["epoch"], 6) for state in states if state]
+    figures = f"step {steps[0]}, epoch {epochs[0]:g}"
+    if steps[0] != steps[1] or epochs[0] != epochs[1]:
+        figures += f" and step {steps[1]}, epoch {epochs[1]:g}"
+    return check("Trainer's state", steps[0] == steps[1] and epochs[0] == epochs[1], figures)

@@ -1,0 +1,122 @@
+"""Two arms to be compared, and how much they may differ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from raymigrate.runtime.verify.arms import Run
+from raymigrate.runtime.verify.results import Check, Status
+from raymigrate.runtime.verify.trace import Attempt, Trace
+
+# What equality of two arms would show.
+CLAIMS = {
+    "AO": "the conversion, on the old libraries",
+    "BC": "the conversion, on the current libraries",
+    "OC": "drift of transformers, accelerate and datasets",
+    "AB": "drift of Ray and the libraries, conversion aside",
+    "AC": "the whole migration",
+}
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """How far two runs may be apart and still count as the same.
+
+    Args:
+        loss: Relative difference of losses.
+        gradient_norm: Relative difference of gradient norms.
+        weights: Absolute difference of final weights.
+        metrics: Absolute difference of metrics.
+        reason: Where the figures come from; empty if everything must be bit-equal.
+    """
+
+    loss: float = 0.0
+    gradient_norm: float = 0.0
+    weights: float = 0.0
+    metrics: float = 0.0
+    reason: str = ""
+
+
+EXACT = Tolerance()
+# Measured for EQUIVALENCE.md: sdpa against eager attention moved the weights by 2.5e-7, a loss summed in another order
+# the logged loss by 2.4e-7. The bounds leave room for more steps than those twelve.
+DRIFT = Tolerance(1e-5, 1e-4, 1e-5, 1e-4, "float32 sums in another order in other versions of the libraries")
+GPU_FLOAT32 = Tolerance(1e-5, 1e-4, 1e-5, 1e-4, "float32 on a GPU, where kernels may sum in any order")
+GPU_HALF = Tolerance(1e-2, 5e-2, 1e-2, 1e-2, "half precision on a GPU")
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A reference and the run that is judged by it.
+
+    Args:
+        left: The reference.
+        right: The judged one.
+        tolerance: How far they may be apart.
+        drift: Whether the two ran on different libraries, so that a difference within the tolerance has that cause.
+        repeats: Repetitions, by the name of the run that they repeat.
+        killed: The runs of both in which a worker was killed; None if there were none.
+    """
+
+    left: Run
+    right: Run
+    tolerance: Tolerance
+    drift: bool = False
+    repeats: dict[str, list[Run]] = field(default_factory=dict)
+    killed: tuple[Run, Run] | None = None
+
+    @property
+    def traces(self) -> tuple[Trace, Trace]:
+        """Both traces, the reference first."""
+        return self.left.trace, self.right.trace
+
+    @property
+    def ranks(self) -> list[int]:
+        """Ranks that both have."""
+        return sorted(set(self.left.trace.last) & set(self.right.trace.last))
+
+    def attempts(self, rank: int) -> tuple[Attempt, Attempt]:
+        """The last attempts of a rank in both."""
+        return self.left.trace.last[rank], self.right.trace.last[rank]
+
+
+def tolerance_of(left: Run, right: Run) -> tuple[Tolerance, bool]:
+    """How far two runs may be apart, and whether they ran on different libraries.
+
+    The figures are those of EQUIVALENCE.md, by device and dtype.
+    """
+    versions = [run.trace.versions for run in (left, right)]
+    drift = any(versions[0].get(name) != versions[1].get(name) for name in ("torch", "transformers", "accelerate"))
+    model = left.trace.first_rank.model
+    if model.get("device", "cpu") != "cpu":
+        half = any(dtype in ("bfloat16", "float16") for dtype in model.get("dtypes", ()))
+        return (GPU_HALF if half else GPU_FLOAT32), drift
+    return (DRIFT if drift else EXACT), drift
+
+
+def check(name: str, ok: bool, figures: str) -> Check:
+    """A check that passes or fails."""
+    return Check(name, Status.PASS if ok else Status.FAIL, figures)
+
+
+def not_applicable(name: str, reason: str) -> Check:
+    """A check that cannot be made."""
+    return Check(name, Status.NOT_APPLICABLE, reason)
+
+
+def bounded(name: str, difference: float, bound: float, equal: str, unequal: str, *, what: str = "") -> Check:
+    """A check on a largest difference: 0 passes, more is explained up to the bound and fails beyond.
+
+    Args:
+        name: Of the check.
+        difference: The largest that was found.
+        bound: The largest that is allowed.
+        equal: Figures if there is none.
+        unequal: Figures if there is one.
+        what: Where the bound comes from.
+    """
+    if difference == 0:
+        return Check(name, Status.PASS, equal)
+    if difference <= bound:
+        return Check(name, Status.EXPLAINED, f"{unequal}; within {bound:g}: {what}")
+    return Check(name, Status.FAIL, unequal + (f"; more than {bound:g}" if bound else ""))

@@ -1,0 +1,48 @@
+"""The determinism pins, as the user sees them. How each works is in `raymigrate_recorder.pins`, by the same name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from raymigrate.runtime.verify.results import Setting
+
+SEED = 42
+
+
+@dataclass(frozen=True)
+class Pin:
+    """A cause of differences that is fixed in every arm.
+
+    Args:
+        name: For `--no-pin NAME`.
+        value: What the recorder sets.
+        reason: Why two equal jobs could differ without it.
+    """
+
+    name: str
+    value: Any
+    reason: str
+
+    def setting(self) -> Setting:
+        """For the report."""
+        return Setting(self.name, str(self.value), self.reason)
+
+
+PINS = (
+    Pin("seed", SEED, "Python, numpy and torch are seeded on each worker when its process group is up"),
+    Pin("dropout", SEED, "torch is seeded before each training pass: libraries draw random numbers at other places"),
+    Pin("data-order", SEED, "the order of shuffled rows is a function of seed and epoch, not of the library's sampler"),
+    Pin("preserve-order", True, "Ray Data hands blocks on in their order, not as they are done"),
+    Pin("threads", 1, "sums over several threads come out in another order"),
+    Pin("attention", "eager", "the default is sdpa since transformers 4.36; both compute the same in another order"),
+    Pin("loss-scaling", False, "transformers 5 multiplies the loss by the number of workers by default"),
+    Pin(
+        "loss-mean",
+        True,
+        "the Trainer divides by its own count of labels since transformers 4.46, before by the mean's",
+    ),
+    Pin("optimizer", "adamw_torch", "the Trainer's default was Hugging Face's AdamW, then torch's, then torch's fused"),
+    Pin("dtype", "float32", "transformers 5 loads weights in the dtype of the checkpoint by default"),
+    Pin("deterministic", True, "torch uses deterministic kernels where it has them"),
+)

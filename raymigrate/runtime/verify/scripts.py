@@ -1,0 +1,153 @@
+"""Puts the scripts of the arms into scratch folders: original, respelled for current libraries, converted."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import subprocess
+import tarfile
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from raymigrate.config import Options
+from raymigrate.discovery import discover
+from raymigrate.findings import Finding, Kind
+from raymigrate.gates import NEEDLES
+from raymigrate.runtime.verify.errors import VerifyError
+from raymigrate.session import Job, run
+
+# Files above this size are data: they are linked, not copied.
+COPIED_BYTES = 10_000_000
+LEFT_OUT = {".git", ".hg", "__pycache__", "node_modules", ".venv", ".mypy_cache", ".ruff_cache", ".pytest_cache"}
+
+# Arm O runs with the old transformers, accelerate and datasets, so their names stay as they were.
+RAY_ONLY = ("RM7", "RM110")
+LIBRARIES_ONLY = ("RM7",)
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Where the two versions of a job come from.
+
+    Args:
+        original: The legacy script; the files of its folder travel along.
+        converted: The converted script, or None to convert the original.
+    """
+
+    original: Path
+    converted: Path | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the script that the user verifies."""
+        return (self.converted or self.original).name
+
+    def put_original(self, folder: Path) -> Path:
+        """Copies the legacy script and its folder; returns the script there."""
+        return copied(self.original, folder)
+
+    def put_converted(self, folder: Path, options: Options) -> tuple[Path, list[Finding]]:
+        """Copies the converted script, or converts a copy of the original.
+
+        Returns:
+            The script, and the findings that a human has to look at.
+
+        Raises:
+            VerifyError: If a file cannot be converted.
+        """
+        if self.converted is not None and not options.ignore:
+            return copied(self.converted, folder), []
+        script = copied(self.original, folder)
+        return script, converted_in_place(script.parent, options)
+
+    def put_respelled(self, folder: Path) -> tuple[Path, list[str]]:
+        """Copies the original and updates only what it spells of transformers, datasets and accelerate (rules RM7xx).
+
+        Returns:
+            The script, and the codes of the rules that changed it.
+        """
+        script = copied(self.original, folder)
+        changed = [*_changed_by_conversion(script.parent)]
+        job = Job(Options(select=LIBRARIES_ONLY, part_of_job=True))
+        findings = [finding for path in changed for finding in job(path).findings]
+        return script, sorted({finding.code for finding in findings if finding.kind is Kind.CONVERTED})
+
+
+def copied(script: Path, folder: Path) -> Path:
+    """Copies a script with the files of its folder; large files become links.
+
+    Returns:
+        The script in the new folder.
+    """
+    shutil.copytree(
+        script.parent, folder, symlinks=True, ignore=_left_out, copy_function=_copy_or_link, dirs_exist_ok=True
+    )
+    return folder / script.name
+
+
+def _left_out(folder: str, names: list[str]) -> set[str]:
+    """Caches, repositories and virtual environments."""
+    found = {name for name in names if name in LEFT_OUT}
+    return found | {name for name in names if os.path.exists(os.path.join(folder, name, "pyvenv.cfg"))}  # noqa: PTH110, PTH118
+
+
+def _copy_or_link(source: str, target: str) -> None:
+    if os.stat(source).st_size > COPIED_BYTES:  # noqa: PTH116 - shutil hands over strings
+        os.symlink(os.path.abspath(source), target)  # noqa: PTH100, PTH211
+    else:
+        shutil.copy2(source, target)
+
+
+def converted_in_place(folder: Path, options: Options) -> list[Finding]:
+    """Converts every file of a scratch folder as `raymigrate FOLDER` does.
+
+    Returns:
+        The findings left for a human.
+
+    Raises:
+        VerifyError: If a file cannot be converted.
+    """
+    summary = run(discover([str(folder)], needles=NEEDLES), Job(options))
+    for finding in summary.findings:
+        if finding.kind is Kind.ERROR:
+            raise VerifyError(f"{Path(finding.path).relative_to(folder)} {finding.message}")
+    left = [finding for finding in summary.findings if finding.kind in (Kind.MANUAL, Kind.UNSAFE)]
+    return [replace(finding, path=str(Path(finding.path).relative_to(folder))) for finding in left]
+
+
+def _changed_by_conversion(folder: Path) -> Iterator[str]:
+    """The files that a full conversion would change: those that belong to the job."""
+    summary = run(discover([str(folder)], needles=NEEDLES), Job(Options(), rewrite=False, write=False))
+    for result in summary.results:
+        if result.after is not None:
+            yield result.path
+
+
+def is_legacy(script: Path) -> bool:
+    """Whether a script still has a legacy trainer (RM1xx, RM2xx), in itself or in what it imports."""
+    summary = run(discover([str(script)], needles=NEEDLES), Job(Options(), rewrite=False, write=False))
+    return any(finding.code.startswith(("RM1", "RM2")) for finding in summary.findings)
+
+
+def at_revision(script: Path, revision: str, folder: Path) -> Path:
+    """Takes a script and its folder out of a git revision.
+
+    Raises:
+        VerifyError: If git does not have them.
+    """
+    try:
+        archive = subprocess.run(
+            ["git", "-C", str(script.parent), "archive", "--format=tar", revision, "."], capture_output=True, check=True
+        )
+    except FileNotFoundError:
+        raise VerifyError("git is not installed; give the original with --original FILE.") from None
+    except subprocess.CalledProcessError as error:
+        reason = error.stderr.decode(errors="replace").strip().splitlines()[-1:]
+        raise VerifyError(f"{script.parent} cannot be read at revision {revision}: {' '.join(reason)}") from None
+    with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
+        files.extractall(folder, filter="data")
+    if not (folder / script.name).exists():
+        raise VerifyError(f"{script.name} is not in revision {revision}; give the original with --original FILE.")
+    return folder / script.name

@@ -1,0 +1,214 @@
+"""Reads what the recorder wrote while an arm ran."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What one call of the model was given.
+
+    Args:
+        tensors: Input name -> (shape, dtype, hash).
+        rows: A hash for each row, without its padding.
+        loss: The loss that the model returned, or None.
+    """
+
+    tensors: dict[str, tuple[tuple[int, ...], str, str]]
+    rows: tuple[str, ...]
+    loss: float | None
+
+    @classmethod
+    def read(cls, event: dict[str, Any]) -> Batch:
+        """From the recorder's JSON."""
+        tensors = {name: (tuple(shape), dtype, digest) for name, (shape, dtype, digest) in event["tensors"].items()}
+        return cls(tensors, tuple(event["rows"]), event["loss"])
+
+
+@dataclass(frozen=True)
+class Step:
+    """One optimizer step of one worker.
+
+    Args:
+        number: Counted by the worker from 1.
+        global_step: The Hugging Face Trainer's own count, or None in another loop.
+        losses: What backward() was called on since the last step.
+        gradient_norm: 2-norm over all gradients as the optimizer saw them.
+        learning_rates: One for each parameter group.
+        batches: The micro-batches.
+    """
+
+    number: int
+    global_step: int | None
+    losses: tuple[float, ...]
+    gradient_norm: float | None
+    learning_rates: tuple[float, ...]
+    batches: tuple[Batch, ...]
+
+    @property
+    def loss(self) -> float | None:
+        """Sum of what was differentiated for this step."""
+        return sum(self.losses) if self.losses else None
+
+
+@dataclass
+class Attempt:
+    """One run of the train function on one worker; a job that restarts after a failure has several.
+
+    Args:
+        started: Seconds since the epoch.
+        start: World size, backend, versions.
+        model: The model as training began, its weights' hashes included; empty if no step was made.
+        optimizer: Class and groups.
+        steps: In order.
+        evaluation_batches: (worker's step, batch) of every forward pass in evaluation mode.
+        evaluations: The Trainer's evaluations: step, rows, metrics.
+        reports: Calls of report(): step, metrics, whether with a checkpoint.
+        final_weights: Parameter -> hash, or None if the train function did not end.
+    """
+
+    started: float
+    pid: int
+    start: dict[str, Any]
+    model: dict[str, Any] = field(default_factory=dict)
+    optimizer: dict[str, Any] = field(default_factory=dict)
+    steps: list[Step] = field(default_factory=list)
+    evaluation_batches: list[tuple[int, Batch]] = field(default_factory=list)
+    evaluations: list[dict[str, Any]] = field(default_factory=list)
+    reports: list[dict[str, Any]] = field(default_factory=list)
+    final_weights: dict[str, str] | None = None
+
+    @property
+    def initial_weights(self) -> dict[str, str]:
+        """Parameter -> hash before the first step."""
+        weights: dict[str, str] = self.model.get("weights", {})
+        return weights
+
+    def add(self, event: dict[str, Any]) -> None:
+        """Takes in one of the worker's events."""
+        kind = event["kind"]
+        if kind == "model":
+            self.model = event
+        elif kind == "optimizer":
+            self.optimizer = event
+        elif kind == "step":
+            self.steps.append(_step(event))
+        elif kind == "evaluation batch":
+            self.evaluation_batches.append((event["step"], Batch.read(event)))
+        elif kind == "evaluation":
+            self.evaluations.append(event)
+        elif kind == "report":
+            self.reports.append(event)
+        elif kind == "end":
+            self.final_weights = event["weights"]
+
+
+def _step(event: dict[str, Any]) -> Step:
+    return Step(
+        event["step"],
+        event.get("global_step"),
+        tuple(event["losses"]),
+        event["gradient_norm"],
+        tuple(event["learning_rates"]),
+        tuple(Batch.read(batch) for batch in event["batches"]),
+    )
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Everything recorded of one arm.
+
+    Args:
+        folder: Where the recorder wrote.
+        ranks: Rank -> its attempts, oldest first.
+        results: What each call of fit() returned, in order: metrics, checkpoint, error.
+    """
+
+    folder: Path
+    ranks: dict[int, list[Attempt]]
+    results: list[dict[str, Any]]
+
+    @cached_property
+    def last(self) -> dict[int, Attempt]:
+        """Rank -> its last attempt."""
+        return {rank: attempts[-1] for rank, attempts in self.ranks.items()}
+
+    @property
+    def first_rank(self) -> Attempt:
+        """The last attempt of rank 0."""
+        return self.last[min(self.last)]
+
+    @property
+    def world_size(self) -> int:
+        """Number of workers of the last attempt."""
+        size: int = self.first_rank.start["world_size"]
+        return size
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """Library -> version, as rank 0 imported them."""
+        versions: dict[str, str] = self.first_rank.start["versions"]
+        return versions
+
+    def weights(self, name: str) -> dict[str, Any]:
+        """The weights of rank 0, `name` being "initial" or "final"; empty if they were not kept."""
+        path = self.folder / f"{name}-{self.first_rank.pid}.pt"
+        if not path.exists():
+            return {}
+        import torch  # noqa: PLC0415 - only when figures are needed
+
+        state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+        return state
+
+
+def read_trace(folder: Path) -> Trace:
+    """Reads the events of all processes.
+
+    Args:
+        folder: The folder named in the recorder's settings.
+    """
+    ranks: dict[int, list[Attempt]] = {}
+    results = []
+    for events in (list(_events(path)) for path in sorted(folder.glob("events-*.jsonl"))):
+        attempt = None
+        for event in events:
+            if event["kind"] == "result":
+                results.append(event)
+            elif event["rank"] is None:
+                continue
+            elif event["kind"] == "start":
+                attempt = Attempt(event["time"], event["pid"], event)
+                ranks.setdefault(event["rank"], []).append(attempt)
+            elif attempt is not None:
+                attempt.add(event)
+    for attempts in ranks.values():
+        attempts.sort(key=lambda attempt: attempt.started)
+    return Trace(folder, dict(sorted(ranks.items())), sorted(results, key=lambda event: event["time"]))
+
+
+def _events(path: Path) -> Iterator[dict[str, Any]]:
+    for line in path.read_text(encoding="utf-8").splitlines():
+        try:
+            yield json.loads(line)
+        except ValueError:  # the last line of a worker that was killed while writing
+            return
+
+
+def steps_done(folder: Path) -> int:
+    """The number of steps of the worker that is furthest; for the progress line, so that it reads only the ends."""
+    done = 0
+    for path in folder.glob("events-*.jsonl"):
+        with path.open("rb") as stream:
+            stream.seek(max(0, path.stat().st_size - 20_000))
+            tail = stream.read().decode(errors="replace")
+        for line in reversed(tail.splitlines()):
+            if line.startswith('{"kind": "step"') and line.endswith("}"):
+                done = max(done, json.loads(line)["step"])
+                break
+    return done
