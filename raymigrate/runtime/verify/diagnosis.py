@@ -87,7 +87,7 @@ def batch_size(pair: Pair) -> Cause | None:
     steps = [len(trace.first_rank.steps) for trace in pair.traces]
     return Cause(
         "another batch size",
-        f"batches of {left} and {right} rows, {steps[0]} and {steps[1]} steps in {pair.left.name} and {pair.right.name}",
+        f"{left} rows and {steps[0]} steps in {pair.left.name}, {right} rows and {steps[1]} steps in {pair.right.name}",
         "give the loader the batch size that the arguments name, per_device_train_batch_size",
     )
 

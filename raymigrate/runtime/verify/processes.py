@@ -112,6 +112,6 @@ def log_tail(log: Path) -> str:
     """The last lines of a log, without colours and progress bars' overwritten states."""
     if not log.exists():
         return ""
-    text = click.unstyle(log.read_text(encoding="utf-8", errors="replace"))
+    text = click.unstyle(log.read_bytes().decode(errors="replace"))
     lines = [line.rsplit("\r", 1)[-1] for line in text.split("\n")]
     return "\n".join([line for line in lines if line.strip()][-LOG_TAIL:])

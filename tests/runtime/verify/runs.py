@@ -1,0 +1,98 @@
+"""Runs of made-up arms, so that a test can say in one line in what two arms differ."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from raymigrate.runtime.verify.arms import Arm, Run
+from raymigrate.runtime.verify.trace import Attempt, Batch, Step, Trace
+
+ROWS = 16  # rows of the training set; every pass goes over all of them
+WORKERS = 2
+BATCH = 2
+STEPS = 8
+VERSIONS = {"torch": "2.13.0", "transformers": "5.23.0", "accelerate": "1.15.0"}
+
+
+def made_up(name: str = "B", **changes: Any) -> Run:
+    """A run of two workers that differs from another in what is named in `changes` only.
+
+    Args:
+        name: Name of the run.
+        changes: Changes of `attempt`, and `versions` and `checkpoint`.
+    """
+    versions = changes.pop("versions", VERSIONS)
+    has_checkpoint = changes.pop("checkpoint", True)
+    ranks = {rank: [attempt(rank, versions, **deepcopy(changes))] for rank in range(WORKERS)}
+    weights = ranks[0][0].final_weights or {}
+    stored = {f"model.{parameter}": [digest] for parameter, digest in weights.items()}
+    checkpoint = {"files": [], "tensors": stored, "unreadable": {}, "state": {"step": STEPS, "epoch": 2.0}}
+    metrics = {"loss": 0.5, "eval_loss": changes.get("eval_loss", 0.75), "train_runtime": 3.0 if name == "B" else 4.0}
+    result = {"metrics": metrics, "error": None, "checkpoint": checkpoint if has_checkpoint else None}
+    arm = Arm(name[0], Path("train.py"))
+    return Run(name, arm, Trace(Path("nowhere"), ranks, [result]), 1.0, Path("log.txt"))
+
+
+def attempt(
+    rank: int,
+    versions: dict[str, str],
+    *,
+    steps: int = STEPS,
+    batch: int = BATCH,
+    order: tuple[int, ...] = tuple(range(ROWS)),
+    padding: int = 8,
+    scale: float = 1.0,
+    norm_scale: float = 1.0,
+    rates: tuple[float, ...] | None = None,
+    evaluated: int = 10,
+    counted: int = 10,
+    eval_loss: float = 0.75,
+    reported: tuple[int, ...] = (4, 8),
+    initial: str = "w0",
+    final: str = "w9",
+    final_of_rank: bool = False,
+    optimizer: str = "AdamW",
+    attention: str = "eager",
+    dead: bool = False,
+    begin: int = 0,
+) -> Attempt:
+    """One worker's attempt; each argument is one thing in which jobs can differ."""
+    start = {"world_size": WORKERS, "backend": "gloo", "versions": versions}
+    model = {
+        "model": "Bert",
+        "dtypes": ["float32"],
+        "trainable": 100,
+        "device": "cpu",
+        "attention": attention,
+        "weights": {"a": initial, "b": initial},
+    }
+    made = Attempt(0.0, 100 + rank, start, model, {"optimizer": optimizer, "groups": [{"lr": 1e-3, "eps": 1e-8}]})
+    all_rates = rates or tuple(1e-3 * (1 - step / STEPS) for step in range(steps))
+    for number in range(begin, steps):
+        first = (number * WORKERS + rank) * batch
+        rows = [f"row{order[index % ROWS]}" for index in range(first, first + batch)]
+        digest = "".join(rows) + f"/{padding}"
+        tensors = {"input_ids": ((batch, padding), "int64", digest), "labels": ((batch,), "int64", "".join(rows))}
+        loss = 0.0 if dead else scale * (2.0 - 0.1 * number)
+        norm = 0.0 if dead else norm_scale * 1.5
+        seen = Batch(tensors, tuple(rows), loss)
+        made.steps.append(Step(number - begin + 1, number + 1, (loss,), norm, (all_rates[number],), (seen,)))
+    for step in (4, 8):
+        for row in range(rank, evaluated, WORKERS):
+            made.evaluation_batches.append((step, Batch({}, (f"eval{row}",), 0.7)))
+        made.evaluations.append({"step": step, "rows": counted, "metrics": {"eval_loss": eval_loss}})
+    made.reports = [{"step": step, "metrics": {}, "checkpoint": True} for step in reported]
+    ending = f"{final}-of-rank-{rank}" if final_of_rank else final
+    made.final_weights = {"a": initial if dead else ending, "b": initial if dead else ending}
+    return made
+
+
+def killed(name: str, resumed_behind: int, **changes: Any) -> Run:
+    """A run whose workers were killed, and which went on behind a step of the undisturbed one."""
+    run = made_up(name, begin=resumed_behind, **changes)
+    first = made_up(name, steps=6)
+    ranks = {rank: [first.trace.ranks[rank][0], attempts[0]] for rank, attempts in run.trace.ranks.items()}
+    return replace(run, trace=replace(run.trace, ranks=ranks))

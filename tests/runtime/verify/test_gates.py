@@ -1,0 +1,141 @@
+"""Each gate passes equal runs, and fails runs that differ in what it looks at: nothing else moves."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from raymigrate.runtime.verify.compare import compare, compare_all, pair_of
+from raymigrate.runtime.verify.results import Comparison, Status
+from tests.runtime.verify.runs import killed, made_up
+
+OLD = {"torch": "2.13.0", "transformers": "4.30.2", "accelerate": "0.20.3"}
+
+
+def compared(**changes: Any) -> Comparison:
+    """An arm B, and an arm C that is changed."""
+    return compare(pair_of("B", "C", [made_up("B"), made_up("C", **changes)]), "the conversion")
+
+
+def failed_gates(comparison: Comparison) -> list[str]:
+    return [gate.name for gate in comparison.gates if gate.status is Status.FAIL]
+
+
+def causes(comparison: Comparison) -> list[str]:
+    return [cause.name for cause in comparison.causes]
+
+
+def test_equal_runs_pass_every_gate_that_can_be_asked() -> None:
+    comparison = compared()
+    statuses = {gate.name: gate.status for gate in comparison.gates}
+    assert statuses.pop("self") is statuses.pop("failure") is Status.NOT_APPLICABLE
+    assert set(statuses.values()) == {Status.PASS}
+    assert comparison.status is Status.PASS
+    assert comparison.causes == ()
+
+
+@pytest.mark.parametrize(
+    ("changes", "gate", "cause"),
+    [
+        ({"padding": 12}, "contract", "another collator or padding"),
+        ({"batch": 4, "steps": 4, "reported": (2, 4)}, "contract", "another batch size"),
+        ({"order": (3, *range(3), *range(4, 16))}, "contract", "rows in another order"),
+        ({"order": tuple(i % 8 for i in range(16))}, "contract", "rows are missing"),
+        ({"rates": (1e-3, 5e-4, *[0.0] * 6)}, "contract", "the learning rate reaches zero early"),
+        ({"rates": (1e-3,) * 8}, "contract", "another learning rate schedule"),
+        ({"optimizer": "SGD"}, "contract", "another optimizer"),
+        ({"attention": "sdpa", "scale": 1.001}, "course", "another attention implementation"),
+        ({"initial": "other"}, "start", None),
+        ({"scale": 2.0}, "course", "loss scaled by the number of workers"),
+        ({"norm_scale": 0.5, "final": "other"}, "course", "loss scaled by the number of workers"),
+        ({"final": "other"}, "end", None),
+        ({"final_of_rank": True}, "end", "workers trained without each other"),
+        ({"evaluated": 5}, "evaluation", "evaluation rows split away"),
+        ({"counted": 20, "eval_loss": 0.76}, "evaluation", "evaluation rows counted several times"),
+        ({"eval_loss": 0.76}, "evaluation", None),
+        ({"reported": (4,)}, "outcome", "the final checkpoint is missing"),
+        ({"reported": (), "checkpoint": False}, "outcome", "the final checkpoint is missing"),
+        ({"dead": True}, "alive", None),
+    ],
+)
+def test_a_difference_fails_its_gate_and_gets_its_name(changes: dict[str, Any], gate: str, cause: str | None) -> None:
+    comparison = compared(**changes)
+    assert gate in failed_gates(comparison)
+    assert comparison.status is Status.FAIL
+    if cause is not None:
+        assert cause in causes(comparison)
+
+
+@pytest.mark.parametrize("changes", [{"scale": 2.0}, {"final_of_rank": True}, {"evaluated": 5}, {"reported": (4,)}])
+def test_a_difference_fails_no_gate_that_does_not_look_at_it(changes: dict[str, Any]) -> None:
+    assert len(failed_gates(compared(**changes))) == 1
+
+
+def test_two_dead_runs_are_equal_and_fail_all_the_same() -> None:
+    comparison = compare(pair_of("B", "C", [made_up("B", dead=True), made_up("C", dead=True)]), "the conversion")
+    assert failed_gates(comparison) == ["alive"]
+
+
+def test_a_repetition_that_differs_fails_the_self_gate() -> None:
+    runs = [made_up("B"), made_up("B2", scale=1.5), made_up("C")]
+    assert failed_gates(compare(pair_of("B", "C", runs), "the conversion")) == ["self"]
+
+
+def test_a_repetition_that_is_equal_passes_the_self_gate() -> None:
+    runs = [made_up("B"), made_up("B2"), made_up("C"), made_up("C2")]
+    gate = compare(pair_of("B", "C", runs), "the conversion").gates[0]
+    assert [check.name for check in gate.checks] == ["B2 against B", "C2 against C"]
+    assert gate.status is Status.PASS
+
+
+def test_resuming_at_the_same_step_passes_the_failure_gate() -> None:
+    runs = [made_up("B"), made_up("C"), killed("B-killed", 4), killed("C-killed", 4)]
+    assert failed_gates(compare(pair_of("B", "C", runs), "the conversion")) == []
+
+
+def test_beginning_anew_fails_the_failure_gate_alone() -> None:
+    runs = [made_up("B"), made_up("C"), killed("B-killed", 4), killed("C-killed", 0, final="other")]
+    comparison = compare(pair_of("B", "C", runs), "the conversion")
+    assert failed_gates(comparison) == ["failure"]
+    assert "the checkpoint is not resumed from" in causes(comparison)
+
+
+def test_a_killed_run_that_did_not_start_again_fails_the_failure_gate() -> None:
+    once = replace(made_up("C-killed"))
+    runs = [made_up("B"), made_up("C"), killed("B-killed", 4), once]
+    gate = compare(pair_of("B", "C", runs), "the conversion").gates[-2]
+    assert gate.status is Status.FAIL
+    assert gate.checks[0].figures == "C-killed did not start again"
+
+
+def test_drift_of_the_libraries_is_explained_within_its_bound_only() -> None:
+    near, far = made_up("C", scale=1 + 1e-7), made_up("C", scale=1 + 1e-3)
+    original = made_up("A", versions=OLD)
+    explained = compare(pair_of("A", "C", [original, near]), "the whole migration")
+    assert explained.status is Status.EXPLAINED
+    assert "the loss is summed in another order" in causes(explained)
+    assert failed_gates(compare(pair_of("A", "C", [original, far]), "the whole migration")) == ["course"]
+
+
+def test_the_same_difference_is_not_explained_on_equal_libraries() -> None:
+    assert failed_gates(compared(scale=1 + 1e-7)) == ["course"]
+
+
+def test_rows_that_the_old_trainer_lost_are_explained() -> None:
+    runs = [made_up("A", versions=OLD, counted=8, eval_loss=0.74), made_up("C")]
+    comparison = compare(pair_of("A", "C", runs), "the whole migration")
+    assert failed_gates(comparison) == []
+    assert "the old trainer lost evaluation rows" in causes(comparison)
+
+
+def test_rows_that_the_conversion_lost_are_not_explained() -> None:
+    runs = [made_up("A", versions=OLD), made_up("C", counted=8, eval_loss=0.74)]
+    assert "evaluation" in failed_gates(compare(pair_of("A", "C", runs), "the whole migration"))
+
+
+def test_every_pair_of_the_arms_that_ran_is_compared_once() -> None:
+    runs = [made_up(letter) for letter in "AOBC"] + [made_up("C2")]
+    pairs = [comparison.left + comparison.right for comparison in compare_all(runs)]
+    assert pairs == ["AO", "BC", "OC", "AB", "AC"]

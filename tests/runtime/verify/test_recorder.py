@@ -1,0 +1,156 @@
+"""The recorder, in a process of its own as in an arm, but without Ray."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from raymigrate.runtime.verify.arms import INJECTED
+from raymigrate.runtime.verify.pins import PINS
+from raymigrate.runtime.verify.trace import Trace, read_trace, steps_done
+
+SCRIPT = Path(__file__).parent / "scripts" / "train_tiny.py"
+ALL_PINS = {pin.name: pin.value for pin in PINS}
+
+
+def run(
+    folder: Path, *arguments: str, rank: str | None = "0", pins: dict[str, Any] | None = None, **settings: Any
+) -> subprocess.CompletedProcess[str]:
+    """Runs Python with the recorder in it."""
+    folder.mkdir(exist_ok=True)
+    recorder = {
+        "trace": str(folder),
+        "storage": str(folder / "storage"),
+        "pins": ALL_PINS if pins is None else pins,
+        **settings,
+    }
+    environment = {**os.environ, "PYTHONPATH": str(INJECTED), "RAYMIGRATE_RECORDER": json.dumps(recorder)}
+    if rank is not None:
+        environment["RANK"] = rank
+    return subprocess.run(
+        [sys.executable, *arguments], env=environment, capture_output=True, text=True, check=False, timeout=120
+    )
+
+
+def train(folder: Path, batch: int = 3, rate: float = 0.1, **settings: Any) -> Trace:
+    """Runs the tiny job."""
+    done = run(folder, str(SCRIPT), str(batch), str(rate), **settings)
+    assert done.returncode == 0, done.stderr
+    assert not list(folder.glob("fault-*")), done.stderr
+    return read_trace(folder)
+
+
+def test_every_step_is_recorded(tmp_path: Path) -> None:
+    trace = train(tmp_path)
+    attempt = trace.first_rank
+    assert [step.number for step in attempt.steps] == list(range(1, 9))
+    assert all(len(step.losses) == 1 and step.gradient_norm for step in attempt.steps)
+    assert {step.learning_rates for step in attempt.steps} == {(0.1,)}
+    assert attempt.optimizer["optimizer"] == "AdamW"
+    assert attempt.optimizer["groups"][0]["weight_decay"] == 0.01
+    assert attempt.model["model"] == "Sequential"
+    assert attempt.model["trainable"] == 22
+    assert steps_done(tmp_path) == 8
+
+    first_pass = [row for step in attempt.steps[:4] for batch in step.batches for row in batch.rows]
+    assert len(set(first_pass)) == 12
+    assert [step.batches[0].tensors["[0]"][0] for step in attempt.steps] == [(3, 2)] * 8
+    assert [(step, len(batch.rows)) for step, batch in attempt.evaluation_batches] == [(4, 12), (8, 12)]
+
+    assert attempt.final_weights is not None
+    assert attempt.final_weights.keys() == attempt.initial_weights.keys() == trace.weights("final").keys()
+    assert all(attempt.final_weights[name] != digest for name, digest in attempt.initial_weights.items())
+
+
+def test_a_pinned_job_repeats_itself_and_an_unpinned_one_does_not(tmp_path: Path) -> None:
+    first, second = train(tmp_path / "first"), train(tmp_path / "second")
+    assert first.first_rank.steps == second.first_rank.steps
+    assert first.first_rank.final_weights == second.first_rank.final_weights
+    assert train(tmp_path / "third", pins={}).first_rank.steps != first.first_rank.steps
+
+
+def test_the_order_of_rows_hangs_on_seed_and_epoch_alone(tmp_path: Path) -> None:
+    def rows(trace: Trace) -> list[str]:
+        return [row for step in trace.first_rank.steps for batch in step.batches for row in batch.rows]
+
+    in_threes, in_fours = rows(train(tmp_path / "threes", 3)), rows(train(tmp_path / "fours", 4))
+    assert in_threes == in_fours
+    assert in_threes[:12] != in_threes[12:]
+    assert set(in_threes[:12]) == set(in_threes[12:])
+
+
+def test_a_job_stops_after_the_last_step_asked_for(tmp_path: Path) -> None:
+    attempt = train(tmp_path, max_steps=5).first_rank
+    assert len(attempt.steps) == 5
+    assert attempt.final_weights
+
+
+def test_a_worker_is_killed_once(tmp_path: Path) -> None:
+    kill = {"rank": 0, "step": 2}
+    done = run(tmp_path, str(SCRIPT), "3", "0.1", kill=kill)
+    assert done.returncode == -9
+    trace = train(tmp_path, kill=kill)
+    assert [len(attempt.steps) for attempt in trace.ranks[0]] == [2, 8]
+    assert trace.ranks[0][0].final_weights is None
+
+
+def test_nothing_is_recorded_outside_a_worker(tmp_path: Path) -> None:
+    code = "import torch; m = torch.nn.Linear(2, 2); torch.optim.SGD(m.parameters()).step(); m(torch.ones(1, 2))"
+    done = run(tmp_path, "-c", code, rank=None)
+    assert done.returncode == 0, done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_fault_of_the_recorder_is_loud(tmp_path: Path) -> None:
+    """It ends the job, and is found by whoever runs the arm."""
+    code = (
+        "import raymigrate_recorder.training as t, torch\n"
+        "t.batch_of = lambda *a: 1 / 0\n"
+        "m = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Linear(2, 2))\n"
+        "m(torch.ones(1, 2))"
+    )
+    done = run(tmp_path, "-c", code)
+    assert done.returncode == 1
+    (fault,) = tmp_path.glob("fault-*.txt")
+    assert "ZeroDivisionError" in fault.read_text()
+
+
+def test_starting_python_imports_nothing_heavy_and_runs_the_hidden_sitecustomize(tmp_path: Path) -> None:
+    hidden = tmp_path / "hidden"
+    hidden.mkdir()
+    (hidden / "sitecustomize.py").write_text("import os\nos.environ['HIDDEN_RAN'] = 'yes'\n")
+    code = (
+        f"import os, sys; sys.path.append({str(hidden)!r})\n"
+        "import importlib, sitecustomize; importlib.reload(sitecustomize)\n"
+        "print(os.environ['HIDDEN_RAN'], {'torch', 'ray', 'pathlib'} & set(sys.modules))"
+    )
+    done = run(tmp_path, "-S", "-c", code)
+    assert done.stdout.split(maxsplit=1)[0] == "yes", done.stderr
+    assert "torch" not in done.stdout
+    assert "ray" not in done.stdout
+
+
+@pytest.mark.parametrize("pin", PINS, ids=lambda pin: pin.name)
+def test_every_pin_that_is_named_is_carried_out(pin: Any) -> None:
+    """The names in the user's table are those that the recorder knows."""
+    source = (INJECTED / "raymigrate_recorder" / "pins.py").read_text(encoding="utf-8")
+    assert f'@pin("{pin.name}")' in source or f'"{pin.name}" in settings.pins' in source
+
+
+def test_padding_changes_the_tensor_but_not_the_row(tmp_path: Path) -> None:
+    code = (
+        "import torch\n"
+        "from raymigrate_recorder.digests import batch_of\n"
+        "short = {'input_ids': torch.tensor([[5, 6, 7]]), 'attention_mask': torch.ones(1, 3)}\n"
+        "padded = {'input_ids': torch.tensor([[5, 6, 7, 0]]), 'attention_mask': torch.tensor([[1., 1, 1, 0]])}\n"
+        "a, b = batch_of((), short), batch_of((), padded)\n"
+        "print(a['rows'] == b['rows'], a['tensors']['input_ids'] == b['tensors']['input_ids'])"
+    )
+    done = run(tmp_path, "-c", code)
+    assert done.stdout.split() == ["True", "False"], done.stderr

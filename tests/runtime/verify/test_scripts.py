@@ -1,0 +1,118 @@
+"""The scripts of the arms, in folders of their own."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from raymigrate.config import Options
+from raymigrate.runtime.verify import scripts
+from raymigrate.runtime.verify.errors import VerifyError
+from raymigrate.runtime.verify.scripts import RAY_ONLY, Sources, at_revision, copied, is_legacy
+from tests.conftest import FIXTURES
+
+BERT = FIXTURES / "accelerate_trainer/bert_mrpc"
+PROJECT = FIXTURES / "projects/text_classifier"
+
+
+def test_the_original_travels_with_its_folder(tmp_path: Path) -> None:
+    script = Sources(PROJECT / "before" / "train_on_ray.py").put_original(tmp_path / "A")
+    assert script.read_bytes() == (PROJECT / "before" / "train_on_ray.py").read_bytes()
+    names = {path.relative_to(PROJECT / "before") for path in (PROJECT / "before").rglob("*.py")}
+    assert {path.relative_to(tmp_path / "A") for path in (tmp_path / "A").rglob("*.py")} == names
+
+
+def test_the_conversion_is_that_of_the_command_line(tmp_path: Path) -> None:
+    script, left = Sources(PROJECT / "before" / "train_on_ray.py").put_converted(tmp_path / "C", Options())
+    for expected in (PROJECT / "after").rglob("*.py"):
+        assert (tmp_path / "C" / expected.relative_to(PROJECT / "after")).read_text() == expected.read_text()
+    assert script == tmp_path / "C" / "train_on_ray.py"
+    assert [finding for finding in left if Path(finding.path).is_absolute()] == []
+
+
+def test_arm_b_keeps_the_old_ray_and_gets_the_new_libraries(tmp_path: Path) -> None:
+    script, codes = Sources(BERT / "before.py").put_respelled(tmp_path / "B")
+    text = script.read_text()
+    assert "AccelerateTrainer(" in text
+    assert "from ray.air import Checkpoint, session" in text
+    assert 'load_dataset("nyu-mll/glue", "mrpc")' in text
+    assert "torch.optim.AdamW(" in text
+    assert codes
+    assert all(code.startswith("RM7") for code in codes)
+
+
+def test_arm_o_gets_the_new_ray_and_keeps_the_old_libraries(tmp_path: Path) -> None:
+    script, _ = Sources(BERT / "before.py").put_converted(tmp_path / "O", Options(ignore=RAY_ONLY))
+    text = script.read_text()
+    assert "TorchTrainer(" in text
+    assert 'load_dataset("glue", "mrpc")' in text
+    assert "    AdamW,\n" in text
+
+
+def test_a_conversion_of_the_user_is_taken_as_it_is(tmp_path: Path) -> None:
+    shutil.copytree(BERT, tmp_path / "mine")
+    mine = tmp_path / "mine" / "after.py"
+    mine.write_text(mine.read_text() + "# by hand\n")
+    script, left = Sources(BERT / "before.py", mine).put_converted(tmp_path / "C", Options())
+    assert script.read_text().endswith("# by hand\n")
+    assert left == []
+
+
+def test_caches_and_environments_stay_where_they_are_and_data_is_linked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scripts, "COPIED_BYTES", 100)
+    source = tmp_path / "source"
+    for name in (".git/HEAD", "__pycache__/train.pyc", "own-env/pyvenv.cfg", "own-env/lib.py", "part/helper.py"):
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        (source / name).write_text("x = 1\n")
+    (source / "train.py").write_text("import part.helper\n")
+    (source / "rows.csv").write_text("1,2\n" * 100)
+    copied(source / "train.py", tmp_path / "target")
+    found = sorted(str(path.relative_to(tmp_path / "target")) for path in (tmp_path / "target").rglob("*"))
+    assert found == ["part", "part/helper.py", "rows.csv", "train.py"]
+    assert (tmp_path / "target" / "rows.csv").is_symlink()
+
+
+def test_an_original_is_taken_out_of_git(tmp_path: Path) -> None:
+    repository = tmp_path / "repository"
+    (repository / "jobs").mkdir(parents=True)
+    script = repository / "jobs" / "train.py"
+    git = ["git", "-C", str(repository), "-c", "user.name=me", "-c", "user.email=me@example.org"]
+    script.write_text("legacy = True\n")
+    (repository / "other.py").write_text("")
+    for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "legacy"]):
+        subprocess.run([*git, *command], check=True)
+    script.write_text("legacy = False\n")
+
+    found = at_revision(script, "HEAD", tmp_path / "original")
+    assert found.read_text() == "legacy = True\n"
+    with pytest.raises(VerifyError, match="cannot be read at revision v1"):
+        at_revision(script, "v1", tmp_path / "v1")
+    new = repository / "jobs" / "new.py"
+    new.write_text("")
+    with pytest.raises(VerifyError, match=r"new\.py is not in revision HEAD"):
+        at_revision(new, "HEAD", tmp_path / "new")
+
+
+@pytest.mark.parametrize(
+    ("script", "legacy"),
+    [
+        (BERT / "before.py", True),
+        (BERT / "after.py", False),
+        (PROJECT / "before" / "train_on_ray.py", True),
+    ],
+)
+def test_a_script_is_legacy_if_it_has_an_old_trainer(script: Path, legacy: bool) -> None:
+    assert is_legacy(script) is legacy
+
+
+def test_a_file_that_cannot_be_converted_is_named(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "train.py").write_text((BERT / "before.py").read_text() + "def broken(:\n")
+    with pytest.raises(VerifyError, match=r"train\.py cannot be parsed"):
+        Sources(source / "train.py").put_converted(tmp_path / "C", Options())
