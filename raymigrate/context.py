@@ -30,6 +30,11 @@ class Context:
         self.emitted: dict[tuple[str, ast.AST | None], str] = {}  # names of generated classes, by kind and block
         self._fresh: set[str] = set()
 
+    @property
+    def current_transformers(self) -> bool:
+        """Whether arguments get the names of current transformers; with `--ignore RM7` they keep those of 4.30."""
+        return self.options.enabled("RM701")
+
     # -- findings ------------------------------------------------------------------------------
 
     def converts(self, rule: Rule, node: ast.AST, message: str, *, safe: bool = True) -> bool:

@@ -199,7 +199,7 @@ def _apply(context: Context, call: TrainerCall, places: Destination) -> bool:
     for node in arguments:  # a transformers.Trainer in the training function makes its own Accelerator
         if call.use_gpu is not True and not {"use_cpu", "no_cuda"} & {keyword.arg for keyword in node.keywords}:
             if context.converts(RM203, node, "On CPU workers accelerate >= 1.0 trains one model per worker."):
-                _set_cpu(context, call, node, "use_cpu")
+                _set_cpu(context, call, node, "use_cpu" if context.current_transformers else "no_cuda")
     if environment:
         _set_environment(context, call, environment)
     return True

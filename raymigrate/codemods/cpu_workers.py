@@ -60,8 +60,9 @@ def _set_use_cpu(context: Context, call: TrainerCall, arguments: ast.Call, funct
             return  # the user decides, and knows more than can be seen here
     if not context.converts(RM104, arguments, MESSAGE):
         return
+    name = "use_cpu" if context.current_transformers else "no_cuda"
     if call.use_gpu is None:
         context.plan.need_import("ray.train.torch", near=function.nested_import)
-        context.plan.call(arguments).set("use_cpu", ON_CPU)
+        context.plan.call(arguments).set(name, ON_CPU)
     else:
-        context.plan.call(arguments).set("use_cpu", "True")
+        context.plan.call(arguments).set(name, "True")

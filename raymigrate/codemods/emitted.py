@@ -14,7 +14,7 @@ class $name(RayTrainReportCallback):
         if control.should_training_stop:
             if not state.log_history or state.log_history[-1]["step"] < state.global_step:
                 control.should_log = True
-                control.should_evaluate = args.eval_strategy != "no"
+                control.should_evaluate = args.$eval_strategy != "no"
             control.should_save = True
 
     def on_save(self, args, state, control, **kwargs):

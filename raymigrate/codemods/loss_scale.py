@@ -33,6 +33,8 @@ def keep_loss_scale(context: Context, call: TrainerCall, function: TrainFunction
         call: The trainer call.
         function: The training function of a TransformersTrainer; None for the loop of an AccelerateTrainer.
     """
+    if not context.current_transformers:
+        return
     module = context.module
     container = call.function
     inside = [c for c in module.calls(*TRAINING_ARGUMENTS) if container is not None and module.inside(c, container)]

@@ -136,7 +136,8 @@ class TrainFunction:
 
     def _emit_support(self) -> None:
         """Adds the classes and functions that stand before the training function, once for each place."""
-        wanted = {"ReportCallback": emitted.REPORT_CALLBACK}
+        strategy = "eval_strategy" if self.context.current_transformers else "evaluation_strategy"
+        wanted = {"ReportCallback": emitted.REPORT_CALLBACK.replace("$eval_strategy", strategy)}
         if self.uses_ray_data and self.call.datasets.may_have("train"):
             wanted["TrainShard"] = emitted.TRAIN_SHARD
             wanted["shard_dataloader"] = emitted.SHARD_DATALOADER

@@ -138,6 +138,7 @@ def job_variables(overrides: Overrides) -> dict[str, str]:
         "RAY_USAGE_STATS_ENABLED": "0",
         "RAY_DISABLE_DOCKER_CPU_WARNING": "1",
         "RAY_DEDUP_LOGS": "0",
+        "RAY_DATA_DISABLE_PROGRESS_BARS": "1",
         "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
         "TOKENIZERS_PARALLELISM": "false",
         "PYTHONUNBUFFERED": "1",

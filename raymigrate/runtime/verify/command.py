@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
 import signal
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -115,8 +117,7 @@ def verify(
     from raymigrate.runtime.hub import AssetError  # noqa: PLC0415
     from raymigrate.runtime.verify.errors import VerifyError  # noqa: PLC0415
 
-    signal.signal(signal.SIGTERM, _interrupt)
-    with tempfile.TemporaryDirectory(prefix="raymigrate-original-") as folder:
+    with _ended_by_sigterm(), tempfile.TemporaryDirectory(prefix="raymigrate-original-") as folder:
         try:
             from raymigrate.runtime.verify.arms import Overrides  # noqa: PLC0415
             from raymigrate.runtime.verify.verification import Request  # noqa: PLC0415
@@ -191,6 +192,15 @@ class _Failed(click.ClickException):
     exit_code = 2
 
 
-def _interrupt(number: int, frame: FrameType | None) -> None:
+@contextlib.contextmanager
+def _ended_by_sigterm() -> Iterator[None]:
     """SIGTERM ends a run as Ctrl-C does: everything is cleaned up."""
-    raise KeyboardInterrupt
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -23,7 +23,7 @@ COPIED_BYTES = 10_000_000
 LEFT_OUT = {".git", ".hg", "__pycache__", "node_modules", ".venv", ".mypy_cache", ".ruff_cache", ".pytest_cache"}
 
 # Arm O runs with the old transformers, accelerate and datasets, so their names stay as they were.
-RAY_ONLY = ("RM7", "RM110")
+RAY_ONLY = ("RM7",)
 LIBRARIES_ONLY = ("RM7",)
 
 

@@ -7,7 +7,7 @@ import os
 import platform
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from functools import partial
@@ -95,12 +95,7 @@ def verify(request: Request, progress: Progress, keep: Path | None = None) -> Ve
     """
     started, clock = datetime.now(timezone.utc), time.monotonic()
     with _folder(keep) as folder, _hub(request.offline) as hub:
-        preparation = Preparation(request, folder, hub, progress)
-        arms = [preparation.arm(letter) for letter in request.letters]
-        runs: list[Run] = []
-        for arm in arms:
-            runs += _runs_of(arm, request, folder, progress)
-        comparisons = compare_all(runs)
+        runs = run_arms(request, folder, hub, progress)
         return Verification(
             original=request.sources.original,
             converted=request.sources.converted,
@@ -108,7 +103,7 @@ def verify(request: Request, progress: Progress, keep: Path | None = None) -> Ve
             started=started.isoformat(timespec="seconds"),
             seconds=time.monotonic() - clock,
             arms=tuple(_described(run, keep is not None) for run in runs),
-            comparisons=comparisons,
+            comparisons=compare_all(runs),
             pins=tuple(pin.setting() for pin in PINS if pin.name in request.pins),
             overrides=tuple(_overrides(request)),
             machine=_machine(runs),
@@ -208,31 +203,51 @@ class Preparation:
         return {"HF_DATASETS_CACHE": str(cache / "raymigrate" / "datasets" / environment)}
 
 
-def _runs_of(arm: Arm, request: Request, folder: Path, progress: Progress) -> list[Run]:
-    """Runs an arm as often as it is asked for, and then with a killed worker."""
-    title = TITLES[arm.letter]
+def run_arms(
+    request: Request, folder: Path, hub: str | None, progress: Progress, kill: dict[str, int] | None = None
+) -> list[Run]:
+    """Runs every arm as often as it is asked for, and then, if that is asked for, with a killed worker.
 
-    def one(name: str, run: Callable[..., Run], **extra: Any) -> Run:
-        started = time.monotonic()
-        progress.start(name, title)
-        try:
-            return run(name=name, folder=folder / "runs" / name, progress=progress.update, **extra)
-        finally:
-            progress.done(time.monotonic() - started)
+    Args:
+        request: What to run.
+        folder: For scripts, logs, traces and results.
+        hub: Where the offline hub answers, or None.
+        progress: Is told how far it is.
+        kill: Which worker to kill, and when; None chooses by the first run, for every arm the same.
 
-    run = partial(
-        run_arm,
+    Raises:
+        VerifyError: As `verify`.
+    """
+    preparation = Preparation(request, folder, hub, progress)
+    arms = [preparation.arm(letter) for letter in request.letters]
+    runs: list[Run] = []
+    for arm in arms:
+        run = partial(_run, arm, request, folder, progress)
+        runs.append(run(arm.letter))
+        runs += [run(f"{arm.letter}{number}") for number in range(2, request.repeat + 1)]
+        if request.kill_worker:
+            kill = kill or where_to_kill(runs[0])
+            runs.append(run(f"{arm.letter}-killed", kill))
+    return runs
+
+
+def _run(
+    arm: Arm, request: Request, folder: Path, progress: Progress, name: str, kill: dict[str, int] | None = None
+) -> Run:
+    progress.start(name, TITLES[arm.letter])
+    run = run_arm(
         arm,
+        name,
+        folder / "runs" / name,
         arguments=request.arguments,
         pins=request.pins,
         overrides=request.overrides,
+        kill=kill,
         timeout=request.timeout,
+        progress=progress.update,
     )
-    runs = [one(arm.letter, run)]
-    runs += [one(f"{arm.letter}{number}", run) for number in range(2, request.repeat + 1)]
-    if request.kill_worker:
-        runs.append(one(f"{arm.letter}-killed", run, kill=where_to_kill(runs[0])))
-    return runs
+    progress.done(run.seconds)
+    return run
 
 
 def where_to_kill(run: Run) -> dict[str, int]:

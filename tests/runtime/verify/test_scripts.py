@@ -116,3 +116,12 @@ def test_a_file_that_cannot_be_converted_is_named(tmp_path: Path) -> None:
     (source / "train.py").write_text((BERT / "before.py").read_text() + "def broken(:\n")
     with pytest.raises(VerifyError, match=r"train\.py cannot be parsed"):
         Sources(source / "train.py").put_converted(tmp_path / "C", Options())
+
+
+def test_what_is_emitted_for_arm_o_is_known_to_the_old_libraries(tmp_path: Path) -> None:
+    before = FIXTURES / "transformers_trainer/gpt2_wikitext_ray_data/before.py"
+    script, _ = Sources(before).put_converted(tmp_path / "O", Options(ignore=RAY_ONLY))
+    text = script.read_text()
+    assert 'args.evaluation_strategy != "no"' in text
+    for new in ("eval_strategy=", "args.eval_strategy", "use_cpu", "average_tokens_across_devices", "processing_class"):
+        assert new not in text

@@ -86,10 +86,12 @@ def _before_forward(module: Any, args: Any) -> None:
 
 
 @guarded
-def _after_forward(module: Any, args: Any, kwargs: Any, output: Any) -> None:
+def _after_forward(module: Any, args: Any, *rest: Any) -> None:
     _calls.depth = max(0, getattr(_calls, "depth", 1) - 1)
-    if _calls.depth or rank() is None or not _is_model(module):
+    failed = len(rest) < 2  # torch calls the hook without the keyword arguments then
+    if failed or _calls.depth or rank() is None or not _is_model(module):
         return
+    kwargs, output = rest
     loss = output.get("loss") if hasattr(output, "get") else getattr(output, "loss", None)
     forward = {"loss": None if loss is None else float(loss.detach().mean()), **batch_of(args, kwargs)}
     if module.training:

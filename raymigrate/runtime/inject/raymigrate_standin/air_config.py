@@ -1,0 +1,188 @@
+"""The old configuration classes: keywords that current Ray refuses, and the translation for Train V2.
+
+`ray.air.config` still has Ray's own old classes, which Train V2 refuses; `ray.train` has the new ones, which refuse the
+old keywords (SEMANTICS 4.2). Both take the old keywords here, and `translated_*` makes the new kind of either.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from raymigrate_standin.importing import unknown
+
+# What the classes took in some version from 2.0 to 2.7, and Train V2 refuses (SEMANTICS 1.2). None of it changes what
+# is trained; `stop`, which does, and `trainer_resources`, which a script can ask for, are remembered.
+IGNORED = {
+    "RunConfig": ("sync_config", "verbose", "progress_reporter", "log_to_file"),
+    "ScalingConfig": ("_max_cpu_fraction_per_node",),
+    "CheckpointConfig": (
+        "checkpoint_frequency",
+        "checkpoint_at_end",
+        "_checkpoint_keep_all_ranks",
+        "_checkpoint_upload_from_workers",
+    ),
+    "FailureConfig": ("fail_fast",),
+}
+REMEMBERED = {"RunConfig": "stop", "ScalingConfig": "trainer_resources"}
+
+
+def accept_old_arguments(module: ModuleType) -> None:
+    """Lets the configuration classes of a module take the keywords of every Ray from 2.0 on."""
+    new = module.__name__.startswith("ray.train.v2.")
+    for name, ignored in IGNORED.items():
+        owner = getattr(module, name)
+        if not new:  # the older classes have most of it, and Tune uses it
+            ignored = tuple(field for field in ignored if field not in owner.__dataclass_fields__)
+        # In place, because Train V2's classes are derived from the older ones, and are asked for with isinstance.
+        _accept(owner, ignored, REMEMBERED.get(name) if new else None)
+
+
+def _accept(owner: Any, ignored: tuple[str, ...], to_remember: str | None) -> None:
+    init = owner.__init__
+    name = owner.__name__
+
+    @functools.wraps(init)
+    def accepting(self: Any, *args: Any, **kwargs: Any) -> None:
+        if name == "RunConfig":
+            args, kwargs = _run_arguments(args, kwargs)
+        elif to_remember and args:
+            # ScalingConfig, first positional in every version: trainer_resources.
+            kwargs["trainer_resources"], args = args[0], (None, *args[1:])
+        for keyword in ignored:
+            kwargs.pop(keyword, None)
+        value = kwargs.pop(to_remember, None) if to_remember else None
+        init(self, *args, **kwargs)
+        if to_remember:
+            self.raymigrate_remembered = value
+
+    owner.__init__ = accepting
+
+
+def _run_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Name and folder as keywords: `name, local_dir` up to Ray 2.4, `name, storage_path` since."""
+    if len(args) > 2:
+        raise TypeError(unknown("RunConfig with more than two positional arguments"))
+    kwargs.update({key: value for key, value in zip(("name", "local_dir"), args, strict=False) if key not in kwargs})
+    sync = kwargs.get("sync_config")
+    folder = getattr(sync, "upload_dir", None) or kwargs.pop("local_dir", None)
+    if folder is not None and kwargs.get("storage_path") is None:
+        folder = str(folder)
+        kwargs["storage_path"] = folder if "://" in folder else str(Path(folder).expanduser().absolute())
+    kwargs.pop("local_dir", None)
+    return (), kwargs
+
+
+def remembered(config: Any, name: str) -> Any:
+    """`stop` of a RunConfig, `trainer_resources` of a ScalingConfig, of any kind."""
+    if isinstance(config, Mapping):
+        return config.get(name)
+    if hasattr(config, "raymigrate_remembered"):
+        return config.raymigrate_remembered
+    return getattr(config, name, None)
+
+
+def translated_scaling(config: Any) -> Any:
+    """Train V2's ScalingConfig.
+
+    Args:
+        config: A ScalingConfig of any kind, a dict of its arguments, or None.
+    """
+    from ray.train.v2.api.config import ScalingConfig
+
+    if config is None:
+        return ScalingConfig()
+    if isinstance(config, ScalingConfig):
+        return config
+    if isinstance(config, Mapping):
+        return ScalingConfig(**config)
+    return ScalingConfig(
+        num_workers=config.num_workers,
+        use_gpu=config.use_gpu,
+        resources_per_worker=config.resources_per_worker,
+        placement_strategy=config.placement_strategy,
+        accelerator_type=getattr(config, "accelerator_type", None),
+    )
+
+
+def translated_run(config: Any, name: str) -> Any:
+    """Train V2's RunConfig, under another name.
+
+    Args:
+        config: A RunConfig of any kind, or None.
+        name: The new name.
+    """
+    from ray.train.v2.api import config as v2
+    from ray.train.v2.api.callback import RayTrainCallback
+
+    if config is None:
+        return v2.RunConfig(name=name)
+    callbacks = [callback for callback in config.callbacks or () if isinstance(callback, RayTrainCallback)]
+    for callback in config.callbacks or ():
+        if callback not in callbacks:  # a callback of Tune: it logs what was reported, and trains nothing
+            warnings.warn(f"{type(callback).__name__} is left out of arm B's run.", stacklevel=4)
+    failures, checkpoints = config.failure_config, config.checkpoint_config
+    if failures is not None and not isinstance(failures, v2.FailureConfig):
+        failures = v2.FailureConfig(max_failures=failures.max_failures)
+    if checkpoints is not None and not isinstance(checkpoints, v2.CheckpointConfig):
+        checkpoints = v2.CheckpointConfig(
+            num_to_keep=checkpoints.num_to_keep,
+            checkpoint_score_attribute=checkpoints.checkpoint_score_attribute,
+            checkpoint_score_order=checkpoints.checkpoint_score_order or "max",
+        )
+    return v2.RunConfig(
+        name=name,
+        storage_path=config.storage_path,
+        storage_filesystem=config.storage_filesystem,
+        failure_config=failures,
+        checkpoint_config=checkpoints,
+        callbacks=callbacks,
+        worker_runtime_env=getattr(config, "worker_runtime_env", None),
+        logging_config=getattr(config, "logging_config", None),
+    )
+
+
+@dataclass
+class DatasetConfig:
+    """How a dataset is prepared for training; Ray had it up to 2.7 (ray 2.4.0, air/config.py:340-400).
+
+    What only concerned memory and speed is taken and not used, and so is `randomize_block_order`: Ray 2.6 did not
+    shuffle blocks any more.
+    """
+
+    fit: bool | None = None
+    split: bool | None = None
+    required: bool | None = None
+    transform: bool | None = None
+    max_object_store_memory_fraction: float | None = None
+    global_shuffle: bool | None = None
+    randomize_block_order: bool | None = None
+    per_epoch_preprocessor: Any = None
+    use_stream_api: bool | None = None
+    stream_window_size: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("global_shuffle", "per_epoch_preprocessor", "use_stream_api"):
+            if getattr(self, name):
+                raise NotImplementedError(unknown(f"DatasetConfig({name}=)"))
+
+
+def split_names(config: Any, names: list[str]) -> list[str]:
+    """Names of the datasets that are split among the workers.
+
+    Without a word in `config`, only "train" is: ray 2.4.0, data_parallel_trainer.py, `_dataset_config`; ray 2.6.3,
+    _internal/data_config.py:40-42. Ray 2.7 split every dataset, and Hugging Face's Trainer then split the evaluation
+    data again, so that rows were left out (SEMANTICS 2.2).
+    """
+    chosen = []
+    for name in names:
+        own = (config or {}).get(name, (config or {}).get("*"))
+        split = getattr(own, "split", None)
+        if split if split is not None else name == "train":
+            chosen.append(name)
+    return chosen

@@ -1,0 +1,133 @@
+"""The command line of `raymigrate verify`: usage, errors, interruption. Jobs that train are in the files beside."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from click.testing import CliRunner
+
+from raymigrate.cli import main
+from raymigrate.runtime.verify.processes import RUN_VARIABLE
+from tests.conftest import FIXTURES
+
+BERT = FIXTURES / "accelerate_trainer/bert_mrpc"
+
+
+@pytest.fixture
+def legacy(tmp_path: Path) -> Path:
+    """A legacy script that does what its first line says, instead of training."""
+    (tmp_path / "job").mkdir()
+    return Path(shutil.copy(BERT / "before.py", tmp_path / "job" / "train.py"))
+
+
+def behaving(script: Path, line: str) -> Path:
+    script.write_text(f"{line}\n{script.read_text()}")
+    return script
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--arms", "C"], "two or more of A, O, B and C"),
+        (["--arms", "B,X"], "two or more of A, O, B and C"),
+        (["--no-pin", "sead"], "there is no pin sead; there are seed, dropout"),
+        (["--report", "out.pdf"], "must end in .html, .md, .json or .xml"),
+        (["--workers", "0"], "0 is not in the range x>=1"),
+        (["--from-ray", "2.3"], "'2.3' is not one of '2.6', '2.7'"),
+        (["--original", "nowhere.py"], "File 'nowhere.py' does not exist"),
+        (["--original", str(BERT / "before.py"), "--original-rev", "HEAD"], "not both"),
+    ],
+)
+def test_wrong_usage_is_told_in_one_sentence(arguments: list[str], message: str, legacy: Path) -> None:
+    outcome = CliRunner().invoke(main, ["verify", str(legacy), *arguments])
+    assert outcome.exit_code == 2
+    assert message in outcome.output
+
+
+def test_a_script_without_legacy_version_is_refused() -> None:
+    outcome = CliRunner().invoke(main, ["verify", str(BERT / "after.py")])
+    assert outcome.exit_code == 2
+    assert "after.py has no legacy trainer; name its legacy version with --original FILE or" in outcome.output
+
+
+def test_an_arm_that_fails_gives_exit_code_2_and_its_log(legacy: Path) -> None:
+    behaving(legacy, "raise SystemExit('no such dataset')")
+    outcome = CliRunner().invoke(main, ["verify", str(legacy)])
+    assert outcome.exit_code == 2
+    assert "Arm B (original script under the stand-in, current libraries) ended with exit status 1." in outcome.output
+    assert "no such dataset" in outcome.output
+
+
+def test_arguments_behind_the_dashes_reach_the_script(legacy: Path) -> None:
+    behaving(legacy, "import sys; sys.exit(str(sys.argv[1:]))")
+    outcome = CliRunner().invoke(main, ["verify", str(legacy), "--", "--epochs", "1", "--arms", "x"])
+    assert "['--epochs', '1', '--arms', 'x']" in outcome.output
+
+
+def test_kept_folders_have_to_be_new(legacy: Path) -> None:
+    outcome = CliRunner().invoke(main, ["verify", str(legacy), "--keep", str(legacy.parent)])
+    assert outcome.exit_code == 2
+    assert "is not empty; --keep takes a new folder" in outcome.output
+
+
+def test_what_ran_is_kept_where_it_is_asked_for(legacy: Path, tmp_path: Path) -> None:
+    behaving(legacy, "raise SystemExit('stopped')")
+    CliRunner().invoke(main, ["verify", str(legacy), "--keep", str(tmp_path / "kept")])
+    assert (tmp_path / "kept/runs/B/log.txt").read_text() == "stopped\n"
+    assert "TorchTrainer(" in (tmp_path / "kept/scripts/C/train.py").read_text()
+
+
+def runs_of(process: subprocess.Popen[str]) -> list[psutil.Process]:
+    """The processes of arms that descend from a command, and those that have outlived it."""
+    found = []
+    for other in psutil.process_iter():
+        try:
+            environment = other.environ()
+        except (psutil.Error, OSError):
+            continue
+        if RUN_VARIABLE in environment and environment.get("STARTED_BY") == str(process.args):
+            found.append(other)
+    return found
+
+
+def started(script: Path, folder: Path, *arguments: str) -> subprocess.Popen[str]:
+    """Starts a verification with temporary folders of its own."""
+    command = [sys.executable, "-m", "raymigrate", "verify", str(script), *arguments]
+    environment = {**os.environ, "TMPDIR": str(folder), "STARTED_BY": str(command)}
+    folder.mkdir()
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "train",
+    [
+        pytest.param(False, id="waiting"),
+        pytest.param(True, id="training", marks=pytest.mark.ray),
+    ],
+)
+def test_an_interrupted_run_leaves_nothing_behind(train: bool, number: int, legacy: Path, tmp_path: Path) -> None:
+    if not train:
+        behaving(legacy, "import time; time.sleep(600)")
+    process = started(legacy, tmp_path / "temporary", *(["--offline"] if train else []))
+    wanted = "raylet" if train else "train.py"
+    deadline = time.monotonic() + 120
+    while not any(wanted in " ".join(other.cmdline()) for other in runs_of(process)):
+        assert time.monotonic() < deadline, process.communicate(timeout=5)
+        time.sleep(0.5)
+
+    process.send_signal(number)
+    output, _ = process.communicate(timeout=60)
+
+    assert process.returncode == 2
+    assert "Interrupted; everything that ran was ended." in output
+    assert runs_of(process) == []
+    assert list((tmp_path / "temporary").iterdir()) == []
