@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -17,6 +18,7 @@ from raymigrate.runtime.verify.scripts import copied
 from raymigrate.runtime.verify.trace import Trace, read_trace, steps_done
 
 INJECTED = Path(__file__).parent.parent / "inject"
+NUM_WORKERS = re.compile(r"num_workers[\"']?\s*[=:]\s*(\d{1,3})\b")
 TITLES = {
     "A": "original script, old Ray and old libraries",
     "O": "converted script (Ray only), current Ray and old libraries",
@@ -105,7 +107,7 @@ def run_arm(
     settings = {"trace": str(trace), "storage": str(folder / "storage"), "pins": dict(pins), "kill": kill}
     environment = {
         **os.environ,
-        **job_variables(overrides),
+        **job_variables(overrides, arm.script),
         **arm.variables,
         "PYTHONPATH": os.pathsep.join(filter(None, (str(INJECTED), os.environ.get("PYTHONPATH")))),
         "RAYMIGRATE_RECORDER": json.dumps({**settings, **asdict(overrides)}),
@@ -130,8 +132,13 @@ def run_arm(
     return Run(name, arm, _complete_trace(name, trace, status, log), time.monotonic() - started, log)
 
 
-def job_variables(overrides: Overrides) -> dict[str, str]:
-    """Environment variables that every arm gets."""
+def job_variables(overrides: Overrides, script: Path) -> dict[str, str]:
+    """Environment variables that every arm gets.
+
+    Args:
+        overrides: The same for every arm.
+        script: What runs; the largest `num_workers=` in it tells how many CPUs Ray has to count.
+    """
     variables = {
         "RAY_ADDRESS": "local",
         "RAY_AUTH_MODE": "disabled",
@@ -143,7 +150,9 @@ def job_variables(overrides: Overrides) -> dict[str, str]:
         "TOKENIZERS_PARALLELISM": "false",
         "PYTHONUNBUFFERED": "1",
     }
-    needed = (overrides.workers or 2) + 6  # workers, the trial's own bundle, Ray Data's tasks
+    named = NUM_WORKERS.findall(script.read_text(encoding="utf-8", errors="replace"))
+    workers = overrides.workers or max(map(int, named), default=2)
+    needed = workers + 6  # and the trial's own bundle, and Ray Data's tasks
     if (os.cpu_count() or 1) < needed:  # CPUs are only counted; on a small machine the workers take turns
         variables["RAY_OVERRIDE_RESOURCES"] = json.dumps({"CPU": needed})
     if overrides.device == "cpu":

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from raymigrate.runtime.verify.arms import Arm, Overrides, Run, run_arm
+from raymigrate.runtime.verify.arms import Arm, Overrides, Run, job_variables, run_arm
 from raymigrate.runtime.verify.errors import VerifyError
 from raymigrate.runtime.verify.processes import RUN_VARIABLE, TimedOut, log_tail, run_logged
 
@@ -117,3 +117,19 @@ def test_the_end_of_a_log_is_readable(tmp_path: Path) -> None:
     log.write_text("first\n" * 100 + "\x1b[31merror\x1b[0m\n 10%\r 50%\r100%\n\n")
     assert log_tail(log).splitlines()[-2:] == ["error", "100%"]
     assert len(log_tail(log).splitlines()) == 30
+
+
+@pytest.mark.parametrize(
+    ("code", "workers", "needed"),
+    [
+        ("ScalingConfig(num_workers=200)", None, 206),
+        ("{'num_workers': 300}", None, 306),
+        ("ScalingConfig(num_workers=200)", 400, 406),
+    ],
+)
+def test_ray_counts_enough_cpus_for_the_workers(code: str, workers: int | None, needed: int, tmp_path: Path) -> None:
+    """Else the job would wait for ever on a machine with fewer."""
+    script = tmp_path / "train.py"
+    script.write_text(code)
+    variables = job_variables(Overrides(workers=workers), script)
+    assert variables["RAY_OVERRIDE_RESOURCES"] == f'{{"CPU": {needed}}}'

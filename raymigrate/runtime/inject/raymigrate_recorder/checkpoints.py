@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 from collections.abc import Iterator
 from typing import Any
 
@@ -48,6 +47,8 @@ def _tensors(path: str) -> Iterator[tuple[str, Any]]:
 
         loaded: Any = load_file(path)
     elif path.endswith(".pkl"):
+        import pickle
+
         with open(path, "rb") as stream:
             loaded = pickle.load(stream)
     else:

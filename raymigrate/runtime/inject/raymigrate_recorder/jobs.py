@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import platform
 import sys
 from collections.abc import Callable
 from types import ModuleType
@@ -88,6 +87,7 @@ def _end() -> None:
 
 def versions() -> dict[str, str]:
     """The versions that this process runs."""
+    import platform
     from importlib import metadata
 
     found = {"python": platform.python_version()}

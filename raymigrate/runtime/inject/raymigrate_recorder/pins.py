@@ -6,10 +6,8 @@ Each pin is on when its name is in `settings.pins`. `raymigrate.runtime.verify.p
 from __future__ import annotations
 
 import functools
-import inspect
 import math
 import os
-import random
 from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
@@ -54,6 +52,8 @@ def apply_in_worker() -> None:
 
 def seed_everything(seed: int) -> None:
     """Seeds Python, numpy and torch, alike on every worker."""
+    import random
+
     import numpy
     import torch
 
@@ -64,6 +64,8 @@ def seed_everything(seed: int) -> None:
 
 def set_default(owner: Any, name: str, value: Any) -> None:
     """Changes the default of a dataclass' field, for the class and for those that are derived from it later."""
+    import inspect
+
     field = owner.__dataclass_fields__.get(name)
     if field is None:  # this version has no such field
         return

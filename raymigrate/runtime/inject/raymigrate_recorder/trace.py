@@ -9,7 +9,6 @@ import functools
 import json
 import os
 import time
-import traceback
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
@@ -45,6 +44,8 @@ def guarded(function: Function) -> Function:
         try:
             return function(*args, **kwargs)
         except Exception:
+            import traceback
+
             with open(path(f"fault-{os.getpid()}.txt"), "a", encoding="utf-8") as stream:
                 stream.write(traceback.format_exc())
             raise

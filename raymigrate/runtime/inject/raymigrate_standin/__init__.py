@@ -23,7 +23,7 @@ from types import ModuleType
 from typing import Any
 
 from raymigrate_standin import air_config, air_session
-from raymigrate_standin.importing import LENT_NAMES, GoneModules, lend
+from raymigrate_standin.importing import LENT_NAMES, UNKNOWN_NAMES, GoneModules, lend, unknown
 
 Patch = Callable[[ModuleType], None]
 
@@ -36,10 +36,12 @@ def install(after: Callable[[str], Callable[[Patch], Any]]) -> None:
     """
     # First, because it also answers for modules which are there no more in order to refuse them.
     sys.meta_path.insert(0, GoneModules())
-    for module in LENT_NAMES:
+    for module in sorted({*LENT_NAMES, *UNKNOWN_NAMES}):
         after(module)(lend)
     after("ray.air.config")(air_config.accept_old_arguments)
     after("ray.train.v2.api.config")(air_config.accept_old_arguments)
+    for module in ("ray.train._internal.syncer", "ray.tune.syncer"):
+        after(module)(air_config.accept_old_sync_arguments)
     after("ray.air.session")(air_session.replace_session)
     after("ray.train")(air_session.replace_functions)
     after("ray.train.v2.api.context")(air_session.replace_context)
@@ -49,8 +51,6 @@ def install(after: Callable[[str], Callable[[Patch], Any]]) -> None:
 
 def _refuse_trainers(module: ModuleType) -> None:
     """Says in `Tuner(trainer)` what is the matter; current Ray says "Improper 'run' - not string nor trainable"."""
-    from raymigrate_standin.importing import unknown
-
     init = module.Tuner.__init__
 
     @functools.wraps(init)

@@ -64,6 +64,22 @@ def _accept(owner: Any, ignored: tuple[str, ...], to_remember: str | None) -> No
     owner.__init__ = accepting
 
 
+def accept_old_sync_arguments(module: ModuleType) -> None:
+    """Lets `SyncConfig` take what it took up to Ray 2.7; `upload_dir` was the name of `storage_path`."""
+    init = module.SyncConfig.__init__
+
+    @functools.wraps(init)
+    def accepting(self: Any, upload_dir: Any = None, *args: Any, **kwargs: Any) -> None:
+        if args:
+            raise TypeError(unknown("SyncConfig with more than one positional argument"))
+        kwargs.pop("syncer", None)
+        kwargs.pop("sync_on_checkpoint", None)
+        init(self, **kwargs)
+        self.upload_dir = upload_dir
+
+    module.SyncConfig.__init__ = accepting
+
+
 def _run_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Name and folder as keywords: `name, local_dir` up to Ray 2.4, `name, storage_path` since."""
     if len(args) > 2:
@@ -110,18 +126,20 @@ def translated_scaling(config: Any) -> Any:
     )
 
 
-def translated_run(config: Any, name: str) -> Any:
-    """Train V2's RunConfig, under another name.
+def translated_run(config: Any, experiment: str, trial: str) -> Any:
+    """Train V2's RunConfig, with the old folder `<storage_path>/<experiment>/<trial>` for the run.
 
     Args:
         config: A RunConfig of any kind, or None.
-        name: The new name.
+        experiment: Name of the experiment.
+        trial: Name of the trial; it becomes the name of the run.
     """
+    from ray.train.constants import DEFAULT_STORAGE_PATH
     from ray.train.v2.api import config as v2
     from ray.train.v2.api.callback import RayTrainCallback
 
     if config is None:
-        return v2.RunConfig(name=name)
+        config = v2.RunConfig()
     callbacks = [callback for callback in config.callbacks or () if isinstance(callback, RayTrainCallback)]
     for callback in config.callbacks or ():
         if callback not in callbacks:  # a callback of Tune: it logs what was reported, and trains nothing
@@ -136,8 +154,8 @@ def translated_run(config: Any, name: str) -> Any:
             checkpoint_score_order=checkpoints.checkpoint_score_order or "max",
         )
     return v2.RunConfig(
-        name=name,
-        storage_path=config.storage_path,
+        name=trial,
+        storage_path=f"{str(config.storage_path or DEFAULT_STORAGE_PATH).rstrip('/')}/{experiment}",
         storage_filesystem=config.storage_filesystem,
         failure_config=failures,
         checkpoint_config=checkpoints,
@@ -172,6 +190,11 @@ class DatasetConfig:
                 raise NotImplementedError(unknown(f"DatasetConfig({name}=)"))
 
 
+def own_config(config: Any, name: str) -> Any:
+    """The DatasetConfig of a dataset in a dict of them, in which "*" stands for all others; or None."""
+    return config.get(name, config.get("*")) if isinstance(config, Mapping) else None
+
+
 def split_names(config: Any, names: list[str]) -> list[str]:
     """Names of the datasets that are split among the workers.
 
@@ -181,8 +204,7 @@ def split_names(config: Any, names: list[str]) -> list[str]:
     """
     chosen = []
     for name in names:
-        own = (config or {}).get(name, (config or {}).get("*"))
-        split = getattr(own, "split", None)
+        split = getattr(own_config(config, name), "split", None)
         if split if split is not None else name == "train":
             chosen.append(name)
     return chosen

@@ -97,7 +97,7 @@ def find(target: str) -> Any:
 def lend(module: ModuleType) -> None:
     """Lets an existing module have the names that it had before."""
     had_before = getattr(module, "__getattr__", None)
-    names = LENT_NAMES[module.__name__]
+    names = LENT_NAMES.get(module.__name__, {})
     for name in names:
         # What is there now would be found first. It is not replaced at once: the stand-in is derived from it, and this
         # module is not quite imported yet.

@@ -106,7 +106,7 @@ class TorchTrainer(current.TorchTrainer):  # type: ignore[misc]
         scaling = air_config.translated_scaling(scaling_config)
         stop = air_config.remembered(run_config, "stop")
         check_stop(stop)
-        prepared = self._prepare(datasets, preprocessor)
+        prepared = self._prepare(datasets, dataset_config, preprocessor)
         self.job = Job(
             trainer=type(self).__name__,
             experiment=getattr(run_config, "name", None),
@@ -119,7 +119,7 @@ class TorchTrainer(current.TorchTrainer):  # type: ignore[misc]
             preprocessor=preprocessor,
             checkpoint_class=self.checkpoint_class,
         )
-        run = air_config.translated_run(run_config, self.job.run_name)
+        run = air_config.translated_run(run_config, str(self.job.experiment), self.job.run_name)
         setattr(run, ATTRIBUTE, self.job)
         super().__init__(
             self._worker_function(train_loop_per_worker, train_loop_config, scaling, prepared),
@@ -144,7 +144,7 @@ class TorchTrainer(current.TorchTrainer):  # type: ignore[misc]
     ) -> WorkerFunction:
         return WorkerFunction(function, config or {}, use_gpu=scaling.use_gpu)
 
-    def _prepare(self, datasets: Mapping[str, Any] | None, preprocessor: Any) -> dict[str, Any]:
+    def _prepare(self, datasets: Mapping[str, Any] | None, config: Any, preprocessor: Any) -> dict[str, Any]:
         """Checks the datasets and applies the preprocessor (ray 2.6.3, base_trainer.py, `_validate_attributes`)."""
         import ray.data  # only jobs with Ray Data need it
 
@@ -163,9 +163,14 @@ class TorchTrainer(current.TorchTrainer):  # type: ignore[misc]
         if preprocessor is None:
             return prepared
         status = preprocessor.FitStatus
-        if "train" in prepared and preprocessor.fit_status() not in (status.FITTED, status.NOT_FITTABLE):
-            preprocessor.fit(prepared["train"])
-        return {key: preprocessor.transform(dataset) for key, dataset in prepared.items()}
+        if preprocessor.fit_status() not in (status.FITTED, status.NOT_FITTABLE):
+            chosen = [key for key in prepared if getattr(air_config.own_config(config, key), "fit", None)]
+            for key in chosen or ["train"]:
+                preprocessor.fit(prepared[key])
+        for key, dataset in prepared.items():
+            if getattr(air_config.own_config(config, key), "transform", None) is not False:
+                prepared[key] = preprocessor.transform(dataset)
+        return prepared
 
     def _data_config(self, config: Any, names: list[str]) -> Any:
         """Ray 2.6's way to split, unless a DataConfig says otherwise; see `air_config.split_names`."""

@@ -182,8 +182,7 @@ def own_batches(trainer: Any) -> DataLoader[Any]:
     The Trainer's own loader is not used: since transformers 4.31 accelerate would read all batches on rank 0. The
     user's collator and the removal of columns that the model does not know are the Trainer's.
     """
-    args, dataset = trainer.args, trainer.train_dataset
-    size = args.train_batch_size
+    args, dataset, size = trainer.args, trainer.train_dataset, trainer._train_batch_size
     if args.world_size > 1:
         # Completes the last batch with the first rows. Its `num_processes=1` is what Ray set it to.
         dataset = IterableDatasetShard(dataset, size, drop_last=args.dataloader_drop_last)

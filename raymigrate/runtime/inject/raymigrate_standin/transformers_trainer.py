@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
+
+from ray.train import DataConfig
 
 from raymigrate_standin.air_checkpoint import Checkpoint, HuggingFaceCheckpoint, TransformersCheckpoint
 from raymigrate_standin.torch_trainer import TorchTrainer, WorkerFunction
@@ -66,6 +69,15 @@ class TransformersTrainer(TorchTrainer):
             raise ValueError(
                 f"You have assigned {gpus} GPUs per worker, but fractional GPUs are not supported by HuggingFace."
             )
+
+    def _data_config(self, config: Any, names: list[str]) -> Any:
+        """Never splits the evaluation data: Hugging Face's Trainer does, and each row is to count once."""
+        found = super()._data_config(config, names)
+        if type(found) is DataConfig:  # a class of the script's own knows what it does
+            split = names if found._datasets_to_split == "all" else found._datasets_to_split
+            found = copy.copy(found)
+            found._datasets_to_split = [name for name in split if name != "evaluation"]
+        return found
 
     def _worker_function(
         self, function: Callable[..., Any], config: dict[str, Any] | None, scaling: Any, datasets: dict[str, Any]
