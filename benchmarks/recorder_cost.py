@@ -88,9 +88,8 @@ def main() -> None:
     # The first step also writes the initial weights down.
     plain_step, recorded_step = (statistics.median(steps[1:]) * 1000 for steps in (plain, recorded))
     rest = (recorded_total - sum(recorded[1:])) - (plain_total - sum(plain[1:]))
-    print(
-        f"step:     {plain_step:8.1f} ms plain, {recorded_step:8.1f} ms recorded, ratio {recorded_step / plain_step:.3f}"
-    )
+    ratio = recorded_step / plain_step
+    print(f"step:     {plain_step:8.1f} ms plain, {recorded_step:8.1f} ms recorded, ratio {ratio:.3f}")
     print(f"once:     {rest:8.2f} s for hashing and keeping the weights at the start and at the end")
     empty = [startup(recorded=False) * 1000, startup(recorded=True) * 1000]
     print(f"start-up: {empty[0]:8.1f} ms plain, {empty[1]:8.1f} ms recorded, of an empty process")

@@ -14,7 +14,12 @@ if TYPE_CHECKING:
     from raymigrate.session import Summary
 
 # Command -> module that holds it; the module is imported only when the command is called.
-RUNTIME_COMMANDS = {"hub": "raymigrate.runtime.hub.command"}
+RUNTIME_COMMANDS = {
+    "doctor": "raymigrate.runtime.doctor",
+    "env": "raymigrate.runtime.environments.command",
+    "hub": "raymigrate.runtime.hub.command",
+    "verify": "raymigrate.runtime.verify.command",
+}
 CODES = "CODE[,CODE]"
 STYLES = ("auto", "inline", "adapter")
 

@@ -40,11 +40,13 @@ def _pins(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]
 
 
 def _reports(ctx: click.Context, parameter: click.Parameter, value: tuple[Path, ...]) -> tuple[Path, ...]:
+    from raymigrate.runtime.verify.reporting import check_suffix  # noqa: PLC0415
+
     for path in value:
-        if path.suffix not in (".html", ".md", ".json", ".xml"):
-            raise click.BadParameter(f"{path} ends in none of .html, .md, .json and .xml", ctx, parameter)
-        if not path.absolute().parent.is_dir():
-            raise click.BadParameter(f"the folder of {path} does not exist", ctx, parameter)
+        try:
+            check_suffix(path)
+        except ValueError as error:
+            raise click.BadParameter(str(error), ctx, parameter) from None
     return value
 
 
@@ -148,15 +150,13 @@ def verify(
 
 def _run(request: Request, keep: Path | None, reports: tuple[Path, ...]) -> bool:
     """Verifies, prints, writes the reports; tells whether it passed."""
-    from rich.console import Console  # noqa: PLC0415
-
     from raymigrate.runtime.verify import verification  # noqa: PLC0415
     from raymigrate.runtime.verify.reporting import write_report  # noqa: PLC0415
-    from raymigrate.runtime.verify.reporting.terminal import ArmProgress, print_summary  # noqa: PLC0415
+    from raymigrate.runtime.verify.reporting.terminal import ArmProgress, make_console, print_summary  # noqa: PLC0415
 
-    with ArmProgress(Console(stderr=True)) as progress:
+    with ArmProgress(make_console(sys.stderr)) as progress:
         result = verification.verify(request, progress, keep)
-    print_summary(result, Console())
+    print_summary(result, make_console())
     for path in reports:
         write_report(result, path)
         click.echo(f"Report: {path}", err=True)

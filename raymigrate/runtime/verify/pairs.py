@@ -10,10 +10,10 @@ from raymigrate.runtime.verify.trace import Attempt, Trace
 
 # What equality of two arms would show.
 CLAIMS = {
-    "AO": "the conversion, on the old libraries",
-    "BC": "the conversion, on the current libraries",
+    "AO": "the conversion on the old libraries",
+    "BC": "the conversion on the current libraries",
     "OC": "drift of transformers, accelerate and datasets",
-    "AB": "drift of Ray and the libraries, conversion aside",
+    "AB": "drift of Ray and the libraries without the conversion",
     "AC": "the whole migration",
 }
 

@@ -6,6 +6,7 @@ and each gate is a list of checks with figures.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -18,6 +19,13 @@ class Status(str, Enum):
     EXPLAINED = "explained"
     FAIL = "fail"
     NOT_APPLICABLE = "not applicable"
+
+
+def worst(found: Iterable[Status]) -> Status:
+    """The status of a whole that has parts; NOT_APPLICABLE if none of them could be looked at."""
+    found = set(found)
+    order = (Status.FAIL, Status.EXPLAINED, Status.PASS)
+    return next((status for status in order if status in found), Status.NOT_APPLICABLE)
 
 
 @dataclass(frozen=True)
@@ -52,11 +60,7 @@ class Gate:
     @property
     def status(self) -> Status:
         """FAIL if a check failed, EXPLAINED if one needed an explanation, NOT_APPLICABLE if none could be made."""
-        found = {check.status for check in self.checks}
-        for status in (Status.FAIL, Status.EXPLAINED, Status.PASS):
-            if status in found:
-                return status
-        return Status.NOT_APPLICABLE
+        return worst(check.status for check in self.checks)
 
 
 @dataclass(frozen=True)
@@ -134,9 +138,8 @@ class Comparison:
 
     @property
     def status(self) -> Status:
-        """FAIL if a gate failed, EXPLAINED if one holds only with an explanation, else PASS."""
-        found = {gate.status for gate in self.gates}
-        return next((status for status in (Status.FAIL, Status.EXPLAINED) if status in found), Status.PASS)
+        """FAIL if a gate failed, EXPLAINED if one needed an explanation, NOT_APPLICABLE if none was passed."""
+        return worst(gate.status for gate in self.gates)
 
 
 @dataclass(frozen=True)
@@ -186,5 +189,6 @@ class Verification:
 
     @property
     def passed(self) -> bool:
-        """Whether no comparison failed."""
-        return all(comparison.status is not Status.FAIL for comparison in self.comparisons)
+        """Whether something was compared, and no comparison failed."""
+        shown = (Status.PASS, Status.EXPLAINED)
+        return bool(self.comparisons) and all(comparison.status in shown for comparison in self.comparisons)

@@ -185,11 +185,11 @@ class Preparation:
         started = time.monotonic()
         self.progress.start(name, "making the environment")
         try:
-            return environments.ensure(name, progress=self.progress.update)
+            made = environments.ensure(name, progress=self.progress.update)
         except environments.EnvironmentFailure as error:
             raise VerifyError(str(error)) from error
-        finally:
-            self.progress.done(time.monotonic() - started)
+        self.progress.done(time.monotonic() - started)
+        return made
 
     def _data_variables(self, environment: str) -> dict[str, str]:
         """Where models and datasets come from. Old and new datasets cannot read each other's cache."""
@@ -308,7 +308,7 @@ def _not_covered(request: Request) -> Iterator[str]:
     if request.overrides.max_steps is not None:
         yield f"Only the first {request.overrides.max_steps} optimizer steps were run."
     if request.overrides.workers is not None or request.overrides.device is not None:
-        yield "Number of workers or device are not those of the script."
+        yield "Number of workers or device were set from outside (--workers, --device)."
     if request.offline:
         yield "Models and datasets are the tiny ones of the offline hub."
     if request.dropped_pins:
