@@ -93,6 +93,7 @@ def _versions(versions: dict[str, str]) -> str:
 
 
 def main() -> None:
+    """Runs what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("jobs", nargs="*", metavar="JOB", help=f"of {', '.join(JOBS)}; default: all")
     parser.add_argument("--device", choices=["cpu", "gpu"], default="cpu")
