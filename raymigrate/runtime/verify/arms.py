@@ -33,6 +33,7 @@ class Overrides:
 
     workers: int | None = None
     device: str | None = None
+    precision: str | None = None
     max_steps: int | None = None
 
 

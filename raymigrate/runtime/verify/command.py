@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from raymigrate.runtime.verify.verification import Request
 
 ARMS = ("A", "O", "B", "C")
+HUB_SIZE = "Size of the offline hub's models: full is BERT-base and GPT-2 124M, of random weights."
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
@@ -61,8 +62,10 @@ def _reports(ctx: click.Context, parameter: click.Parameter, value: tuple[Path, 
 @click.option("--from-ray", type=click.Choice(["2.6", "2.7"]), default="2.6", show_default=True, help="Ray of arm A.")
 @click.option("--workers", type=click.IntRange(1), help="Number of workers in every arm.")
 @click.option("--device", type=click.Choice(["cpu", "gpu"]), help="Device of every arm.")
+@click.option("--precision", type=click.Choice(["fp32", "bf16", "fp16"]), help="Mixed precision of every arm.")
 @click.option("--max-steps", type=click.IntRange(1), help="Optimizer steps after which every arm stops.")
-@click.option("--offline", is_flag=True, help="Take models and datasets from the offline hub (tiny ones).")
+@click.option("--offline", is_flag=True, help="Take models and datasets from the offline hub.")
+@click.option("--hub-size", type=click.Choice(["tiny", "full"]), default="tiny", show_default=True, help=HUB_SIZE)
 @click.option("--timeout", type=click.FloatRange(1), default=3600, show_default=True, help="Seconds for each run.")
 @click.option("--repeat", type=click.IntRange(1, 9), default=1, show_default=True, help="Runs of each arm.")
 @click.option("--kill-worker", is_flag=True, help="Run each arm once more and kill a worker in the middle.")
@@ -90,8 +93,10 @@ def verify(
     from_ray: str,
     workers: int | None,
     device: str | None,
+    precision: str | None,
     max_steps: int | None,
     offline: bool,
+    hub_size: str,
     timeout: float,
     repeat: int,
     kill_worker: bool,
@@ -133,8 +138,9 @@ def verify(
                 old_ray=from_ray,
                 options=Options(unsafe=unsafe, freeze_numerics=freeze_numerics, style=style),
                 dropped_pins=no_pins,
-                overrides=Overrides(workers, device, max_steps),
+                overrides=Overrides(workers, device, precision, max_steps),
                 offline=offline,
+                hub_size=hub_size,
                 timeout=timeout,
                 repeat=repeat,
                 kill_worker=kill_worker,

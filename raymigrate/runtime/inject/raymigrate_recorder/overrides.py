@@ -1,8 +1,9 @@
-"""Overrides for a smaller machine, the same in every arm: workers, device, number of steps, and where results go."""
+"""Overrides, the same in every arm: workers, device, precision, number of steps, and where results go."""
 
 from __future__ import annotations
 
 import functools
+import math
 import os
 from collections.abc import Callable
 from types import ModuleType
@@ -19,7 +20,11 @@ def install() -> None:
     after("ray._private.worker")(_own_cluster)
     for name in ("ray.air.config", "ray.train.v2.api.config"):
         after(name)(_wrap_configs)
+    for name in ("ray.train.torch.torch_trainer", "ray.train.v2.torch.torch_trainer"):
+        after(name)(_wrap_trainer)
     after("transformers.training_args")(_device_of_trainer)
+    after("transformers.training_args")(_precision_of_trainer)
+    after("accelerate.accelerator")(_precision_of_accelerator)
     after("transformers.trainer")(_follow_trainer)
     if settings.device == "cpu":
         os.environ["ACCELERATE_USE_CPU"] = "true"
@@ -68,6 +73,39 @@ def _scaling(owner: Any, arguments: dict[str, Any]) -> None:
         resources = arguments.get("resources_per_worker") or {}
         resources = {name: amount for name, amount in resources.items() if name.upper() != "GPU"}
         arguments["resources_per_worker"] = resources or None
+    elif arguments.get("use_gpu"):
+        _share_gpus(arguments)
+
+
+def _share_gpus(arguments: dict[str, Any]) -> None:
+    """Where workers outnumber the GPUs, each gets a part of one; Ray would wait for more GPUs for ever."""
+    share = gpu_share(arguments.get("num_workers") or 1)
+    if share < 1:
+        arguments["resources_per_worker"] = {**(arguments.get("resources_per_worker") or {}), "GPU": share}
+
+
+def gpu_share(workers: int) -> float:
+    """How much of a GPU each worker gets on this machine: 1, or less where they share."""
+    import torch
+
+    gpus = torch.cuda.device_count()
+    return 1 / math.ceil(workers / gpus) if gpus else 1
+
+
+def _wrap_trainer(module: ModuleType) -> None:
+    _before_init(module.TorchTrainer, _gloo_on_a_shared_gpu)
+
+
+def _gloo_on_a_shared_gpu(owner: Any, arguments: dict[str, Any]) -> None:
+    """NCCL refuses two ranks on one device ("Duplicate GPU detected"), gloo takes them."""
+    scaling = arguments.get("scaling_config")
+    if scaling is None or not scaling.use_gpu or gpu_share(scaling.num_workers or 1) == 1:
+        return
+    from ray.train.torch import TorchConfig
+
+    config = arguments.get("torch_config") or TorchConfig()
+    config.backend = "gloo"
+    arguments["torch_config"] = config
 
 
 def _storage(owner: Any, arguments: dict[str, Any]) -> None:
@@ -93,6 +131,27 @@ def _device_of_trainer(module: ModuleType) -> None:
         initialize(self)
 
     arguments.__post_init__ = on_cpu
+
+
+def _precision_of_trainer(module: ModuleType) -> None:
+    if settings.precision is None:
+        return
+    arguments = module.TrainingArguments
+    initialize = arguments.__post_init__
+
+    @functools.wraps(initialize)
+    def with_precision(self: Any) -> None:
+        self.bf16, self.fp16 = settings.precision == "bf16", settings.precision == "fp16"
+        initialize(self)
+
+    arguments.__post_init__ = with_precision
+
+
+def _precision_of_accelerator(module: ModuleType) -> None:
+    if settings.precision is None:
+        return
+    mixed = {"fp32": "no"}.get(settings.precision, settings.precision)
+    _before_init(module.Accelerator, lambda owner, arguments: arguments.update(mixed_precision=mixed))
 
 
 def _follow_trainer(module: ModuleType) -> None:
