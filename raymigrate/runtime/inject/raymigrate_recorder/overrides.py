@@ -24,7 +24,7 @@ def install() -> None:
         after(name)(_wrap_trainer)
     after("transformers.training_args")(_device_of_trainer)
     after("transformers.training_args")(_precision_of_trainer)
-    after("accelerate.accelerator")(_precision_of_accelerator)
+    after("accelerate.accelerator")(_accelerator)
     after("transformers.trainer")(_follow_trainer)
     if settings.device == "cpu":
         os.environ["ACCELERATE_USE_CPU"] = "true"
@@ -117,20 +117,32 @@ def _storage(owner: Any, arguments: dict[str, Any]) -> None:
 
 
 def _device_of_trainer(module: ModuleType) -> None:
-    """With `--device cpu`, a Trainer trains on the CPU whatever its arguments say."""
-    if settings.device != "cpu":
+    """With `--device`, a Trainer trains there whatever its arguments say."""
+    if settings.device is None:
         return
     arguments = module.TrainingArguments
     initialize = arguments.__post_init__
     field = "use_cpu" if "use_cpu" in arguments.__dataclass_fields__ else "no_cuda"
 
     @functools.wraps(initialize)
-    def on_cpu(self: Any) -> None:
-        setattr(self, field, True)
-        self.fp16 = False
+    def on_device(self: Any) -> None:
+        setattr(self, field, settings.device == "cpu")
+        self.fp16 = self.fp16 and settings.device == "gpu"
         initialize(self)
 
-    arguments.__post_init__ = on_cpu
+    arguments.__post_init__ = on_device
+
+
+def _accelerator(module: ModuleType) -> None:
+    _before_init(module.Accelerator, _device_and_precision_of_accelerator)
+
+
+def _device_and_precision_of_accelerator(owner: Any, arguments: dict[str, Any]) -> None:
+    if settings.device == "gpu":
+        arguments["cpu"] = False
+        os.environ.pop("ACCELERATE_USE_CPU", None)
+    if settings.precision is not None:
+        arguments["mixed_precision"] = {"fp32": "no"}.get(settings.precision, settings.precision)
 
 
 def _precision_of_trainer(module: ModuleType) -> None:
@@ -145,13 +157,6 @@ def _precision_of_trainer(module: ModuleType) -> None:
         initialize(self)
 
     arguments.__post_init__ = with_precision
-
-
-def _precision_of_accelerator(module: ModuleType) -> None:
-    if settings.precision is None:
-        return
-    mixed = {"fp32": "no"}.get(settings.precision, settings.precision)
-    _before_init(module.Accelerator, lambda owner, arguments: arguments.update(mixed_precision=mixed))
 
 
 def _follow_trainer(module: ModuleType) -> None:
