@@ -21,6 +21,7 @@ from raymigrate.runtime import environments
 from raymigrate.runtime.hub import cached_hub, hub_environment
 from raymigrate.runtime.hub.server import HubServer
 from raymigrate.runtime.verify.arms import TITLES, Arm, Overrides, Run, run_arm
+from raymigrate.runtime.verify.cluster import Cluster
 from raymigrate.runtime.verify.compare import compare_all
 from raymigrate.runtime.verify.errors import VerifyError
 from raymigrate.runtime.verify.gates.outcome import reported_checkpoints
@@ -60,6 +61,7 @@ class Request:
         hub_size: Size of the offline hub's models, "tiny" or "full".
         timeout: Seconds for each run.
         repeat: How often each arm runs.
+        cluster: Where the arms run; None for a Ray of their own on this machine.
         kill_worker: Whether each arm runs once more with a worker killed in the middle.
         command: The command line that repeats it.
     """
@@ -76,6 +78,7 @@ class Request:
     timeout: float = 3600.0
     repeat: int = 1
     kill_worker: bool = False
+    cluster: Cluster | None = None
     command: str = ""
 
     @property
@@ -96,7 +99,7 @@ def verify(request: Request, progress: Progress, keep: Path | None = None) -> Ve
         VerifyError: If an arm cannot be prepared, fails, takes too long or leaves no trace.
     """
     started, clock = datetime.now(timezone.utc), time.monotonic()
-    with _folder(keep) as folder, _hub(request) as hub:
+    with _folder(keep, request.cluster) as folder, _hub(request) as hub:
         runs = run_arms(request, folder, hub, progress)
         return Verification(
             original=request.sources.original,
@@ -114,9 +117,10 @@ def verify(request: Request, progress: Progress, keep: Path | None = None) -> Ve
 
 
 @contextlib.contextmanager
-def _folder(keep: Path | None) -> Iterator[Path]:
+def _folder(keep: Path | None, cluster: Cluster | None) -> Iterator[Path]:
     if keep is None:
-        with tempfile.TemporaryDirectory(prefix="raymigrate-verify-", ignore_cleanup_errors=True) as folder:
+        place = cluster.shared_folder if cluster else None
+        with tempfile.TemporaryDirectory(prefix="raymigrate-verify-", dir=place, ignore_cleanup_errors=True) as folder:
             yield Path(folder)
         return
     if keep.exists() and any(keep.iterdir()):
@@ -247,6 +251,7 @@ def _run(
         kill=kill,
         timeout=request.timeout,
         progress=progress.update,
+        cluster=request.cluster,
     )
     progress.done(run.seconds)
     return run
@@ -295,6 +300,8 @@ def _overrides(request: Request) -> Iterator[Setting]:
         yield Setting("precision", overrides.precision, "--precision")
     if overrides.max_steps is not None:
         yield Setting("max steps", str(overrides.max_steps), "--max-steps")
+    if request.cluster is not None:
+        yield Setting("cluster", request.cluster.address, "--address: the arms ran as jobs of a running Ray cluster")
     if request.offline:
         yield Setting("hub", f"offline, {request.hub_size}", "--offline: models of random weights, and small datasets")
     yield Setting(

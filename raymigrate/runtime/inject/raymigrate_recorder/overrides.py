@@ -17,7 +17,8 @@ from raymigrate_recorder.training import worker
 
 def install() -> None:
     """Sets the hooks on Ray's configuration classes and on transformers."""
-    after("ray._private.worker")(_own_cluster)
+    if not settings.cluster:
+        after("ray._private.worker")(_own_cluster)
     for name in ("ray.air.config", "ray.train.v2.api.config"):
         after(name)(_wrap_configs)
     for name in ("ray.train.torch.torch_trainer", "ray.train.v2.torch.torch_trainer"):
@@ -38,6 +39,7 @@ def _own_cluster(module: ModuleType) -> None:
     def own(*args: Any, **kwargs: Any) -> Any:
         if args or kwargs.get("address"):
             args, kwargs["address"] = args[1:], "local"
+        kwargs.setdefault("include_dashboard", False)  # seconds and memory, and nobody looks at it
         return init(*args, **kwargs)
 
     vars(module)["init"] = own
@@ -88,7 +90,7 @@ def gpu_share(workers: int) -> float:
     """How much of a GPU each worker gets on this machine: 1, or less where they share."""
     import torch
 
-    gpus = torch.cuda.device_count()
+    gpus = 0 if settings.cluster else torch.cuda.device_count()  # this node is not the cluster
     return 1 / math.ceil(workers / gpus) if gpus else 1
 
 

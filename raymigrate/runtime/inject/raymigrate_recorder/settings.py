@@ -18,6 +18,7 @@ class Settings(NamedTuple):
         device: "cpu" or "gpu" instead of the script's, or None.
         precision: "fp32", "bf16" or "fp16" instead of the script's mixed precision, or None.
         max_steps: Number of optimizer steps after which the job stops, or None.
+        cluster: Whether the job runs on a cluster that is there already, not on a Ray of its own.
         kill: `{"rank": r, "step": n}` to kill that worker once before its step n + 1, or None.
     """
 
@@ -28,6 +29,7 @@ class Settings(NamedTuple):
     device: str | None = None
     precision: str | None = None
     max_steps: int | None = None
+    cluster: bool = False
     kill: dict[str, int] | None = None
 
 
