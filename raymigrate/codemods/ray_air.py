@@ -34,8 +34,9 @@ RM305 = Rule(
     "RM305",
     "a Tune trial's name, id, directory or resources",
     "On Ray >= 2.51 a training run is not a Tune trial: session.get_trial_*() returns None or raises.",
-    "Use ray.train.get_context().get_experiment_name() for a unique name, the working directory for files, and the"
-    " numbers of the ScalingConfig for resources.",
+    "Names and ids become ray.train.get_context().get_experiment_name(). Use"
+    " ray.train.get_context().get_storage().experiment_fs_path for the folder of the run, and the numbers of the"
+    " ScalingConfig for resources.",
     "https://docs.ray.io/en/latest/train/api/doc/ray.train.TrainContext.html",
 )
 RM306 = Rule(
@@ -78,6 +79,9 @@ SESSION_FUNCTIONS = {
             "get_experiment_name",
         )
     },
+    # A run has a name as a trial had: unique unless RunConfig(name=) is fixed, and then the run is the same one.
+    "get_trial_name": "get_context().get_experiment_name",
+    "get_trial_id": "get_context().get_experiment_name",
 }
 
 
@@ -98,8 +102,8 @@ def session_functions(context: Context) -> None:
         target = SESSION_FUNCTIONS.get(function)
         parent = context.module.parent_of[reference.node]
         is_call = isinstance(parent, ast.Call) and parent.func is reference.node
+        rule = RM305 if function.startswith("get_trial") else RM302
         if target is None or rest or (not is_call and "get_context" in target):
-            rule = RM305 if function.startswith("get_trial") else RM302
             what = f"session.{function}" if function else "ray.air.session"
             context.manual(rule, reference.node, f"{what} does not work inside a worker of Ray >= 2.51.")
             context.handle(reference, gone=False)
@@ -108,7 +112,7 @@ def session_functions(context: Context) -> None:
             context.manual(RM302, reference.node, "`ray` is another name here, so ray.train cannot be called by it.")
             context.handle(reference, gone=False)
         elif context.converts(
-            RM302, reference.node, f"session.{function}() does nothing on Ray >= 2.51; now ray.train.{target}()."
+            rule, reference.node, f"session.{function}() does nothing on Ray >= 2.51; now ray.train.{target}()."
         ):
             context.plan.need_import("ray.train", near=reference.binding.statement)
             context.replace_reference(reference, f"ray.train.{target}")
