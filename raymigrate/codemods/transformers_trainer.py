@@ -8,6 +8,7 @@ import ast
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.cpu_workers import train_together_on_cpu
+from raymigrate.codemods.freeze_numerics import keep_loss_mean
 from raymigrate.codemods.loss_scale import keep_loss_scale
 from raymigrate.codemods.tracking import report_logs
 from raymigrate.codemods.train_function import TrainFunction
@@ -135,6 +136,7 @@ def _convert_call(context: Context, call: TrainerCall) -> bool:
     train_together_on_cpu(context, call, function)
     keep_loss_scale(context, call, function)
     report_logs(context, call, function)
+    keep_loss_mean(context, call, function)
     edit = context.plan.call(call.node)
     if call.node.args:
         edit.first = function.reference
