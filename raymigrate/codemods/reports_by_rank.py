@@ -81,6 +81,8 @@ def _stands_alone(context: Context, condition: ast.If, call: ast.Call) -> bool:
         return False
     if module.statement(condition) is not condition or len(call.args) > 2 or _names_rank(condition):
         return False
+    if "#" in module.source(condition):
+        return False  # a comment, which has a reader
     if any(keyword.arg not in ("metrics", "checkpoint") for keyword in call.keywords):
         return False
     metrics = call.args[:1] or [keyword.value for keyword in call.keywords if keyword.arg == "metrics"]
@@ -104,7 +106,9 @@ def _is_plain(context: Context, node: ast.expr, condition: ast.If) -> bool:
             return False
         elif isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load):
             bindings = module.scope_of[part].lookup(part.id)
-            if any(rank_condition(module, binding.node) or skipped_by_rank(module, binding.node) for binding in bindings):
+            if any(
+                rank_condition(module, binding.node) or skipped_by_rank(module, binding.node) for binding in bindings
+            ):
                 return False  # set on rank 0 only
     return True
 
