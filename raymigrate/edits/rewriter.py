@@ -251,13 +251,13 @@ def _without_defaults(parameters: cst.Parameters, names: set[str]) -> cst.Parame
     return parameters.with_changes(params=[bare(parameter) for parameter in parameters.params])
 
 
-def _keep_comments(old: Statement, group: list[Statement]) -> list[Statement]:
+def _keep_comments(old: cst.CSTNode, group: list[Statement]) -> list[Statement]:
     """Gives the comments of a statement that goes away to what takes its place."""
     if not group:
         return group
     lines = old.leading_lines  # type: ignore[attr-defined]
     first = group[0].with_changes(leading_lines=[*lines, *group[0].leading_lines])
-    simple = isinstance(first, cst.SimpleStatementLine) and isinstance(old, cst.SimpleStatementLine)
-    if simple and old.trailing_whitespace.comment:
-        first = first.with_changes(trailing_whitespace=old.trailing_whitespace)
+    if isinstance(first, cst.SimpleStatementLine) and isinstance(old, cst.SimpleStatementLine):
+        if old.trailing_whitespace.comment:
+            first = first.with_changes(trailing_whitespace=old.trailing_whitespace)
     return [first, *group[1:]]
