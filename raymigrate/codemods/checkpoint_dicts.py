@@ -54,8 +54,11 @@ def to_dict(context: Context) -> None:
 
 
 def _is_checkpoint(context: Context, node: ast.expr) -> bool:
-    """Whether an expression is a checkpoint of Ray: get_checkpoint(), or the one of a result."""
+    """Whether an expression is a checkpoint of Ray: get_checkpoint(), the one of a result, an annotated argument."""
     module = context.module
+    argument = module.definition(node)
+    if isinstance(argument, ast.arg) and argument.annotation is not None:
+        return module.qualified(argument.annotation) in CHECKPOINTS
     value = module.value(node)
     if isinstance(value, ast.Call):
         return module.qualified(value.func) in GET_CHECKPOINT
@@ -71,13 +74,11 @@ def _is_checkpoint(context: Context, node: ast.expr) -> bool:
 def _may_be_checkpoint(context: Context, node: ast.expr) -> bool:
     """Whether an expression of which nothing is known is called a checkpoint, in a module that uses Ray."""
     module = context.module
-    if isinstance(node, ast.Name):
-        argument = module.definition(node)
-        annotation = argument.annotation if isinstance(argument, ast.arg) else None
-        if annotation is not None:
-            return module.qualified(annotation) in CHECKPOINTS
-        if argument is not None and not isinstance(argument, ast.arg) and isinstance(module.value(node), ast.Call):
-            return False  # made by a call of something else
+    argument = module.definition(node)
+    if isinstance(argument, ast.arg) and argument.annotation is not None:
+        return False
+    if isinstance(module.value(node), ast.Call):
+        return False  # made by a call of something else
     name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
     ray = any(reference.qualified.startswith(("ray.air", "ray.train")) for reference in module.references)
     return ray and name in USUAL_NAMES
@@ -99,10 +100,13 @@ def _load(context: Context, statement: ast.stmt, node: ast.Call) -> None:
 
 
 def _loader(context: Context, node: ast.AST) -> str:
-    """The name of the function that loads the dict; put into the module at its first use."""
+    """The name of the function that loads the dict; put before the code that saves it, or that reads it first."""
     if ("load_checkpoint", None) not in context.emitted:
         name = context.emitted["load_checkpoint", None] = context.fresh("load_checkpoint")
-        place = [node, *context.module.ancestors(node)][-2]
+        module = context.module
+        writers = [reference.node for reference in module.references if reference.qualified in FROM_DICT]
+        places = [[part, *module.ancestors(part)][-2] for part in (node, *writers)]
+        place = min(places, key=module.start)
         assert isinstance(place, ast.stmt)
         context.plan.statement(place).before.insert(0, Code(LOADER.replace("$name", name).strip("\n") + "\n"))
     return context.emitted["load_checkpoint", None]
