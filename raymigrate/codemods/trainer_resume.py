@@ -24,6 +24,8 @@ RM420 = Rule(
     "https://docs.ray.io/en/latest/train/user-guides/fault-tolerance.html",
 )
 ARGUMENT = "resume_from_checkpoint"
+# A function with this reads folders of RayTrainReportCallback; what a TransformersTrainer left is laid out differently.
+PREPARE_TRAINER = "ray.train.huggingface.transformers.prepare_trainer"
 GET_CHECKPOINT = ("ray.air.session.get_checkpoint", "ray.train.get_checkpoint")
 
 
@@ -36,7 +38,8 @@ def resume(context: Context) -> None:
         if given is None or call.unpacked or (isinstance(given, ast.Constant) and given.value is None):
             continue  # None is taken away with the other arguments
         config, reads = _config(context, call), _reads(context, call)
-        if config is None or not reads:
+        prepares = any(module.inside(node, call.function) for node in module.calls(PREPARE_TRAINER))
+        if config is None or not reads or prepares:
             continue  # reported with the other arguments
         message = "TorchTrainer(resume_from_checkpoint=) raises on Ray >= 2.51; the checkpoint goes with the config."
         if context.converts(RM403, _keyword(call), message):
