@@ -292,6 +292,18 @@ def test_a_large_file_takes_no_time() -> None:
                 list(reader(line * 20_000))
 
 
+@pytest.mark.parametrize("options", [["--check"], ["--diff"], []])
+def test_a_script_that_is_such_a_file_too_keeps_both_changes(tmp_path: Path, options: list[str]) -> None:
+    setup = "from setuptools import setup\n\nsetup(install_requires=['ray==2.6.3'])\n"
+    project(tmp_path, setup_py=f"{LEGACY}\n\n{setup}")
+    result = run("--unsafe", "--verbose", *options, tmp_path)
+    said = result.stdout + result.stderr
+    assert "RM101" in said
+    assert "RM731" in said
+    new = result.stdout if options else (tmp_path / "setup.py").read_text()
+    assert options == ["--check"] or ("ray>=2.51" in new and "TorchTrainer(train_loop_per_worker=" in new)
+
+
 def test_python_places_of_modern_code_are_left_alone() -> None:
     code = f'{MODERN}\nimport ray\n\nray.init(runtime_env={{"pip": ["transformers==4.30.2"]}})\n'
     assert convert(code).findings == []

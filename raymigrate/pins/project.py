@@ -8,7 +8,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -91,7 +91,8 @@ def pin_results(found: Discovery, results: Mapping[str, FileResult], job: Job) -
             continue
         done.add(file.path)
         if not legacy.isdisjoint(scripts) or any(is_converted(_read(path) or b"", file.pins) for path in scripts):
-            yield _result(file, job)
+            earlier = results.get(file.path)
+            yield _result(file, job) if earlier is None else _added(earlier, file, job)
 
 
 def _folders(path: str, roots: Sequence[str]) -> Iterator[str]:
@@ -111,21 +112,31 @@ def _reader(path: str) -> Reader | None:
     return reader_of(name, os.path.basename(folder))
 
 
-def _files(folder: str, found: Discovery) -> Iterator[PinFile]:
+def _files(folder: str, found: Discovery) -> list[PinFile]:
     """The files of a folder, and of the subfolders that are named after such files."""
+    paths = [
+        path for directory in (folder, *(f"{folder}{name}/" for name in SUBFOLDERS)) for path in _read_by(directory)
+    ]
+    if not paths:
+        return []
     layers = _layers(folder, found)
-    for directory in (folder, *(f"{folder}{name}/" for name in SUBFOLDERS)):
-        if directory != folder and is_ignored(layers, directory):
-            continue
-        try:
-            with os.scandir(directory or ".") as entries:
-                names = sorted(entry.name for entry in entries if entry.is_file())
-        except OSError:
-            continue  # no such subfolder; the search for scripts has reported what cannot be read
-        for name in names:
-            reader = None if name.startswith(".") else _reader(directory + name)
-            if reader is not None and not is_ignored(layers, directory + name):
-                yield PinFile(directory + name, reader, _read(directory + name))
+    files = []
+    for path, reader in paths:
+        subfolder = path[: path.rfind("/") + 1]
+        if not is_ignored(layers, path) and (subfolder == folder or not is_ignored(layers, subfolder)):
+            files.append(PinFile(path, reader, _read(path)))
+    return files
+
+
+def _read_by(directory: str) -> list[tuple[str, Reader]]:
+    """The files of a directory that a reader reads; none where there is no such directory."""
+    try:
+        with os.scandir(directory or ".") as entries:
+            names = sorted(entry.name for entry in entries if not entry.name.startswith("."))
+    except OSError:
+        return []  # what cannot be read was reported by the search for scripts
+    paths = [directory + name for name in names]
+    return [(path, reader) for path in paths if (reader := _reader(path)) and os.path.isfile(path)]
 
 
 def _layers(folder: str, found: Discovery) -> list[Patterns]:
@@ -160,6 +171,16 @@ def decode(data: bytes) -> Script:
         except UnicodeDecodeError:
             continue
     return Script(body.decode("latin-1"), "latin-1", bom)
+
+
+def _added(earlier: FileResult, file: PinFile, job: Job) -> FileResult:
+    """The result of a file that is a script as well, such as a setup.py that imports ray: both changes in turn."""
+    if earlier.after and earlier.script and not job.write:
+        file = PinFile(file.path, file.reader, earlier.script.encode(earlier.after))
+    result = _result(file, job)
+    findings = [*earlier.findings, *result.findings]
+    after = earlier.after if result.after is None else result.after
+    return replace(earlier, findings=findings, after=after, script=earlier.script or result.script)
 
 
 def _result(file: PinFile, job: Job) -> FileResult:
