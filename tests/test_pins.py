@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from raymigrate.cli import main
@@ -173,6 +173,7 @@ def test_toml_strings_elsewhere_are_no_requirements() -> None:
     assert list(toml_pins(text)) == []
 
 
+@settings(deadline=None)  # the machine may be busy
 @given(st.text(alphabet="ray=2.6<>~^[]{}\"'\\\n #-:,;torchpip install\0é", max_size=80))
 def test_readers_take_any_text(text: str) -> None:
     for _, reader in READERS:
@@ -279,6 +280,7 @@ def test_encodings_are_kept(tmp_path: Path, encoding: str) -> None:
     assert (tmp_path / "requirements.txt").read_bytes() == "ray>=2.51  # für alle\n".encode(encoding)
 
 
+@settings(deadline=None)  # the machine may be busy
 @given(st.binary(max_size=40))
 def test_any_bytes_come_back_as_they_were(data: bytes) -> None:
     script = decode(data)
