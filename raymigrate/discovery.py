@@ -45,11 +45,17 @@ class Discovery:
         candidates: Files that hold a needle, sorted, each file once.
         problems: What could not be looked at, sorted.
         scanned: How many files were searched.
+        roots: The directories that were named, each "" or ending with a slash.
+        named: The files that were named.
+        exclude: The patterns of --exclude.
     """
 
     candidates: list[str]
     problems: list[Problem]
     scanned: int
+    roots: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
 
 
 def discover(
@@ -90,7 +96,9 @@ def discover(
     hits.sort(key=lambda path: (path not in walk.named, os.path.islink(path), path))
     candidates, too_large = _each_file_once(hits)
     problems = {*walk.problems, *too_large, *(_unreadable(path, number) for path, number in failures)}
-    return Discovery(sorted(candidates), sorted(problems, key=lambda problem: problem.path), len(walk.files))
+    problems_by_path = sorted(problems, key=lambda problem: problem.path)
+    named = tuple(sorted(walk.named))
+    return Discovery(sorted(candidates), problems_by_path, len(walk.files), tuple(walk.roots), named, tuple(exclude))
 
 
 class _Walk:
@@ -107,6 +115,7 @@ class _Walk:
         self._layers: dict[str, tuple[Patterns, ...]] = {}  # by directory, where there are any
         self.files: set[str] = set()
         self.named: set[str] = set()
+        self.roots: list[str] = []
         self.problems: list[Problem] = []
 
     def start(self, path: str) -> None:
@@ -120,7 +129,8 @@ class _Walk:
         while plain.startswith("./"):
             plain = plain[2:].lstrip("/")
         if stat.S_ISDIR(mode):
-            self._walk("" if plain in {"", "."} else os.path.join(plain, ""))
+            self.roots.append("" if plain in {"", "."} else os.path.join(plain, ""))
+            self._walk(self.roots[-1])
         elif stat.S_ISREG(mode):
             self.named.add(plain)
             self._add([plain])

@@ -70,13 +70,14 @@ class Job:
             script = decode(data)
             result = engine.convert(script.text, path, self.options, rewrite=self.rewrite)
             result.script = script
-            return self._written(result, script, data) if self.write and result.after else result
+            return self.written(result, script, data) if self.write and result.after else result
         except OSError as error:
             return _failed(path, f"cannot be read: {error.strerror or error}.")
         except UndecodableError as error:
             return _failed(path, f"{error}.")
 
-    def _written(self, result: FileResult, script: Script, data: bytes) -> FileResult:
+    def written(self, result: FileResult, script: Script, data: bytes) -> FileResult:
+        """Writes a new text to its file, unless that has changed since its bytes were read."""
         assert result.after is not None
         new = script.encode(result.after)
         try:
@@ -106,6 +107,10 @@ def run(found: Discovery, job: Job, *, jobs: int = 0) -> Summary:
             results[result.path] = result
     for result in _imported_parts(job, results):
         results[result.path] = result
+    if found.candidates:
+        from raymigrate.pins.project import pin_results  # noqa: PLC0415 - most runs never get here
+
+        results.update((result.path, result) for result in list(pin_results(found, results, job)))
     return Summary([results[path] for path in sorted(results)], found.scanned)
 
 

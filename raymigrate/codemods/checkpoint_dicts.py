@@ -20,6 +20,7 @@ RM304 = Rule(
     "ray.train.Checkpoint has no to_dict: it raises an AttributeError.",
     "The dict is loaded from the file that the converted code writes. Checkpoints of legacy Ray cannot be read so.",
     API,
+    errors=("'Checkpoint' object has no attribute 'to_dict'",),
 )
 GET_CHECKPOINT = frozenset({"ray.air.session.get_checkpoint", "ray.train.get_checkpoint"})
 MESSAGE = "Checkpoint.to_dict() raises an AttributeError on Ray >= 2.7."

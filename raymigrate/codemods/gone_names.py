@@ -13,6 +13,8 @@ from raymigrate.findings import Rule
 from raymigrate.import_cleanup import is_exported
 from raymigrate.removed_names import load
 
+LIBRARIES = ("ray", "transformers", "accelerate", "datasets", "evaluate")
+
 RM691 = Rule(
     "RM691",
     "an import of a name that is gone, which nothing uses",
@@ -26,9 +28,17 @@ RM692 = Rule(
     "Current Ray, transformers, accelerate or datasets raise an ImportError or AttributeError for it.",
     "Look up its successor in the migration guide of the library.",
     "https://docs.ray.io/en/latest/train/api/api.html",
+    errors=tuple(
+        text
+        for library in LIBRARIES
+        for text in (
+            f"cannot import name '*' from '{library}",
+            f"No module named '{library}.*'",
+            f"module '{library}' has no attribute",
+            f"module '{library}.*' has no attribute",
+        )
+    ),
 )
-
-LIBRARIES = ("ray", "transformers", "accelerate", "datasets", "evaluate")
 
 
 @codemod("ray", order=95)

@@ -4,6 +4,7 @@ import ast
 
 from raymigrate.context import Context
 from raymigrate.edits.plan import Part
+from raymigrate.error_texts import gone_names, refused_arguments
 from raymigrate.facts.trainers import TrainerCall
 from raymigrate.findings import Rule
 
@@ -15,6 +16,7 @@ RM501 = Rule(
     "TorchTrainer has no preprocessor argument (TypeError), and Ray >= 2.13 has no BatchMapper.",
     "The function is applied to each dataset with map_batches before the trainer is built.",
     DATA,
+    errors=gone_names("ray.data.preprocessors", "BatchMapper"),
 )
 RM502 = Rule(
     "RM502",
@@ -23,6 +25,7 @@ RM502 = Rule(
     "Apply it to the datasets before the trainer is built: fit it on the training data if it is not fitted, then"
     " call transform() on each dataset.",
     DATA,
+    errors=refused_arguments("TorchTrainer", "preprocessor"),
 )
 
 BATCH_MAPPERS = frozenset({"ray.data.preprocessors.BatchMapper", "ray.data.preprocessors.batch_mapper.BatchMapper"})

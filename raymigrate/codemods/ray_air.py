@@ -9,6 +9,7 @@ from collections.abc import Callable
 from raymigrate.codemods import codemod
 from raymigrate.codemods.moves import Move, move_names
 from raymigrate.context import Context
+from raymigrate.error_texts import gone_names
 from raymigrate.facts.module import Reference
 from raymigrate.findings import Rule
 
@@ -21,6 +22,13 @@ RM301 = Rule(
     " trainer refuses them with a ValueError: only the classes of ray.train are accepted.",
     "The class is imported from ray.train.",
     API,
+    errors=(
+        "Invalid `*` type: <class 'ray.air.config.*'>",
+        "Invalid `*` type: <class 'ray.tune.*'>",
+        *gone_names("ray.air", "Checkpoint"),
+        *gone_names("ray.air.config", "Checkpoint"),
+        "No module named 'ray.air.checkpoint'",
+    ),
 )
 RM302 = Rule(
     "RM302",
@@ -29,6 +37,7 @@ RM302 = Rule(
     " 0 on every worker, get_checkpoint() and get_dataset_shard() return None.",
     "The call goes to ray.train, or to ray.train.get_context().",
     API,
+    errors=("`*` is meant to only be called inside a function that is executed by a Tuner or Trainer",),
 )
 RM305 = Rule(
     "RM305",
@@ -38,6 +47,10 @@ RM305 = Rule(
     " ray.train.get_context().get_storage().experiment_fs_path for the folder of the run, and the numbers of the"
     " ScalingConfig for resources.",
     "https://docs.ray.io/en/latest/train/api/doc/ray.train.TrainContext.html",
+    errors=(
+        "`get_trial_*` is deprecated because the concept of a `Trial`",
+        "`get_trial_*` is meant to only be called inside a function that is executed by a Tuner or Trainer",
+    ),
 )
 RM306 = Rule(
     "RM306",
@@ -45,6 +58,7 @@ RM306 = Rule(
     "On Ray >= 2.51 session.get_trial_resources() returns None on a worker, so reading its bundles raises.",
     "OMP_NUM_THREADS is taken from the CPUs that Ray assigned to the worker.",
     "https://docs.ray.io/en/latest/ray-core/api/doc/ray.get_runtime_context.html",
+    errors=("'NoneType' object has no attribute 'bundles'",),
 )
 RM307 = Rule(
     "RM307",
@@ -52,6 +66,7 @@ RM307 = Rule(
     "ray.air is kept for old code only; this name has no rule of its own.",
     "Look up its successor in ray.train.",
     API,
+    errors=(*gone_names("ray.air", "*"), *gone_names("ray.air.*", "*"), "No module named 'ray.air.*'"),
 )
 
 CONFIG = ("RunConfig", "ScalingConfig", "CheckpointConfig", "FailureConfig")

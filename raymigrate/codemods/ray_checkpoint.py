@@ -21,6 +21,11 @@ RM303 = Rule(
     "ray.train.Checkpoint has no from_dict: it raises an AttributeError.",
     "Rank 0 writes the dict to a file with torch.save and reports the directory.",
     API,
+    errors=(
+        "`ray.train.Checkpoint` class does not support `from_dict()`",
+        "type object 'Checkpoint' has no attribute 'from_dict'",
+        "`ray.air.Checkpoint` is deprecated",
+    ),
 )
 RM308 = Rule(
     "RM308",
@@ -28,6 +33,11 @@ RM308 = Rule(
     "ray.train.Checkpoint is a directory: other forms raise an AttributeError.",
     "Use Checkpoint(path), .path, as_directory() and to_directory().",
     API,
+    errors=(
+        "`ray.train.Checkpoint` class does not support",
+        "type object 'Checkpoint' has no attribute",
+        "'Checkpoint' object has no attribute",
+    ),
 )
 
 CHECKPOINTS = tuple(

@@ -23,6 +23,7 @@ RM408 = Rule(
     "A logger of MLflow or W&B becomes a UserCallback that logs the same metrics. Anything else: write a"
     " ray.train.UserCallback with after_report(), or log from rank 0 of the training function.",
     "https://docs.ray.io/en/latest/train/user-guides/experiment-tracking.html",
+    errors=("All callbacks must be instances of `ray.train.UserCallback`",),
 )
 
 RUN_CONFIGS = tuple(f"{module}.RunConfig" for module in ("ray.air", "ray.air.config", "ray.train"))

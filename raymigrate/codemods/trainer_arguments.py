@@ -16,6 +16,7 @@ RM107 = Rule(
     " length, so the Trainer cannot tell how many steps an epoch has.",
     'Only "train" is split; the rows are counted once on the driver and handed to the workers.',
     "https://docs.ray.io/en/latest/train/user-guides/data-loading-preprocessing.html",
+    errors=("train_dataset does not implement __len__",),
 )
 RM109 = Rule(
     "RM109",

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from raymigrate.codemods import codemod
 from raymigrate.context import Context
+from raymigrate.error_texts import refused_arguments
 from raymigrate.facts.legacy import ACCELERATORS, HF_TRAINERS, TRAINERS, TRAINING_ARGUMENTS
 from raymigrate.findings import Rule
 from raymigrate.removed_names import load
@@ -22,6 +23,39 @@ RM701 = Rule(
     "transformers >= 5, accelerate >= 1 and datasets >= 4 raise a TypeError for the old name.",
     "The new name is used; where values changed, so are they.",
     GUIDE,
+    errors=(
+        *refused_arguments(
+            "*TrainingArguments",
+            "evaluation_strategy",
+            "no_cuda",
+            "per_gpu_train_batch_size",
+            "per_gpu_eval_batch_size",
+            "push_to_hub_token",
+            "push_to_hub_model_id",
+            "xpu_backend",
+            "torchdynamo",
+            "warmup_ratio",
+            "group_by_length",
+            "include_inputs_for_metrics",
+            "include_tokens_per_second",
+            "adafactor",
+            "dispatch_batches",
+            "split_batches",
+        ),
+        "*TrainingArguments' object has no attribute 'evaluation_strategy'",
+        "*TrainingArguments' object has no attribute 'no_cuda'",
+        *refused_arguments("*Trainer", "tokenizer"),
+        "*Trainer' object has no attribute 'tokenizer'",
+        *refused_arguments(
+            "Accelerator",
+            "fp16",
+            "logging_dir",
+            "dispatch_batches",
+            "even_batches",
+            "use_seedable_sampler",
+        ),
+        *refused_arguments("*Config", "use_auth_token", "ignore_verifications"),
+    ),
 )
 RM702 = Rule(
     "RM702",
@@ -29,6 +63,12 @@ RM702 = Rule(
     "transformers >= 5 and accelerate >= 1 raise a TypeError for it.",
     "It is deleted where it had no effect on training; else see the message.",
     GUIDE,
+    errors=(
+        *refused_arguments("*TrainingArguments"),
+        "*TrainingArguments' object has no attribute",
+        *refused_arguments("Accelerator"),
+        *refused_arguments("*Config", "task"),
+    ),
 )
 RM703 = Rule(
     "RM703",
@@ -36,6 +76,7 @@ RM703 = Rule(
     "The order of the parameters changed: a value by position now reaches another parameter, in silence.",
     "The arguments are given by keyword, under the names that they had.",
     GUIDE,
+    errors=("is not a valid SchedulerType",),
 )
 RM704 = Rule(
     "RM704",
@@ -43,6 +84,14 @@ RM704 = Rule(
     "transformers >= 5 passes more arguments to this method: the old parameter list raises a TypeError.",
     "The new parameter is added.",
     GUIDE,
+    errors=(
+        "compute_loss() got an unexpected keyword argument 'num_items_in_batch'",
+        "training_step() takes 3 positional arguments but 4 were given",
+        "log() takes 2 positional arguments but 3 were given",
+        "_get_train_sampler() takes 1 positional argument but 2 were given",
+        "create_optimizer() got an unexpected keyword argument 'model'",
+        "_save_checkpoint() got an unexpected keyword argument 'metrics'",
+    ),
 )
 RM705 = Rule(
     "RM705",
@@ -50,6 +99,11 @@ RM705 = Rule(
     "transformers >= 5 raises a ValueError for this value.",
     "The value that means the same today is used.",
     GUIDE,
+    errors=(
+        "adamw_hf is not a valid OptimizerNames",
+        "adamw_apex_fused is not a valid OptimizerNames",
+        "None is not supported, only",
+    ),
 )
 RM706 = Rule(
     "RM706",
