@@ -48,7 +48,7 @@ def gone_names(context: Context) -> None:
         return
     context.settle_removed_arguments()
     for reference in context.module.references:
-        name = _gone_part(reference.qualified)
+        name = gone_part(reference.qualified)
         if name is not None and reference.root not in context.handled:
             context.manual(RM692, reference.node, f"{name} is gone: the installed version has no such name.")
             context.handle(reference, gone=False)
@@ -57,7 +57,7 @@ def gone_names(context: Context) -> None:
             continue
         for alias in statement.names:
             origin = alias.name if isinstance(statement, ast.Import) else f"{statement.module}.{alias.name}"
-            if _gone_part(origin) is None or alias in context.plan.dropped_imports:
+            if gone_part(origin) is None or alias in context.plan.dropped_imports:
                 continue
             _import(context, statement, alias, origin)
 
@@ -80,10 +80,10 @@ def _import(context: Context, statement: ast.Import | ast.ImportFrom, alias: ast
 
 def _exists(binding: Binding) -> bool:
     """Whether a binding is an import that works: then the module runs on old and new versions, and is left alone."""
-    return binding.qualified is not None and _gone_part(binding.qualified) is None
+    return binding.qualified is not None and gone_part(binding.qualified) is None
 
 
-def _gone_part(qualified: str) -> str | None:
+def gone_part(qualified: str) -> str | None:
     """The shortest part of a dotted name that is gone: `ray.air.Checkpoint` of `ray.air.Checkpoint.from_dict`."""
     if qualified.partition(".")[0] not in LIBRARIES:
         return None

@@ -123,12 +123,14 @@ class Change:
         value: New value as a template in which `$value` is the old one.
         only_if: Tells from the literal value (`...` if unknown) whether the change is sure; else it is manual.
         unless: Another argument that makes this one void.
+        outcome: What happens today where it is given.
     """
 
     name: str | None = None
     value: str | None = None
     only_if: Callable[[object], bool] = lambda value: True
     unless: str | None = None
+    outcome: str = "raises a TypeError today"
 
 
 def _falsy(value: object) -> bool:
@@ -183,16 +185,36 @@ TRAINING_ARGUMENTS_CHANGES: Mapping[str, Change] = {
     ),
 }
 # What False of an argument means that became a choice: nothing.
-SWITCHED_OFF = ("group_by_length", "include_inputs_for_metrics", "include_tokens_per_second", "adafactor")
+SWITCHED_OFF = (
+    "group_by_length",
+    "include_inputs_for_metrics",
+    "include_tokens_per_second",
+    "adafactor",
+    "ignore_verifications",
+    "load_in_8bit",
+    "load_in_4bit",
+    "use_flash_attention_2",
+)
 TRAINER_CHANGES: Mapping[str, Change] = {"tokenizer": Change("processing_class")}
 ACCELERATOR_CHANGES: Mapping[str, Change] = {
     "fp16": Change("mixed_precision", '"fp16"', _true),
     "logging_dir": Change("project_dir"),
 }
+# load_dataset hands what it does not know to the builder's configuration (measured on datasets 5.2).
+REFUSED_BY_BUILDER = "raises a ValueError today"
 DATASET_CHANGES: Mapping[str, Change] = {
+    "use_auth_token": Change("token", outcome=REFUSED_BY_BUILDER),
+    "ignore_verifications": Change("verification_mode", '"no_checks"', _true, outcome=REFUSED_BY_BUILDER),
+    "task": Change(outcome=REFUSED_BY_BUILDER),
+    "script_version": Change("revision", outcome=REFUSED_BY_BUILDER),
+    "trust_remote_code": Change(outcome="has no effect today"),
+}
+FROM_PRETRAINED_CHANGES: Mapping[str, Change] = {
     "use_auth_token": Change("token"),
-    "ignore_verifications": Change("verification_mode", '"no_checks"', _true),
-    "task": Change(),
+    "resume_download": Change(),
+    "load_in_8bit": Change("quantization_config", "BitsAndBytesConfig(load_in_8bit=True)", _true),
+    "load_in_4bit": Change("quantization_config", "BitsAndBytesConfig(load_in_4bit=True)", _true),
+    "use_flash_attention_2": Change("attn_implementation", '"flash_attention_2"', _true),
 }
 LOAD_DATASET = frozenset({"datasets.load_dataset", "datasets.load.load_dataset"})
 # The name under which the table of removed arguments has each of them.
@@ -248,7 +270,7 @@ WORDS = (
     "Trainer",
     "Seq2SeqTrainer",
     "Accelerator",
-    "use_auth_token",
+    *FROM_PRETRAINED_CHANGES,
     "load_dataset",
 )
 
@@ -330,7 +352,7 @@ def _change_key(context: Context, key: ast.expr, name: str, change: Change) -> N
 
 
 def _loading_arguments(context: Context) -> None:
-    """Renames `use_auth_token` of every `from_pretrained`."""
+    """Changes the arguments of every `from_pretrained`."""
     for node in context.module.nodes:
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
             continue
@@ -338,8 +360,11 @@ def _loading_arguments(context: Context) -> None:
             "transformers."
         ):
             for keyword in node.keywords:
-                if keyword.arg == "use_auth_token":
-                    _change(context, node, keyword, DATASET_CHANGES["use_auth_token"])
+                change = FROM_PRETRAINED_CHANGES.get(keyword.arg or "")
+                if change is not None:
+                    _change(context, node, keyword, change)
+                    if "quantization_config" in context.plan.call(node).values:
+                        context.plan.need_import("transformers", "BitsAndBytesConfig")
 
 
 def _dataloader_config(context: Context, call: ast.Call) -> None:
@@ -386,14 +411,12 @@ def _change(context: Context, call: ast.Call, keyword: ast.keyword, change: Chan
     off = name in SWITCHED_OFF and _falsy(value)
     if change.name is None or void or off:
         if not change.only_if(value) and not (void or off):
-            context.manual(
-                RM702, keyword, f"{name}= raises a TypeError today.", "Take it away, or write what replaces it."
-            )
-        elif context.converts(RM702, keyword, f"{name}= raises a TypeError today; deleted."):
+            context.manual(RM702, keyword, f"{name}= {change.outcome}.", "Take it away, or write what replaces it.")
+        elif context.converts(RM702, keyword, f"{name}= {change.outcome}; deleted."):
             edit.remove.add(name)
     elif not change.only_if(value):
-        context.manual(RM701, keyword, f"{name}= raises a TypeError today; {change.name}= took its place.", "")
-    elif context.converts(RM701, keyword, f"{name}= raises a TypeError today; now {change.name}=."):
+        context.manual(RM701, keyword, f"{name}= {change.outcome}; {change.name}= took its place.", "")
+    elif context.converts(RM701, keyword, f"{name}= {change.outcome}; now {change.name}=."):
         edit.rename[name] = change.name
         if change.value is not None:
             edit.set(change.name, change.value, value=keyword.value)
