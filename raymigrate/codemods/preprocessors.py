@@ -181,6 +181,9 @@ class Preprocessing:
         assert isinstance(returned, ast.Return)
         context.plan.statement(returned).replacement = Code(f"def {name}(dataset):\n{body}\nreturn {name}\n", parts)
         context.plan.function(made.function).drop_return_annotation = made.function.returns is not None
+        for node in ast.walk(made.function.returns) if made.function.returns else ():
+            if node in context.module.reference_at:
+                context.handle(context.module.reference_at[node], gone=True)
         _remove(context, made.value)
 
 
@@ -251,7 +254,8 @@ def transformed(source: str, target: str, expression: str, choices: Choices, par
     """
     if choices.untransformed:
         listed = ", ".join(f'"{name}"' for name in choices.untransformed)
-        expression = f"dataset if name in ({listed},) else {expression}"
+        is_one = f"== {listed}" if len(choices.untransformed) == 1 else f"in ({listed})"
+        expression = f"dataset\n    if name {is_one}\n    else {expression}"
     return Code(f"{target} = {{\n    name: {expression}\n    for name, dataset in {source}.items()\n}}", parts)
 
 
