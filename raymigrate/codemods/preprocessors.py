@@ -12,6 +12,7 @@ from itertools import groupby
 from raymigrate.context import Context
 from raymigrate.edits.plan import Code, Part
 from raymigrate.facts.batch_functions import BatchFunction
+from raymigrate.facts.comments import comments_of
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.preprocessors import (
@@ -162,12 +163,13 @@ class Preprocessing:
             found.append(Code(f"{name} = $value", {"value": given}))
         return [*found, transformed(source, target, f"{name}(dataset).materialize()", choices, {})]
 
-    def finish(self) -> None:
-        """Takes away what only the trainer used."""
+    def finish(self) -> str:
+        """Takes away what only the trainer used; returns its comments."""
         if self.helper is not None:
             self._change_helper(self.helper)
         elif any(isinstance(stage, Mapper) for stage in self.stages):
-            _remove(self.context, self.call.arguments["preprocessor"])
+            return _remove(self.context, self.call.arguments["preprocessor"])
+        return ""
 
     def _change_helper(self, made: Helper) -> None:
         """Lets the helper return a function that maps a dataset."""
@@ -265,12 +267,17 @@ def map_batches_arguments(context: Context, mapper: Mapper, letter: str, parts: 
     constant = context.module.constant
     parts[f"fn_{letter}"] = given["fn"]
     template = f"$fn_{letter}"
-    for name in ("batch_format", "batch_size"):
-        if name in given and constant(given[name]) != "default":
-            parts[f"{name}_{letter}"] = given[name]
-            template += f", {name}=${name}_{letter}"
-    function = BatchFunction(context.module, given["fn"])
     batch_format = constant(given.get("batch_format"))
+    if batch_format in (None, "default"):  # what Ray 2.0 to 2.3 allowed: DataFrames
+        batch_format = "pandas"
+        template += ', batch_format="pandas"'
+    else:
+        parts[f"batch_format_{letter}"] = given["batch_format"]
+        template += f", batch_format=$batch_format_{letter}"
+    if "batch_size" in given and constant(given["batch_size"]) != "default":
+        parts[f"batch_size_{letter}"] = given["batch_size"]
+        template += f", batch_size=$batch_size_{letter}"
+    function = BatchFunction(context.module, given["fn"])
     if batch_format == "pandas":
         for place in function.lost_assignments if function.visible else ():
             report_lost_assignment(context, place)
@@ -291,25 +298,30 @@ def report_lost_assignment(context: Context, place: ast.AST) -> None:
     )
 
 
-def _remove(context: Context, node: ast.expr) -> None:
-    """Takes away `preprocessor = BatchMapper(...)` lines that only the trainer used."""
+def _remove(context: Context, node: ast.expr) -> str:
+    """Takes away `preprocessor = BatchMapper(...)` lines that only the trainer used; returns their comments."""
     module = context.module
     value = module.value(node)
     if not isinstance(value, ast.Call) or class_name(module, value) is None:
-        return
+        return ""
     if module.qualified(value.func) not in BATCH_MAPPERS | CHAINS:
-        return
+        return ""
     if module.qualified(value.func) in CHAINS and not any(isinstance(s, Mapper) for s in stages(module, node) or ()):
-        return
+        return ""
+    gone: ast.expr | ast.stmt = value
     if isinstance(node, ast.Name):
-        scope = module.scope_of[node].find(node.id)
-        statement = module.parent_of[value]
+        scope, statement = module.scope_of[node].find(node.id), module.parent_of[value]
         if scope is None or len(module.uses(node.id, scope)) > 1 or not isinstance(statement, ast.stmt):
-            return
+            return ""
         context.plan.statement(statement).removed = True
+        gone = statement
+    comments = comments_of(module, gone)
     reference = module.reference_at.get(value.func)
     if reference is not None:
         context.handle(reference, gone=True)
     if module.qualified(value.func) in CHAINS:
+        comments += "".join(_remove(context, argument) for argument in value.args if isinstance(argument, ast.Name))
         for argument in value.args:
-            _remove(context, argument)
+            if not isinstance(argument, ast.Name):
+                _remove(context, argument)  # its comments are those of the Chain
+    return comments

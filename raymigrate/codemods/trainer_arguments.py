@@ -92,13 +92,13 @@ def prepare_datasets(context: Context, call: TrainerCall, *, counted: bool = Fal
         return None
     if applied and not before:
         name = context.fresh("datasets", "ray_datasets")
-    first, last = shuffles(config, source, name, list(call.datasets.keys or ())) if config else ([], [])
-    before += first
+    early, late = shuffles(config, source, name, list(call.datasets.keys or ())) if config else ([], [])
+    before += early
     if applied:
-        before += applied.codes(source, name, choices)
+        first, *others = applied.codes(source, name, choices)
         edit.remove.add("preprocessor")
-        applied.finish()
-    before += last
+        before += [Code(applied.finish() + first.template, first.parts), *others]
+    before += late
     if before:
         context.plan.statement(call.statement).before.extend(before)
         edit.set("datasets", name)

@@ -7,8 +7,11 @@ from raymigrate.facts.module import Module
 from raymigrate.facts.trainers import returns
 
 PREPROCESSORS = "ray.data.preprocessors"
-BATCH_MAPPERS = frozenset({f"{PREPROCESSORS}.BatchMapper", f"{PREPROCESSORS}.batch_mapper.BatchMapper"})
-CHAINS = frozenset({f"{PREPROCESSORS}.Chain", f"{PREPROCESSORS}.chain.Chain"})
+BEFORE_RAY_2 = "ray.ml.preprocessors"
+BATCH_MAPPERS = frozenset(
+    f"{module}.BatchMapper" for module in (PREPROCESSORS, f"{PREPROCESSORS}.batch_mapper", BEFORE_RAY_2)
+)
+CHAINS = frozenset(f"{module}.Chain" for module in (PREPROCESSORS, f"{PREPROCESSORS}.chain", BEFORE_RAY_2))
 BATCH_MAPPER_PARAMETERS = ("fn", "batch_format", "batch_size")
 
 # The classes that Ray 2.6.3 and Ray 2.60 both have in ray.data.preprocessors (imported from both, and compared).
@@ -76,7 +79,7 @@ def class_name(module: Module, call: ast.expr) -> str | None:
         return None
     qualified = module.qualified(call.func) or ""
     name = qualified.rpartition(".")[2]
-    return name if qualified.startswith(f"{PREPROCESSORS}.") else None
+    return name if qualified.startswith((f"{PREPROCESSORS}.", f"{BEFORE_RAY_2}.")) else None
 
 
 def stages(module: Module, node: ast.expr) -> list[Stage] | None:
