@@ -131,6 +131,8 @@ class Preprocessing:
             else:
                 parts: dict[str, Part] = {f"stage_{LETTERS[i]}": node for i, node in enumerate(nodes)}
                 found.append(Code(f"{name} = Chain({', '.join(f'${part}' for part in parts)})", parts))
+        if len(members) == len(self.stages):
+            self.context.emitted["preprocessor", self.call.node] = name
         if any(isinstance(stage, Transformer) and stage.fittable for stage in members):
             fit = f'{name}.fit({source}["{choices.fit}"])'
             if not self._is_new(nodes, whole):
@@ -167,9 +169,10 @@ class Preprocessing:
         """Takes away what only the trainer used; returns its comments."""
         if self.helper is not None:
             self._change_helper(self.helper)
-        elif any(isinstance(stage, Mapper) for stage in self.stages):
-            return _remove(self.context, self.call.arguments["preprocessor"])
-        return ""
+        given = self.call.arguments["preprocessor"]
+        if self.helper is None and any(isinstance(stage, Mapper) for stage in self.stages):
+            return _remove(self.context, given)
+        return "" if isinstance(given, ast.Name) else comments_of(self.context.module, given, moved=True)
 
     def _change_helper(self, made: Helper) -> None:
         """Lets the helper return a function that maps a dataset."""

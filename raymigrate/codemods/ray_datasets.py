@@ -193,6 +193,13 @@ def _is_own(context: Context, name: str) -> bool:
     return any(isinstance(node, ast.FunctionDef) and node.name == name for node in context.module.nodes)
 
 
+def _without_lazy(node: ast.expr) -> ast.expr:
+    """What stands before `.lazy()`, which goes."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "lazy":
+        node = node.func.value
+    return node
+
+
 def _method(context: Context, method: ast.Attribute) -> None:
     """Deals with one attribute of a Dataset."""
     call = context.module.parent_of[method]
@@ -204,13 +211,13 @@ def _method(context: Context, method: ast.Attribute) -> None:
     elif method.attr == "fully_executed" and context.converts(
         RM506, method, "fully_executed() raises an AttributeError; now materialize()."
     ):
-        context.plan.replace(method, "$dataset.materialize", dataset=method.value)
+        context.plan.replace(method, "$dataset.materialize", dataset=_without_lazy(method.value))
     elif method.attr == "lazy" and context.converts(RM506, method, "lazy() is gone: every Dataset is lazy."):
-        context.plan.replace(call, "$dataset", dataset=method.value)
+        context.plan.replace(call, "$dataset", dataset=_without_lazy(method.value))
     elif method.attr == "to_torch" and context.converts(
         RM506, method, "Dataset.to_torch() raises an AttributeError; now iterator().to_torch()."
     ):
-        context.plan.replace(method, "$dataset.iterator().to_torch", dataset=method.value)
+        context.plan.replace(method, "$dataset.iterator().to_torch", dataset=_without_lazy(method.value))
     elif method.attr in PIPELINES:
         context.manual(
             RM506,
