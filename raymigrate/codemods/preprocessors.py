@@ -135,10 +135,26 @@ class Preprocessing:
             self.context.emitted["preprocessor", self.call.node] = name
         if any(isinstance(stage, Transformer) and stage.fittable for stage in members):
             fit = f'{name}.fit({source}["{choices.fit}"])'
-            if not self._is_new(nodes, whole):
+            if self._is_fitted(whole):
+                fit = ""
+            elif not self._is_new(nodes, whole):
                 fit = f"if {name}.fit_status() != {name}.FitStatus.FITTED:\n    {fit}"
-            found.append(Code(fit))
+            found += [Code(fit)] if fit else []
         return [*found, transformed(source, target, f"{name}.transform(dataset).materialize()", choices, {})]
+
+    def _is_fitted(self, whole: ast.expr) -> bool:
+        """Whether a statement of the same block, before the trainer call, calls fit() or fit_transform()."""
+        module, statement = self.context.module, self.call.statement
+        scope = module.scope_of[whole].find(whole.id) if isinstance(whole, ast.Name) else None
+        if scope is None or not isinstance(whole, ast.Name) or len(scope.bindings[whole.id]) != 1:
+            return False
+        return any(
+            isinstance(method := module.parent_of[use], ast.Attribute)
+            and method.attr in ("fit", "fit_transform")
+            and use.lineno < statement.lineno
+            and module.parent_of[module.statement(use)] is module.parent_of[statement]
+            for use in module.uses(whole.id, scope)
+        )
 
     def _is_new(self, nodes: list[ast.expr], whole: ast.expr) -> bool:
         """Whether the stages cannot have been fitted before: they are made here, and nothing else uses them."""

@@ -4,10 +4,11 @@
 """
 
 from raymigrate.codemods import codemod
-from raymigrate.codemods.preprocessors import RM502
+from raymigrate.codemods.preprocessors import BATCH_SIZE, RM501, RM502
 from raymigrate.codemods.trainer_arguments import prepare_datasets
 from raymigrate.context import Context
 from raymigrate.facts.legacy import TORCH_TRAINERS
+from raymigrate.facts.preprocessors import BATCH_MAPPERS
 from raymigrate.facts.trainers import trainer_calls
 
 SIBLINGS = frozenset(
@@ -45,3 +46,32 @@ def convert_data(context: Context) -> None:
             near = context.module.reference_at[call.node.func].binding.statement
             context.plan.need_import("ray.train", "DataConfig", near=near)
             edit.set("dataset_config", 'DataConfig(datasets_to_split=["train"])')
+
+
+@codemod("BatchMapper", order=90)
+def report_batch_mappers(context: Context) -> None:
+    """Reports every BatchMapper that is left: made for a trainer in another file, or for something else."""
+    context.settle_removed_arguments()
+    for reference in list(context.references(*BATCH_MAPPERS)):
+        context.manual(
+            RM501,
+            reference.node,
+            "BatchMapper is gone: the import raises an ImportError.",
+            f"Call dataset.map_batches(fn, batch_format=..., batch_size={BATCH_SIZE}).materialize() on each dataset"
+            " before the trainer is built; a helper that makes the BatchMapper can return a function that does so.",
+        )
+        context.handle(reference, gone=False)
+
+
+@codemod("Concatenator", order=55)
+def concatenators(context: Context) -> None:
+    """Reports the arguments that Concatenator lost."""
+    for call in context.module.calls("ray.data.preprocessors.Concatenator"):
+        for keyword in call.keywords:
+            if keyword.arg in ("include", "exclude"):
+                context.manual(
+                    RM502,
+                    keyword,
+                    f"Concatenator({keyword.arg}=) raises a TypeError.",
+                    "Give columns=[...]; this is their order then, where legacy Ray kept that of the dataset.",
+                )
