@@ -310,7 +310,7 @@ def _require_config(context: Context, call: TrainerCall) -> None:
 def _convert_datasets(context: Context, call: TrainerCall) -> None:
     if call.datasets.node is None:
         return
-    if "preprocessor" in call.arguments:
+    if {"preprocessor", "dataset_config"} & call.arguments.keys():
         prepare_datasets(context, call)
     others = call.datasets.keys is None or call.datasets.keys.keys() - {"train"}
     if others and "dataset_config" not in call.arguments:
