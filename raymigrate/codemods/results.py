@@ -1,33 +1,18 @@
 """RM60x: what scripts do with the result of a legacy trainer: checkpoints, metrics, predictors."""
 
 import ast
-from collections.abc import Iterator
+import sys
 
 from raymigrate.codemods import codemod
 from raymigrate.context import Context
-from raymigrate.facts.legacy import HF, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
+from raymigrate.facts.legacy import HF, TRANSFORMERS_TRAINERS
+from raymigrate.facts.module import Module
+from raymigrate.facts.results import results as reads_of_results
 from raymigrate.findings import Rule
 
-CHECKPOINT_GUIDE = "https://docs.ray.io/en/latest/train/user-guides/checkpoints.html"
 INFERENCE_GUIDE = "https://docs.ray.io/en/latest/data/batch_inference.html"
 RESULT_GUIDE = "https://docs.ray.io/en/latest/train/user-guides/results.html"
 
-RM601 = Rule(
-    "RM601",
-    "a checkpoint class of ray.train.huggingface",
-    "Ray >= 2.9 has no such class: the import fails.",
-    "Use the Checkpoint that result.checkpoint is: with checkpoint.as_directory() as folder, load the model with"
-    ' from_pretrained(os.path.join(folder, "checkpoint")).',
-    CHECKPOINT_GUIDE,
-)
-RM602 = Rule(
-    "RM602",
-    "files of a checkpoint that lie one folder deeper",
-    'RayTrainReportCallback puts the files of Transformers into the folder "checkpoint" of a Ray checkpoint; the legacy'
-    " trainer put them at its root.",
-    'Look in os.path.join(folder, "checkpoint").',
-    CHECKPOINT_GUIDE,
-)
 RM603 = Rule(
     "RM603",
     "a predictor of Ray Train",
@@ -52,16 +37,6 @@ RM605 = Rule(
     RESULT_GUIDE,
 )
 
-CHECKPOINTS = tuple(
-    f"{module}.{name}"
-    for module in (
-        HF,
-        f"{HF}.transformers",
-        f"{HF}.huggingface_checkpoint",
-        f"{HF}.transformers.transformers_checkpoint",
-    )
-    for name in ("HuggingFaceCheckpoint", "TransformersCheckpoint", "LegacyTransformersCheckpoint")
-)
 PREDICTORS = (
     *(
         f"{module}.{name}"
@@ -98,13 +73,14 @@ FILLED_BY_TUNE = frozenset(
         "checkpoint_dir_name",
     ]
 )
-GONE_ATTRIBUTES = ("log_dir", "config", "dataset_stats")
-
-
-@codemod("(?:HuggingFace|Transformers|LegacyTransformers)Checkpoint", order=70)
-def checkpoint_classes(context: Context) -> None:
-    """Names every use of the checkpoint classes."""
-    _report(context, RM601, CHECKPOINTS)
+ATTRIBUTES = {
+    "metrics": "",
+    "log_dir": "",
+    "config": "raises a DeprecationWarning on Ray >= 2.51: keep the configuration in a variable.",
+    "dataset_stats": "raises an AttributeError on Ray >= 2.51.",
+    "metrics_dataframe": "has a row for each checkpoint that is kept on Ray >= 2.51, where it had one for each report,"
+    " and is None without checkpoints.",
+}
 
 
 @codemod("(?:HuggingFace|Transformers|Batch|Torch)?Predictor", order=70)
@@ -120,28 +96,49 @@ def _report(context: Context, rule: Rule, names: tuple[str, ...]) -> None:
         context.handle(reference, gone=False)
 
 
-@codemod("metrics", "checkpoint", "log_dir", "config", order=70)
+@codemod("metrics", "log_dir", "config", "dataset_stats", "metrics_dataframe", order=70)
 def results(context: Context) -> None:
-    """Reports reads of a trainer's result that find nothing, or files at another place."""
+    """Reads of a trainer's result that find nothing, or something else, on current Ray."""
     legacy = any(reference.qualified.startswith("ray.air.") for reference in context.module.references)
-    for result, by_transformers in _results(context):
-        use = context.module.parent_of[result]
-        if not isinstance(use, ast.Attribute):
-            continue
-        if use.attr in GONE_ATTRIBUTES:
-            context.manual(RM604, use, f"result.{use.attr} does not exist on Ray >= 2.51.")
-        elif use.attr == "metrics":
-            _metrics(context, use)
-            if legacy and not by_transformers and _reports_no_checkpoint(context):
+    for read, trainer in reads_of_results(context.module, *ATTRIBUTES):
+        if read.attr == "log_dir":
+            _log_dir(context, read)
+        elif read.attr in ATTRIBUTES and read.attr != "metrics":
+            context.manual(RM604, read, f"result.{read.attr} {ATTRIBUTES[read.attr]}")
+        else:
+            _metrics(context, read)
+            if legacy and trainer not in TRANSFORMERS_TRAINERS and _reports_no_checkpoint(context):
                 context.manual(
-                    RM605, use, "No report here carries a checkpoint, so result.metrics is None on Ray >= 2.51."
+                    RM605, read, "No report here carries a checkpoint, so result.metrics is None on Ray >= 2.51."
                 )
-        elif use.attr == "checkpoint" and by_transformers:
-            reader = context.module.parent_of[use]
-            if isinstance(reader, ast.Attribute) and reader.attr in ("as_directory", "to_directory", "path", "uri"):
-                context.manual(
-                    RM602, use, 'The files of Transformers lie in the folder "checkpoint" of the checkpoint.'
-                )
+
+
+def _log_dir(context: Context, read: ast.Attribute) -> None:
+    """`print(result.log_dir)` becomes `print(result.path)`; what reads files there is reported."""
+    gone = "result.log_dir raises an AttributeError on Ray >= 2.51"
+    if not is_shown(context.module, read):
+        context.manual(
+            RM604,
+            read,
+            f"{gone}.",
+            "result.path is the folder of the run: a str and no Path, with checkpoints, but without Tune's result.json,"
+            " progress.csv and files that the workers wrote.",
+        )
+    elif context.converts(RM604, read, f"{gone}; now result.path."):
+        context.plan.replace(read, "$result.path", result=read.value)
+
+
+def is_shown(module: Module, node: ast.expr) -> bool:
+    """Whether a value is only turned into text: printed, logged, formatted."""
+    parent = module.parent_of[node]
+    if isinstance(parent, ast.FormattedValue):
+        return sys.version_info >= (3, 12)  # before, ast does not tell where the parts of an f-string stand
+    if not isinstance(parent, ast.Call) or node not in parent.args:
+        return False
+    function = parent.func
+    if isinstance(function, ast.Name):
+        return function.id in ("print", "str") and not module.scope_of[function].lookup(function.id)
+    return isinstance(function, ast.Attribute) and function.attr in ("info", "debug", "warning", "format")
 
 
 def _reports_no_checkpoint(context: Context) -> bool:
@@ -161,24 +158,5 @@ def _metrics(context: Context, metrics: ast.Attribute) -> None:
         call = context.module.parent_of[read]
         key = call.args[0] if isinstance(call, ast.Call) and call.args else None
     if isinstance(key, ast.Constant) and key.value in FILLED_BY_TUNE:
-        context.manual(RM604, metrics, f'result.metrics has no "{key.value}" on Ray >= 2.51.')
-
-
-def _results(context: Context) -> Iterator[tuple[ast.expr, bool]]:
-    """Expressions that are the result of a trainer's fit(), and whether it is a TransformersTrainer."""
-    module = context.module
-    for node in module.nodes:
-        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "fit"):
-            continue
-        trainer = module.value(node.func.value)
-        name = module.qualified(trainer.func) if isinstance(trainer, ast.Call) else None
-        if name not in TRAINERS | TORCH_TRAINERS:
-            continue
-        yield node, name in TRANSFORMERS_TRAINERS
-        assigned = module.parent_of[node]
-        if isinstance(assigned, ast.Assign) and isinstance(assigned.targets[0], ast.Name):
-            target = assigned.targets[0]
-            scope = module.scope_of[target].find(target.id)
-            if scope is not None and len(scope.bindings[target.id]) == 1:
-                for use in module.uses(target.id, scope):
-                    yield use, name in TRANSFORMERS_TRAINERS
+        outcome = "this raises a KeyError" if isinstance(read, ast.Subscript) else "this gives the default"
+        context.manual(RM604, metrics, f'result.metrics has no "{key.value}" on Ray >= 2.51: {outcome}.')

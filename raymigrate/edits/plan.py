@@ -26,7 +26,7 @@ class CallEdit:
     """Changes to one call; several rules can add to the same one.
 
     Args:
-        function: New source of the called object.
+        function: New code of the called object.
         names: Names for the positional arguments, in order, where they become keywords.
         rename: Old to new keyword names.
         remove: Keywords to take away.
@@ -34,7 +34,7 @@ class CallEdit:
         first: New value of the first argument.
     """
 
-    function: str | None = None
+    function: Code | str | None = None
     names: list[str] = field(default_factory=list)
     rename: dict[str, str] = field(default_factory=dict)
     remove: set[str] = field(default_factory=set)
@@ -60,6 +60,8 @@ class StatementEdit:
         replacement: Code to put in its place.
         removed: Whether it goes away.
         blank_line: Whether a blank line parts it from what is put before it.
+        within: A compound statement, `with ...: pass`, into whose body it goes, after what is there besides `pass`.
+            Neighbours that go into the same one share it.
     """
 
     before: list[Code] = field(default_factory=list)
@@ -67,6 +69,7 @@ class StatementEdit:
     replacement: Code | None = None
     removed: bool = False
     blank_line: bool = False
+    within: Code | None = None
 
 
 @dataclass

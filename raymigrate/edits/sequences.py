@@ -112,9 +112,9 @@ def edit_call(call: cst.Call, edit: CallEdit, parse: ParseExpression, depth: int
     if not arguments:
         changes["whitespace_before_args"] = cst.SimpleWhitespace("")
     if edit.function is not None:
-        changes["func"] = parse(Code(edit.function))
+        changes["func"] = parse(Code(edit.function) if isinstance(edit.function, str) else edit.function)
     edited = call.with_changes(**changes)
-    grown = len(arguments) > len(call.args)
+    grown = len(arguments) > len(call.args) or isinstance(edit.function, Code)
     return one_per_line_if_long(edited, depth) if grown else edited
 
 
