@@ -1,8 +1,6 @@
-"""RM751: defaults of transformers that changed since, and with them the last digits of every result.
+"""RM751: defaults of transformers that changed since 4.30, and with them the last digits of every result.
 
-Only with `--freeze-numerics`: the new defaults are good ones, but whoever has to reproduce an old run wants the old ones.
-Measured by `raymigrate verify` on the bundled GPT-2 job: with these four written out, and the pins for them off, the
-converted job ends with the weights of Ray 2.6 and transformers 4.30, bit for bit.
+Only with `--freeze-numerics`: the new defaults are good ones, but whoever has to reproduce an old run wants the old.
 """
 
 import ast
@@ -19,7 +17,7 @@ from raymigrate.findings import Rule
 RM751 = Rule(
     "RM751",
     "a default that changed, and the numbers with it (--freeze-numerics)",
-    "Losses and weights differ in their last digits, or with the dtype of the checkpoint, from those of transformers 4.30.",
+    "Losses and weights differ from those of transformers 4.30: in their last digits, or by the dtype of the weights.",
     "--freeze-numerics writes the old default out.",
     "https://github.com/huggingface/transformers/blob/main/MIGRATION_GUIDE_V5.md",
 )

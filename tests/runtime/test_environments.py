@@ -344,6 +344,7 @@ def test_an_interrupted_creation_leaves_no_folder_and_no_process(tiny: Path, mon
     with pytest.raises(KeyboardInterrupt):
         environments.ensure("tiny", progress=interrupt)
     assert not environment.folders("tiny")
+    assert not list(environments.cache_folder().glob("*.log"))
     assert gone(pids[0])
 
 

@@ -194,8 +194,10 @@ def _make(maker: _Maker, python: Path) -> Environment:
             f"The environment {name} is of no use: its packages cannot be imported",
         )
         (folder / MARKER).write_text(answer.splitlines()[-1], encoding="utf-8")
-    except BaseException:  # Ctrl-C too
+    except BaseException as error:  # Ctrl-C too
         clear(folder)
+        if not isinstance(error, EnvironmentFailure):  # that one names the log
+            maker.log.unlink(missing_ok=True)
         raise
     maker.log.unlink(missing_ok=True)
     made = at(lock, folder)
