@@ -210,10 +210,7 @@ def _from_model(context: Context, reference: Reference, call: ast.Call) -> bool:
         return False
     before = context.plan.statement(module.statement(call)).before
     before += [Code("$object.save_pretrained($path)", {"object": value, "path": path}) for value in saved]
-    edit = context.plan.call(call)
-    if call.args:
-        edit.set_first("$path", path=path)
-        edit.remove |= {keyword.arg for keyword in call.keywords if keyword.arg}
+    context.plan.replace(call, f"{context.plan.expressions[reference.node].template}($path)", path=path)
     return True
 
 

@@ -1,25 +1,17 @@
-"""RM60x: what scripts do with the result of a legacy trainer: checkpoints, metrics, predictors."""
+"""RM604 and RM605: what scripts read of the result of a trainer."""
 
 import ast
 import sys
 
 from raymigrate.codemods import codemod
 from raymigrate.context import Context
-from raymigrate.facts.legacy import HF, TRANSFORMERS_TRAINERS
+from raymigrate.facts.legacy import TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.results import results as reads_of_results
 from raymigrate.findings import Rule
 
-INFERENCE_GUIDE = "https://docs.ray.io/en/latest/data/batch_inference.html"
 RESULT_GUIDE = "https://docs.ray.io/en/latest/train/user-guides/results.html"
 
-RM603 = Rule(
-    "RM603",
-    "a predictor of Ray Train",
-    "The predictors are gone from current Ray: the import fails.",
-    "Load a transformers pipeline in a class with __call__(self, batch), and give the class to ds.map_batches.",
-    INFERENCE_GUIDE,
-)
 RM604 = Rule(
     "RM604",
     "metrics and attributes of a result that Train V2 does not fill",
@@ -37,21 +29,6 @@ RM605 = Rule(
     RESULT_GUIDE,
 )
 
-PREDICTORS = (
-    *(
-        f"{module}.{name}"
-        for module in (
-            HF,
-            f"{HF}.transformers",
-            f"{HF}.huggingface_predictor",
-            f"{HF}.transformers.transformers_predictor",
-        )
-        for name in ("HuggingFacePredictor", "TransformersPredictor")
-    ),
-    "ray.train.batch_predictor.BatchPredictor",
-    "ray.train.predictor.Predictor",
-    "ray.train.torch.TorchPredictor",
-)
 REPORTS = ("ray.air.session.report", "ray.train.report")
 FILLED_BY_TUNE = frozenset(
     [
@@ -81,19 +58,6 @@ ATTRIBUTES = {
     "metrics_dataframe": "has a row for each checkpoint that is kept on Ray >= 2.51, where it had one for each report,"
     " and is None without checkpoints.",
 }
-
-
-@codemod("(?:HuggingFace|Transformers|Batch|Torch)?Predictor", order=70)
-def predictors(context: Context) -> None:
-    """Names every use of the predictors."""
-    _report(context, RM603, PREDICTORS)
-
-
-def _report(context: Context, rule: Rule, names: tuple[str, ...]) -> None:
-    for reference in list(context.references(*names)):
-        name = reference.binding.qualified if reference.binding.qualified in names else reference.qualified
-        context.manual(rule, reference.node, f"{name} is gone: current Ray raises an ImportError.")
-        context.handle(reference, gone=False)
 
 
 @codemod("metrics", "log_dir", "config", "dataset_stats", "metrics_dataframe", order=70)

@@ -60,6 +60,26 @@ def hand_over_blank_lines(group: list[Statement], anchor: cst.CSTNode, *, blank_
     return [first, *rest]
 
 
+def handed_down(body: Sequence[cst.BaseStatement], gone: Collection[int]) -> list[cst.BaseStatement]:
+    """Moves the lines over statements that are gone to the next statement; no such statements are left.
+
+    Args:
+        body: Statements of one block.
+        gone: Identities of the statements that stand for those that are gone.
+    """
+    result: list[cst.BaseStatement] = []
+    lines: list[cst.EmptyLine] = []
+    for statement in body:
+        if id(statement) in gone:
+            lines += statement.leading_lines  # type: ignore[attr-defined]
+            continue
+        if lines:
+            statement = statement.with_changes(leading_lines=[*lines, *statement.leading_lines])  # type: ignore[attr-defined]
+        lines = []
+        result.append(statement)
+    return result
+
+
 def within(outer: Statement, statements: list[Statement]) -> Statement:
     """Puts statements into the body of `with ...: pass`, which takes over the comments and blank lines before them."""
     assert isinstance(outer, cst.With)

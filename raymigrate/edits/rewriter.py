@@ -62,12 +62,14 @@ class Rewriter(cst.CSTTransformer):
         self.statement_column = 0
         self.new: set[int] = set()  # identities of statements that the plan adds
         self.enclosing: set[int] = set()  # and of those that it puts around others
+        self.gone: set[int] = set()  # and of those that only hold the lines that stood over one that goes away
         self.edited: dict[Span, cst.BaseExpression] = {}
         span = self._span
         self.expressions = {span(node): code for node, code in plan.expressions.items()}
         self.calls = {span(node): edit for node, edit in plan.calls.items()}
         self.dicts = {span(node): edit for node, edit in plan.dicts.items()}
         self.statements = {module.start(node): edit for node, edit in plan.statements.items()}
+        self.without_bases = {module.start(node) for node in plan.without_bases}
         self.functions = {module.start(node): edit for node, edit in plan.functions.items()}
         self.import_modules = {module.start(node): name for node, name in plan.import_modules.items()}
         self.import_additions = {module.start(node): names for node, names in plan.import_additions.items()}
@@ -77,6 +79,7 @@ class Rewriter(cst.CSTTransformer):
             *(("expression", key[0]) for key in (*self.expressions, *self.calls, *self.dicts)),
             *(("statement", key) for key in self.statements),
             *(("function", key) for key in self.functions),
+            *(("class", key) for key in self.without_bases),
             *(("import", key) for key in (*self.dropped, *self.import_modules, *self.import_additions)),
         }
 
@@ -126,10 +129,11 @@ class Rewriter(cst.CSTTransformer):
         if isinstance(original_node, (cst.SimpleStatementLine, cst.BaseCompoundStatement)):
             return self._leave_statement(original_node, updated_node)
         if isinstance(updated_node, cst.IndentedBlock):
-            body = blocks.joined(updated_node.body, self.enclosing) or [cst.SimpleStatementLine([cst.Pass()])]
+            body = blocks.handed_down(updated_node.body, self.gone)
+            body = blocks.joined(body, self.enclosing) or [cst.SimpleStatementLine([cst.Pass()])]
             return updated_node.with_changes(body=blocks.spaced(body, self.new, 1))
         if isinstance(updated_node, cst.Module):
-            body = blocks.joined(updated_node.body, self.enclosing)
+            body = blocks.joined(blocks.handed_down(updated_node.body, self.gone), self.enclosing)
             return updated_node.with_changes(body=blocks.spaced(body, self.new, 2))
         return updated_node
 
@@ -195,6 +199,10 @@ class Rewriter(cst.CSTTransformer):
         if isinstance(updated, cst.FunctionDef) and key in self.functions:
             updated = self._edit_function(updated, self.functions[key])
             self.pending.discard(("function", key))
+        if isinstance(updated, cst.ClassDef) and key in self.without_bases:
+            no_brackets = cst.MaybeSentinel.DEFAULT
+            updated = updated.with_changes(bases=[], lpar=no_brackets, rpar=no_brackets)
+            self.pending.discard(("class", key))
         edit = self.statements.get(key, StatementEdit())
         self.pending.discard(("statement", key))
         gone = edit.removed or edit.replacement is not None
@@ -216,6 +224,10 @@ class Rewriter(cst.CSTTransformer):
                 group, middle[0] if edit.within else updated, blank_line=edit.blank_line
             )
         self.new.update(id(statement) for statement in group if statement is not updated)
+        if not group and edit.comments_stay:
+            lines = updated.leading_lines  # type: ignore[attr-defined]
+            group = [cst.SimpleStatementLine([cst.Pass()], leading_lines=lines)]
+            self.gone.add(id(group[0]))
         if not group:
             return cst.RemoveFromParent()
         return cst.FlattenSentinel(group) if len(group) > 1 else group[0]

@@ -106,7 +106,10 @@ def edit_call(call: cst.Call, edit: CallEdit, parse: ParseExpression, depth: int
         if new_name in values:
             arguments[index] = argument.with_changes(value=parse(values.pop(new_name)))
     for name, code in values.items():
-        new = cst.Arg(keyword=cst.Name(name), value=parse(code), equal=EQUAL)
+        value = parse(code)
+        if isinstance(value, cst.Dict):
+            value = dict_one_per_line_if_long(value, depth + 4)
+        new = cst.Arg(keyword=cst.Name(name), value=value, equal=EQUAL)
         arguments = append(arguments, new, call.whitespace_before_args)
     changes: dict[str, object] = {"args": arguments}
     if not arguments:

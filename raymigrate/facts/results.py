@@ -106,3 +106,81 @@ def _layout_of_source(module: Module, node: ast.expr) -> Layout | None:
     if isinstance(node, ast.Attribute) and node.attr in ("checkpoint", "best_checkpoints"):
         return Layout.NESTED if trainer_of(module, node.value) in TRANSFORMERS_TRAINERS else None
     return None
+
+
+def carries_preprocessor(module: Module, checkpoint: ast.expr, user: ast.AST) -> bool | None:
+    """Whether a legacy checkpoint held a preprocessor, which a predictor then applied first.
+
+    Args:
+        module: The module.
+        checkpoint: The checkpoint.
+        user: Where it is used; `checkpoint.set_preprocessor(None)` before it took the preprocessor out.
+
+    Returns:
+        None where that cannot be seen.
+    """
+    if isinstance(checkpoint, ast.Name) and takes_preprocessor_out(module, checkpoint, user):
+        return False
+    return _carries(module, checkpoint, set())
+
+
+def takes_preprocessor_out(module: Module, name: ast.Name, user: ast.AST) -> bool:
+    """Whether `name.set_preprocessor(None)` stands before a node, in the same function."""
+    scope = module.scope_of[name].find(name.id)
+    return scope is not None and any(
+        is_set_to_none(module, use)
+        and use.lineno < user.lineno  # type: ignore[attr-defined]
+        and module.parent_of[module.statement(use)] in module.ancestors(user)
+        for use in module.uses(name.id, scope)
+    )
+
+
+def is_set_to_none(module: Module, use: ast.expr) -> bool:
+    """Whether a name is read in a statement `name.set_preprocessor(None)`."""
+    method = module.parent_of[use]
+    call = module.parent_of[method]
+    if not isinstance(method, ast.Attribute) or method.attr != "set_preprocessor" or not isinstance(call, ast.Call):
+        return False
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    return len(given) == 1 and module.constant(given[0]) is None and isinstance(module.parent_of[call], ast.Expr)
+
+
+def _carries(module: Module, node: ast.expr, seen: set[ast.AST]) -> bool | None:
+    """`carries_preprocessor`, whatever is taken out later; through a name that is bound several times too."""
+    if isinstance(node, ast.Name) and len(bindings := module.scope_of[node].lookup(node.id)) > 1:
+        assignments = [module.parent_of.get(binding.node) for binding in bindings]
+        values = [a.value if isinstance(a, ast.Assign) else None for a in assignments]
+    else:
+        values = list(sources(module, node))
+    found = {_source_carries(module, value, seen) for value in values if value is None or value not in seen}
+    return True if True in found else None if None in found or not found else False
+
+
+def _source_carries(module: Module, node: ast.expr | None, seen: set[ast.AST]) -> bool | None:
+    if node is None:
+        return None
+    seen.add(node)
+    method = class_method(module, node)
+    if method is not None and isinstance(node, ast.Call):
+        given = {keyword.arg: keyword.value for keyword in node.keywords}
+        if method == "from_checkpoint" and len(node.args) == 1:
+            return _carries(module, node.args[0], seen)
+        return module.constant(given.get("preprocessor")) is not None if method == "from_model" else None
+    if isinstance(node, ast.Name):
+        return _carries(module, node, seen)
+    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Subscript):
+        node = node.value.value  # result.best_checkpoints[0][0]
+    if not isinstance(node, ast.Attribute) or node.attr not in ("checkpoint", "best_checkpoints"):
+        return None
+    if trainer_of(module, node.value) is None:
+        return None
+    given_to_trainers: set[bool | None] = set()
+    for fit in sources(module, node.value):
+        assert isinstance(fit, ast.Call) and isinstance(fit.func, ast.Attribute)
+        for trainer in sources(module, fit.func.value):
+            assert isinstance(trainer, ast.Call)
+            keywords = {keyword.arg: keyword.value for keyword in trainer.keywords}
+            unknown = None in keywords or "resume_from_checkpoint" in keywords
+            has_one = module.constant(keywords.get("preprocessor")) is not None
+            given_to_trainers.add(None if unknown and not has_one else has_one)
+    return given_to_trainers.pop() if len(given_to_trainers) == 1 else None
