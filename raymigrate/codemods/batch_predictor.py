@@ -95,7 +95,8 @@ def _predict(module: Module, value: ast.expr) -> ast.Call:
     if not isinstance(method, ast.Attribute) or not isinstance(call, ast.Call) or call.func is not method:
         raise NotSure("What is done with it cannot be followed.")
     if method.attr != "predict":
-        raise NotSure(f"Its {method.attr}() has no counterpart.")
+        streams = ": a Dataset is streamed by itself now" if method.attr == "predict_pipelined" else ""
+        raise NotSure(f"Its {method.attr}() has no counterpart{streams}.")
     names = {keyword.arg for keyword in call.keywords}
     positional = [argument for argument in call.args if not isinstance(argument, ast.Starred)]
     by_name = not call.args and bool(call.keywords) and call.keywords[0].arg == "data"

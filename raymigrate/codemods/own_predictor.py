@@ -98,7 +98,8 @@ class OwnPredictor:
         context.handle(module.reference_at[self.definition.bases[0]], gone=True)
         for statement in ast.walk(self.definition):
             if isinstance(statement, ast.Expr) and _is_init_of_base(statement.value):
-                context.plan.statement(statement).removed = True
+                edit = context.plan.statement(statement)
+                edit.removed = edit.comments_stay = True
         features = "feature_columns" in self.columns
         keeps = "keep_columns" in self.columns
         body = FEATURES[self.batch_format] if features else ""

@@ -44,8 +44,10 @@ TASKS = frozenset(
         "zero-shot-object-detection",
     ]
 )
-OF_PREDICTOR = ("use_gpu", "pipeline_cls", "model_cls", "pretrained_model_kwargs")
-
+NO_PIPELINE = (
+    "Load the model and the tokenizer from the folder of the checkpoint in a class whose __call__(self, batch) calls"
+    " the model itself, for example with generate(), and give the class to ds.map_batches."
+)
 PIPELINE = ("transformers", "pipeline")
 PANDAS = ("pandas",)
 
@@ -83,7 +85,16 @@ CALL_AND_KEEP = """
 
 
 class NotSure(Exception):
-    """Why something is not converted: a sentence for its finding."""
+    """Why something is not converted.
+
+    Args:
+        reason: A sentence for its finding.
+        advice: What to do, where that is not what the rule says.
+    """
+
+    def __init__(self, reason: str, advice: str | None = None) -> None:
+        super().__init__(reason)
+        self.advice = advice
 
 
 @dataclass
@@ -199,13 +210,10 @@ def pipeline_arguments(
     """
     module = context.module
     task = module.constant(given.get("task"))
-    if task is None:
-        raise NotSure("Which pipeline is meant cannot be seen: there is no task=.")
+    if not isinstance(task, str):
+        raise NotSure("Which pipeline is meant cannot be seen.")
     if task not in TASKS:
-        what = (
-            f"transformers >= 5 has no pipeline {task!r}" if isinstance(task, str) else "the task cannot be seen here"
-        )
-        raise NotSure(f"It is not converted, as {what}.")
+        raise NotSure(f"And transformers >= 5 has no pipeline for {task!r}, or one that takes other data.", NO_PIPELINE)
     model_cls = given.get("model_cls")
     if model_cls is not None and ("pipeline_cls" in given or not names_class(context, model_cls)):
         raise NotSure("How it made its model cannot be seen here.")

@@ -78,7 +78,7 @@ def predictors(context: Context) -> None:
         _convert(context, reference, pipeline, _predictor)
     pipeline.emit()
     for reference in list(context.references(*OTHERS)):
-        _report(context, reference, "")
+        _report(context, reference)
 
 
 def _convert(
@@ -91,13 +91,13 @@ def _convert(
     try:
         conversion(context, reference, pipeline)
     except NotSure as reason:
-        _report(context, reference, f" {reason}")
+        _report(context, reference, str(reason), reason.advice)
 
 
-def _report(context: Context, reference: Reference, reason: str) -> None:
+def _report(context: Context, reference: Reference, reason: str = "", advice: str | None = None) -> None:
     name = _name(reference)
-    advice = ADVICE.get(name.rpartition(".")[2])
-    context.manual(RM603, reference.node, f"{name} is gone: current Ray raises an ImportError.{reason}", advice)
+    message = f"{name} is gone: current Ray raises an ImportError. {reason}".rstrip()
+    context.manual(RM603, reference.node, message, advice or ADVICE.get(name.rpartition(".")[2]))
     context.handle(reference, gone=False)
 
 
