@@ -25,7 +25,7 @@ class Context:
         self.path = path
         self.plan = Plan()
         self.findings: list[Finding] = []
-        self.handled: set[ast.AST] = set()  # root names of references that the plan replaces or that were reported
+        self.handled: set[ast.AST] = set()  # root names and calls that the plan replaces or that were reported
         self.rewritten: set[ast.AST] = set()  # root names of references that will be gone
         self.emitted: dict[tuple[str, ast.AST | None], str] = {}  # names of generated classes, by kind and block
         self._fresh: set[str] = set()

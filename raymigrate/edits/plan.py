@@ -26,7 +26,7 @@ class CallEdit:
     """Changes to one call; several rules can add to the same one.
 
     Args:
-        function: New source of the called object.
+        function: New code of the called object.
         names: Names for the positional arguments, in order, where they become keywords.
         rename: Old to new keyword names.
         remove: Keywords to take away.
@@ -34,7 +34,7 @@ class CallEdit:
         first: New value of the first argument.
     """
 
-    function: str | None = None
+    function: Code | str | None = None
     names: list[str] = field(default_factory=list)
     rename: dict[str, str] = field(default_factory=dict)
     remove: set[str] = field(default_factory=set)
@@ -59,14 +59,19 @@ class StatementEdit:
         after: Code to put after it.
         replacement: Code to put in its place.
         removed: Whether it goes away.
+        comments_stay: Whether the lines over it, when it goes away, come over the next statement.
         blank_line: Whether a blank line parts it from what is put before it.
+        within: A compound statement, `with ...: pass`, into whose body it goes, after what is there besides `pass`.
+            Neighbours that go into the same one share it.
     """
 
     before: list[Code] = field(default_factory=list)
     after: list[Code] = field(default_factory=list)
     replacement: Code | None = None
     removed: bool = False
+    comments_stay: bool = False
     blank_line: bool = False
+    within: Code | None = None
 
 
 @dataclass
@@ -99,6 +104,7 @@ class Plan:
         self.dicts: dict[ast.Dict, dict[str, Code]] = {}
         self.statements: dict[ast.stmt, StatementEdit] = {}
         self.functions: dict[ast.AST, FunctionEdit] = {}
+        self.without_bases: set[ast.ClassDef] = set()  # classes that lose their base classes
         self.import_modules: dict[ast.ImportFrom, str] = {}
         self.import_additions: dict[ast.ImportFrom, list[str]] = {}
         self.dropped_imports: dict[ast.alias, ast.Import | ast.ImportFrom] = {}
@@ -112,6 +118,7 @@ class Plan:
                 self.dicts,
                 self.statements,
                 self.functions,
+                self.without_bases,
                 self.import_modules,
                 self.dropped_imports,
                 self.needed_imports,

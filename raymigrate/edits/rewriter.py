@@ -61,12 +61,15 @@ class Rewriter(cst.CSTTransformer):
         self.positions = wrapper.resolve(PositionProvider)
         self.statement_column = 0
         self.new: set[int] = set()  # identities of statements that the plan adds
+        self.enclosing: set[int] = set()  # and of those that it puts around others
+        self.gone: set[int] = set()  # and of those that only hold the lines that stood over one that goes away
         self.edited: dict[Span, cst.BaseExpression] = {}
         span = self._span
         self.expressions = {span(node): code for node, code in plan.expressions.items()}
         self.calls = {span(node): edit for node, edit in plan.calls.items()}
         self.dicts = {span(node): edit for node, edit in plan.dicts.items()}
         self.statements = {module.start(node): edit for node, edit in plan.statements.items()}
+        self.without_bases = {module.start(node) for node in plan.without_bases}
         self.functions = {module.start(node): edit for node, edit in plan.functions.items()}
         self.import_modules = {module.start(node): name for node, name in plan.import_modules.items()}
         self.import_additions = {module.start(node): names for node, names in plan.import_additions.items()}
@@ -76,6 +79,7 @@ class Rewriter(cst.CSTTransformer):
             *(("expression", key[0]) for key in (*self.expressions, *self.calls, *self.dicts)),
             *(("statement", key) for key in self.statements),
             *(("function", key) for key in self.functions),
+            *(("class", key) for key in self.without_bases),
             *(("import", key) for key in (*self.dropped, *self.import_modules, *self.import_additions)),
         }
 
@@ -87,11 +91,12 @@ class Rewriter(cst.CSTTransformer):
         codes: list[Code] = list(plan.expressions.values())
         for call in plan.calls.values():
             codes += [*call.values.values(), *([call.first] if call.first else [])]
+            codes += [call.function] if isinstance(call.function, Code) else []
         for entries in plan.dicts.values():
             codes += entries.values()
         for statement in plan.statements.values():
             codes += [*statement.before, *statement.after]
-            codes += [statement.replacement] if statement.replacement else []
+            codes += [code for code in (statement.replacement, statement.within) if code]
         for function in plan.functions.values():
             codes += function.body_start
         return {self._span(part) for code in codes for part in code.parts.values() if isinstance(part, ast.AST)}
@@ -124,10 +129,12 @@ class Rewriter(cst.CSTTransformer):
         if isinstance(original_node, (cst.SimpleStatementLine, cst.BaseCompoundStatement)):
             return self._leave_statement(original_node, updated_node)
         if isinstance(updated_node, cst.IndentedBlock):
-            body = updated_node.body or [cst.SimpleStatementLine([cst.Pass()])]
+            body = blocks.handed_down(updated_node.body, self.gone)
+            body = blocks.joined(body, self.enclosing) or [cst.SimpleStatementLine([cst.Pass()])]
             return updated_node.with_changes(body=blocks.spaced(body, self.new, 1))
         if isinstance(updated_node, cst.Module):
-            return updated_node.with_changes(body=blocks.spaced(updated_node.body, self.new, 2))
+            body = blocks.joined(blocks.handed_down(updated_node.body, self.gone), self.enclosing)
+            return updated_node.with_changes(body=blocks.spaced(body, self.new, 2))
         return updated_node
 
     def _leave_expression(self, original: cst.BaseExpression, updated: cst.CSTNode) -> cst.CSTNode:
@@ -192,6 +199,10 @@ class Rewriter(cst.CSTTransformer):
         if isinstance(updated, cst.FunctionDef) and key in self.functions:
             updated = self._edit_function(updated, self.functions[key])
             self.pending.discard(("function", key))
+        if isinstance(updated, cst.ClassDef) and key in self.without_bases:
+            no_brackets = cst.MaybeSentinel.DEFAULT
+            updated = updated.with_changes(bases=[], lpar=no_brackets, rpar=no_brackets)
+            self.pending.discard(("class", key))
         edit = self.statements.get(key, StatementEdit())
         self.pending.discard(("statement", key))
         gone = edit.removed or edit.replacement is not None
@@ -200,13 +211,23 @@ class Rewriter(cst.CSTTransformer):
             if gone and len(updated.body) > 1:
                 raise RewriteError(f"line {key[0]} holds several statements; put each on its own line")
         middle = self._statements([edit.replacement] if edit.replacement else []) if gone else [updated]
+        if edit.within is not None:
+            outer = blocks.within(self._statements([edit.within])[0], [templates.laid_out(s) for s in middle])
+            self.enclosing.add(id(outer))
+            middle = [outer]
         before = self._statements(edit.before)
         group = [*before, *middle, *self._statements(edit.after)]
         if gone:
             group = _keep_comments(updated, group)
         elif before and not blocks.is_definition(before[0]):
-            group = blocks.hand_over_blank_lines(group, updated, blank_line=edit.blank_line)
+            group = blocks.hand_over_blank_lines(
+                group, middle[0] if edit.within else updated, blank_line=edit.blank_line
+            )
         self.new.update(id(statement) for statement in group if statement is not updated)
+        if not group and edit.comments_stay:
+            lines = updated.leading_lines  # type: ignore[attr-defined]
+            group = [cst.SimpleStatementLine([cst.Pass()], leading_lines=lines)]
+            self.gone.add(id(group[0]))
         if not group:
             return cst.RemoveFromParent()
         return cst.FlattenSentinel(group) if len(group) > 1 else group[0]

@@ -58,6 +58,23 @@ def _laid_out(value: cst.BaseExpression) -> cst.BaseExpression:
     return dict_one_per_line_if_long(value) if isinstance(value, cst.Dict) else value
 
 
+class _LayOut(cst.CSTTransformer):
+    def visit_Call(self, node: cst.Call) -> bool:
+        return False
+
+    def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.BaseExpression:
+        return _laid_out(updated_node)
+
+
+def laid_out(statement: cst.CSTNode) -> cst.SimpleStatementLine | cst.BaseCompoundStatement:
+    """Breaks a long statement whose value is a call into lines."""
+    result = statement
+    if isinstance(statement, cst.SimpleStatementLine):
+        result = statement.visit(_LayOut())  # type: ignore[assignment]
+    assert isinstance(result, (cst.SimpleStatementLine, cst.BaseCompoundStatement))
+    return result
+
+
 def _source(code: Code, prefix: str) -> str:
     return PLACEHOLDER.sub(lambda match: f"{prefix}{match[1]}__", code.template)
 
