@@ -27,6 +27,7 @@ class Context:
         self.findings: list[Finding] = []
         self.handled: set[ast.AST] = set()  # root names of references that the plan replaces or that were reported
         self.rewritten: set[ast.AST] = set()  # root names of references that will be gone
+        self.tuned: set[ast.Call] = set()  # configurations that belong to Tune, and are dealt with
         self.emitted: dict[tuple[str, ast.AST | None], str] = {}  # names of generated classes, by kind and block
         self._fresh: set[str] = set()
 
@@ -92,12 +93,13 @@ class Context:
         self.handle(reference, gone=True)
 
     def settle_removed_arguments(self) -> None:
-        """Counts what stands in arguments that the plan takes away as rewritten: it goes with them."""
+        """Counts what stands in arguments that the plan takes away as rewritten: it goes with them, unless it moves."""
+        moved = {part for code in self.plan.codes() for part in code.parts.values()}
         gone = {
             keyword.value
             for call, edit in self.plan.calls.items()
             for keyword in call.keywords
-            if keyword.arg in edit.remove
+            if keyword.arg in edit.remove and keyword.value not in moved
         }
         for reference in self.module.references:
             if any(node in gone for node in (reference.node, *self.module.ancestors(reference.node))):

@@ -7,7 +7,7 @@ which comes out with its own formatting and with the edits made inside it, or a 
 """
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 Part = ast.expr | str
@@ -117,6 +117,19 @@ class Plan:
                 self.needed_imports,
             )
         )
+
+    def codes(self) -> Iterator[Code]:
+        """All code in the plan."""
+        yield from self.expressions.values()
+        for call in self.calls.values():
+            yield from [*call.values.values(), *([call.first] if call.first else [])]
+        for entries in self.dicts.values():
+            yield from entries.values()
+        for statement in self.statements.values():
+            yield from [*statement.before, *statement.after]
+            yield from [statement.replacement] if statement.replacement else []
+        for function in self.functions.values():
+            yield from function.body_start
 
     def replace(self, node: ast.expr, template: str, **parts: Part) -> None:
         """Replaces an expression."""

@@ -83,18 +83,9 @@ class Rewriter(cst.CSTTransformer):
         return self.module.start(node), self.module.end(node)
 
     def _wanted_parts(self) -> set[Span]:
-        plan = self.plan
-        codes: list[Code] = list(plan.expressions.values())
-        for call in plan.calls.values():
-            codes += [*call.values.values(), *([call.first] if call.first else [])]
-        for entries in plan.dicts.values():
-            codes += entries.values()
-        for statement in plan.statements.values():
-            codes += [*statement.before, *statement.after]
-            codes += [statement.replacement] if statement.replacement else []
-        for function in plan.functions.values():
-            codes += function.body_start
-        return {self._span(part) for code in codes for part in code.parts.values() if isinstance(part, ast.AST)}
+        return {
+            self._span(part) for code in self.plan.codes() for part in code.parts.values() if isinstance(part, ast.AST)
+        }
 
     # -- parts -----------------------------------------------------------------------------------
 
