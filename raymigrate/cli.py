@@ -87,6 +87,7 @@ def _codes(ctx: click.Context, parameter: click.Parameter, value: Sequence[str])
 @click.option("--select", multiple=True, metavar=CODES, callback=_codes, help="Only these rules, by code or prefix.")
 @click.option("--ignore", multiple=True, metavar=CODES, callback=_codes, help="Not these rules.")
 @click.option("--unsafe", is_flag=True, help="Also apply rewrites that can change behaviour.")
+@click.option("--freeze-numerics", is_flag=True, help="Write out defaults of transformers that changed since 4.30.")
 @click.option("--style", type=click.Choice(STYLES), default="auto", help="Form of the converted init function.")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Leave these paths out; .gitignore syntax.")
 @click.option("--jobs", type=click.IntRange(0), default=0, help="Number of processes; 0 chooses.")
@@ -101,6 +102,7 @@ def convert(
     select: tuple[str, ...],
     ignore: tuple[str, ...],
     unsafe: bool,
+    freeze_numerics: bool,
     style: str,
     exclude: tuple[str, ...],
     jobs: int,
@@ -125,7 +127,7 @@ def convert(
     from raymigrate.session import Job, run  # noqa: PLC0415
 
     dry_run = diff or check
-    options = Options(select, ignore, unsafe, style)
+    options = Options(select, ignore, unsafe, freeze_numerics, style=style)
     summary = run(found, Job(options, rewrite=not check or diff, write=not dry_run), jobs=jobs)
     if summary.results or not quiet:
         _print(summary, diff=diff, dry_run=dry_run, as_json=output_format == "json", quiet=quiet, verbose=verbose)

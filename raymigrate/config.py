@@ -11,6 +11,7 @@ class Options:
         select: Codes or prefixes of the rules to apply; empty means all.
         ignore: Codes or prefixes of the rules not to apply.
         unsafe: Also make edits that can change behaviour.
+        freeze_numerics: Also write out the defaults of transformers that changed since 4.30.
         part_of_job: Whether the module belongs to a Ray training job although it may not import ray itself.
         style: Form of the converted init function: "auto", "inline" or "adapter".
     """
@@ -18,6 +19,7 @@ class Options:
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     unsafe: bool = False
+    freeze_numerics: bool = False
     style: str = "auto"
     part_of_job: bool = False
 

@@ -3,6 +3,7 @@
 Run it after a change to a codemod, and read the difference: the twins are the specification.
 """
 
+import json
 import shutil
 import sys
 from pathlib import Path
@@ -22,9 +23,15 @@ def told(findings: list[Finding]) -> str:
     return "".join(f"{f.line}:{f.column} {f.code} {f.kind.value}: {f.message}\n" for f in findings)
 
 
+def options_of(before: Path) -> Options:
+    """The options of a case: none, unless `options.json` stands beside its script."""
+    path = before.with_name("options.json")
+    return Options(**json.loads(path.read_text(encoding="utf-8"))) if path.exists() else Options()
+
+
 def update_case(before: Path) -> None:
     """Converts one script."""
-    result = convert(before.read_bytes().decode(), str(before))
+    result = convert(before.read_bytes().decode(), str(before), options_of(before))
     before.with_name("after.py").write_bytes((result.after or result.before).encode())
     before.with_name("findings.txt").write_text(told(result.findings), encoding="utf-8")
 

@@ -34,13 +34,27 @@ class Outcome:
 
 
 def run_job(script: Path, hub_url: str, folder: Path, *arguments: str, timeout: float = 300) -> Outcome:
-    """Runs a script with its own Ray, home and caches below `folder`; nothing of it outlives the call.
+    """Runs a training script with its own Ray, home and caches below `folder`; nothing of it outlives the call.
 
     Raises:
         AssertionError: If it fails or takes longer than `timeout` seconds; the message ends with its log.
     """
-    ray_folder = tempfile.mkdtemp(prefix="rm-", dir="/tmp")  # Ray's sockets need a short path
     outcome_path = folder / "outcome.json"
+    command = [sys.executable, str(DRIVER), str(outcome_path), str(script), *arguments]
+    code, log = run_python(command, hub_url, folder, timeout=timeout)
+    assert code == 0 and outcome_path.exists(), log[-6000:]
+    outcome = json.loads(outcome_path.read_text(encoding="utf-8"))
+    checkpoint = Path(outcome["checkpoint"]) if outcome["checkpoint"] else None
+    return Outcome(outcome["metrics"], checkpoint, outcome["history"], log)
+
+
+def run_python(command: list[str], hub_url: str, folder: Path, *, timeout: float = 300) -> tuple[int, str]:
+    """Runs a command with its own Ray, home and caches below `folder`, which is its working directory too.
+
+    Returns:
+        Its exit code, not 0 if it took longer than `timeout` seconds, and what it printed.
+    """
+    ray_folder = tempfile.mkdtemp(prefix="rm-", dir="/tmp")  # Ray's sockets need a short path
     environment = {
         **os.environ,
         **hub_environment(hub_url, folder / "huggingface"),
@@ -53,7 +67,6 @@ def run_job(script: Path, hub_url: str, folder: Path, *arguments: str, timeout: 
         "OMP_NUM_THREADS": "1",
         "CUDA_VISIBLE_DEVICES": "",
     }
-    command = [sys.executable, str(DRIVER), str(outcome_path), str(script), *arguments]
     process = subprocess.Popen(
         command,
         cwd=folder,
@@ -70,7 +83,4 @@ def run_job(script: Path, hub_url: str, folder: Path, *arguments: str, timeout: 
         log = process.communicate()[0] + f"\nstopped after {timeout} s"
     finally:
         shutil.rmtree(ray_folder, ignore_errors=True)
-    assert process.returncode == 0 and outcome_path.exists(), log[-6000:]
-    outcome = json.loads(outcome_path.read_text(encoding="utf-8"))
-    checkpoint = Path(outcome["checkpoint"]) if outcome["checkpoint"] else None
-    return Outcome(outcome["metrics"], checkpoint, outcome["history"], log)
+    return process.returncode, log

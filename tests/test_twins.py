@@ -18,7 +18,7 @@ from raymigrate.engine import convert
 from raymigrate.findings import Kind
 from raymigrate.gates import NEEDLES
 from raymigrate.session import Job, run
-from scripts.update_twins import told
+from scripts.update_twins import options_of, told
 from tests.conftest import FALSE_FRIENDS, FIXTURES, PROJECTS, case_name
 
 
@@ -31,12 +31,12 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def test_every_script_becomes_its_twin(script: Path) -> None:
-    result = convert(read(script), str(script))
+    result = convert(read(script), str(script), options_of(script))
     assert (result.after or result.before) == read(script.with_name("after.py"))
 
 
 def test_what_is_said_of_a_script_is_written_down(script: Path) -> None:
-    result = convert(read(script), str(script))
+    result = convert(read(script), str(script), options_of(script))
     assert told(result.findings) == read(script.with_name("findings.txt"))
 
 
@@ -46,7 +46,7 @@ def test_no_fixture_makes_the_tool_fail(script: Path) -> None:
 
 def test_a_twin_is_not_changed_again(script: Path) -> None:
     twin = script.with_name("after.py")
-    result = convert(read(twin), str(twin))
+    result = convert(read(twin), str(twin), options_of(script))
     assert result.after is None
     assert not [f for f in result.findings if f.kind is Kind.CONVERTED]
 

@@ -13,8 +13,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("ray")
-pytest.importorskip("transformers")
+pytestmark = pytest.mark.ray  # processes that import all of Ray and transformers
 
 INJECT = Path(__file__).parents[2] / "raymigrate" / "runtime" / "inject"
 HEAVY = ("ray", "torch", "transformers", "accelerate", "datasets", "pandas", "pyarrow", "numpy", "yaml", "raymigrate")
@@ -518,7 +517,6 @@ results["folder"] = str(result.log_dir)
 """
 
 
-@pytest.mark.ray
 def test_a_job_runs_as_on_the_old_ray(tmp_path: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="rm-", dir="/tmp") as ray_folder:  # Ray's sockets need a short path
         done = run(

@@ -128,8 +128,15 @@ def run_arm(
             watch=lambda: progress(f"step {steps_done(trace)}"),
         )
     except TimedOut:
-        raise VerifyError(_failure(name, f"was stopped after {timeout:g} s (see --timeout)", log)) from None
-    return Run(name, arm, _complete_trace(name, trace, status, log), time.monotonic() - started, log)
+        raise ArmFailure(name, f"was stopped after {timeout:g} s (see --timeout)", arm, log) from None
+    seconds = time.monotonic() - started
+    problem = _problem(trace, status)
+    if problem:
+        raise ArmFailure(name, problem, arm, log)
+    recorded = read_trace(trace)
+    if not any(attempt.steps for attempts in recorded.ranks.values() for attempt in attempts):
+        raise ArmFailure(name, "made no optimizer step" if recorded.ranks else "ran no Ray train function", arm, log)
+    return Run(name, arm, recorded, seconds, log)
 
 
 def job_variables(overrides: Overrides, script: Path) -> dict[str, str]:
@@ -160,24 +167,25 @@ def job_variables(overrides: Overrides, script: Path) -> dict[str, str]:
     return variables
 
 
-def _complete_trace(name: str, folder: Path, status: int, log: Path) -> Trace:
-    """Reads a trace, and refuses one that cannot be compared.
-
-    Raises:
-        VerifyError: As `run_arm`.
-    """
-    for fault in sorted(folder.glob("fault-*.txt")):
+def _problem(trace: Path, status: int) -> str:
+    """Why a trace cannot be compared; empty if it can."""
+    for fault in sorted(trace.glob("fault-*.txt")):
         reason = fault.read_text(encoding="utf-8").strip().splitlines()[-1]
-        raise VerifyError(_failure(name, f"could not be recorded ({reason}); please report it", log))
-    if status:
-        raise VerifyError(_failure(name, f"ended with exit status {status}", log))
-    trace = read_trace(folder)
-    if not trace.ranks:
-        raise VerifyError(_failure(name, "ran no Ray train function", log))
-    if not any(attempt.steps for attempts in trace.ranks.values() for attempt in attempts):
-        raise VerifyError(_failure(name, "made no optimizer step", log))
-    return trace
+        return f"could not be recorded ({reason}); please report it"
+    return f"ended with exit status {status}" if status else ""
 
 
-def _failure(name: str, what: str, log: Path) -> str:
-    return f"Arm {name} ({TITLES[name[0]]}) {what}. The end of its log:\n\n{log_tail(log)}"
+class ArmFailure(VerifyError):
+    """An arm that did not run to its end, with the end of its log.
+
+    Args:
+        name: Name of the run.
+        what: What happened.
+        arm: What was run.
+        log: Its output.
+    """
+
+    def __init__(self, name: str, what: str, arm: Arm, log: Path) -> None:
+        notes = "".join(f"\n  {note}" for note in arm.notes)
+        known = f"Known of its script:{notes}\n\n" if notes else ""
+        super().__init__(f"Arm {name} ({TITLES[name[0]]}) {what}. {known}The end of its log:\n\n{log_tail(log)}")

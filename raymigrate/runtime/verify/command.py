@@ -68,6 +68,7 @@ def _reports(ctx: click.Context, parameter: click.Parameter, value: tuple[Path, 
 @click.option("--kill-worker", is_flag=True, help="Run each arm once more and kill a worker in the middle.")
 @click.option("--no-pin", "no_pins", multiple=True, metavar="NAME", callback=_pins, help="Leave out a determinism pin.")
 @click.option("--unsafe", is_flag=True, help="Convert with --unsafe.")
+@click.option("--freeze-numerics", is_flag=True, help="Convert with --freeze-numerics.")
 @click.option("--style", type=click.Choice(["auto", "inline", "adapter"]), default="auto", help="As in convert.")
 @click.option(
     "--report",
@@ -96,6 +97,7 @@ def verify(
     kill_worker: bool,
     no_pins: tuple[str, ...],
     unsafe: bool,
+    freeze_numerics: bool,
     style: str,
     reports: tuple[Path, ...],
     keep: Path | None,
@@ -129,7 +131,7 @@ def verify(
                 arguments=arguments,
                 letters=arms,
                 old_ray=from_ray,
-                options=Options(unsafe=unsafe, style=style),
+                options=Options(unsafe=unsafe, freeze_numerics=freeze_numerics, style=style),
                 dropped_pins=no_pins,
                 overrides=Overrides(workers, device, max_steps),
                 offline=offline,

@@ -107,7 +107,7 @@ def verify(request: Request, progress: Progress, keep: Path | None = None) -> Ve
             pins=tuple(pin.setting() for pin in PINS if pin.name in request.pins),
             overrides=tuple(_overrides(request)),
             machine=_machine(runs),
-            not_covered=tuple(_not_covered(request)),
+            not_covered=tuple(_not_covered(request, runs)),
         )
 
 
@@ -296,7 +296,10 @@ def _overrides(request: Request) -> Iterator[Setting]:
     )
 
 
-def _not_covered(request: Request) -> Iterator[str]:
+def _not_covered(request: Request, runs: Sequence[Run]) -> Iterator[str]:
+    trained = max(len(attempts) for run in runs if "-" not in run.name for attempts in run.trace.ranks.values())
+    if trained > 1:
+        yield f"The train function ran {trained} times; its last run is compared."
     if "A" not in request.letters:
         yield "No arm ran on the real old Ray: that the stand-in does what it did is taken as given (--arms A,O,B,C)."
     if "C" not in request.letters:

@@ -52,8 +52,9 @@ def test_gpt2_with_own_data_trains_as_before_and_all_reports_say_so(tmp_path: Pa
         assert "proved bit for bit" in (tmp_path / name).read_text()
 
 
-def test_a_job_can_be_cut_short(tmp_path: Path) -> None:
-    done = verify(GPT2_RAY_DATA, "--max-steps", "3", "--report", "out.json", folder=tmp_path)
+@pytest.mark.parametrize("job", [BERT, GPT2_RAY_DATA], ids=["own-loop", "trainer"])
+def test_a_job_can_be_cut_short(job: Path, tmp_path: Path) -> None:
+    done = verify(job, "--max-steps", "3", "--report", "out.json", folder=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     report = json.loads((tmp_path / "out.json").read_text())
     assert {len(series["values"]) for arm in report["arms"] for series in arm["series"]} == {3}

@@ -46,8 +46,13 @@ def train(folder: Path, batch: int = 3, rate: float = 0.1, **settings: Any) -> T
     return read_trace(folder)
 
 
-def test_every_step_is_recorded(tmp_path: Path) -> None:
-    trace = train(tmp_path)
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Trace:
+    """The tiny job with all pins."""
+    return train(tmp_path_factory.mktemp("pinned"))
+
+
+def test_every_step_is_recorded(trace: Trace) -> None:
     attempt = trace.first_rank
     assert [step.number for step in attempt.steps] == list(range(1, 9))
     assert all(len(step.losses) == 1 and step.gradient_norm for step in attempt.steps)
@@ -56,7 +61,7 @@ def test_every_step_is_recorded(tmp_path: Path) -> None:
     assert attempt.optimizer["groups"][0]["weight_decay"] == 0.01
     assert attempt.model["model"] == "Sequential"
     assert attempt.model["trainable"] == 22
-    assert steps_done(tmp_path) == 8
+    assert steps_done(trace.folder) == 8
 
     first_pass = [row for step in attempt.steps[:4] for batch in step.batches for row in batch.rows]
     assert len(set(first_pass)) == 12
@@ -68,18 +73,18 @@ def test_every_step_is_recorded(tmp_path: Path) -> None:
     assert all(attempt.final_weights[name] != digest for name, digest in attempt.initial_weights.items())
 
 
-def test_a_pinned_job_repeats_itself_and_an_unpinned_one_does_not(tmp_path: Path) -> None:
-    first, second = train(tmp_path / "first"), train(tmp_path / "second")
-    assert first.first_rank.steps == second.first_rank.steps
-    assert first.first_rank.final_weights == second.first_rank.final_weights
-    assert train(tmp_path / "third", pins={}).first_rank.steps != first.first_rank.steps
+def test_a_pinned_job_repeats_itself_and_an_unpinned_one_does_not(trace: Trace, tmp_path: Path) -> None:
+    again = train(tmp_path / "again")
+    assert again.first_rank.steps == trace.first_rank.steps
+    assert again.first_rank.final_weights == trace.first_rank.final_weights
+    assert train(tmp_path / "unpinned", pins={}).first_rank.steps != trace.first_rank.steps
 
 
-def test_the_order_of_rows_hangs_on_seed_and_epoch_alone(tmp_path: Path) -> None:
+def test_the_order_of_rows_hangs_on_seed_and_epoch_alone(trace: Trace, tmp_path: Path) -> None:
     def rows(trace: Trace) -> list[str]:
         return [row for step in trace.first_rank.steps for batch in step.batches for row in batch.rows]
 
-    in_threes, in_fours = rows(train(tmp_path / "threes", 3)), rows(train(tmp_path / "fours", 4))
+    in_threes, in_fours = rows(trace), rows(train(tmp_path, 4))
     assert in_threes == in_fours
     assert in_threes[:12] != in_threes[12:]
     assert set(in_threes[:12]) == set(in_threes[12:])

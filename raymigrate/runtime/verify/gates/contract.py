@@ -15,8 +15,23 @@ GROUP_SETTINGS = ("lr", "betas", "eps", "weight_decay", "momentum", "amsgrad", "
 
 def gate(pair: Pair) -> Gate:
     """Compares what the model is given and how it is optimized."""
-    checks = (_workers(pair), _steps(pair), _rows(pair), _tensors(pair), _rates(pair), _optimizer(pair), _model(pair))
+    checks = (
+        _runs(pair),
+        _workers(pair),
+        _steps(pair),
+        _rows(pair),
+        _tensors(pair),
+        _rates(pair),
+        _optimizer(pair),
+        _model(pair),
+    )
     return Gate("contract", "Do both jobs train on the same batches, under the same settings?", checks)
+
+
+def _runs(pair: Pair) -> Check:
+    """How often the train function ran: more than once after a failure, or if a script trains several times."""
+    left, right = (len(next(iter(trace.ranks.values()))) for trace in pair.traces)
+    return check("runs of the train function", left == right, f"{left}" if left == right else f"{left} and {right}")
 
 
 def _workers(pair: Pair) -> Check:

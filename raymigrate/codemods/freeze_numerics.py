@@ -1,0 +1,77 @@
+"""RM751: defaults of transformers that changed since 4.30, and with them the last digits of every result.
+
+Only with `--freeze-numerics`: the new defaults are good ones, but whoever has to reproduce an old run wants the old.
+"""
+
+import ast
+import re
+
+from raymigrate.codemods import codemod
+from raymigrate.codemods.train_function import TrainFunction
+from raymigrate.codemods.transformers_arguments import is_ray_script
+from raymigrate.context import Context
+from raymigrate.facts.legacy import TRAINING_ARGUMENTS
+from raymigrate.facts.trainers import TrainerCall
+from raymigrate.findings import Rule
+
+RM751 = Rule(
+    "RM751",
+    "a default that changed, and the numbers with it (--freeze-numerics)",
+    "Losses and weights differ from those of transformers 4.30: in their last digits, or by the dtype of the weights.",
+    "--freeze-numerics writes the old default out.",
+    "https://github.com/huggingface/transformers/blob/main/MIGRATION_GUIDE_V5.md",
+)
+
+# A class of transformers that holds a model: AutoModelForCausalLM, BertForSequenceClassification, GPT2LMHeadModel.
+MODEL = re.compile(
+    r"transformers(\.\w+)*\.(?!\w*(Config|Tokenizer|TokenizerFast|Processor|Extractor)\.)\w*(Model|For[A-Z])\w*"
+    r"\.(from_pretrained|from_config|_from_config)"
+)
+LOSS_MEAN = "{trainer}.model_accepts_loss_kwargs = False  # the mean over each batch, as before transformers 4.46"
+
+
+@codemod("TrainingArguments", "Seq2SeqTrainingArguments", "from_pretrained", "from_config", order=61)
+def freeze_numerics(context: Context) -> None:
+    """Writes the old defaults out where models and arguments are made."""
+    if not context.options.freeze_numerics or not is_ray_script(context):
+        return
+    for call in context.module.calls(*TRAINING_ARGUMENTS):
+        _set(context, call, "optim", '"adamw_torch"', "The default optimizer is the fused AdamW since transformers 5.")
+    for node in context.module.nodes:
+        if isinstance(node, ast.Call) and MODEL.fullmatch(context.module.qualified(node.func) or ""):
+            _freeze_model(context, node)
+
+
+def _freeze_model(context: Context, call: ast.Call) -> None:
+    message = "The default attention is sdpa since transformers 4.36."
+    _set(context, call, "attn_implementation", '"eager"', message)
+    loads_weights = isinstance(call.func, ast.Attribute) and call.func.attr == "from_pretrained"
+    if loads_weights and "torch_dtype" not in {keyword.arg for keyword in call.keywords}:
+        message = "Weights are loaded in the dtype of the checkpoint since transformers 5, before in float32."
+        if _set(context, call, "dtype", "torch.float32", message):
+            context.plan.need_import("torch")
+
+
+def _set(context: Context, call: ast.Call, argument: str, value: str, message: str) -> bool:
+    given = {keyword.arg for keyword in call.keywords}
+    if argument in given:
+        return False
+    if None in given:
+        context.manual(RM751, call, message, f"Its arguments cannot be seen; give it {argument}={value}.")
+        return False
+    if not context.converts(RM751, call, message):
+        return False
+    context.plan.call(call).set(argument, value)
+    return True
+
+
+def keep_loss_mean(context: Context, call: TrainerCall, function: TrainFunction) -> None:
+    """Lets the Trainer take the mean that the model computes.
+
+    Since 4.46 it divides the sum by a count of its own, which takes in the first label of GPT2LMHeadModel and of all
+    models whose class is not named `...ForCausalLM` (trainer.py, `_loss_shifts_labels`): 64 for 63.
+    """
+    if context.options.freeze_numerics and context.current_transformers:
+        message = "The Trainer divides the loss by a count of its own since transformers 4.46."
+        if context.converts(RM751, call.node, message):
+            function.before_training.append(LOSS_MEAN)
