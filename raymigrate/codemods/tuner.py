@@ -21,6 +21,7 @@ RM405 = Rule(
     "Write a function that builds the trainer from its config and calls fit(), and give that function to the Tuner.",
     "https://docs.ray.io/en/latest/train/user-guides/hyperparameter-optimization.html",
 )
+LEGACY_SCALING = ("trainer_resources", "_max_cpu_fraction_per_node")
 MESSAGE = "Tuner(trainer) raises a TuneError on Ray >= 2.51"
 
 # Legacy Ray counted the workers as part of the trial. Now a trial is one process with one CPU, and its trainer asks for
@@ -99,13 +100,29 @@ class TrainDriver:
         return name
 
     def _scaling_config(self) -> str:
-        """The name of the scaling configuration, which the number of trials depends on as well."""
+        """The name of the scaling configuration of the largest trial, which the number of trials depends on as well."""
+        tuned = self.tuner.tuned_scaling
+        if tuned is not None:
+            return self._tuned_scaling_config(tuned)
         value = self.arguments["scaling_config"]
         if isinstance(value, ast.Name):
             return value.id
         name = self._hoist("scaling_config", Code("$value", {"value": value}))
         self.edit.set("scaling_config", name)
         return name
+
+    def _tuned_scaling_config(self, tuned: ast.Call) -> str:
+        """Builds the trial's own ScalingConfig in the function; it took the place of the trainer's, whole."""
+        ignored = self.arguments.get("scaling_config")
+        for config in (tuned, ignored):
+            if isinstance(config, ast.Call) and config.func in self.module.reference_at:
+                self.context.handle(self.module.reference_at[config.func], gone=True)
+        self.context.plan.call(tuned).function = "dict"  # a ScalingConfig refuses what is still to be drawn
+        self.edit.set("scaling_config", f'ray.train.ScalingConfig(**{self.config}["scaling_config"])')
+        rest = {k.arg: self.module.source(k.value) for k in tuned.keywords if k.arg not in LEGACY_SCALING}
+        rest["num_workers"] = str(self.tuner.most_workers)
+        source = f"ray.train.ScalingConfig({', '.join(f'{name}={source}' for name, source in rest.items())})"
+        return self._hoist("largest_scaling_config", Code(source))
 
     def _loop_config(self) -> None:
         """Merges the trial's values into the trainer's own configuration, as legacy Ray did."""

@@ -30,7 +30,7 @@ RM411 = Rule(
     "https://docs.ray.io/en/latest/tune/api/doc/ray.tune.RunConfig.html",
 )
 OF_THE_TRAINER = ("checkpoint_config", "failure_config", "worker_runtime_env")
-STORAGE = ("storage_path", "local_dir")
+STORAGE = ("storage_path", "local_dir", "sync_config")
 
 
 def tune_name(context: Context, tuner: TunerCall) -> str:
@@ -91,7 +91,7 @@ def storage(context: Context, config: ast.Call, before: list[Code] | None) -> Pa
         The path for a second use; None where there is none, or where Ray's default applies.
     """
     module, edit = context.module, context.plan.call(config)
-    keyword = next((k for k in config.keywords if k.arg in (*STORAGE, "sync_config") and not is_none(k.value)), None)
+    keyword = storage_argument(config)
     if keyword is None:
         return None
     value: ast.expr = keyword.value
@@ -118,6 +118,11 @@ def storage(context: Context, config: ast.Call, before: list[Code] | None) -> Pa
     before.append(Code(f"{name} = {template}", {"value": value}))
     edit.set("storage_path", name)
     return name
+
+
+def storage_argument(config: ast.Call) -> ast.keyword | None:
+    """The argument of a RunConfig that says where results go."""
+    return next((k for k in config.keywords if k.arg in STORAGE and not is_none(k.value)), None)
 
 
 class TunerRunConfig:
@@ -149,12 +154,20 @@ class TunerRunConfig:
         lines = [f'name=f"{self._prefix()}-{{{self.tune}.get_context().get_trial_id()}}"']
         lines += [f"{name}=${name}" for name in arguments]
         lines += ["callbacks=[TuneReportCallback()]"]
-        body = "".join(f"        {line},\n" for line in lines)
+        indent = " " * self._depth()
+        body = "".join(f"{indent}        {line},\n" for line in lines)
         self._hand_over_the_rest()
-        self.trainer.set("run_config", f"ray.train.RunConfig(\n{body}    )", **arguments)
+        self.trainer.set("run_config", f"ray.train.RunConfig(\n{body}{indent}    )", **arguments)
         near = self.context.module.reference_at[self.tuner.node.func].binding.statement
         self.context.plan.need_import("ray.train", near=near)
         self.context.plan.need_import(REPORT_TO_TUNE.rpartition(".")[0], "TuneReportCallback", near=near)
+
+    def _depth(self) -> int:
+        """How much deeper than its statement the line is indented on which the trainer is built."""
+        module, trainer = self.context.module, self.tuner.trainer
+        assert trainer is not None
+        line = module.lines[module.start(trainer)[0] - 1]
+        return len(line) - len(line.lstrip()) - module.start(module.statement(trainer))[1]
 
     def _prefix(self) -> str:
         """What the names of the trials' runs begin with: the name of the whole, where there is one."""

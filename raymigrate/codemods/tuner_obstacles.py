@@ -33,7 +33,7 @@ def _unseen(context: Context, tuner: TunerCall) -> str | None:
     converted = context.plan.calls.get(trainer)
     if context.module.qualified(trainer.func) in TRAINERS and (converted is None or not converted.function):
         return "its trainer was not converted either"
-    if not any(keyword.arg == "scaling_config" for keyword in trainer.keywords):
+    if tuner.tuned_scaling is None and not any(keyword.arg == "scaling_config" for keyword in trainer.keywords):
         return "the trainer has no scaling_config"
     if not context.can_import("ray", context.module.reference_at[tuner.node.func]):
         return "`ray` is another name here"
@@ -69,9 +69,11 @@ def _search_space(context: Context, tuner: TunerCall) -> str | None:
     space = tuner.param_space
     if space is None:
         return "the entries of its param_space cannot be seen"
-    others = sorted(space.keys() - {key})
+    others = sorted(space.keys() - {key, "scaling_config"})
     if others:
         return f'param_space["{others[0]}"] has to be read from the config by hand'
+    if "scaling_config" in space and not _can_be_drawn(context, tuner):
+        return 'param_space["scaling_config"] has choices that cannot be seen'
     if key not in space:
         return None
     assert tuner.trainer is not None
@@ -81,6 +83,15 @@ def _search_space(context: Context, tuner: TunerCall) -> str | None:
         if tuned is None or any(isinstance(context.module.value(value), ast.Dict) for value in tuned.values()):
             return f"legacy Ray merged param_space into {key} entry by entry, at every depth"
     return None
+
+
+def _can_be_drawn(context: Context, tuner: TunerCall) -> bool:
+    """Whether only the number of workers is searched, among numbers that can be seen."""
+    scaling = tuner.tuned_scaling
+    if scaling is None or scaling is not (tuner.param_space or {})["scaling_config"] or not all_keywords(scaling):
+        return False
+    others = [keyword.value for keyword in scaling.keywords if keyword.arg != "num_workers"]
+    return tuner.most_workers is not None and not any(isinstance(n, ast.Call) for v in others for n in ast.walk(v))
 
 
 def _tune_config(context: Context, tuner: TunerCall) -> str | None:

@@ -44,6 +44,13 @@ def rewrite(module: Module, plan: Plan) -> str:
     wrapper = MetadataWrapper(parsed, unsafe_skip_copy=True)
     rewriter = Rewriter(module, plan, wrapper)
     result = wrapper.module.visit(rewriter)
+    if rewriter.early:  # now that every part was reached, the edits that came before theirs can be carried out
+        known = rewriter.edited
+        rewriter = Rewriter(module, plan, wrapper)
+        rewriter.edited |= known
+        result = wrapper.module.visit(rewriter)
+    if rewriter.early:
+        raise RewriteError(f"a part at line {min(start[0] for start, _ in rewriter.early)} has no place")
     if rewriter.pending:
         line = min(start[0] for _, start in rewriter.pending)
         raise RewriteError(f"an edit at line {line} found no place")
@@ -62,6 +69,7 @@ class Rewriter(cst.CSTTransformer):
         self.statement_column = 0
         self.new: set[int] = set()  # identities of statements that the plan adds
         self.edited: dict[Span, cst.BaseExpression] = {}
+        self.early: set[Span] = set()  # parts that were wanted before they were reached
         span = self._span
         self.expressions = {span(node): code for node, code in plan.expressions.items()}
         self.calls = {span(node): edit for node, edit in plan.calls.items()}
@@ -95,7 +103,8 @@ class Rewriter(cst.CSTTransformer):
             return cst.parse_expression(part, config=self.config)
         node = self.edited.get(self._span(part))
         if node is None:
-            raise RewriteError(f"a part at line {part.lineno} is used before it was reached")
+            self.early.add(self._span(part))
+            return cst.Name("early")
         return node.deep_clone()
 
     def _expression(self, code: Code) -> cst.BaseExpression:

@@ -65,6 +65,22 @@ class TunerCall:
             return {}
         return entries(self.module, given) if only_use(self.module, given) else None
 
+    @property
+    def tuned_scaling(self) -> ast.Call | None:
+        """The ScalingConfig in the search space, if there is one."""
+        return made(self.module, (self.param_space or {}).get("scaling_config"), *config_names("ScalingConfig"))
+
+    @property
+    def most_workers(self) -> int | None:
+        """The largest number of workers that the search space offers, where its choices can be seen."""
+        scaling = self.tuned_scaling
+        workers = next((k.value for k in scaling.keywords if k.arg == "num_workers"), None) if scaling else None
+        sample = made(self.module, workers, *(f"ray.tune.{name}" for name in ("choice", "grid_search")))
+        choices = self.module.constant(sample.args[0] if sample and sample.args else workers)
+        if not isinstance(choices, list):
+            choices = [choices]
+        return max(choices) if choices and all(type(choice) is int for choice in choices) else None
+
     def made(self, argument: str, *names: str) -> ast.Call | None:
         """The call of one of these classes that an argument stands for; None where it is anything else."""
         return made(self.module, self.arguments.get(argument), *names)
