@@ -7,9 +7,11 @@ import ast
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.emitted import CHECKPOINT_FILE
+from raymigrate.codemods.tuner_config import tune_name
 from raymigrate.context import Context
 from raymigrate.edits.plan import Code
 from raymigrate.facts.module import Reference
+from raymigrate.facts.places import Place, Places
 from raymigrate.findings import Rule
 
 API = "https://docs.ray.io/en/latest/train/user-guides/checkpoints.html"
@@ -52,6 +54,12 @@ with tempfile.TemporaryDirectory() as {folder}:
         {checkpoint} = ray.train.Checkpoint.from_directory({folder})
     ray.train.report($metrics, checkpoint={checkpoint})
 """
+REPORT_OF_TRIAL = """
+{data} = $data
+with tempfile.TemporaryDirectory() as {folder}:
+    torch.save({data}, os.path.join({folder}, "{file}"))
+    {tune}.report($metrics, checkpoint={tune}.Checkpoint.from_directory({folder}))
+"""
 
 
 @codemod("Checkpoint", order=15)
@@ -93,8 +101,10 @@ def _rewrite_report(context: Context, reference: Reference) -> bool:
     place = context.plan.statement(statement)
     assigned = module.parent_of[made]
     own = {assigned.targets[0]} if isinstance(assigned, ast.Assign) else set()
-    template = REPORT.format(
+    in_trial = Places(module).of(report) is Place.TRIAL
+    template = (REPORT_OF_TRIAL if in_trial else REPORT).format(
         file=CHECKPOINT_FILE,
+        tune=tune_name(context, reference.node) if in_trial else "",
         checkpoint=_local(context, statement, "checkpoint", own),
         data=_local(context, statement, "checkpoint_data", own),
         folder=_local(context, statement, "checkpoint_dir", own),
@@ -105,7 +115,8 @@ def _rewrite_report(context: Context, reference: Reference) -> bool:
     place.replacement = Code(template.lstrip("\n"), {"data": made.args[0], "metrics": metrics})
     for need in ("os", "tempfile", "torch"):
         context.plan.need_import(need)
-    context.plan.need_import("ray.train", near=reference.binding.statement)
+    if not in_trial:
+        context.plan.need_import("ray.train", near=reference.binding.statement)
     context.handle(reference, gone=True)
     context.handle(module.reference_at[report.func], gone=True)
     return True

@@ -177,7 +177,10 @@ class TrainDriver:
         limit = f"{self._trials_at_once()}({scaling})"
         given = self.tuner.made("tune_config", *TUNE_CONFIGS)
         if given is None:
-            edit.set("tune_config", f"{tune_name(self.context, self.tuner)}.TuneConfig(max_concurrent_trials={limit})")
+            edit.set(
+                "tune_config",
+                f"{tune_name(self.context, self.tuner.node.func)}.TuneConfig(max_concurrent_trials={limit})",
+            )
             return
         asked = next((k.value for k in given.keywords if k.arg == "max_concurrent_trials"), None)
         config = self.context.plan.call(given)

@@ -33,12 +33,12 @@ OF_THE_TRAINER = ("checkpoint_config", "failure_config", "worker_runtime_env")
 STORAGE = ("storage_path", "local_dir", "sync_config")
 
 
-def tune_name(context: Context, tuner: TunerCall) -> str:
-    """How generated code beside a Tuner calls `ray.tune`."""
-    for binding in context.module.scope_of[tuner.node].lookup("tune"):
-        if binding.qualified == "ray.tune":
-            return "tune"
-    context.plan.need_import("ray.tune", near=context.module.reference_at[tuner.node.func].binding.statement)
+def tune_name(context: Context, near: ast.AST) -> str:
+    """How generated code beside a node, the whole name of a reference, calls `ray.tune`."""
+    bindings = context.module.scope_of[near].lookup("tune")
+    if bindings and all(binding.qualified == "ray.tune" for binding in bindings):
+        return "tune"
+    context.plan.need_import("ray.tune", near=context.module.reference_at[near].binding.statement)
     return "ray.tune"
 
 
@@ -62,9 +62,9 @@ def run_configs(context: Context) -> None:
             context.manual(RM411, given, "Only a ray.tune.RunConfig is one for a Tuner on Ray >= 2.51.")
             context.tuned.add(config)
         elif context.converts(RM411, config, "The RunConfig of a Tuner is ray.tune.RunConfig on Ray >= 2.51."):
-            tune = tune_name(context, tuner)
+            tune = tune_name(context, tuner.node.func)
             to_tune(context, config, tune)
-            storage(context, config, [])
+            storage(context, config, None)
             for keyword in config.keywords:
                 for name in ("CheckpointConfig", "FailureConfig"):
                     nested = made(context.module, keyword.value, *config_names(name))
@@ -108,9 +108,12 @@ def storage(context: Context, config: ast.Call, before: list[Code] | None) -> Pa
     absolute = isinstance(literal, str) and (literal.startswith("/") or "://" in literal)
     if keyword.arg == "local_dir":
         edit.rename["local_dir"] = "storage_path"
-        if not absolute:
+    if keyword.arg == "local_dir" or isinstance(literal, str):  # a folder, which Ray takes as an absolute path only
+        made_by = module.qualified(value.func) if isinstance(value, ast.Call) else None
+        if not absolute and made_by != "os.path.abspath":
             context.plan.need_import("os")
-            template = "os.path.abspath(os.path.expanduser($value))"
+            home = made_by == "os.path.expanduser"
+            template = "os.path.abspath($value)" if home else "os.path.abspath(os.path.expanduser($value))"
             edit.set("storage_path", template, value=value)
     if before is None or (template == "$value" and (absolute or isinstance(value, ast.Name))):
         return value
@@ -140,7 +143,7 @@ class TunerRunConfig:
         self.tuner = tuner
         self.before = before
         self.trainer = context.plan.call(tuner.trainer)
-        self.tune = tune_name(context, tuner)
+        self.tune = tune_name(context, tuner.node.func)
         self.given = run_config_in_force(tuner)
         self.config = made(context.module, self.given, *config_names("RunConfig"))
 

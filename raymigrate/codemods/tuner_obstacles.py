@@ -16,7 +16,9 @@ from raymigrate.facts.tuners import (
     only_use,
 )
 
-EXPLOITING = ("PopulationBasedTraining", "PB2", "PopulationBasedTrainingReplay")
+# Schedulers that only stop trials. Others pause them, or let them go on from each other's checkpoints.
+STOPPING = ("", "FIFOScheduler", "ASHAScheduler", "AsyncHyperBandScheduler", "MedianStoppingRule")
+STOPPING_BY_NAME = ("fifo", "async_hyperband", "asynchyperband", "asha", "median_stopping_rule", "medianstopping")
 
 
 def obstacle(context: Context, tuner: TunerCall) -> str | None:
@@ -103,9 +105,9 @@ def _tune_config(context: Context, tuner: TunerCall) -> str | None:
         return "its TuneConfig cannot be seen"
     keywords = {keyword.arg: keyword.value for keyword in config.keywords}
     scheduler = _class_of(context, keywords.get("scheduler"))
-    if scheduler is None or scheduler.rpartition(".")[2] in EXPLOITING:
-        what = scheduler.rpartition(".")[2] if scheduler else "a scheduler that cannot be seen"
-        return f"with {what} a trial may go on from another's checkpoint, which a trainer in a function does not load"
+    what = scheduler.rpartition(".")[2] if scheduler is not None else "a scheduler that cannot be seen"
+    if what not in (*STOPPING, *STOPPING_BY_NAME) or _pauses(context, keywords.get("scheduler")):
+        return f"{what} may pause a trial or exchange its checkpoint, and a trainer in a function does not load it"
     search = _class_of(context, keywords.get("search_alg"))
     if search is None or search.endswith("ConcurrencyLimiter"):
         return "its search_alg sets, or may set, the number of concurrent trials"
@@ -120,6 +122,12 @@ def _class_of(context: Context, node: ast.expr | None) -> str | None:
     if isinstance(value, ast.Constant) and isinstance(value.value, str):
         return value.value
     return context.module.qualified(value.func) if isinstance(value, ast.Call) else None
+
+
+def _pauses(context: Context, node: ast.expr | None) -> bool:
+    """Whether a MedianStoppingRule pauses trials instead of stopping them."""
+    made = context.module.value(node) if node is not None else None
+    return isinstance(made, ast.Call) and any(keyword.arg in ("hard_stop", None) for keyword in made.keywords)
 
 
 def _run_config(context: Context, tuner: TunerCall) -> str | None:

@@ -1,4 +1,4 @@
-"""RM608: the results of a Tuner whose trials fit a trainer.
+"""RM608 and RM416: the results of a Tuner, above all of one whose trials fit a trainer.
 
 The trials hand on what the workers report, and where their checkpoints are, but no checkpoints: `checkpoint` is None
 and `best_checkpoints` is empty; the folder is in metrics["checkpoint_path"], without the scheme of its storage
@@ -25,6 +25,14 @@ RM608 = Rule(
     'Use ray.train.Checkpoint(result.metrics["checkpoint_path"]), with filesystem= where the storage is not local.',
     "https://docs.ray.io/en/latest/train/user-guides/hyperparameter-optimization.html",
 )
+RM416 = Rule(
+    "RM416",
+    "log_dir of a trial's result",
+    "The results of a Tuner have no log_dir on current Ray: an AttributeError.",
+    "Use result.path, which is a string.",
+    "https://docs.ray.io/en/latest/tune/api/doc/ray.tune.Result.html",
+)
+GRIDS = ("fit", "get_results")
 OPENED = ("as_directory", "to_directory", "path")
 
 
@@ -35,16 +43,25 @@ def tuner_results(context: Context) -> None:
     for call in list(module.calls(*TUNERS)):
         tuner = TunerCall(module, call)
         converted = tuner.trainer is not None and call in context.plan.calls
-        if not converted and not _fits_a_trainer(module, tuner):
-            continue
+        fits_a_trainer = converted or _fits_a_trainer(module, tuner)
         for result in results(module, call):
             read = module.parent_of[result]
             if not isinstance(read, ast.Attribute):
                 continue
-            if read.attr == "best_checkpoints":
+            if read.attr == "log_dir":
+                _log_dir(context, read)
+            elif not fits_a_trainer:
+                continue
+            elif read.attr == "best_checkpoints":
                 context.manual(RM608, read, "result.best_checkpoints is empty on Ray >= 2.51.")
             elif read.attr == "checkpoint":
                 _checkpoint(context, tuner, read)
+
+
+def _log_dir(context: Context, read: ast.Attribute) -> None:
+    if context.converts(RM416, read, "result.log_dir raises an AttributeError on Ray >= 2.51; now Path(result.path)."):
+        context.plan.need_import("pathlib")
+        context.plan.replace(read, "pathlib.Path($result.path)", result=read.value)
 
 
 def _checkpoint(context: Context, tuner: TunerCall, read: ast.Attribute) -> None:
@@ -71,7 +88,8 @@ def _always_reported(module: Module, trainer: ast.Call) -> bool:
         return True  # the callback of the converted training function reports nothing else
     reports = list(module.calls(*REPORTS))
     given = [next((k.value for k in call.keywords if k.arg == "checkpoint"), None) for call in reports]
-    return bool(reports) and all(node is not None and module.constant(node) is ... for node in given)
+    # A call, and no name that is None at times: the last report has to have one.
+    return bool(reports) and all(node is not None and isinstance(module.value(node), ast.Call) for node in given)
 
 
 def _is_local(module: Module, tuner: TunerCall) -> bool:
@@ -98,7 +116,7 @@ def results(module: Module, tuner: ast.Call) -> Iterator[ast.expr]:
     for node in _with_name(module, tuner):
         fit = module.parent_of[node]
         call = module.parent_of[fit]
-        if isinstance(fit, ast.Attribute) and fit.attr == "fit" and isinstance(call, ast.Call):
+        if isinstance(fit, ast.Attribute) and fit.attr in GRIDS and isinstance(call, ast.Call):
             for grid in _with_name(module, call):
                 yield from _of_grid(module, grid)
 

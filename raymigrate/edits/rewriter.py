@@ -1,4 +1,4 @@
-"""Carries out a plan with LibCST, in one parse and one visit."""
+"""Carries out a plan with LibCST, in one parse and one visit; more where an edit wants a part that stands below it."""
 
 import ast
 from collections.abc import Sequence
@@ -15,6 +15,8 @@ from raymigrate.facts.module import Module
 
 Span = tuple[tuple[int, int], tuple[int, int]]
 Statement = blocks.Statement
+VISITS = 4
+TO_COME = "_raymigrate_part_to_come"  # stands for a part that was not reached yet
 
 
 class RewriteError(Exception):
@@ -42,15 +44,15 @@ def rewrite(module: Module, plan: Plan) -> str:
     if parsed.code != module.text:
         raise RewriteError("LibCST does not give it back byte for byte")
     wrapper = MetadataWrapper(parsed, unsafe_skip_copy=True)
-    rewriter = Rewriter(module, plan, wrapper)
-    result = wrapper.module.visit(rewriter)
-    if rewriter.early:  # now that every part was reached, the edits that came before theirs can be carried out
-        known = rewriter.edited
-        rewriter = Rewriter(module, plan, wrapper)
-        rewriter.edited |= known
+    edited: dict[Span, cst.BaseExpression] = {}
+    for _ in range(VISITS):
+        rewriter = Rewriter(module, plan, wrapper, edited)
         result = wrapper.module.visit(rewriter)
-    if rewriter.early:
-        raise RewriteError(f"a part at line {min(start[0] for start, _ in rewriter.early)} has no place")
+        if not rewriter.early and (not edited or TO_COME not in result.code):
+            break
+        edited = rewriter.edited  # every part was reached now: again, for the edits that came before theirs
+    else:
+        raise RewriteError("parts of edits wait for each other")
     if rewriter.pending:
         line = min(start[0] for _, start in rewriter.pending)
         raise RewriteError(f"an edit at line {line} found no place")
@@ -58,9 +60,18 @@ def rewrite(module: Module, plan: Plan) -> str:
 
 
 class Rewriter(cst.CSTTransformer):
-    """One visit over the module: expressions from the inside out, then statements, then the blocks around them."""
+    """One visit over the module: expressions from the inside out, then statements, then the blocks around them.
 
-    def __init__(self, module: Module, plan: Plan, wrapper: MetadataWrapper) -> None:
+    Args:
+        module: The module.
+        plan: What to change.
+        wrapper: Its LibCST tree.
+        edited: Parts of templates as an earlier visit left them, for edits that want them before they are reached.
+    """
+
+    def __init__(
+        self, module: Module, plan: Plan, wrapper: MetadataWrapper, edited: dict[Span, cst.BaseExpression]
+    ) -> None:
         super().__init__()
         self.module = module
         self.plan = plan
@@ -68,7 +79,7 @@ class Rewriter(cst.CSTTransformer):
         self.positions = wrapper.resolve(PositionProvider)
         self.statement_column = 0
         self.new: set[int] = set()  # identities of statements that the plan adds
-        self.edited: dict[Span, cst.BaseExpression] = {}
+        self.edited = dict(edited)
         self.early: set[Span] = set()  # parts that were wanted before they were reached
         span = self._span
         self.expressions = {span(node): code for node, code in plan.expressions.items()}
@@ -104,7 +115,7 @@ class Rewriter(cst.CSTTransformer):
         node = self.edited.get(self._span(part))
         if node is None:
             self.early.add(self._span(part))
-            return cst.Name("early")
+            return cst.Name(TO_COME)
         return node.deep_clone()
 
     def _expression(self, code: Code) -> cst.BaseExpression:

@@ -8,7 +8,7 @@ import libcst as cst
 from raymigrate.edits.plan import Code, Part
 from raymigrate.edits.sequences import dedented, dict_one_per_line_if_long, one_per_line_if_long
 
-PLACEHOLDER = re.compile(r"\$([a-z_]+)")
+PLACEHOLDER = re.compile(r"\$([a-z_][a-z0-9_]*)")
 # Expressions that bind so loosely that they need parentheses inside most others.
 LOOSE = (
     cst.BooleanOperation,
