@@ -53,9 +53,7 @@ class Places:
         for call in self.module.calls(*TAKE_TRAINABLES):
             trainable = _argument(call, 0, *TRAINABLE)
             functions = list(self._functions(trainable))
-            self.unseen_trainables |= (
-                not functions and isinstance(trainable, ast.Name) and not self._is_known(trainable)
-            )
+            self.unseen_trainables |= not functions and not self._is_known(trainable)
             yield from functions
         for call in self.module.calls("ray.tune.register_trainable"):
             yield from self._functions(_argument(call, 1, "trainable"))
@@ -84,10 +82,14 @@ class Places:
             for item in loop.iter.elts:
                 yield from self._functions(item)
 
-    def _is_known(self, name: ast.Name) -> bool:
-        """Whether a name stands for a class, a call or a string, and so for no function of this module."""
-        found = self.module.definition(name)
-        return isinstance(found, (ast.ClassDef, ast.alias)) or not isinstance(self.module.value(name), ast.Name)
+    def _is_known(self, trainable: ast.expr | None) -> bool:
+        """Whether an expression that is no function of this module is seen to be none: a class, a trainer, a string."""
+        if isinstance(trainable, ast.Attribute):  # of an object of this module, so perhaps a method
+            return self.module.qualified(trainable) is not None
+        if not isinstance(trainable, ast.Name):
+            return True
+        found = self.module.definition(trainable)
+        return isinstance(found, (ast.ClassDef, ast.alias)) or not isinstance(self.module.value(trainable), ast.Name)
 
     def _with_callees(self, functions: Iterator[FunctionNode]) -> set[ast.AST]:
         found = set[ast.AST]()
