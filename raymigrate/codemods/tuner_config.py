@@ -1,7 +1,8 @@
 """RM411: the RunConfig of a Tuner, which Tune and Train no longer share.
 
 Legacy Ray had one RunConfig for both. Of the one in force, Tune's half goes to `ray.tune.RunConfig` and the trainers'
-half, checkpoints and failures, to the `ray.train.RunConfig` that each trial gives its trainer.
+half, checkpoints and failures, to the `ray.train.RunConfig` that each trial gives its trainer. Run on Ray 2.60:
+Tuner(f, run_config=ray.train.RunConfig(...)).fit() raises "AttributeError: 'str' object has no attribute 'value'".
 """
 
 import ast
