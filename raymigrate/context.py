@@ -27,6 +27,7 @@ class Context:
         self.findings: list[Finding] = []
         self.handled: set[ast.AST] = set()  # root names and calls that the plan replaces or that were reported
         self.rewritten: set[ast.AST] = set()  # root names of references that will be gone
+        self.tuned: set[ast.Call] = set()  # configurations that belong to Tune, and are dealt with
         self.emitted: dict[tuple[str, ast.AST | None], str] = {}  # names of generated classes, by kind and block
         self._fresh: set[str] = set()
 
@@ -96,16 +97,16 @@ class Context:
 
         What the plan puts somewhere else stays.
         """
-        kept = self.plan.parts()
+        moved = {part for code in self.plan.codes() for part in code.parts.values()}
         gone = {
             keyword.value
             for call, edit in self.plan.calls.items()
             for keyword in call.keywords
-            if keyword.arg in edit.remove
+            if keyword.arg in edit.remove and keyword.value not in moved
         }
         for reference in self.module.references:
             around = [reference.node, *self.module.ancestors(reference.node)]
-            if not gone.isdisjoint(around) and kept.isdisjoint(around):
+            if not gone.isdisjoint(around) and moved.isdisjoint(around):
                 self.handle(reference, gone=True)
 
     def fresh(self, *names: str) -> str:

@@ -7,7 +7,7 @@ which comes out with its own formatting and with the edits made inside it, or a 
 """
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 Part = ast.expr | str
@@ -125,15 +125,19 @@ class Plan:
             )
         )
 
-    def parts(self) -> set[ast.AST]:
-        """The expressions that come out in statements of their own."""
-        return {
-            part
-            for edit in self.statements.values()
-            for code in (*edit.before, *edit.after, *([edit.replacement] if edit.replacement else []))
-            for part in code.parts.values()
-            if isinstance(part, ast.AST)
-        }
+    def codes(self) -> Iterator[Code]:
+        """All code in the plan."""
+        yield from self.expressions.values()
+        for call in self.calls.values():
+            yield from [*call.values.values(), *([call.first] if call.first else [])]
+            yield from [call.function] if isinstance(call.function, Code) else []
+        for entries in self.dicts.values():
+            yield from entries.values()
+        for statement in self.statements.values():
+            yield from [*statement.before, *statement.after]
+            yield from [code for code in (statement.replacement, statement.within) if code]
+        for function in self.functions.values():
+            yield from function.body_start
 
     def replace(self, node: ast.expr, template: str, **parts: Part) -> None:
         """Replaces an expression."""

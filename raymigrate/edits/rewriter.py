@@ -1,4 +1,4 @@
-"""Carries out a plan with LibCST, in one parse and one visit."""
+"""Carries out a plan with LibCST, in one parse and one visit; more where an edit wants a part that stands below it."""
 
 import ast
 from collections.abc import Sequence
@@ -15,6 +15,8 @@ from raymigrate.facts.module import Module
 
 Span = tuple[tuple[int, int], tuple[int, int]]
 Statement = blocks.Statement
+VISITS = 4
+TO_COME = "_raymigrate_part_to_come"  # stands for a part that was not reached yet
 
 
 class RewriteError(Exception):
@@ -42,8 +44,15 @@ def rewrite(module: Module, plan: Plan) -> str:
     if parsed.code != module.text:
         raise RewriteError("LibCST does not give it back byte for byte")
     wrapper = MetadataWrapper(parsed, unsafe_skip_copy=True)
-    rewriter = Rewriter(module, plan, wrapper)
-    result = wrapper.module.visit(rewriter)
+    edited: dict[Span, cst.BaseExpression] = {}
+    for _ in range(VISITS):
+        rewriter = Rewriter(module, plan, wrapper, edited)
+        result = wrapper.module.visit(rewriter)
+        if not rewriter.early and (not edited or TO_COME not in result.code):
+            break
+        edited = rewriter.edited  # every part was reached now: again, for the edits that came before theirs
+    else:
+        raise RewriteError("parts of edits wait for each other")
     if rewriter.pending:
         line = min(start[0] for _, start in rewriter.pending)
         raise RewriteError(f"an edit at line {line} found no place")
@@ -51,9 +60,18 @@ def rewrite(module: Module, plan: Plan) -> str:
 
 
 class Rewriter(cst.CSTTransformer):
-    """One visit over the module: expressions from the inside out, then statements, then the blocks around them."""
+    """One visit over the module: expressions from the inside out, then statements, then the blocks around them.
 
-    def __init__(self, module: Module, plan: Plan, wrapper: MetadataWrapper) -> None:
+    Args:
+        module: The module.
+        plan: What to change.
+        wrapper: Its LibCST tree.
+        edited: Parts of templates as an earlier visit left them, for edits that want them before they are reached.
+    """
+
+    def __init__(
+        self, module: Module, plan: Plan, wrapper: MetadataWrapper, edited: dict[Span, cst.BaseExpression]
+    ) -> None:
         super().__init__()
         self.module = module
         self.plan = plan
@@ -63,7 +81,8 @@ class Rewriter(cst.CSTTransformer):
         self.new: set[int] = set()  # identities of statements that the plan adds
         self.enclosing: set[int] = set()  # and of those that it puts around others
         self.gone: set[int] = set()  # and of those that only hold the lines that stood over one that goes away
-        self.edited: dict[Span, cst.BaseExpression] = {}
+        self.edited = dict(edited)
+        self.early: set[Span] = set()  # parts that were wanted before they were reached
         span = self._span
         self.expressions = {span(node): code for node, code in plan.expressions.items()}
         self.calls = {span(node): edit for node, edit in plan.calls.items()}
@@ -87,19 +106,9 @@ class Rewriter(cst.CSTTransformer):
         return self.module.start(node), self.module.end(node)
 
     def _wanted_parts(self) -> set[Span]:
-        plan = self.plan
-        codes: list[Code] = list(plan.expressions.values())
-        for call in plan.calls.values():
-            codes += [*call.values.values(), *([call.first] if call.first else [])]
-            codes += [call.function] if isinstance(call.function, Code) else []
-        for entries in plan.dicts.values():
-            codes += entries.values()
-        for statement in plan.statements.values():
-            codes += [*statement.before, *statement.after]
-            codes += [code for code in (statement.replacement, statement.within) if code]
-        for function in plan.functions.values():
-            codes += function.body_start
-        return {self._span(part) for code in codes for part in code.parts.values() if isinstance(part, ast.AST)}
+        return {
+            self._span(part) for code in self.plan.codes() for part in code.parts.values() if isinstance(part, ast.AST)
+        }
 
     # -- parts -----------------------------------------------------------------------------------
 
@@ -109,7 +118,8 @@ class Rewriter(cst.CSTTransformer):
             return cst.parse_expression(part, config=self.config)
         node = self.edited.get(self._span(part))
         if node is None:
-            raise RewriteError(f"a part at line {part.lineno} is used before it was reached")
+            self.early.add(self._span(part))
+            return cst.Name(TO_COME)
         return node.deep_clone()
 
     def _expression(self, code: Code) -> cst.BaseExpression:

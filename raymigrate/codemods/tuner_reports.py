@@ -1,0 +1,88 @@
+"""RM412 and RM417: what schedulers and stop criteria do to trials that fit a trainer.
+
+The legacy Transformers trainer reported at every log, with a checkpoint or without (SEMANTICS.md 2.7). The callback of
+the converted training function reports when the Trainer saves, and at the end.
+
+When Tune stops a trial, its workers die, but not the placement group that reserves their CPUs. Ray's own cleaner asks
+the dashboard whether the trial's controller is alive (placement_group_cleaner.py). Measured on Ray 2.60 with two CPUs
+and stop={"training_iteration": 2}: installed without its dashboard, the second trial never got a worker.
+"""
+
+import ast
+
+from raymigrate.codemods import codemod
+from raymigrate.codemods.tuner_config import run_config_in_force
+from raymigrate.context import Context
+from raymigrate.facts.legacy import TRAINING_ARGUMENTS, TRANSFORMERS_TRAINERS
+from raymigrate.facts.module import Module
+from raymigrate.facts.tuners import TUNE_CONFIGS, TUNERS, TunerCall, config_names, is_none, made
+from raymigrate.findings import Rule
+
+RM412 = Rule(
+    "RM412",
+    "trials that report when the Trainer saves",
+    "The converted trainer reports to Tune at each checkpoint, the legacy one at each log: a scheduler or stop="
+    '{"training_iteration": n} counts, and compares, other iterations.',
+    "Give logging, evaluation and saving the same strategy and steps, or let the numbers count checkpoints.",
+    "https://docs.ray.io/en/latest/train/user-guides/hyperparameter-optimization.html",
+)
+RM417 = Rule(
+    "RM417",
+    "trials that Tune stops early",
+    "A trial holds a run of Ray Train. Where Ray's dashboard is not installed, the CPUs and GPUs of its workers stay"
+    " reserved after Tune has stopped it: the trials after it wait for workers for ever.",
+    'Install Ray with its dashboard: pip install "ray[default]".',
+    "https://docs.ray.io/en/latest/ray-overview/installation.html",
+)
+
+
+@codemod("Tuner", order=15)
+def trial_reports(context: Context) -> None:
+    """Names what stops trials, and what counts the reports of a Transformers trainer."""
+    module = context.module
+    for call in module.calls(*TUNERS):
+        tuner = TunerCall(module, call)
+        if tuner.trainer is None or call not in context.plan.calls:
+            continue
+        stopping = _stopping(module, tuner)
+        if stopping:
+            message = "Without Ray's dashboard the workers' CPUs stay reserved when Tune stops a trial."
+            context.manual(RM417, stopping[0], message)
+        counting = next((keyword for keyword in stopping if _counts_reports(module, keyword)), None)
+        by_transformers = module.qualified(tuner.trainer.func) in TRANSFORMERS_TRAINERS
+        if counting is not None and by_transformers and not _saves_as_often_as_it_logs(module):
+            context.manual(RM412, counting, f"{counting.arg} now counts the checkpoints of a trial, not its logs.")
+
+
+def _stopping(module: Module, tuner: TunerCall) -> list[ast.keyword]:
+    """The arguments that stop trials before their end: a scheduler, and a stop criterion."""
+    tune_config = tuner.made("tune_config", *TUNE_CONFIGS)
+    run_config = made(module, run_config_in_force(tuner), *config_names("RunConfig"))
+    return [
+        keyword
+        for config, argument in ((tune_config, "scheduler"), (run_config, "stop"))
+        for keyword in (config.keywords if config is not None else [])
+        if keyword.arg == argument and not is_none(keyword.value)
+    ]
+
+
+def _counts_reports(module: Module, keyword: ast.keyword) -> bool:
+    stop = module.constant(keyword.value)
+    return keyword.arg == "scheduler" or not isinstance(stop, dict) or "training_iteration" in stop
+
+
+def _saves_as_often_as_it_logs(module: Module) -> bool:
+    """Whether every TrainingArguments logs, evaluates and saves at the same steps."""
+    calls = list(module.calls(*TRAINING_ARGUMENTS))
+    return bool(calls) and all(_at_the_same_steps(module, call) for call in calls)
+
+
+def _at_the_same_steps(module: Module, call: ast.Call) -> bool:
+    given = {keyword.arg: module.constant(keyword.value) for keyword in call.keywords}
+    saves, logs = given.get("save_strategy", "steps"), given.get("logging_strategy", "steps")
+    evaluates = given.get("evaluation_strategy", given.get("eval_strategy", "no"))
+    if None in given or saves != logs or evaluates not in ("no", logs):
+        return False
+    steps = [given.get(f"{what}_steps", 500) for what in ("save", "logging")]
+    steps += [given.get("eval_steps", steps[1])] if evaluates == "steps" else []
+    return logs == "epoch" or (logs == "steps" and ... not in steps and len(set(steps)) == 1)
