@@ -1,11 +1,11 @@
-"""RM412 and RM417: what schedulers and stop criteria do to trials that fit a trainer.
+"""RM412: how often the trials of a Tuner report, where a Transformers trainer reports by itself.
 
 The legacy Transformers trainer reported at every log, with a checkpoint or without (SEMANTICS.md 2.7). The callback of
 the converted training function reports when the Trainer saves, and at the end.
 
-When Tune stops a trial, its workers die, but not the placement group that reserves their CPUs. Ray's own cleaner asks
-the dashboard whether the trial's controller is alive (placement_group_cleaner.py). Measured on Ray 2.60 with two CPUs
-and stop={"training_iteration": 2}: installed without its dashboard, the second trial never got a worker.
+A trial that Tune stops gives its workers' CPUs back: run on Ray 2.60 with two CPUs and stop={"training_iteration": 2},
+the second of two trials got the worker of the first. On a machine under load 30 the questions of Ray's own cleaner
+timed out, and in the two minutes that were watched it got none.
 """
 
 import ast
@@ -26,31 +26,19 @@ RM412 = Rule(
     "Give logging, evaluation and saving the same strategy and steps, or let the numbers count checkpoints.",
     "https://docs.ray.io/en/latest/train/user-guides/hyperparameter-optimization.html",
 )
-RM417 = Rule(
-    "RM417",
-    "trials that Tune stops early",
-    "A trial holds a run of Ray Train. Where Ray's dashboard is not installed, the CPUs and GPUs of its workers stay"
-    " reserved after Tune has stopped it: the trials after it wait for workers for ever.",
-    'Install Ray with its dashboard: pip install "ray[default]".',
-    "https://docs.ray.io/en/latest/ray-overview/installation.html",
-)
 
 
 @codemod("Tuner", order=15)
 def trial_reports(context: Context) -> None:
-    """Names what stops trials, and what counts the reports of a Transformers trainer."""
+    """Names the schedulers and stop criteria that count the reports of a Transformers trainer."""
     module = context.module
     for call in module.calls(*TUNERS):
         tuner = TunerCall(module, call)
-        if tuner.trainer is None or call not in context.plan.calls:
+        if tuner.trainer is None or module.qualified(tuner.trainer.func) not in TRANSFORMERS_TRAINERS:
             continue
-        stopping = _stopping(module, tuner)
-        if stopping:
-            message = "Without Ray's dashboard the workers' CPUs stay reserved when Tune stops a trial."
-            context.manual(RM417, stopping[0], message)
+        stopping = _stopping(module, tuner) if call in context.plan.calls else []
         counting = next((keyword for keyword in stopping if _counts_reports(module, keyword)), None)
-        by_transformers = module.qualified(tuner.trainer.func) in TRANSFORMERS_TRAINERS
-        if counting is not None and by_transformers and not _saves_as_often_as_it_logs(module):
+        if counting is not None and not _saves_as_often_as_it_logs(module):
             context.manual(RM412, counting, f"{counting.arg} now counts the checkpoints of a trial, not its logs.")
 
 
