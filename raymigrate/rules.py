@@ -4,13 +4,14 @@ from functools import cache
 
 from raymigrate import engine
 from raymigrate.codemods import all_rules
+from raymigrate.documents import remarks
 from raymigrate.findings import Rule
 
 
 @cache
 def every_rule() -> tuple[Rule, ...]:
     """The rules of the codemods and of the engine, by code."""
-    return tuple(sorted([*all_rules(), *engine.RULES], key=lambda rule: rule.code))
+    return tuple(sorted([*all_rules(), *engine.RULES, *remarks.RULES], key=lambda rule: rule.code))
 
 
 def rule_by_code(code: str) -> Rule:
