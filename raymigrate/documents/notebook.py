@@ -27,6 +27,8 @@ RAW_LINE = re.compile(
     rf"((?:[^\\]|\\u(?!000[aAdD])[0-9a-fA-F]{{4}}|\\[^nru])*)(?:({NEWLINE})|\Z)",
     re.DOTALL,
 )
+# Blank lines, and comments that Colab, nbdev and Quarto read at the head of a cell: nothing may come before them.
+HEAD = re.compile(r"\s*(?:#\s*@(?:title|markdown)\b|#\|)|\s*$")
 ESCAPE = re.compile(r"\\u[0-9a-fA-F]{4}|\\.")
 # Where the metadata of a notebook name its language.
 LANGUAGES = (
@@ -172,12 +174,12 @@ class Notebook:
                     yield number, _source(text, members(text, start)["source"])
 
     def _python_of(self, number: int, source: Source) -> Cell | None:
-        """The cell, less the cell magic that it may begin with; None if that makes it another language."""
+        """The cell, less what has to stand at its head; None if a cell magic there makes it another language."""
         lines = [raw.line.text for raw in source.lines]
-        first = next((index for index, line in enumerate(lines) if line.strip()), 0)
-        magic = CELL_MAGIC.match(lines[first]) if lines else None
+        first = next((index for index, line in enumerate(lines) if not HEAD.match(line)), len(lines))
+        magic = CELL_MAGIC.match(lines[first]) if lines[first:] else None
         if magic is None:
-            return Cell(number, 1, tuple(lines))
+            return Cell(number, first + 1, tuple(lines[first:]))
         body = lines[first + 1 :]
         if magic[1] in PYTHON_CELL_MAGICS:
             return Cell(number, first + 2, tuple(body))
