@@ -58,8 +58,10 @@ def test_every_fixture_in_cells(form: str) -> None:
         after, result = converted(script, Options(), text.encode())
         assert not [f for f in result.findings if f.kind is Kind.ERROR], script
         new = pieces(after.decode().removeprefix(head), edge)
-        marks = [[line for line in piece.split("\n") if line.startswith("# cell ")] for piece in new]
-        assert marks == [[f"# cell {index}"] for index in range(len(cells))], script
+        assert len(new) == len(cells)
+        for index, piece in enumerate(new):  # a comment goes with an import that goes
+            marks = [line for line in piece.split("\n") if line.startswith("# cell ")]
+            assert marks in ([], [f"# cell {index}"]), script
 
 
 def test_cells_of_other_languages_and_titles_stay() -> None:
