@@ -47,9 +47,8 @@ RM404 = Rule(
     "RM404",
     "a RunConfig argument with an effect that Train V2 has no place for",
     "Ray >= 2.51 raises when the RunConfig is constructed.",
-    "stop: use num_train_epochs, max_steps or EarlyStoppingCallback. callbacks: log from rank 0 of the training"
-    " function, or write a ray.train.UserCallback.",
-    "https://docs.ray.io/en/latest/train/user-guides/experiment-tracking.html",
+    "Use num_train_epochs, max_steps or EarlyStoppingCallback, or leave the training loop.",
+    ISSUE,
 )
 
 DELETED: Mapping[str, frozenset[str]] = {
@@ -114,7 +113,7 @@ def _run_config(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
     if keyword.arg in ("stop", "callbacks") and empty in (None, [], {}):
         if context.converts(RM401, keyword, f"RunConfig({keyword.arg}=) has no effect; deleted."):
             edit(call).remove.add(keyword.arg)
-    elif keyword.arg == "stop" or (keyword.arg == "callbacks" and _has_tune_callback(context, keyword.value)):
+    elif keyword.arg == "stop":
         context.manual(RM404, keyword, f"RunConfig({keyword.arg}=) raises on Ray >= 2.51.")
     elif keyword.arg == "local_dir":
         if context.converts(RM402, keyword, "RunConfig(local_dir=) raises on Ray >= 2.51; now storage_path=."):
@@ -150,18 +149,6 @@ def _sync_config(context: Context, call: ast.Call, keyword: ast.keyword) -> None
         context.manual(
             RM402, keyword, "RunConfig(sync_config=) raises on Ray >= 2.51.", "Give its upload_dir as storage_path=."
         )
-
-
-def _has_tune_callback(context: Context, value: ast.expr) -> bool:
-    """Whether a list of callbacks holds one of Ray's own logger callbacks, or something that cannot be seen."""
-    listed = context.module.value(value)
-    if not isinstance(listed, (ast.List, ast.Tuple)):
-        return True
-    calls = [context.module.value(item) for item in listed.elts]
-    return any(
-        isinstance(c, ast.Call) and (context.module.qualified(c.func) or "").startswith(("ray.air.", "ray.tune."))
-        for c in calls
-    )
 
 
 @codemod("TorchTrainer", "TransformersTrainer", "HuggingFaceTrainer", "AccelerateTrainer", order=45)

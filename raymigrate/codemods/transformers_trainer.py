@@ -10,6 +10,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.cpu_workers import train_together_on_cpu
 from raymigrate.codemods.freeze_numerics import keep_loss_mean
 from raymigrate.codemods.loss_scale import keep_loss_scale
+from raymigrate.codemods.tracking import report_logs
 from raymigrate.codemods.train_function import TrainFunction
 from raymigrate.codemods.trainer_arguments import convert_trainer_arguments
 from raymigrate.context import Context
@@ -134,6 +135,7 @@ def _convert_call(context: Context, call: TrainerCall) -> bool:
             _silence_loggers(context, function.init)
     train_together_on_cpu(context, call, function)
     keep_loss_scale(context, call, function)
+    report_logs(context, call, function)
     keep_loss_mean(context, call, function)
     edit = context.plan.call(call.node)
     if call.node.args:
