@@ -94,6 +94,7 @@ def _codes(ctx: click.Context, parameter: click.Parameter, value: Sequence[str])
 @click.option("--unsafe", is_flag=True, help="Also apply rewrites that can change behaviour.")
 @click.option("--freeze-numerics", is_flag=True, help="Write out defaults of transformers that changed since 4.30.")
 @click.option("--style", type=click.Choice(STYLES), default="auto", help="Form of the converted init function.")
+@click.option("--docs", is_flag=True, help="Also convert code blocks of Markdown and reStructuredText pages.")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Leave these paths out; .gitignore syntax.")
 @click.option("--jobs", type=click.IntRange(0), default=0, help="Number of processes; 0 chooses.")
 @click.option("--output-format", type=click.Choice(["text", "json"]), default="text", help="Format of the findings.")
@@ -109,6 +110,7 @@ def convert(
     unsafe: bool,
     freeze_numerics: bool,
     style: str,
+    docs: bool,
     exclude: tuple[str, ...],
     jobs: int,
     output_format: str,
@@ -117,10 +119,11 @@ def convert(
     verbose: bool,
 ) -> None:
     """Convert files and folders in place (the default command)."""
-    from raymigrate.discovery import discover  # noqa: PLC0415
+    from raymigrate.discovery import PAGES, SUFFIXES, discover  # noqa: PLC0415
     from raymigrate.gates import NEEDLES  # noqa: PLC0415
 
-    found = discover(paths, needles=NEEDLES, exclude=exclude, jobs=jobs)
+    suffixes = (*SUFFIXES, *PAGES) if docs else SUFFIXES
+    found = discover(paths, needles=NEEDLES, exclude=exclude, suffixes=suffixes, jobs=jobs)
     if not found.candidates and not found.problems and output_format == "text":  # so ends nearly every run of a hook
         if not quiet:
             click.echo(

@@ -19,8 +19,11 @@ from raymigrate.scanner import Search, Words
 SKIPPED = frozenset(
     {"__pycache__", "__pypackages__", "_build", "buck-out", "build", "dist", "node_modules", "site-packages", "venv"}
 )
+SUFFIXES = (".py", ".ipynb")
+PAGES = (".md", ".markdown", ".rst")
 # Nobody wrote such a file by hand, and to parse it would take minutes and gigabytes of memory.
 MAX_BYTES = 20_000_000
+MAX_NOTEBOOK_BYTES = 200_000_000  # pictures among the outputs, which are not parsed as Python
 KINDS = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 
 
@@ -219,7 +222,7 @@ def _each_file_once(paths: Iterable[str]) -> tuple[list[str], list[Problem]]:
         except OSError as error:
             problems.append(_unreadable(path, error.errno))
             continue
-        if status.st_size > MAX_BYTES:
+        if status.st_size > (MAX_NOTEBOOK_BYTES if path.endswith(".ipynb") else MAX_BYTES):
             problems.append(_too_large(path, status.st_size))
         else:
             first.setdefault((status.st_dev, status.st_ino), path)

@@ -4,14 +4,14 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from raymigrate import engine
 from raymigrate.config import Options
+from raymigrate.conversion import convert_document, failed
 from raymigrate.discovery import Discovery, processors
-from raymigrate.engine import RM902, FileResult
+from raymigrate.documents import UndecodableError, open_document
+from raymigrate.engine import FileResult, local_imports
 from raymigrate.files import read_bytes, write_atomically
 from raymigrate.findings import Finding, Kind
 from raymigrate.gates import concerns
-from raymigrate.script import Script, UndecodableError, decode
 
 # A pool costs 40 ms and LibCST's import per worker; fewer bytes than this are done sooner without.
 BYTES_WORTH_A_POOL = 300_000
@@ -65,32 +65,27 @@ class Job:
         """Converts one file; every problem with it becomes a finding."""
         try:
             data = read_bytes(path)
-            if not self.options.part_of_job and not concerns(data):
+            if not self.options.part_of_job and not concerns(data, path):
                 return FileResult(path)
-            script = decode(data)
-            result = engine.convert(script.text, path, self.options, rewrite=self.rewrite)
-            result.script = script
-            return self.written(result, script, data) if self.write and result.after else result
+            document = open_document(data, path)
+            result = convert_document(document, path, self.options, rewrite=self.rewrite)
+            if self.write and result.after:
+                result = self.written(result, document.encode(result.after), data)
+            return result.in_cells()
         except OSError as error:
-            return _failed(path, f"cannot be read: {error.strerror or error}.")
+            return failed(path, f"cannot be read: {error.strerror or error}.")
         except UndecodableError as error:
-            return _failed(path, f"{error}.")
+            return failed(path, f"{error}.", error.line, error.column)
 
-    def written(self, result: FileResult, script: Script, data: bytes) -> FileResult:
-        """Writes a new text to its file, unless that has changed since its bytes were read."""
-        assert result.after is not None
-        new = script.encode(result.after)
+    def written(self, result: FileResult, new: bytes, data: bytes) -> FileResult:
+        """Writes new bytes to a file, unless it has changed since the old ones were read."""
         try:
             if read_bytes(result.path) != data:
-                return _failed(result.path, "changed while it was being converted; run raymigrate again.")
+                return failed(result.path, "changed while it was being converted; run raymigrate again.")
             write_atomically(result.path, new)
         except OSError as error:
-            return _failed(result.path, f"cannot be written, and is as it was: {error.strerror or error}.")
+            return failed(result.path, f"cannot be written, and is as it was: {error.strerror or error}.")
         return result.written()
-
-
-def _failed(path: str, message: str) -> FileResult:
-    return FileResult(path, [Finding(RM902.code, Kind.ERROR, message, path=path)])
 
 
 def run(found: Discovery, job: Job, *, jobs: int = 0) -> Summary:
@@ -101,7 +96,7 @@ def run(found: Discovery, job: Job, *, jobs: int = 0) -> Summary:
         job: What to do with each file.
         jobs: Number of processes; 0 chooses.
     """
-    results = {problem.path: _failed(problem.path, problem.message) for problem in found.problems}
+    results = {problem.path: failed(problem.path, problem.message) for problem in found.problems}
     for result in _map(job, found.candidates, jobs):
         if result.findings:
             results[result.path] = result
@@ -121,7 +116,7 @@ def _imported_parts(job: Job, results: dict[str, FileResult]) -> Iterator[FileRe
     done = {os.path.realpath(path) for path in results}
     while queue:
         result = queue.pop()
-        for path in engine.local_imports(result.path):
+        for path in local_imports(result.path):
             real = os.path.realpath(path)
             if real not in done:
                 done.add(real)
@@ -140,7 +135,7 @@ def _map(job: Job, paths: Sequence[str], jobs: int) -> Iterator[FileResult]:
     from raymigrate.pool import isolated_map  # noqa: PLC0415 - costs 40 ms that small runs do not spend
 
     yield from isolated_map(
-        job, paths, jobs, lost=lambda path: _failed(path, "brought the process down; left as it was.")
+        job, paths, jobs, lost=lambda path: failed(path, "brought the process down; left as it was.")
     )
 
 

@@ -8,12 +8,13 @@ import click
 from raymigrate.findings import Finding, Kind
 from raymigrate.session import Summary
 
-COLOURS = {Kind.CONVERTED: "green", Kind.UNSAFE: "yellow", Kind.MANUAL: "yellow", Kind.ERROR: "red"}
+COLOURS = {Kind.CONVERTED: "green", Kind.UNSAFE: "yellow", Kind.MANUAL: "yellow", Kind.ERROR: "red", Kind.NOTE: "blue"}
 
 
 def finding_lines(finding: Finding) -> Iterator[str]:
     """`path:line:column: CODE kind message`, and what to do below it."""
-    place = click.style(f"{finding.path}:{finding.line}:{finding.column}", bold=True)
+    cell = f"cell {finding.cell}:" if finding.cell else ""
+    place = click.style(f"{finding.path}:{cell}{finding.line}:{finding.column}", bold=True)
     kind = click.style(finding.kind.value, fg=COLOURS[finding.kind])
     yield f"{place}: {click.style(finding.code, fg='cyan')} {kind}: {finding.message}"
     if finding.advice and finding.kind is not Kind.CONVERTED:
