@@ -11,6 +11,7 @@ class Kind(str, Enum):
     UNSAFE = "unsafe"  # an edit exists, --unsafe applies it
     MANUAL = "manual"  # no sure edit: a person has to decide
     ERROR = "error"  # the file could not be read, parsed or written
+    SKIPPED = "skipped"  # a comment in the file keeps it as it is
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,7 @@ class Finding:
         line: Line, counted from 1.
         column: Column in characters, counted from 1.
         path: File, as the user named it.
+        reason: Why it is skipped, in the words of the comment that skips it.
     """
 
     code: str
@@ -53,3 +55,4 @@ class Finding:
     line: int = 1
     column: int = 1
     path: str = ""
+    reason: str = ""

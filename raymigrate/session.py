@@ -1,7 +1,7 @@
 """Many files: finds them, converts each, writes the results."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from raymigrate import engine
@@ -11,7 +11,7 @@ from raymigrate.engine import RM902, FileResult
 from raymigrate.files import read_bytes, write_atomically
 from raymigrate.findings import Finding, Kind
 from raymigrate.gates import concerns
-from raymigrate.script import Script, UndecodableError, decode
+from raymigrate.script import UndecodableError, decode
 
 # A pool costs 40 ms and LibCST's import per worker; fewer bytes than this are done sooner without.
 BYTES_WORTH_A_POOL = 300_000
@@ -65,20 +65,31 @@ class Job:
         """Converts one file; every problem with it becomes a finding."""
         try:
             data = read_bytes(path)
-            if not self.options.part_of_job and not concerns(data):
-                return FileResult(path)
-            script = decode(data)
-            result = engine.convert(script.text, path, self.options, rewrite=self.rewrite)
-            result.script = script
-            return self._written(result, script, data) if self.write and result.after else result
         except OSError as error:
             return _failed(path, f"cannot be read: {error.strerror or error}.")
+        result = self.convert(path, data)
+        return self._written(result, data) if self.write and result.after else result
+
+    def convert(self, path: str, data: bytes) -> FileResult:
+        """Converts the bytes of one file and writes nothing; every problem with them becomes a finding."""
+        if not self.options.part_of_job and not concerns(data):
+            return FileResult(path)
+        try:
+            script = decode(data)
+            result = engine.convert(script.text, path, self.options, rewrite=self.rewrite)
+            if result.after:
+                script.encode(result.after)
         except UndecodableError as error:
             return _failed(path, f"{error}.")
+        except OSError as error:
+            return _failed(path, f"cannot be read: {error.strerror or error}.")
+        result.script = script
+        return result
 
-    def _written(self, result: FileResult, script: Script, data: bytes) -> FileResult:
+    def _written(self, result: FileResult, data: bytes) -> FileResult:
         assert result.after is not None
-        new = script.encode(result.after)
+        assert result.script is not None
+        new = result.script.encode(result.after)
         try:
             if read_bytes(result.path) != data:
                 return _failed(result.path, "changed while it was being converted; run raymigrate again.")
@@ -92,16 +103,24 @@ def _failed(path: str, message: str) -> FileResult:
     return FileResult(path, [Finding(RM902.code, Kind.ERROR, message, path=path)])
 
 
-def run(found: Discovery, job: Job, *, jobs: int = 0) -> Summary:
+Progress = Callable[[Iterator[FileResult], int], Iterator[FileResult]]
+
+
+def _unseen(results: Iterator[FileResult], total: int) -> Iterator[FileResult]:
+    return results
+
+
+def run(found: Discovery, job: Job, *, jobs: int = 0, progress: Progress = _unseen) -> Summary:
     """Converts the files that a search found.
 
     Args:
         found: See `raymigrate.discovery.discover`.
         job: What to do with each file.
         jobs: Number of processes; 0 chooses.
+        progress: Passes the results on, given their number, and tells the user how far it is.
     """
     results = {problem.path: _failed(problem.path, problem.message) for problem in found.problems}
-    for result in _map(job, found.candidates, jobs):
+    for result in progress(_map(job, found.candidates, jobs), len(found.candidates)):
         if result.findings:
             results[result.path] = result
     for result in _imported_parts(job, results):
