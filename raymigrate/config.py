@@ -12,6 +12,7 @@ class Options:
         ignore: Codes or prefixes of the rules not to apply.
         unsafe: Also make edits that can change behaviour.
         freeze_numerics: Also write out the defaults of transformers that changed since 4.30.
+        todo: Also leave a comment in the code at everything that is left for a person.
         part_of_job: Whether the module belongs to a Ray training job although it may not import ray itself.
         style: Form of the converted init function: "auto", "inline" or "adapter".
     """
@@ -21,6 +22,7 @@ class Options:
     unsafe: bool = False
     freeze_numerics: bool = False
     style: str = "auto"
+    todo: bool = False
     part_of_job: bool = False
 
     def enabled(self, code: str) -> bool:

@@ -2,12 +2,14 @@
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain, count
 
 from raymigrate.config import Options
 from raymigrate.edits.plan import Plan
 from raymigrate.facts.module import Module, Reference
 from raymigrate.findings import Finding, Kind, Rule
+from raymigrate.skips import Skips
 
 
 class Context:
@@ -25,10 +27,12 @@ class Context:
         self.path = path
         self.plan = Plan()
         self.findings: list[Finding] = []
+        self.skips = Skips(module.text)
         self.handled: set[ast.AST] = set()  # root names of references that the plan replaces or that were reported
         self.rewritten: set[ast.AST] = set()  # root names of references that will be gone
         self.emitted: dict[tuple[str, ast.AST | None], str] = {}  # names of generated classes, by kind and block
         self._fresh: set[str] = set()
+        self._skipped: dict[tuple[int, int], str] = {}  # place of a skipped finding -> its code
 
     @property
     def current_transformers(self) -> bool:
@@ -64,13 +68,19 @@ class Context:
         self._report(rule, Kind.MANUAL, node, message, rule.fix if advice is None else advice)
 
     def _report(self, rule: Rule, kind: Kind, node: ast.AST, message: str, advice: str) -> bool:
+        line, column = self.module.start(node)
+        skip = self.skips.of(rule.code, line)  # asked first: a rule that the user leaves out makes no comment stale
         if not self.options.enabled(rule.code):
             return False
-        line, column = self.module.start(node)
+        if self._skipped.get((line, column), rule.code) != rule.code:
+            return False  # the rule that comes to speak of what another one was kept from converting
         finding = Finding(rule.code, kind, message, advice, line, column + 1, self.path)
+        if skip is not None:
+            finding = replace(finding, kind=Kind.SKIPPED, advice="", reason=skip.reason)
+            self._skipped[line, column] = rule.code
         if finding not in self.findings:
             self.findings.append(finding)
-        return True
+        return skip is None
 
     # -- names ---------------------------------------------------------------------------------
 

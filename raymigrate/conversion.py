@@ -70,7 +70,7 @@ def _convert_stdin(choices: Choices) -> int:
     summary = Summary(scanned=1)
     if any(needle in data for needle in NEEDLES):
         result = _job(choices, write=False).convert(path, data)
-        if result.findings:
+        if result.findings or result.after is not None:
             summary.results.append(result)
         if result.after and result.script is not None and not _dry_run(choices):
             data = result.script.encode(result.after)
@@ -91,8 +91,9 @@ def _job(choices: Choices, *, write: bool) -> Job:
     from raymigrate.session import Job  # noqa: PLC0415
 
     options = Options(**{f.name: choices[f.name] for f in fields(Options) if f.name in choices})
-    # A check alone need not know the new text, so it does without LibCST; SARIF carries it as fixes.
-    rewrite = not choices["check"] or choices["diff"] or choices["output_format"] == "sarif"
+    # A check alone need not know the new text, so it does without LibCST; SARIF carries it as fixes, and comments
+    # that are to be written or taken away show only in it.
+    rewrite = not choices["check"] or choices["diff"] or choices["todo"] or choices["output_format"] == "sarif"
     return Job(options, rewrite=rewrite, write=write and not _dry_run(choices))
 
 

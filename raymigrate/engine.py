@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from raymigrate.config import Options
 from raymigrate.findings import Finding, Kind, Rule
+from raymigrate.skips import RM904, skipped_whole
 
 if TYPE_CHECKING:
     from raymigrate.context import Context
@@ -38,7 +39,7 @@ RM903 = Rule(
     "Please report it with the file.",
     "https://docs.python.org/3/",
 )
-RULES = (RM901, RM902, RM903)
+RULES = (RM901, RM902, RM903, RM904)
 
 
 @dataclass
@@ -115,6 +116,10 @@ def convert(text: str, path: str = "", options: Options | None = None, *, rewrit
         The findings and the new text. Text that cannot be parsed gives one finding of kind ERROR.
     """
     options = options or Options()
+    if options.todo and rewrite:
+        from raymigrate.todos import convert_with_todos  # noqa: PLC0415 - only where it is asked for
+
+        return convert_with_todos(text, lambda bare: convert(bare, path, replace(options, todo=False)))
     try:
         context = plan(text, path, options)
         after: str | None = "" if context.plan else None
@@ -122,7 +127,10 @@ def convert(text: str, path: str = "", options: Options | None = None, *, rewrit
         if context.plan and rewrite:
             after, left = _checked(context, options)
     except Refused as refused:
-        return FileResult(path, [replace(refused.finding, path=path)], text)
+        finding = replace(refused.finding, path=path)
+        if skip := skipped_whole(text):
+            finding = replace(finding, kind=Kind.SKIPPED, advice="", reason=skip.reason)
+        return FileResult(path, [finding], text)
     return FileResult(path, _sorted(context.findings), text, after, left)
 
 
@@ -146,6 +154,8 @@ def plan(text: str, path: str, options: Options) -> Context:
     context = Context(module, options, path)
     for item in all_codemods():
         item(context)
+    if options.enabled(RM904.code):
+        context.findings += context.skips.stale(path)
     if context.plan:
         _refuse_deep(module.tree)
         drop_unused_imports(context)

@@ -22,7 +22,7 @@ class Summary:
     """What a run found and did.
 
     Args:
-        results: Files with findings, in path order.
+        results: Files with findings or changes, in path order.
         scanned: Number of files looked at.
     """
 
@@ -121,7 +121,7 @@ def run(found: Discovery, job: Job, *, jobs: int = 0, progress: Progress = _unse
     """
     results = {problem.path: _failed(problem.path, problem.message) for problem in found.problems}
     for result in progress(_map(job, found.candidates, jobs), len(found.candidates)):
-        if result.findings:
+        if result.findings or result.after is not None:
             results[result.path] = result
     for result in _imported_parts(job, results):
         results[result.path] = result
@@ -131,7 +131,7 @@ def run(found: Discovery, job: Job, *, jobs: int = 0, progress: Progress = _unse
 def _imported_parts(job: Job, results: dict[str, FileResult]) -> Iterator[FileResult]:
     """Converts the modules of the same project that converted jobs import: their functions run in the job."""
     part = replace(job, options=replace(job.options, part_of_job=True))
-    queue = [result for result in results.values() if any(f.code[:3] in ("RM1", "RM2") for f in result.findings)]
+    queue = [result for result in results.values() if any(_is_job(f) for f in result.findings)]
     done = {os.path.realpath(path) for path in results}
     while queue:
         result = queue.pop()
@@ -143,6 +143,10 @@ def _imported_parts(job: Job, results: dict[str, FileResult]) -> Iterator[FileRe
                 queue.append(imported)
                 if imported.findings:
                     yield imported
+
+
+def _is_job(finding: Finding) -> bool:
+    return finding.code[:3] in ("RM1", "RM2") and finding.kind is not Kind.SKIPPED
 
 
 def _map(job: Job, paths: Sequence[str], jobs: int) -> Iterator[FileResult]:
