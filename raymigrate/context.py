@@ -32,7 +32,7 @@ class Context:
         self.rewritten: set[ast.AST] = set()  # root names of references that will be gone
         self.emitted: dict[tuple[str, ast.AST | None], str] = {}  # names of generated classes, by kind and block
         self._fresh: set[str] = set()
-        self._skipped: dict[tuple[int, int], str] = {}  # place of a skipped finding -> its code
+        self._kept: dict[tuple[int, int], str] = {}  # place that the user wants kept as it is -> code of its finding
 
     @property
     def current_transformers(self) -> bool:
@@ -72,15 +72,24 @@ class Context:
         skip = self.skips.of(rule.code, line)  # asked first: a rule that the user leaves out makes no comment stale
         if not self.options.enabled(rule.code):
             return False
-        if self._skipped.get((line, column), rule.code) != rule.code:
+        if self._kept.get((line, column), rule.code) != rule.code:
             return False  # the rule that comes to speak of what another one was kept from converting
         finding = Finding(rule.code, kind, message, advice, line, column + 1, self.path)
         if skip is not None:
             finding = replace(finding, kind=Kind.SKIPPED, advice="", reason=skip.reason)
-            self._skipped[line, column] = rule.code
+            self._kept[line, column] = rule.code
+        declined = kind is Kind.CONVERTED and not self._is_accepted(finding)
+        if declined:
+            finding = replace(finding, kind=Kind.MANUAL, advice="You left this edit out; a later run can make it.")
+            self._kept[line, column] = rule.code
         if finding not in self.findings:
             self.findings.append(finding)
-        return skip is None
+        return skip is None and not declined
+
+    def _is_accepted(self, finding: Finding) -> bool:
+        accepted = self.options.accepted
+        line = self.module.lines[finding.line - 1].strip()
+        return accepted is None or (finding.code, finding.message, line) in accepted
 
     # -- names ---------------------------------------------------------------------------------
 

@@ -31,6 +31,12 @@ def run_conversion(paths: Sequence[str], settings: Settings, choices: Choices) -
     Returns:
         The exit code of DESIGN.md.
     """
+    if choices["interactive"]:
+        for other in ("check", "diff", "todo"):
+            if choices[other]:
+                raise click.UsageError(f"--interactive does not go together with --{other}.")
+        if "-" in paths:
+            raise click.UsageError("--interactive reads its answers from stdin, so it cannot convert what comes there.")
     if "-" in paths:
         if len(paths) > 1:
             raise click.UsageError("`-` stands for stdin, so it has to be the only path.")
@@ -54,7 +60,13 @@ def run_conversion(paths: Sequence[str], settings: Settings, choices: Choices) -
     from raymigrate.reporting.terminal import with_progress  # noqa: PLC0415 - as below: a clean run needs none of it
     from raymigrate.session import run  # noqa: PLC0415
 
-    summary = run(found, _job(choices, write=True), jobs=choices["jobs"], progress=with_progress)
+    job = _job(choices, write=True)
+    if choices["interactive"]:
+        from raymigrate.interactive import InteractiveJob  # noqa: PLC0415
+
+        summary = run(found, InteractiveJob(job.options), jobs=1)
+    else:
+        summary = run(found, job, jobs=choices["jobs"], progress=with_progress)
     return _shown(summary, choices)
 
 
