@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import click
@@ -23,7 +22,7 @@ RUNTIME_COMMANDS = {
 CODES = "CODE[,CODE]"
 STYLES = ("auto", "inline", "adapter")
 FORMATS = ("text", "json", "sarif", "github")
-REPORT = click.Path(dir_okay=False, path_type=Path)
+REPORT = click.Path(dir_okay=False)
 
 
 class DefaultConvert(click.Group):

@@ -34,7 +34,7 @@ class Output:
     quiet: bool = False
     verbose: bool = False
     statistics: bool = False
-    report: Path | None = None
+    report: str | None = None
 
     def show(self, summary: Summary) -> None:
         """Prints a summary and writes the report.
@@ -98,10 +98,10 @@ class Output:
         if not self.quiet:
             click.echo(text.summary_text(summary, dry_run=self.dry_run), err=True)
 
-    def _report(self, summary: Summary, path: Path) -> None:
+    def _report(self, summary: Summary, path: str) -> None:
         from raymigrate.reporting.markdown import markdown_text  # noqa: PLC0415
 
         try:
-            path.write_text(markdown_text(summary, dry_run=self.dry_run), encoding="utf-8")
+            Path(path).write_text(markdown_text(summary, dry_run=self.dry_run), encoding="utf-8")
         except OSError as error:
             raise CannotWorkError(f"{path}: the report cannot be written: {error.strerror or error}.") from None

@@ -18,6 +18,7 @@ SPEAKS_OF = {
     "RM103": "Trainer",
     "RM104": "Arguments|Accelerator|Trainer",
     "RM107": r"[Dd]ataset|_ds\b|\"train\"",
+    "RM108": "_ds",
     "RM110": "Arguments|Trainer",
     "RM202": r"ACCELERATE_CONFIG|_type\"|_environment\"|_precision\"|_config\"|\.ya?ml|\.json",
     "RM205": "train",
