@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -19,6 +20,10 @@ RUNTIME_COMMANDS = {
     "hub": "raymigrate.runtime.hub.command",
     "verify": "raymigrate.runtime.verify.command",
 }
+NOTHING_KNOWN = (
+    "No rule knows this text; `raymigrate rules` lists what is known, and if a legacy script raises it on current"
+    " libraries, please report the last lines of the traceback with the line of the script that they name."
+)
 CODES = "CODE[,CODE]"
 STYLES = ("auto", "inline", "adapter")
 FORMATS = ("text", "json", "sarif", "github")
@@ -133,12 +138,23 @@ def rules(output_format: str) -> None:
 
 
 @main.command()
-@click.argument("code")
-def explain(code: str) -> None:
-    """Tell what a rule is about: what happens at run time, what to do, where it is documented."""
-    from raymigrate.rules import explanation, rule_by_code  # noqa: PLC0415
+@click.argument("code_or_text", nargs=-1, required=True)
+def explain(code_or_text: tuple[str, ...]) -> None:
+    """Tell what a rule is about: what happens at run time, what to do, where it is documented.
 
-    try:
-        click.echo(explanation(rule_by_code(code.upper())))
-    except KeyError:
-        raise click.UsageError(f"No rule has the code {code}; `raymigrate rules` lists them.") from None
+    CODE_OR_TEXT is the code of a rule, or the text of an error: a message, a traceback or a log; - reads it from stdin.
+    With a text every rule that it leads to is told, the most specific one first.
+    """
+    from raymigrate.rules import explanation, rule_by_code, rules_by_text  # noqa: PLC0415
+
+    text = " ".join(code_or_text)
+    if re.fullmatch(r"\s*RM\d+\s*", text, re.IGNORECASE):
+        try:
+            click.echo(explanation(rule_by_code(text.strip().upper())))
+        except KeyError:
+            raise click.UsageError(f"No rule has the code {text}; `raymigrate rules` lists them.") from None
+        return
+    found = rules_by_text(sys.stdin.buffer.read().decode(errors="replace") if text == "-" else text)
+    if not found:
+        raise click.ClickException(NOTHING_KNOWN)
+    click.echo("\n\n".join(explanation(rule) for rule in found))

@@ -111,7 +111,11 @@ class Context:
         self.handle(reference, gone=True)
 
     def settle_removed_arguments(self) -> None:
-        """Counts what stands in arguments that the plan takes away as rewritten: it goes with them."""
+        """Counts what stands in arguments that the plan takes away as rewritten: it goes with them.
+
+        What the plan puts somewhere else stays.
+        """
+        kept = self.plan.parts()
         gone = {
             keyword.value
             for call, edit in self.plan.calls.items()
@@ -119,7 +123,8 @@ class Context:
             if keyword.arg in edit.remove
         }
         for reference in self.module.references:
-            if any(node in gone for node in (reference.node, *self.module.ancestors(reference.node))):
+            around = [reference.node, *self.module.ancestors(reference.node)]
+            if not gone.isdisjoint(around) and kept.isdisjoint(around):
                 self.handle(reference, gone=True)
 
     def fresh(self, *names: str) -> str:

@@ -45,11 +45,17 @@ class Discovery:
         candidates: Files that hold a needle, sorted, each file once.
         problems: What could not be looked at, sorted.
         scanned: How many files were searched.
+        roots: The directories that were named, each "" or ending with a slash.
+        named: The files that were named.
+        exclude: The patterns of --exclude.
     """
 
     candidates: list[str]
     problems: list[Problem]
     scanned: int
+    roots: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
 
 
 def discover(
@@ -94,7 +100,9 @@ def discover(
     hits.sort(key=lambda path: (path not in walk.named, os.path.islink(path), path))
     candidates, too_large = _each_file_once(hits)
     problems = {*walk.problems, *too_large, *(_unreadable(path, number) for path, number in failures)}
-    return Discovery(sorted(candidates), sorted(problems, key=lambda problem: problem.path), len(walk.files))
+    problems_by_path = sorted(problems, key=lambda problem: problem.path)
+    named = tuple(sorted(walk.named))
+    return Discovery(sorted(candidates), problems_by_path, len(walk.files), tuple(walk.roots), named, tuple(exclude))
 
 
 class _Walk:
@@ -115,6 +123,7 @@ class _Walk:
         self._layers: dict[str, tuple[Patterns, ...]] = {}  # by directory, where there are any
         self.files: set[str] = set()
         self.named: set[str] = set()
+        self.roots: list[str] = []
         self.problems: list[Problem] = []
 
     def start(self, path: str) -> None:
@@ -128,7 +137,8 @@ class _Walk:
         while plain.startswith("./"):
             plain = plain[2:].lstrip("/")
         if stat.S_ISDIR(mode):
-            self._walk("" if plain in {"", "."} else os.path.join(plain, ""))
+            self.roots.append("" if plain in {"", "."} else os.path.join(plain, ""))
+            self._walk(self.roots[-1])
         elif stat.S_ISREG(mode):
             if not (self._force_exclude and is_excluded(self._exclude, self._below_base(plain))):
                 self.named.add(plain)

@@ -24,6 +24,8 @@ class Rule:
         why: What happens at run time on current libraries, in full sentences.
         fix: What the codemod does, or what a person has to do.
         link: The document of Ray or Hugging Face that the rule rests on.
+        errors: Texts that tell a user at run time of what the rule cures: a few words of an error or a log, in which
+            `*` stands for characters without blanks; `raymigrate explain` finds the rule by them.
     """
 
     code: str
@@ -31,6 +33,7 @@ class Rule:
     why: str
     fix: str
     link: str
+    errors: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

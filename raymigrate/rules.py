@@ -4,6 +4,7 @@ from functools import cache
 
 from raymigrate import engine
 from raymigrate.codemods import all_rules
+from raymigrate.error_texts import rules_for
 from raymigrate.findings import Rule
 
 
@@ -23,6 +24,11 @@ def rule_by_code(code: str) -> Rule:
         if rule.code == code:
             return rule
     raise KeyError(code)
+
+
+def rules_by_text(text: str) -> list[Rule]:
+    """The rules that the text of an error leads to, the most specific first."""
+    return rules_for(text, every_rule())
 
 
 def explanation(rule: Rule) -> str:

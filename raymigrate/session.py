@@ -11,7 +11,7 @@ from raymigrate.engine import RM902, FileResult
 from raymigrate.files import read_bytes, write_atomically
 from raymigrate.findings import Finding, Kind
 from raymigrate.gates import concerns
-from raymigrate.script import UndecodableError, decode
+from raymigrate.script import Script, UndecodableError, decode
 
 # A pool costs 40 ms and LibCST's import per worker; fewer bytes than this are done sooner without.
 BYTES_WORTH_A_POOL = 300_000
@@ -68,7 +68,10 @@ class Job:
         except OSError as error:
             return _failed(path, f"cannot be read: {error.strerror or error}.")
         result = self.convert(path, data)
-        return self._written(result, data) if self.write and result.after else result
+        if not self.write or not result.after:
+            return result
+        assert result.script is not None
+        return self.written(result, result.script, data)
 
     def convert(self, path: str, data: bytes) -> FileResult:
         """Converts the bytes of one file and writes nothing; every problem with them becomes a finding."""
@@ -86,10 +89,10 @@ class Job:
         result.script = script
         return result
 
-    def _written(self, result: FileResult, data: bytes) -> FileResult:
+    def written(self, result: FileResult, script: Script, data: bytes) -> FileResult:
+        """Writes a new text to its file, unless that has changed since its bytes were read."""
         assert result.after is not None
-        assert result.script is not None
-        new = result.script.encode(result.after)
+        new = script.encode(result.after)
         try:
             if read_bytes(result.path) != data:
                 return _failed(result.path, "changed while it was being converted; run raymigrate again.")
@@ -125,6 +128,10 @@ def run(found: Discovery, job: Job, *, jobs: int = 0, progress: Progress = _unse
             results[result.path] = result
     for result in _imported_parts(job, results):
         results[result.path] = result
+    if found.candidates:
+        from raymigrate.pins.project import pin_results  # noqa: PLC0415 - most runs never get here
+
+        results.update((result.path, result) for result in list(pin_results(found, results, job)))
     return Summary([results[path] for path in sorted(results)], found.scanned)
 
 

@@ -47,7 +47,12 @@ COVERED = re.compile(
 # Callables whose parameters are compared: today's name, and the module and name in the old wheels.
 CALLABLES = {
     "accelerate.Accelerator": "accelerate.accelerator.Accelerator",
+    "accelerate.notebook_launcher": "accelerate.launchers.notebook_launcher",
+    "accelerate.utils.MegatronLMPlugin": "accelerate.utils.dataclasses.MegatronLMPlugin",
+    "datasets.DownloadConfig": "datasets.download.download_config.DownloadConfig",
     "datasets.load_dataset": "datasets.load.load_dataset",
+    "datasets.load_dataset_builder": "datasets.load.load_dataset_builder",
+    "datasets.load_from_disk": "datasets.load.load_from_disk",
     "ray.train.CheckpointConfig": "ray.air.config.CheckpointConfig",
     "ray.train.FailureConfig": "ray.air.config.FailureConfig",
     "ray.train.RunConfig": "ray.air.config.RunConfig",

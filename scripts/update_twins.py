@@ -41,7 +41,7 @@ def update_project(before: Path) -> None:
     after = before.with_name("after")
     shutil.rmtree(after, ignore_errors=True)
     shutil.copytree(before, after, ignore=shutil.ignore_patterns("__pycache__"))
-    summary = run(discover([str(after)], needles=NEEDLES), Job(Options()))
+    summary = run(discover([str(after)], needles=NEEDLES), Job(options_of(before)))
     text = "".join(f"{Path(r.path).relative_to(after)}\n{told(r.findings)}\n" for r in summary.results)
     before.with_name("findings.txt").write_text(text, encoding="utf-8")
 

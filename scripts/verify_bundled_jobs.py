@@ -40,7 +40,9 @@ every worker; "explained" names a cause below the table and stays within its bou
 def verify(job: str, output: Path, device: str) -> None:
     """Runs one job in all arms that can run: the old environments need a package index."""
     script = ROOT / "fixtures" / JOBS[job][1] / "before.py"
-    reports = [part for suffix in (".json", ".md", ".html") for part in ("--report", str(output / f"{job}{suffix}"))]
+    place = output.resolve()
+    place = place.relative_to(ROOT) if place.is_relative_to(ROOT) else place
+    reports = [part for suffix in (".json", ".md", ".html") for part in ("--report", str(place / f"{job}{suffix}"))]
     command = [sys.executable, "-m", "raymigrate", "verify", str(script.relative_to(ROOT)), "--offline"]
     options = ["--device", device, "--arms", "A,O,B,C" if device == "cpu" else "B,C", "--kill-worker", *reports]
     print("$", *command[1:], *options, flush=True)

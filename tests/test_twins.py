@@ -27,7 +27,8 @@ def read(path: Path) -> str:
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*.py")}
+    found = (p for p in folder.rglob("*") if p.is_file() and "__pycache__" not in p.parts)
+    return {str(p.relative_to(folder)): p.read_bytes() for p in found}
 
 
 def test_every_script_becomes_its_twin(script: Path) -> None:
@@ -87,9 +88,10 @@ def test_false_friends_are_left_alone(friend: Path) -> None:
 @pytest.mark.parametrize("project", PROJECTS, ids=case_name)
 def test_every_project_becomes_its_twin(project: Path, tmp_path: Path) -> None:
     shutil.copytree(project / "before", tmp_path, dirs_exist_ok=True)
-    run(discover([str(tmp_path)], needles=NEEDLES), Job(Options()))
+    job = Job(options_of(project / "before"))
+    run(discover([str(tmp_path)], needles=NEEDLES), job)
     assert files(tmp_path) == files(project / "after")
-    run(discover([str(tmp_path)], needles=NEEDLES), Job(Options()))
+    run(discover([str(tmp_path)], needles=NEEDLES), job)
     assert files(tmp_path) == files(project / "after")
 
 

@@ -12,9 +12,10 @@ from raymigrate.codemods.emitted import ON_CPU
 from raymigrate.codemods.loss_scale import keep_loss_scale
 from raymigrate.codemods.trainer_arguments import prepare_datasets
 from raymigrate.context import Context
+from raymigrate.error_texts import gone_names, refused_arguments
 from raymigrate.facts.accelerate_config import Destination, destination, read_file
 from raymigrate.facts.files import file_named
-from raymigrate.facts.legacy import ACCELERATE_TRAINERS, ACCELERATORS, TRAINING_ARGUMENTS
+from raymigrate.facts.legacy import ACCELERATE_TRAINERS, ACCELERATORS, HF, TRAINING_ARGUMENTS
 from raymigrate.facts.trainers import TrainerCall, parameters, trainer_calls
 from raymigrate.findings import Rule
 
@@ -26,6 +27,11 @@ RM201 = Rule(
     "Ray 2.8 raises when the class is constructed, and Ray >= 2.9 has no such name: the import fails.",
     "TorchTrainer runs the same training function; the accelerate_config goes to Accelerator(...).",
     GUIDE,
+    errors=(
+        *gone_names(HF, "AccelerateTrainer"),
+        f"No module named '{HF}.accelerate'",
+        "The AccelerateTrainer will be hard deprecated in Ray 2.8",
+    ),
 )
 RM202 = Rule(
     "RM202",
@@ -33,6 +39,7 @@ RM202 = Rule(
     "TorchTrainer has no accelerate_config argument: it raises a TypeError.",
     "Each key goes where it has the effect and the precedence that it had; the finding says where.",
     GUIDE,
+    errors=refused_arguments("TorchTrainer", "accelerate_config"),
 )
 RM203 = Rule(
     "RM203",
@@ -49,6 +56,10 @@ RM204 = Rule(
     " without it, in silence.",
     "The default is taken away, or the function is called by one that requires the config.",
     "https://docs.ray.io/en/latest/train/api/doc/ray.train.torch.TorchTrainer.html",
+    errors=(
+        "config[* TypeError: 'NoneType' object is not subscriptable",
+        "config.get(* AttributeError: 'NoneType' object has no attribute 'get'",
+    ),
 )
 RM205 = Rule(
     "RM205",
@@ -299,7 +310,7 @@ def _require_config(context: Context, call: TrainerCall) -> None:
 def _convert_datasets(context: Context, call: TrainerCall) -> None:
     if call.datasets.node is None:
         return
-    if "preprocessor" in call.arguments:
+    if {"preprocessor", "dataset_config"} & call.arguments.keys():
         prepare_datasets(context, call)
     others = call.datasets.keys is None or call.datasets.keys.keys() - {"train"}
     if others and "dataset_config" not in call.arguments:

@@ -18,6 +18,7 @@ RM714 = Rule(
     " 'namespace/name'.",
     "Use the full name, as the dataset's page on the Hub shows it.",
     "https://huggingface.co/docs/datasets/loading#hugging-face-hub",
+    errors=("Repository id must be 'namespace/name'",),
 )
 
 LOADERS = tuple(

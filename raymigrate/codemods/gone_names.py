@@ -13,6 +13,8 @@ from raymigrate.findings import Rule
 from raymigrate.import_cleanup import is_exported
 from raymigrate.removed_names import load
 
+LIBRARIES = ("ray", "transformers", "accelerate", "datasets", "evaluate")
+
 RM691 = Rule(
     "RM691",
     "an import of a name that is gone, which nothing uses",
@@ -26,9 +28,17 @@ RM692 = Rule(
     "Current Ray, transformers, accelerate or datasets raise an ImportError or AttributeError for it.",
     "Look up its successor in the migration guide of the library.",
     "https://docs.ray.io/en/latest/train/api/api.html",
+    errors=tuple(
+        text
+        for library in LIBRARIES
+        for text in (
+            f"cannot import name '*' from '{library}",
+            f"No module named '{library}.*'",
+            f"module '{library}' has no attribute",
+            f"module '{library}.*' has no attribute",
+        )
+    ),
 )
-
-LIBRARIES = ("ray", "transformers", "accelerate", "datasets", "evaluate")
 
 
 @codemod("ray", order=95)
@@ -38,7 +48,7 @@ def gone_names(context: Context) -> None:
         return
     context.settle_removed_arguments()
     for reference in context.module.references:
-        name = _gone_part(reference.qualified)
+        name = gone_part(reference.qualified)
         if name is not None and reference.root not in context.handled:
             context.manual(RM692, reference.node, f"{name} is gone: the installed version has no such name.")
             context.handle(reference, gone=False)
@@ -47,7 +57,7 @@ def gone_names(context: Context) -> None:
             continue
         for alias in statement.names:
             origin = alias.name if isinstance(statement, ast.Import) else f"{statement.module}.{alias.name}"
-            if _gone_part(origin) is None or alias in context.plan.dropped_imports:
+            if gone_part(origin) is None or alias in context.plan.dropped_imports:
                 continue
             _import(context, statement, alias, origin)
 
@@ -70,10 +80,10 @@ def _import(context: Context, statement: ast.Import | ast.ImportFrom, alias: ast
 
 def _exists(binding: Binding) -> bool:
     """Whether a binding is an import that works: then the module runs on old and new versions, and is left alone."""
-    return binding.qualified is not None and _gone_part(binding.qualified) is None
+    return binding.qualified is not None and gone_part(binding.qualified) is None
 
 
-def _gone_part(qualified: str) -> str | None:
+def gone_part(qualified: str) -> str | None:
     """The shortest part of a dotted name that is gone: `ray.air.Checkpoint` of `ray.air.Checkpoint.from_dict`."""
     if qualified.partition(".")[0] not in LIBRARIES:
         return None

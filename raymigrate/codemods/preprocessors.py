@@ -1,11 +1,36 @@
-"""RM50x: the `preprocessor=` of a trainer becomes explicit transforms of its datasets."""
+"""RM50x: the `preprocessor=` of a trainer becomes explicit transforms of its datasets.
+
+Legacy Ray fitted the preprocessor on the training data unless it was fitted, and transformed every dataset once, before
+training (SEMANTICS.md 2.2; Ray 2.6.3, train/_internal/dataset_spec.py, `preprocess_datasets`).
+"""
 
 import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
 
 from raymigrate.context import Context
-from raymigrate.edits.plan import Part
+from raymigrate.edits.plan import Code, Part
+from raymigrate.error_texts import gone_names, refused_arguments
+from raymigrate.facts.batch_functions import BatchFunction
+from raymigrate.facts.comments import comments_of
+from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
+from raymigrate.facts.module import Module
+from raymigrate.facts.preprocessors import (
+    BATCH_MAPPERS,
+    CHAINS,
+    Helper,
+    Mapper,
+    Stage,
+    Transformer,
+    arguments,
+    class_name,
+    helper,
+    stages,
+)
 from raymigrate.facts.trainers import TrainerCall
 from raymigrate.findings import Rule
+from raymigrate.import_cleanup import is_exported
 
 DATA = "https://docs.ray.io/en/latest/train/user-guides/data-loading-preprocessing.html#preprocessing-data"
 
@@ -15,6 +40,7 @@ RM501 = Rule(
     "TorchTrainer has no preprocessor argument (TypeError), and Ray >= 2.13 has no BatchMapper.",
     "The function is applied to each dataset with map_batches before the trainer is built.",
     DATA,
+    errors=gone_names("ray.data.preprocessors", "BatchMapper"),
 )
 RM502 = Rule(
     "RM502",
@@ -23,78 +49,301 @@ RM502 = Rule(
     "Apply it to the datasets before the trainer is built: fit it on the training data if it is not fitted, then"
     " call transform() on each dataset.",
     DATA,
+    errors=refused_arguments("TorchTrainer", "preprocessor"),
+)
+RM503 = Rule(
+    "RM503",
+    "a batch that is changed in place",
+    "Current Ray hands out read-only batches where it need not copy (ValueError: assignment destination is read-only),"
+    " and since pandas 3 a change to a part of a DataFrame that is a copy has no effect.",
+    "batch_size= together with zero_copy_batch=False gives the function a copy that it may change.",
+    "https://docs.ray.io/en/latest/data/api/doc/ray.data.Dataset.map_batches.html",
 )
 
-BATCH_MAPPERS = frozenset({"ray.data.preprocessors.BatchMapper", "ray.data.preprocessors.batch_mapper.BatchMapper"})
-CHAINS = frozenset({"ray.data.preprocessors.Chain", "ray.data.preprocessors.chain.Chain"})
 PREPROCESSOR_REFUSED = "TorchTrainer has no preprocessor argument: this raises a TypeError."
-BATCH_MAPPER_PARAMETERS = ("fn", "batch_format", "batch_size")
+BATCH_SIZE = 4096  # what BatchMapper and map_batches took by default until Ray 2.4; today's default is a whole block
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
-def batch_mappers(context: Context, call: TrainerCall) -> list[tuple[str, dict[str, Part]]]:
-    """The `map_batches` arguments, as templates with parts, that do what the trainer's preprocessor did.
+@dataclass
+class Choices:
+    """What a DatasetConfig says of preprocessing (see dataset_config.py).
 
-    Empty where there is no preprocessor, or none that can be followed to BatchMappers; the latter is reported.
+    Args:
+        fit: The dataset that the preprocessor is fitted on.
+        untransformed: The datasets that are left as they are.
+    """
+
+    fit: str = "train"
+    untransformed: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Preprocessing:
+    """What takes the place of a `preprocessor=`.
+
+    Args:
+        context: The module.
+        call: The trainer call.
+        stages: Its stages, in order.
+        helper: The function that makes it, if that has to be changed.
+    """
+
+    context: Context
+    call: TrainerCall
+    stages: list[Stage]
+    helper: Helper | None = None
+
+    def codes(self, source: str, target: str, choices: Choices) -> list[Code]:
+        """The lines that fit the preprocessor and transform the datasets.
+
+        Args:
+            source: Name of the dict of datasets.
+            target: Name for the dict of transformed datasets.
+            choices: Which dataset to fit on and which to leave.
+        """
+        if self.helper is not None:
+            return self._helper_codes(source, target, choices)
+        found: list[Code] = []
+        number = 0
+        for is_mapper, run in groupby(self.stages, lambda stage: isinstance(stage, Mapper)):
+            members = list(run)
+            if is_mapper:
+                chain, parts = "", dict[str, Part]()
+                for stage in members:
+                    assert isinstance(stage, Mapper)
+                    chain += f".map_batches({map_batches_arguments(self.context, stage, LETTERS[number], parts)})"
+                    number += 1
+                found.append(transformed(source, target, f"dataset{chain}.materialize()", choices, parts))
+            else:
+                found += self._fit_and_transform(members, source, target, choices)
+            source = target
+        return found
+
+    def _fit_and_transform(self, members: list[Stage], source: str, target: str, choices: Choices) -> list[Code]:
+        """Lines for stages that current Ray still has."""
+        whole = self.call.arguments["preprocessor"]
+        nodes = [stage.node for stage in members if isinstance(stage, Transformer)]
+        found: list[Code] = []
+        if isinstance(nodes[0], ast.Name) and len(nodes) == 1:
+            name = nodes[0].id
+        else:
+            name = self.context.fresh("preprocessor", "fitted_preprocessor")
+            if len(nodes) == 1:
+                found.append(Code(f"{name} = $value", {"value": nodes[0]}))
+            else:
+                parts: dict[str, Part] = {f"stage_{LETTERS[i]}": node for i, node in enumerate(nodes)}
+                found.append(Code(f"{name} = Chain({', '.join(f'${part}' for part in parts)})", parts))
+        if len(members) == len(self.stages):
+            self.context.emitted["preprocessor", self.call.node] = name
+        if any(isinstance(stage, Transformer) and stage.fittable for stage in members):
+            fit = f'{name}.fit({source}["{choices.fit}"])'
+            if self._is_fitted(whole):
+                fit = ""
+            elif not self._is_new(nodes, whole):
+                fit = f"if {name}.fit_status() != {name}.FitStatus.FITTED:\n    {fit}"
+            found += [Code(fit)] if fit else []
+        return [*found, transformed(source, target, f"{name}.transform(dataset).materialize()", choices, {})]
+
+    def _is_fitted(self, whole: ast.expr) -> bool:
+        """Whether a statement of the same block, before the trainer call, calls fit() or fit_transform()."""
+        module, statement = self.context.module, self.call.statement
+        scope = module.scope_of[whole].find(whole.id) if isinstance(whole, ast.Name) else None
+        if scope is None or not isinstance(whole, ast.Name) or len(scope.bindings[whole.id]) != 1:
+            return False
+        return any(
+            isinstance(method := module.parent_of[use], ast.Attribute)
+            and method.attr in ("fit", "fit_transform")
+            and use.lineno < statement.lineno
+            and module.parent_of[module.statement(use)] is module.parent_of[statement]
+            for use in module.uses(whole.id, scope)
+        )
+
+    def _is_new(self, nodes: list[ast.expr], whole: ast.expr) -> bool:
+        """Whether the stages cannot have been fitted before: they are made here, and nothing else uses them."""
+        module = self.context.module
+        for node in (*nodes, whole):
+            scope = module.scope_of[node].find(node.id) if isinstance(node, ast.Name) else None
+            if scope is None or not isinstance(node, ast.Name):
+                continue
+            uses = [use for use in module.uses(node.id, scope) if not module.inside(use, self.call.node)]
+            before = [use for use in uses if use.lineno < self.call.node.lineno]
+            if scope is not module.scope_of[self.call.node] or before:
+                return False
+        return True
+
+    def _helper_codes(self, source: str, target: str, choices: Choices) -> list[Code]:
+        """Lines that use the function which a helper returns in place of its BatchMappers."""
+        assert self.helper is not None
+        given = self.call.arguments["preprocessor"]
+        found = []
+        if isinstance(given, ast.Name):
+            name = given.id
+        else:
+            name = self.context.fresh("preprocess", "preprocess_dataset")
+            found.append(Code(f"{name} = $value", {"value": given}))
+        return [*found, transformed(source, target, f"{name}(dataset).materialize()", choices, {})]
+
+    def finish(self) -> str:
+        """Takes away what only the trainer used; returns its comments."""
+        if self.helper is not None:
+            self._change_helper(self.helper)
+        given = self.call.arguments["preprocessor"]
+        if self.helper is None and any(isinstance(stage, Mapper) for stage in self.stages):
+            return _remove(self.context, given)
+        return "" if isinstance(given, ast.Name) else comments_of(self.context.module, given, moved=True)
+
+    def _change_helper(self, made: Helper) -> None:
+        """Lets the helper return a function that maps a dataset."""
+        context, parts, lines = self.context, dict[str, Part](), list[str]()
+        for number, stage in enumerate(made.stages):
+            assert isinstance(stage, Mapper)
+            lines.append(f"dataset.map_batches({map_batches_arguments(context, stage, LETTERS[number], parts)})")
+        name = context.fresh("preprocess", "preprocess_dataset")
+        body = "".join(f"    dataset = {line}\n" for line in lines[:-1]) + f"    return {lines[-1]}\n"
+        returned = context.module.parent_of[made.value]
+        assert isinstance(returned, ast.Return)
+        context.plan.statement(returned).replacement = Code(f"def {name}(dataset):\n{body}\nreturn {name}\n", parts)
+        context.plan.function(made.function).drop_return_annotation = made.function.returns is not None
+        for node in ast.walk(made.function.returns) if made.function.returns else ():
+            if node in context.module.reference_at:
+                context.handle(context.module.reference_at[node], gone=True)
+        _remove(context, made.value)
+
+
+def preprocessing(context: Context, call: TrainerCall) -> Preprocessing | None:
+    """What to do in place of the preprocessor of a trainer call; None where there is none or it is not understood.
+
+    The latter is reported by `train_v2_arguments`, which also finds it in converted scripts.
     """
     given = call.arguments.get("preprocessor")
     if given is None or (isinstance(given, ast.Constant) and given.value is None):
-        return []
-    steps = _steps(context, given)
-    if not steps:
-        return []  # reported by train_v2_arguments, which also finds it in converted scripts
-    if not context.converts(RM501, given, "The preprocessor is applied to each dataset with map_batches."):
-        return []
-    return [_arguments(context, step, number) for number, step in enumerate(steps)]
+        return None
+    made = helper(context.module, given)
+    found = made.stages if made is not None else stages(context.module, given)
+    if not found:
+        return None
+    mappers = [stage for stage in found if isinstance(stage, Mapper)]
+    if made is not None and mappers and not _helper_is_ours(context, made, given):
+        return None
+    if not mappers:
+        if not call.datasets.may_have("train"):
+            return None  # it was never fitted
+        made = None
+        found = [Transformer(given, any(isinstance(s, Transformer) and s.fittable for s in found))]
+        if not context.converts(RM502, given, "The preprocessor is fitted and applied to each dataset here."):
+            return None
+    elif not _only_the_trainer_uses(context, given, call) or not context.converts(
+        RM501, given, "The preprocessor is applied to each dataset with map_batches."
+    ):
+        return None
+    return Preprocessing(context, call, found, made if mappers else None)
 
 
-def _steps(context: Context, node: ast.expr) -> list[ast.Call]:
-    """The BatchMapper calls that an expression stands for, in order; empty if it stands for anything else."""
-    value = context.module.value(node)
-    if not isinstance(value, ast.Call):
-        return []
-    name = context.module.qualified(value.func)
-    if name in BATCH_MAPPERS and not any(keyword.arg is None for keyword in value.keywords):
-        return [value]
-    if name in CHAINS and not value.keywords:
-        parts = [_steps(context, argument) for argument in value.args]
-        return [step for part in parts for step in part] if all(parts) else []
-    return []
+def _helper_is_ours(context: Context, made: Helper, given: ast.expr) -> bool:
+    """Whether a helper that returns BatchMappers, and what it returns, are used for this trainer only."""
+    module = context.module
+    scope = module.scope_of[made.function]
+    return (
+        all(isinstance(stage, Mapper) for stage in made.stages)
+        and module.uses(made.function.name, scope) == [made.call.func]
+        and not is_exported(module, made.function.name)
+        and (given is made.call or isinstance(given, ast.Name))
+    )
 
 
-def _arguments(context: Context, step: ast.Call, number: int) -> tuple[str, dict[str, Part]]:
-    given = dict(zip(BATCH_MAPPER_PARAMETERS, step.args, strict=False))
-    given.update({keyword.arg: keyword.value for keyword in step.keywords if keyword.arg})
-    letter = "abcdefghijklmnopqrstuvwxyz"[number]
-    parts: dict[str, Part] = {f"fn_{letter}": given["fn"]}
+def _only_the_trainer_uses(context: Context, given: ast.expr, call: TrainerCall) -> bool:
+    """Whether a name for BatchMappers is read by this trainer call alone: elsewhere it would be missing."""
+    module = context.module
+    if not isinstance(given, ast.Name):
+        return True
+    scope = module.scope_of[given].find(given.id)
+    return scope is not None and all(
+        use is given or _is_preprocessor_argument(module, use) for use in module.uses(given.id, scope)
+    )
+
+
+def _is_preprocessor_argument(module: Module, use: ast.Name) -> bool:
+    parent = module.parent_of[use]
+    if not isinstance(parent, ast.keyword) or parent.arg != "preprocessor":
+        return False
+    owner = module.parent_of[parent]
+    return isinstance(owner, ast.Call) and module.qualified(owner.func) in TRAINERS | TORCH_TRAINERS
+
+
+def transformed(source: str, target: str, expression: str, choices: Choices, parts: Mapping[str, Part]) -> Code:
+    """A dict of the datasets, each transformed by an expression of `dataset`.
+
+    Materialized, as legacy Ray ran a preprocessor once, before training; alone it would run again in every epoch.
+    """
+    if choices.untransformed:
+        listed = ", ".join(f'"{name}"' for name in choices.untransformed)
+        is_one = f"== {listed}" if len(choices.untransformed) == 1 else f"in ({listed})"
+        expression = f"dataset\n    if name {is_one}\n    else {expression}"
+    return Code(f"{target} = {{\n    name: {expression}\n    for name, dataset in {source}.items()\n}}", parts)
+
+
+def map_batches_arguments(context: Context, mapper: Mapper, letter: str, parts: dict[str, Part]) -> str:
+    """A template for the arguments of map_batches that do what a BatchMapper did; its parts go to `parts`."""
+    given = arguments(mapper.call)
+    constant = context.module.constant
+    parts[f"fn_{letter}"] = given["fn"]
     template = f"$fn_{letter}"
-    for name in ("batch_format", "batch_size"):
-        if name in given:
-            parts[f"{name}_{letter}"] = given[name]
-            template += f", {name}=${name}_{letter}"
-    if context.module.constant(given.get("batch_format")) == "numpy":
-        template += ", zero_copy_batch=False"  # current Ray hands out read-only arrays, legacy Ray did not
-    return template, parts
+    batch_format = constant(given.get("batch_format"))
+    if batch_format in (None, "default"):  # what Ray 2.0 to 2.3 allowed: DataFrames
+        batch_format = "pandas"
+        template += ', batch_format="pandas"'
+    else:
+        parts[f"batch_format_{letter}"] = given["batch_format"]
+        template += f", batch_format=$batch_format_{letter}"
+    if "batch_size" in given and constant(given["batch_size"]) != "default":
+        parts[f"batch_size_{letter}"] = given["batch_size"]
+        template += f", batch_size=$batch_size_{letter}"
+    function = BatchFunction(context.module, given["fn"])
+    if batch_format == "pandas":
+        for place in function.lost_assignments if function.visible else ():
+            report_lost_assignment(context, place)
+    # A function that cannot be seen may change its batch, as it could with legacy Ray.
+    copied = not function.visible or function.writes_to_arrays(str(batch_format))
+    if f"batch_size_{letter}" not in parts and (copied or function.pads_per_batch):
+        template += f", batch_size={BATCH_SIZE}"
+    return f"{template}, zero_copy_batch=False" if copied else template
 
 
-def remove_definitions(context: Context, call: TrainerCall) -> None:
-    """Takes away `preprocessor = BatchMapper(...)` lines that only the trainer used."""
-    _remove(context, call.arguments["preprocessor"])
+def report_lost_assignment(context: Context, place: ast.AST) -> None:
+    """Reports a change to a column of a DataFrame that goes to a copy."""
+    context.manual(
+        RM503,
+        place,
+        "Since pandas 3 this changes a copy of the column, and the batch stays as it was, in silence.",
+        'Assign to the frame: frame.loc[rows, "column"] = value, or frame["column"] = frame["column"].method(...).',
+    )
 
 
-def _remove(context: Context, node: ast.expr) -> None:
+def _remove(context: Context, node: ast.expr) -> str:
+    """Takes away `preprocessor = BatchMapper(...)` lines that only the trainer used; returns their comments."""
     module = context.module
     value = module.value(node)
-    if not isinstance(value, ast.Call):
-        return
+    if not isinstance(value, ast.Call) or class_name(module, value) is None:
+        return ""
+    if module.qualified(value.func) not in BATCH_MAPPERS | CHAINS:
+        return ""
+    if module.qualified(value.func) in CHAINS and not any(isinstance(s, Mapper) for s in stages(module, node) or ()):
+        return ""
+    gone: ast.expr | ast.stmt = value
     if isinstance(node, ast.Name):
-        scope = module.scope_of[node].find(node.id)
-        statement = module.parent_of[value]
+        scope, statement = module.scope_of[node].find(node.id), module.parent_of[value]
         if scope is None or len(module.uses(node.id, scope)) > 1 or not isinstance(statement, ast.stmt):
-            return
+            return ""
         context.plan.statement(statement).removed = True
+        gone = statement
+    comments = comments_of(module, gone)
     reference = module.reference_at.get(value.func)
     if reference is not None:
         context.handle(reference, gone=True)
     if module.qualified(value.func) in CHAINS:
+        comments += "".join(_remove(context, argument) for argument in value.args if isinstance(argument, ast.Name))
         for argument in value.args:
-            _remove(context, argument)
+            if not isinstance(argument, ast.Name):
+                _remove(context, argument)  # its comments are those of the Chain
+    return comments

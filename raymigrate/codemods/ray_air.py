@@ -9,6 +9,7 @@ from collections.abc import Callable
 from raymigrate.codemods import codemod
 from raymigrate.codemods.moves import Move, move_names
 from raymigrate.context import Context
+from raymigrate.error_texts import gone_names
 from raymigrate.facts.module import Reference
 from raymigrate.findings import Rule
 
@@ -21,6 +22,13 @@ RM301 = Rule(
     " trainer refuses them with a ValueError: only the classes of ray.train are accepted.",
     "The class is imported from ray.train.",
     API,
+    errors=(
+        "Invalid `*` type: <class 'ray.air.config.*'>",
+        "Invalid `*` type: <class 'ray.tune.*'>",
+        *gone_names("ray.air", "Checkpoint"),
+        *gone_names("ray.air.config", "Checkpoint"),
+        "No module named 'ray.air.checkpoint'",
+    ),
 )
 RM302 = Rule(
     "RM302",
@@ -29,14 +37,20 @@ RM302 = Rule(
     " 0 on every worker, get_checkpoint() and get_dataset_shard() return None.",
     "The call goes to ray.train, or to ray.train.get_context().",
     API,
+    errors=("`*` is meant to only be called inside a function that is executed by a Tuner or Trainer",),
 )
 RM305 = Rule(
     "RM305",
     "a Tune trial's name, id, directory or resources",
     "On Ray >= 2.51 a training run is not a Tune trial: session.get_trial_*() returns None or raises.",
-    "Use ray.train.get_context().get_experiment_name() for a unique name, the working directory for files, and the"
-    " numbers of the ScalingConfig for resources.",
+    "Names and ids become ray.train.get_context().get_experiment_name(). Use"
+    " ray.train.get_context().get_storage().experiment_fs_path for the folder of the run, and the numbers of the"
+    " ScalingConfig for resources.",
     "https://docs.ray.io/en/latest/train/api/doc/ray.train.TrainContext.html",
+    errors=(
+        "`get_trial_*` is deprecated because the concept of a `Trial`",
+        "`get_trial_*` is meant to only be called inside a function that is executed by a Tuner or Trainer",
+    ),
 )
 RM306 = Rule(
     "RM306",
@@ -44,6 +58,7 @@ RM306 = Rule(
     "On Ray >= 2.51 session.get_trial_resources() returns None on a worker, so reading its bundles raises.",
     "OMP_NUM_THREADS is taken from the CPUs that Ray assigned to the worker.",
     "https://docs.ray.io/en/latest/ray-core/api/doc/ray.get_runtime_context.html",
+    errors=("'NoneType' object has no attribute 'bundles'",),
 )
 RM307 = Rule(
     "RM307",
@@ -51,6 +66,7 @@ RM307 = Rule(
     "ray.air is kept for old code only; this name has no rule of its own.",
     "Look up its successor in ray.train.",
     API,
+    errors=(*gone_names("ray.air", "*"), *gone_names("ray.air.*", "*"), "No module named 'ray.air.*'"),
 )
 
 CONFIG = ("RunConfig", "ScalingConfig", "CheckpointConfig", "FailureConfig")
@@ -78,6 +94,9 @@ SESSION_FUNCTIONS = {
             "get_experiment_name",
         )
     },
+    # A run has a name as a trial had: unique unless RunConfig(name=) is fixed, and then the run is the same one.
+    "get_trial_name": "get_context().get_experiment_name",
+    "get_trial_id": "get_context().get_experiment_name",
 }
 
 
@@ -98,8 +117,8 @@ def session_functions(context: Context) -> None:
         target = SESSION_FUNCTIONS.get(function)
         parent = context.module.parent_of[reference.node]
         is_call = isinstance(parent, ast.Call) and parent.func is reference.node
+        rule = RM305 if function.startswith("get_trial") else RM302
         if target is None or rest or (not is_call and "get_context" in target):
-            rule = RM305 if function.startswith("get_trial") else RM302
             what = f"session.{function}" if function else "ray.air.session"
             context.manual(rule, reference.node, f"{what} does not work inside a worker of Ray >= 2.51.")
             context.handle(reference, gone=False)
@@ -108,10 +127,13 @@ def session_functions(context: Context) -> None:
             context.manual(RM302, reference.node, "`ray` is another name here, so ray.train cannot be called by it.")
             context.handle(reference, gone=False)
         elif context.converts(
-            RM302, reference.node, f"session.{function}() does nothing on Ray >= 2.51; now ray.train.{target}()."
+            rule, reference.node, f"session.{function}() does nothing on Ray >= 2.51; now ray.train.{target}()."
         ):
             context.plan.need_import("ray.train", near=reference.binding.statement)
             context.replace_reference(reference, f"ray.train.{target}")
+
+
+ASSIGNED = "ray.get_runtime_context().get_assigned_resources()"
 
 
 def _worker_cpus(context: Context, reference: Reference) -> bool:
@@ -127,21 +149,50 @@ def _worker_cpus(context: Context, reference: Reference) -> bool:
         node = parents[node]
         if not matches(node):
             return False
-    node = parents[node]
-    if isinstance(node, ast.Attribute) and node.attr == "get":
-        node = parents[node]
-        key = node.args[0] if isinstance(node, ast.Call) and node.args else None
-    else:
-        key = node.slice if isinstance(node, ast.Subscript) else None
-    if not (isinstance(key, ast.Constant) and key.value == "CPU") or not isinstance(node, ast.expr):
-        return False
-    if not context.can_import("ray", reference):
+    assert isinstance(node, ast.expr)
+    bundles: list[ast.expr] = [*_uses_of_variable(context, node)] or [node]
+    reads = [_cpu_read(context, bundle) for bundle in bundles]
+    if not all(reads) or not context.can_import("ray", reference):
         return False
     if context.converts(RM306, reference.node, "session.get_trial_resources() is None on a worker of Ray >= 2.51."):
         context.plan.need_import("ray", near=reference.binding.statement)
-        context.plan.replace(node, 'int(ray.get_runtime_context().get_assigned_resources().get("CPU", 1))')
+        if node not in bundles:
+            context.plan.replace(node, ASSIGNED)
+        for bundle, read in zip(bundles, reads, strict=True):
+            assert read is not None
+            resources = ASSIGNED if bundle is node else context.module.source(bundle)
+            source = f'{resources}.get("CPU", 1)'
+            context.plan.replace(read, source if _is_int_argument(context, read) else f"int({source})")
         context.handle(reference, gone=True)
     return True
+
+
+def _is_int_argument(context: Context, node: ast.expr) -> bool:
+    call = context.module.parent_of[node]
+    return isinstance(call, ast.Call) and node in call.args and ast.unparse(call.func) == "int"
+
+
+def _uses_of_variable(context: Context, node: ast.expr) -> list[ast.Name]:
+    """The reads of the variable that an expression is assigned to, if it is bound nowhere else."""
+    assigned = context.module.parent_of[node]
+    if not (isinstance(assigned, ast.Assign) and len(assigned.targets) == 1):
+        return []
+    target = assigned.targets[0]
+    scope = context.module.scope_of[target].find(target.id) if isinstance(target, ast.Name) else None
+    if scope is None or not isinstance(target, ast.Name) or len(scope.bindings[target.id]) != 1:
+        return []
+    return context.module.uses(target.id, scope)
+
+
+def _cpu_read(context: Context, bundle: ast.expr) -> ast.expr | None:
+    """The expression that reads the number of CPUs from a bundle: `bundle["CPU"]` or `bundle.get("CPU", 1)`."""
+    node = context.module.parent_of[bundle]
+    if isinstance(node, ast.Attribute) and node.attr == "get":
+        node = context.module.parent_of[node]
+        key = node.args[0] if isinstance(node, ast.Call) and node.args else None
+    else:
+        key = node.slice if isinstance(node, ast.Subscript) and node.value is bundle else None
+    return node if isinstance(node, ast.expr) and isinstance(key, ast.Constant) and key.value == "CPU" else None
 
 
 @codemod("air", order=80)

@@ -1,9 +1,10 @@
-"""RM303 and RM304: checkpoints made from a dict, and read back as one.
+"""RM303 and RM308: checkpoints made from a dict, from bytes, from a URI.
 
-ray.train.Checkpoint is a directory: `from_dict` and `to_dict` raise an AttributeError (Ray issue 37868).
+ray.train.Checkpoint is a directory: `from_dict` and its like raise an AttributeError (Ray issue 37868).
 """
 
 import ast
+from dataclasses import dataclass
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.emitted import CHECKPOINT_FILE
@@ -20,13 +21,11 @@ RM303 = Rule(
     "ray.train.Checkpoint has no from_dict: it raises an AttributeError.",
     "Rank 0 writes the dict to a file with torch.save and reports the directory.",
     API,
-)
-RM304 = Rule(
-    "RM304",
-    "a checkpoint read as a dict",
-    "ray.train.Checkpoint has no to_dict: it raises an AttributeError.",
-    "The dict is loaded from the file that the converted code writes. Checkpoints of legacy Ray cannot be read so.",
-    API,
+    errors=(
+        "`ray.train.Checkpoint` class does not support `from_dict()`",
+        "type object 'Checkpoint' has no attribute 'from_dict'",
+        "`ray.air.Checkpoint` is deprecated",
+    ),
 )
 RM308 = Rule(
     "RM308",
@@ -34,24 +33,46 @@ RM308 = Rule(
     "ray.train.Checkpoint is a directory: other forms raise an AttributeError.",
     "Use Checkpoint(path), .path, as_directory() and to_directory().",
     API,
+    errors=(
+        "`ray.train.Checkpoint` class does not support",
+        "type object 'Checkpoint' has no attribute",
+        "'Checkpoint' object has no attribute",
+    ),
 )
 
 CHECKPOINTS = tuple(
     f"{module}.Checkpoint" for module in ("ray.air", "ray.air.checkpoint", "ray.air.config", "ray.train")
 )
 REPORTS = ("ray.air.session.report", "ray.train.report")
-GET_CHECKPOINT = frozenset({"ray.air.session.get_checkpoint", "ray.train.get_checkpoint"})
+FROM_DICT = frozenset(f"{checkpoint}.from_dict" for checkpoint in CHECKPOINTS)
 GONE = ("from_bytes", "from_object_ref")
 
 REPORT = """
 {data} = $data
 with tempfile.TemporaryDirectory() as {folder}:
     {checkpoint} = None
-    if ray.train.get_context().get_world_rank() == 0:
+    if {condition}ray.train.get_context().get_world_rank() == 0:
         torch.save({data}, os.path.join({folder}, "{file}"))
         {checkpoint} = ray.train.Checkpoint.from_directory({folder})
     ray.train.report($metrics, checkpoint={checkpoint})
 """
+
+
+@dataclass(frozen=True)
+class Flow:
+    """How checkpoints made from dicts get to reports.
+
+    Args:
+        made: The from_dict calls.
+        reports: The reports.
+        bindings: The variable that carries them, at each assignment; none where a report makes its own.
+        optional: Whether there is not always a checkpoint.
+    """
+
+    made: list[ast.Call]
+    reports: list[ast.Call]
+    bindings: list[ast.Name]
+    optional: bool
 
 
 @codemod("Checkpoint", order=15)
@@ -59,6 +80,8 @@ def from_dict(context: Context) -> None:
     """Rewrites `report(metrics, checkpoint=Checkpoint.from_dict(data))`, also with the checkpoint in a variable."""
     for reference in list(context.references(*CHECKPOINTS)):
         method = reference.qualified.rpartition(".")[2]
+        if reference.root in context.handled:
+            continue  # with another one that goes to the same report
         if method == "from_uri":
             if context.converts(RM308, reference.node, "Checkpoint.from_uri(uri) is Checkpoint(uri) now."):
                 _replace_class(context, reference, "ray.train.Checkpoint")
@@ -79,39 +102,59 @@ def _rewrite_report(context: Context, reference: Reference) -> bool:
     """Plans the rewriting; returns whether the call has the expected form."""
     module = context.module
     made = module.parent_of[reference.node]
-    if not isinstance(made, ast.Call) or len(made.args) != 1 or made.keywords:
+    flow = _flow(context, made) if isinstance(made, ast.Call) else None
+    if flow is None:
         return False
-    report = _report_of(context, made)
-    if report is None or not isinstance(module.parent_of[report], ast.Expr) or report.func not in module.reference_at:
+    statements = [module.statement(report) for report in flow.reports]
+    if any(report.func not in module.reference_at for report in flow.reports):
         return False
-    metrics = report.args[0] if report.args else next((k.value for k in report.keywords if k.arg == "metrics"), None)
-    statement = module.statement(report)
-    if metrics is None or statement not in _siblings(context, statement):
+    if any(statement not in _siblings(context, statement) for statement in statements):
         return False
-    if not context.converts(RM303, reference.node, "Checkpoint.from_dict() raises an AttributeError on Ray >= 2.7."):
-        return True
-    place = context.plan.statement(statement)
-    assigned = module.parent_of[made]
-    own = {assigned.targets[0]} if isinstance(assigned, ast.Assign) else set()
-    template = REPORT.format(
-        file=CHECKPOINT_FILE,
-        checkpoint=_local(context, statement, "checkpoint", own),
-        data=_local(context, statement, "checkpoint_data", own),
-        folder=_local(context, statement, "checkpoint_dir", own),
-    )
-    if isinstance(assigned, ast.Assign):
-        head, _, template = template.strip("\n").partition("\n")
-        context.plan.statement(assigned).replacement = Code(head, {"data": made.args[0]})
-    place.replacement = Code(template.lstrip("\n"), {"data": made.args[0], "metrics": metrics})
+    makers = [module.reference_at[call.func] for call in flow.made if call.func in module.reference_at]
+    message = "Checkpoint.from_dict() raises an AttributeError on Ray >= 2.7."
+    if len(makers) != len(flow.made) or not all(context.converts(RM303, maker.node, message) for maker in makers):
+        return len(makers) == len(flow.made)
+    data = _carry(context, flow, statements[0])
+    for report, statement in zip(flow.reports, statements, strict=True):
+        _write(context, flow, report, statement, data)
     for need in ("os", "tempfile", "torch"):
         context.plan.need_import(need)
     context.plan.need_import("ray.train", near=reference.binding.statement)
-    context.handle(reference, gone=True)
-    context.handle(module.reference_at[report.func], gone=True)
+    for handled in (*makers, *(module.reference_at[report.func] for report in flow.reports)):
+        context.handle(handled, gone=True)
     return True
 
 
-def _local(context: Context, statement: ast.stmt, name: str, own: set[ast.expr]) -> str:
+def _carry(context: Context, flow: Flow, statement: ast.stmt) -> str:
+    """Lets the variable of a checkpoint carry its dict; returns the new name of it."""
+    data = _local(context, statement, "checkpoint_data", set(flow.bindings))
+    for name in flow.bindings:
+        context.plan.replace(name, data)
+    values = [_checkpoint_argument(report) for report in flow.reports]
+    for made in flow.made:
+        if made not in values:
+            context.plan.replace(made, "$data", data=made.args[0])
+    return data
+
+
+def _write(context: Context, flow: Flow, report: ast.Call, statement: ast.stmt, data: str) -> None:
+    template = REPORT.format(
+        file=CHECKPOINT_FILE,
+        checkpoint=_local(context, statement, "checkpoint", set(flow.bindings)),
+        data=data,
+        folder=_local(context, statement, "checkpoint_dir", set(flow.bindings)),
+        condition=f"{data} is not None and " if flow.optional else "",
+    ).lstrip("\n")
+    given, metrics = _checkpoint_argument(report), _metrics_argument(report)
+    assert given is not None and metrics is not None
+    if flow.bindings:
+        template = template.partition("\n")[2]
+    if given in flow.made:
+        given = flow.made[0].args[0]
+    context.plan.statement(statement).replacement = Code(template, {"data": given, "metrics": metrics})
+
+
+def _local(context: Context, statement: ast.stmt, name: str, own: set[ast.Name]) -> str:
     """A name for a new local variable: none that the function binds, except by the statement that goes away."""
     scope = context.module.scope_of[statement]
     while any(binding.node not in own for binding in scope.bindings.get(name, [])):
@@ -119,29 +162,83 @@ def _local(context: Context, statement: ast.stmt, name: str, own: set[ast.expr])
     return name
 
 
-def _report_of(context: Context, made: ast.Call) -> ast.Call | None:
-    """The report call that a checkpoint goes to, directly or through a variable of the same block."""
+def _checkpoint_argument(report: ast.Call) -> ast.expr | None:
+    named = next((keyword.value for keyword in report.keywords if keyword.arg == "checkpoint"), None)
+    return report.args[1] if len(report.args) == 2 else named
+
+
+def _metrics_argument(report: ast.Call) -> ast.expr | None:
+    named = next((keyword.value for keyword in report.keywords if keyword.arg == "metrics"), None)
+    return report.args[0] if report.args else named
+
+
+def _is_from_dict(context: Context, node: ast.expr) -> bool:
+    name = context.module.qualified(node.func) if isinstance(node, ast.Call) else None
+    return name in FROM_DICT and isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords
+
+
+def _made_in(context: Context, value: ast.expr) -> tuple[list[ast.Call], bool] | None:
+    """The from_dict calls that a value can come from, and whether it can be None; None if it can be more."""
+    if isinstance(value, ast.Constant) and value.value is None:
+        return [], True
+    if isinstance(value, ast.IfExp):
+        first, second = _made_in(context, value.body), _made_in(context, value.orelse)
+        return (first[0] + second[0], first[1] or second[1]) if first and second else None
+    return ([value], False) if isinstance(value, ast.Call) and _is_from_dict(context, value) else None
+
+
+def _flow(context: Context, made: ast.Call) -> Flow | None:
+    """Follows a checkpoint to its reports, directly or through a variable that holds nothing else."""
     module = context.module
-    parent = module.parent_of[made]
+    top: ast.expr = made
+    while isinstance(parent := module.parent_of[top], ast.IfExp):
+        top = parent
     if isinstance(parent, ast.keyword):
-        call = module.parent_of[parent]
-        return call if parent.arg == "checkpoint" and isinstance(call, ast.Call) and _is_report(context, call) else None
-    if not isinstance(parent, ast.Assign) or not isinstance(parent.targets[0], ast.Name):
+        parent = module.parent_of[parent]
+    contents = _made_in(context, top)
+    if isinstance(parent, ast.Call) and contents is not None:
+        whole = _is_report(context, parent) and _checkpoint_argument(parent) is top
+        return Flow(contents[0], [parent], [], contents[1]) if whole else None
+    target = parent.targets[0] if isinstance(parent, ast.Assign) else None
+    if not isinstance(target, ast.Name):
         return None
-    name = parent.targets[0]
-    scope = module.scope_of[name].find(name.id)
-    uses = module.uses(name.id, scope) if scope else []
-    if len(uses) != 1 or len(scope.bindings[name.id]) != 1:  # type: ignore[union-attr]
+    return _flow_of_variable(context, target)
+
+
+def _flow_of_variable(context: Context, target: ast.Name) -> Flow | None:
+    module = context.module
+    scope = module.scope_of[target].find(target.id)
+    if scope is None or module.scope_of[target] is not scope:
         return None
-    keyword = module.parent_of[uses[0]]
-    call = module.parent_of[keyword]
-    if not isinstance(keyword, ast.keyword) or not isinstance(call, ast.Call) or not _is_report(context, call):
-        return None
-    return call if module.statement(call) in _siblings(context, parent) else None
+    bindings, made, optional = [], list[ast.Call](), False
+    for binding in scope.bindings[target.id]:
+        assigned = module.parent_of.get(binding.node)
+        simple = isinstance(assigned, ast.Assign) and assigned.targets == [binding.node]
+        contents = _made_in(context, assigned.value) if simple and isinstance(assigned, ast.Assign) else None
+        if contents is None or not isinstance(binding.node, ast.Name):
+            return None
+        bindings.append(binding.node)
+        made += contents[0]
+        optional = optional or contents[1]
+    reports = []
+    for use in module.uses(target.id, scope):
+        parent = module.parent_of[use]
+        call = module.parent_of[parent] if isinstance(parent, ast.keyword) else parent
+        if not (isinstance(call, ast.Call) and _is_report(context, call) and _checkpoint_argument(call) is use):
+            return None
+        reports.append(call)
+    return Flow(made, reports, bindings, optional) if reports else None
 
 
 def _is_report(context: Context, call: ast.Call) -> bool:
-    return context.module.qualified(call.func) in REPORTS and len(call.args) + len(call.keywords) == 2
+    """Whether a call is a statement of its own that reports metrics and a checkpoint."""
+    return (
+        context.module.qualified(call.func) in REPORTS
+        and len(call.args) + len(call.keywords) == 2
+        and not any(isinstance(argument, ast.Starred) for argument in call.args)
+        and _metrics_argument(call) is not None
+        and isinstance(context.module.parent_of[call], ast.Expr)
+    )
 
 
 def _siblings(context: Context, statement: ast.stmt) -> list[ast.stmt]:
@@ -151,39 +248,3 @@ def _siblings(context: Context, statement: ast.stmt) -> list[ast.stmt]:
         if isinstance(block, list) and statement in block:
             return block
     return []
-
-
-@codemod("to_dict", order=15)
-def to_dict(context: Context) -> None:
-    """Rewrites `state = checkpoint.to_dict()` where this file also writes the checkpoint from a dict."""
-    module = context.module
-    for node in module.nodes:
-        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "to_dict"):
-            continue
-        owner = module.value(node.func.value)
-        source = module.qualified(owner.func) if isinstance(owner, ast.Call) else None
-        if source not in GET_CHECKPOINT or node.args or node.keywords:
-            continue
-        statement = module.statement(node)
-        simple = isinstance(statement, ast.Assign) and len(statement.targets) == 1
-        writers = [r for r in module.references if r.qualified.endswith("Checkpoint.from_dict")]
-        written = bool(writers) and all(writer.root in context.rewritten for writer in writers)
-        if not simple or not written:
-            context.manual(RM304, node, "Checkpoint.to_dict() raises an AttributeError on Ray >= 2.7.")
-        elif context.converts(RM304, node, "Checkpoint.to_dict() raises an AttributeError on Ray >= 2.7."):
-            _load(context, statement, node)
-
-
-def _load(context: Context, statement: ast.stmt, node: ast.Call) -> None:
-    assert isinstance(statement, ast.Assign) and isinstance(node.func, ast.Attribute)
-    load = f'torch.load(os.path.join(checkpoint_dir, "{CHECKPOINT_FILE}"), weights_only=False)'
-    target = context.module.source(statement.targets[0])
-    parts: dict[str, ast.expr | str] = {"checkpoint": node.func.value}
-    value = load
-    if statement.value is not node:
-        context.plan.replace(node, load)
-        parts["value"], value = statement.value, "$value"
-    template = f"with $checkpoint.as_directory() as checkpoint_dir:\n    {target} = {value}"
-    context.plan.statement(statement).replacement = Code(template, parts)
-    for need in ("os", "torch"):
-        context.plan.need_import(need)

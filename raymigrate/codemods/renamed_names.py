@@ -9,6 +9,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.moves import Move, move_names
 from raymigrate.codemods.transformers_arguments import is_ray_script
 from raymigrate.context import Context
+from raymigrate.error_texts import gone_names
 from raymigrate.findings import Rule
 
 RM711 = Rule(
@@ -17,6 +18,12 @@ RM711 = Rule(
     "The import fails on transformers >= 5 or datasets >= 4.",
     "The name is imported from where it is now.",
     "https://github.com/huggingface/transformers/blob/main/MIGRATION_GUIDE_V5.md",
+    errors=(
+        *gone_names("transformers", "AutoModelForVision2Seq", "is_torch_tpu_available"),
+        *gone_names("transformers.trainer_utils", "EvaluationStrategy"),
+        "No module named 'transformers.deepspeed'",
+        *gone_names("datasets", "GenerateMode"),
+    ),
 )
 RM712 = Rule(
     "RM712",
@@ -24,6 +31,7 @@ RM712 = Rule(
     "transformers >= 5 has no AdamW; torch.optim.AdamW has other defaults for eps and weight_decay.",
     "torch.optim.AdamW with the old defaults written out.",
     "https://pytorch.org/docs/stable/generated/torch.optim.AdamW.html",
+    errors=(*gone_names("transformers", "AdamW"), *gone_names("transformers.optimization", "AdamW")),
 )
 RM713 = Rule(
     "RM713",
@@ -31,6 +39,7 @@ RM713 = Rule(
     "datasets >= 3 has no metrics: the import fails.",
     "evaluate.load, from the package evaluate, takes the same arguments.",
     "https://huggingface.co/docs/evaluate/transformers_integrations",
+    errors=(*gone_names("datasets", "load_metric"), *gone_names("datasets.load", "load_metric")),
 )
 
 MOVED = {

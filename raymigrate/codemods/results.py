@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from raymigrate.codemods import codemod
 from raymigrate.context import Context
+from raymigrate.error_texts import gone_names
 from raymigrate.facts.legacy import HF, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.findings import Rule
 
@@ -19,6 +20,16 @@ RM601 = Rule(
     "Use the Checkpoint that result.checkpoint is: with checkpoint.as_directory() as folder, load the model with"
     ' from_pretrained(os.path.join(folder, "checkpoint")).',
     CHECKPOINT_GUIDE,
+    errors=(
+        *gone_names(HF, "TransformersCheckpoint", "HuggingFaceCheckpoint", "LegacyTransformersCheckpoint"),
+        *gone_names(f"{HF}.transformers", "TransformersCheckpoint", "LegacyTransformersCheckpoint"),
+        f"No module named '{HF}.huggingface_checkpoint'",
+        f"No module named '{HF}.transformers.transformers_checkpoint'",
+        "`TransformersCheckpoint` will be hard deprecated in Ray 2.8",
+        "'Checkpoint' object has no attribute 'get_model'",
+        "'Checkpoint' object has no attribute 'get_tokenizer'",
+        "'Checkpoint' object has no attribute 'get_training_arguments'",
+    ),
 )
 RM602 = Rule(
     "RM602",
@@ -27,6 +38,7 @@ RM602 = Rule(
     " trainer put them at its root.",
     'Look in os.path.join(folder, "checkpoint").',
     CHECKPOINT_GUIDE,
+    errors=("Error no file named model.safetensors, or pytorch_model.bin, found in directory",),
 )
 RM603 = Rule(
     "RM603",
@@ -34,6 +46,17 @@ RM603 = Rule(
     "The predictors are gone from current Ray: the import fails.",
     "Load a transformers pipeline in a class with __call__(self, batch), and give the class to ds.map_batches.",
     INFERENCE_GUIDE,
+    errors=(
+        *gone_names(HF, "TransformersPredictor", "HuggingFacePredictor"),
+        *gone_names(f"{HF}.transformers", "TransformersPredictor"),
+        *gone_names("ray.train.torch", "TorchPredictor"),
+        f"No module named '{HF}.huggingface_predictor'",
+        f"No module named '{HF}.transformers.transformers_predictor'",
+        "No module named 'ray.train.batch_predictor'",
+        "No module named 'ray.train.predictor'",
+        "`BatchPredictor` is deprecated from Ray 2.6",
+        "The TransformersPredictor will be hard deprecated in Ray 2.8",
+    ),
 )
 RM604 = Rule(
     "RM604",
@@ -42,6 +65,15 @@ RM604 = Rule(
     " result.log_dir is gone and result.config raises.",
     "Use epoch and step, measure time yourself, and result.path for the folder.",
     RESULT_GUIDE,
+    errors=(
+        "KeyError: 'training_iteration'",
+        "KeyError: 'time_total_s'",
+        "KeyError: 'time_this_iter_s'",
+        "KeyError: 'trial_id'",
+        "'Result' object has no attribute 'log_dir'",
+        "'Result' object has no attribute 'dataset_stats'",
+        "The `config` property for a `ray.train.Result` is deprecated",
+    ),
 )
 
 RM605 = Rule(
@@ -50,6 +82,11 @@ RM605 = Rule(
     "Ray >= 2.51 keeps the metrics of a report only if it carries a checkpoint: without any, result.metrics is None.",
     "Report a checkpoint with the metrics, or return them from the training function and read result.return_value.",
     RESULT_GUIDE,
+    errors=(
+        "result.metrics is None",
+        "metrics[* TypeError: 'NoneType' object is not subscriptable",
+        "metrics.get(* AttributeError: 'NoneType' object has no attribute 'get'",
+    ),
 )
 
 CHECKPOINTS = tuple(

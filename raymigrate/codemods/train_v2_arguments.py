@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from raymigrate.codemods import codemod
 from raymigrate.codemods.preprocessors import PREPROCESSOR_REFUSED, RM502
 from raymigrate.context import Context
+from raymigrate.error_texts import refused_arguments
 from raymigrate.facts.legacy import CONFIG_CLASSES, TORCH_TRAINERS, TRAINERS
 from raymigrate.findings import Rule
 
@@ -20,6 +21,15 @@ RM401 = Rule(
     "Ray >= 2.51 raises when the object is constructed, whatever the value is.",
     "Arguments without effect on training are deleted.",
     ISSUE,
+    errors=(
+        "`RunConfig(*)` is deprecated",
+        "`ray.train.ScalingConfig(trainer_resources)` is deprecated",
+        "`checkpoint_frequency` is deprecated",
+        "`checkpoint_at_end` is deprecated",
+        "`ray.train.FailureConfig(fail_fast)` is deprecated",
+        *refused_arguments("ScalingConfig", "_max_cpu_fraction_per_node"),
+        *refused_arguments("CheckpointConfig", "_checkpoint_keep_all_ranks", "_checkpoint_upload_from_workers"),
+    ),
 )
 RM402 = Rule(
     "RM402",
@@ -27,6 +37,11 @@ RM402 = Rule(
     "RunConfig(local_dir=) raises a TypeError on Ray >= 2.51.",
     "storage_path= takes its place; it has to be an absolute path or a URI.",
     "https://docs.ray.io/en/latest/train/user-guides/persistent-storage.html",
+    errors=(
+        *refused_arguments("RunConfig", "local_dir"),
+        "`RunConfig(sync_config)` is deprecated",
+        "URI has empty scheme",
+    ),
 )
 RM403 = Rule(
     "RM403",
@@ -34,6 +49,10 @@ RM403 = Rule(
     "Ray >= 2.51 raises when the trainer is constructed.",
     "Move it into the training function: see the link.",
     ISSUE,
+    errors=(
+        "`resume_from_checkpoint` is deprecated and will be removed",
+        "accessed the metadata passed to `<Framework>Trainer(metadata=...)`",
+    ),
 )
 RM406 = Rule(
     "RM406",
@@ -42,14 +61,15 @@ RM406 = Rule(
     " checkpoint, and a finished run ends at once. Legacy Ray started afresh.",
     "Keep the name if runs are to go on; else add something unique to it, or delete the folder between runs.",
     "https://docs.ray.io/en/latest/train/user-guides/fault-tolerance.html",
+    errors=("A run snapshot was found in storage folder",),
 )
 RM404 = Rule(
     "RM404",
     "a RunConfig argument with an effect that Train V2 has no place for",
     "Ray >= 2.51 raises when the RunConfig is constructed.",
-    "stop: use num_train_epochs, max_steps or EarlyStoppingCallback. callbacks: log from rank 0 of the training"
-    " function, or write a ray.train.UserCallback.",
-    "https://docs.ray.io/en/latest/train/user-guides/experiment-tracking.html",
+    "Use num_train_epochs, max_steps or EarlyStoppingCallback, or leave the training loop.",
+    ISSUE,
+    errors=("`RunConfig(stop)` is deprecated",),
 )
 
 DELETED: Mapping[str, frozenset[str]] = {
@@ -114,7 +134,7 @@ def _run_config(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
     if keyword.arg in ("stop", "callbacks") and empty in (None, [], {}):
         if context.converts(RM401, keyword, f"RunConfig({keyword.arg}=) has no effect; deleted."):
             edit(call).remove.add(keyword.arg)
-    elif keyword.arg == "stop" or (keyword.arg == "callbacks" and _has_tune_callback(context, keyword.value)):
+    elif keyword.arg == "stop":
         context.manual(RM404, keyword, f"RunConfig({keyword.arg}=) raises on Ray >= 2.51.")
     elif keyword.arg == "local_dir":
         if context.converts(RM402, keyword, "RunConfig(local_dir=) raises on Ray >= 2.51; now storage_path=."):
@@ -150,18 +170,6 @@ def _sync_config(context: Context, call: ast.Call, keyword: ast.keyword) -> None
         context.manual(
             RM402, keyword, "RunConfig(sync_config=) raises on Ray >= 2.51.", "Give its upload_dir as storage_path=."
         )
-
-
-def _has_tune_callback(context: Context, value: ast.expr) -> bool:
-    """Whether a list of callbacks holds one of Ray's own logger callbacks, or something that cannot be seen."""
-    listed = context.module.value(value)
-    if not isinstance(listed, (ast.List, ast.Tuple)):
-        return True
-    calls = [context.module.value(item) for item in listed.elts]
-    return any(
-        isinstance(c, ast.Call) and (context.module.qualified(c.func) or "").startswith(("ray.air.", "ray.tune."))
-        for c in calls
-    )
 
 
 @codemod("TorchTrainer", "TransformersTrainer", "HuggingFaceTrainer", "AccelerateTrainer", order=45)
@@ -202,4 +210,5 @@ RM405 = Rule(
     "On Ray >= 2.51 a trainer is no Tune trainable: Tuner(trainer) raises a TuneError.",
     "Write a function that builds the trainer from its config and calls fit(), and give that function to the Tuner.",
     "https://docs.ray.io/en/latest/train/user-guides/hyperparameter-optimization.html",
+    errors=("Improper 'run' - not string nor trainable",),
 )

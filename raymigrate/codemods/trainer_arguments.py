@@ -2,7 +2,8 @@
 
 import ast
 
-from raymigrate.codemods.preprocessors import batch_mappers, remove_definitions
+from raymigrate.codemods.dataset_config import convert_dataset_config, shuffles
+from raymigrate.codemods.preprocessors import preprocessing
 from raymigrate.codemods.train_function import TrainFunction
 from raymigrate.context import Context
 from raymigrate.edits.plan import Code
@@ -16,6 +17,7 @@ RM107 = Rule(
     " length, so the Trainer cannot tell how many steps an epoch has.",
     'Only "train" is split; the rows are counted once on the driver and handed to the workers.',
     "https://docs.ray.io/en/latest/train/user-guides/data-loading-preprocessing.html",
+    errors=("train_dataset does not implement __len__",),
 )
 RM109 = Rule(
     "RM109",
@@ -40,7 +42,7 @@ def convert_trainer_arguments(context: Context, call: TrainerCall, function: Tra
             edit.remove |= {"datasets", "preprocessor"}
         return
     mapped = "preprocessor" in call.arguments
-    datasets = prepare_datasets(context, call)
+    datasets = prepare_datasets(context, call, counted=True)
     context.converts(
         RM107, call.datasets.node, "The number of training rows goes to the workers, and all of the evaluation."
     )
@@ -65,8 +67,13 @@ def _in_memory(context: Context, call: TrainerCall) -> bool:
     return value.func.attr == "materialize" or context.module.qualified(value.func) in IN_MEMORY
 
 
-def prepare_datasets(context: Context, call: TrainerCall) -> str | None:
-    """Gives the datasets a name where they need one, and applies the preprocessor.
+def prepare_datasets(context: Context, call: TrainerCall, *, counted: bool = False) -> str | None:
+    """Gives the datasets a name where they need one, and applies the preprocessor and the DatasetConfig.
+
+    Args:
+        context: The module.
+        call: The trainer call.
+        counted: Whether the caller refers to the datasets a second time.
 
     Returns:
         The name that holds them, or None where their expressions can stand twice.
@@ -74,28 +81,28 @@ def prepare_datasets(context: Context, call: TrainerCall) -> str | None:
     node = call.datasets.node
     assert node is not None
     edit = context.plan.call(call.node)
-    mappers = batch_mappers(context, call)
+    choices, config = convert_dataset_config(context, call)
+    applied = preprocessing(context, call)
     before: list[Code] = []
     if isinstance(node, ast.Name):
-        name: str | None = node.id
-    elif mappers or not _can_stand_twice(call):
-        name = context.fresh("datasets", "ray_datasets")
+        source = name = node.id
+    elif applied or (config and config.shuffle) or (counted and not _can_stand_twice(call)):
+        source = name = context.fresh("datasets", "ray_datasets")
         before.append(Code(f"{name} = $datasets", {"datasets": node}))
     else:
         return None
-    if mappers:
-        source, name = name, name if before else context.fresh("datasets", "ray_datasets")
-        # Legacy Ray ran a preprocessor once, before training; map_batches alone would run it in every epoch.
-        chain = "".join(f".map_batches({template})" for template, _ in mappers) + ".materialize()"
-        parts = {key: value for _, values in mappers for key, value in values.items()}
-        before.append(
-            Code(f"{name} = {{\n    name: dataset{chain}\n    for name, dataset in {source}.items()\n}}", parts)
-        )
+    if applied and not before:
+        name = context.fresh("datasets", "ray_datasets")
+    early, late = shuffles(config, source, name, list(call.datasets.keys or ())) if config else ([], [])
+    before += early
+    if applied:
+        first, *others = applied.codes(source, name, choices)
         edit.remove.add("preprocessor")
-        remove_definitions(context, call)
+        before += [Code(applied.finish() + first.template, first.parts), *others]
+    before += late
     if before:
         context.plan.statement(call.statement).before.extend(before)
-        edit.set("datasets", str(name))
+        edit.set("datasets", name)
     return name
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from raymigrate.codemods import codemod
 from raymigrate.context import Context
+from raymigrate.error_texts import refused_arguments
 from raymigrate.facts.legacy import ACCELERATORS, HF_TRAINERS, TRAINERS, TRAINING_ARGUMENTS
 from raymigrate.findings import Rule
 from raymigrate.removed_names import load
@@ -22,6 +23,39 @@ RM701 = Rule(
     "transformers >= 5, accelerate >= 1 and datasets >= 4 raise a TypeError for the old name.",
     "The new name is used; where values changed, so are they.",
     GUIDE,
+    errors=(
+        *refused_arguments(
+            "*TrainingArguments",
+            "evaluation_strategy",
+            "no_cuda",
+            "per_gpu_train_batch_size",
+            "per_gpu_eval_batch_size",
+            "push_to_hub_token",
+            "push_to_hub_model_id",
+            "xpu_backend",
+            "torchdynamo",
+            "warmup_ratio",
+            "group_by_length",
+            "include_inputs_for_metrics",
+            "include_tokens_per_second",
+            "adafactor",
+            "dispatch_batches",
+            "split_batches",
+        ),
+        "*TrainingArguments' object has no attribute 'evaluation_strategy'",
+        "*TrainingArguments' object has no attribute 'no_cuda'",
+        *refused_arguments("*Trainer", "tokenizer"),
+        "*Trainer' object has no attribute 'tokenizer'",
+        *refused_arguments(
+            "Accelerator",
+            "fp16",
+            "logging_dir",
+            "dispatch_batches",
+            "even_batches",
+            "use_seedable_sampler",
+        ),
+        *refused_arguments("*Config", "use_auth_token", "ignore_verifications"),
+    ),
 )
 RM702 = Rule(
     "RM702",
@@ -29,6 +63,12 @@ RM702 = Rule(
     "transformers >= 5 and accelerate >= 1 raise a TypeError for it.",
     "It is deleted where it had no effect on training; else see the message.",
     GUIDE,
+    errors=(
+        *refused_arguments("*TrainingArguments"),
+        "*TrainingArguments' object has no attribute",
+        *refused_arguments("Accelerator"),
+        *refused_arguments("*Config", "task"),
+    ),
 )
 RM703 = Rule(
     "RM703",
@@ -36,6 +76,7 @@ RM703 = Rule(
     "The order of the parameters changed: a value by position now reaches another parameter, in silence.",
     "The arguments are given by keyword, under the names that they had.",
     GUIDE,
+    errors=("is not a valid SchedulerType",),
 )
 RM704 = Rule(
     "RM704",
@@ -43,6 +84,14 @@ RM704 = Rule(
     "transformers >= 5 passes more arguments to this method: the old parameter list raises a TypeError.",
     "The new parameter is added.",
     GUIDE,
+    errors=(
+        "compute_loss() got an unexpected keyword argument 'num_items_in_batch'",
+        "training_step() takes 3 positional arguments but 4 were given",
+        "log() takes 2 positional arguments but 3 were given",
+        "_get_train_sampler() takes 1 positional argument but 2 were given",
+        "create_optimizer() got an unexpected keyword argument 'model'",
+        "_save_checkpoint() got an unexpected keyword argument 'metrics'",
+    ),
 )
 RM705 = Rule(
     "RM705",
@@ -50,6 +99,11 @@ RM705 = Rule(
     "transformers >= 5 raises a ValueError for this value.",
     "The value that means the same today is used.",
     GUIDE,
+    errors=(
+        "adamw_hf is not a valid OptimizerNames",
+        "adamw_apex_fused is not a valid OptimizerNames",
+        "None is not supported, only",
+    ),
 )
 RM706 = Rule(
     "RM706",
@@ -69,12 +123,14 @@ class Change:
         value: New value as a template in which `$value` is the old one.
         only_if: Tells from the literal value (`...` if unknown) whether the change is sure; else it is manual.
         unless: Another argument that makes this one void.
+        outcome: What happens today where it is given.
     """
 
     name: str | None = None
     value: str | None = None
     only_if: Callable[[object], bool] = lambda value: True
     unless: str | None = None
+    outcome: str = "raises a TypeError today"
 
 
 def _falsy(value: object) -> bool:
@@ -129,16 +185,36 @@ TRAINING_ARGUMENTS_CHANGES: Mapping[str, Change] = {
     ),
 }
 # What False of an argument means that became a choice: nothing.
-SWITCHED_OFF = ("group_by_length", "include_inputs_for_metrics", "include_tokens_per_second", "adafactor")
+SWITCHED_OFF = (
+    "group_by_length",
+    "include_inputs_for_metrics",
+    "include_tokens_per_second",
+    "adafactor",
+    "ignore_verifications",
+    "load_in_8bit",
+    "load_in_4bit",
+    "use_flash_attention_2",
+)
 TRAINER_CHANGES: Mapping[str, Change] = {"tokenizer": Change("processing_class")}
 ACCELERATOR_CHANGES: Mapping[str, Change] = {
     "fp16": Change("mixed_precision", '"fp16"', _true),
     "logging_dir": Change("project_dir"),
 }
+# load_dataset hands what it does not know to the builder's configuration (measured on datasets 5.2).
+REFUSED_BY_BUILDER = "raises a ValueError today"
 DATASET_CHANGES: Mapping[str, Change] = {
+    "use_auth_token": Change("token", outcome=REFUSED_BY_BUILDER),
+    "ignore_verifications": Change("verification_mode", '"no_checks"', _true, outcome=REFUSED_BY_BUILDER),
+    "task": Change(outcome=REFUSED_BY_BUILDER),
+    "script_version": Change("revision", outcome=REFUSED_BY_BUILDER),
+    "trust_remote_code": Change(outcome="has no effect today"),
+}
+FROM_PRETRAINED_CHANGES: Mapping[str, Change] = {
     "use_auth_token": Change("token"),
-    "ignore_verifications": Change("verification_mode", '"no_checks"', _true),
-    "task": Change(),
+    "resume_download": Change(),
+    "load_in_8bit": Change("quantization_config", "BitsAndBytesConfig(load_in_8bit=True)", _true),
+    "load_in_4bit": Change("quantization_config", "BitsAndBytesConfig(load_in_4bit=True)", _true),
+    "use_flash_attention_2": Change("attn_implementation", '"flash_attention_2"', _true),
 }
 LOAD_DATASET = frozenset({"datasets.load_dataset", "datasets.load.load_dataset"})
 # The name under which the table of removed arguments has each of them.
@@ -194,7 +270,7 @@ WORDS = (
     "Trainer",
     "Seq2SeqTrainer",
     "Accelerator",
-    "use_auth_token",
+    *FROM_PRETRAINED_CHANGES,
     "load_dataset",
 )
 
@@ -276,7 +352,7 @@ def _change_key(context: Context, key: ast.expr, name: str, change: Change) -> N
 
 
 def _loading_arguments(context: Context) -> None:
-    """Renames `use_auth_token` of every `from_pretrained`."""
+    """Changes the arguments of every `from_pretrained`."""
     for node in context.module.nodes:
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
             continue
@@ -284,8 +360,11 @@ def _loading_arguments(context: Context) -> None:
             "transformers."
         ):
             for keyword in node.keywords:
-                if keyword.arg == "use_auth_token":
-                    _change(context, node, keyword, DATASET_CHANGES["use_auth_token"])
+                change = FROM_PRETRAINED_CHANGES.get(keyword.arg or "")
+                if change is not None:
+                    _change(context, node, keyword, change)
+                    if "quantization_config" in context.plan.call(node).values:
+                        context.plan.need_import("transformers", "BitsAndBytesConfig")
 
 
 def _dataloader_config(context: Context, call: ast.Call) -> None:
@@ -332,14 +411,12 @@ def _change(context: Context, call: ast.Call, keyword: ast.keyword, change: Chan
     off = name in SWITCHED_OFF and _falsy(value)
     if change.name is None or void or off:
         if not change.only_if(value) and not (void or off):
-            context.manual(
-                RM702, keyword, f"{name}= raises a TypeError today.", "Take it away, or write what replaces it."
-            )
-        elif context.converts(RM702, keyword, f"{name}= raises a TypeError today; deleted."):
+            context.manual(RM702, keyword, f"{name}= {change.outcome}.", "Take it away, or write what replaces it.")
+        elif context.converts(RM702, keyword, f"{name}= {change.outcome}; deleted."):
             edit.remove.add(name)
     elif not change.only_if(value):
-        context.manual(RM701, keyword, f"{name}= raises a TypeError today; {change.name}= took its place.", "")
-    elif context.converts(RM701, keyword, f"{name}= raises a TypeError today; now {change.name}=."):
+        context.manual(RM701, keyword, f"{name}= {change.outcome}; {change.name}= took its place.", "")
+    elif context.converts(RM701, keyword, f"{name}= {change.outcome}; now {change.name}=."):
         edit.rename[name] = change.name
         if change.value is not None:
             edit.set(change.name, change.value, value=keyword.value)

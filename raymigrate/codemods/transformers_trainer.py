@@ -10,10 +10,12 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.cpu_workers import train_together_on_cpu
 from raymigrate.codemods.freeze_numerics import keep_loss_mean
 from raymigrate.codemods.loss_scale import keep_loss_scale
+from raymigrate.codemods.tracking import report_logs
 from raymigrate.codemods.train_function import TrainFunction
 from raymigrate.codemods.trainer_arguments import convert_trainer_arguments
 from raymigrate.context import Context
-from raymigrate.facts.legacy import TRAINING_ARGUMENTS, TRANSFORMERS_TRAINERS
+from raymigrate.error_texts import gone_names, refused_arguments
+from raymigrate.facts.legacy import HF, TRAINING_ARGUMENTS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.trainers import TrainerCall, parameters, returns, trainer_calls
 from raymigrate.findings import Rule
 
@@ -25,6 +27,16 @@ RM101 = Rule(
     "Ray 2.8 raises when the class is constructed, and Ray >= 2.9 has no such name: the import fails.",
     "The init function becomes a training function for TorchTrainer, which saves, reports and resumes as before.",
     GUIDE,
+    errors=(
+        *gone_names(HF, "TransformersTrainer", "HuggingFaceTrainer"),
+        *gone_names(f"{HF}.transformers", "TransformersTrainer"),
+        f"No module named '{HF}.huggingface_trainer'",
+        f"No module named '{HF}.transformers.transformers_trainer'",
+        "No module named 'ray.ml'",
+        *refused_arguments("TorchTrainer", "trainer_init_per_worker", "trainer_init_config"),
+        "The TransformersTransformers will be hard deprecated in Ray 2.8",  # so Ray 2.7 and 2.8 spell it
+        "`HuggingFaceTrainer`, `HuggingFacePredictor` and `HuggingFaceCheckpoint` have been renamed",
+    ),
 )
 RM102 = Rule(
     "RM102",
@@ -39,6 +51,10 @@ RM103 = Rule(
     "Ray >= 2.9 has no such name; subclasses, restore() and other uses of the class have no direct successor.",
     "Move the logic into the training function; a run resumes by itself under the same name= and storage_path=.",
     GUIDE,
+    errors=(
+        "The `restore` and `can_restore` APIs are deprecated",
+        "'TorchTrainer' object has no attribute 'as_trainable'",
+    ),
 )
 RM105 = Rule(
     "RM105",
@@ -61,6 +77,7 @@ RM108 = Rule(
     " versions ignored it.",
     'Rename the key to "evaluation" if it is meant to be evaluated, or take it away.',
     GUIDE,
+    errors=("Dataset shard for '*' not found", "Dataset shard * not found", "KeyError: 'evaluation'"),
 )
 RM911 = Rule(
     "RM911",
@@ -69,6 +86,7 @@ RM911 = Rule(
     " with fewer than three parameters: this script cannot have run.",
     "Give it the signature (train_dataset, eval_dataset=None, **config) and run raymigrate again.",
     GUIDE,
+    errors=("should take in at least 3 arguments, but it accepts",),
 )
 RM912 = Rule(
     "RM912",
@@ -83,6 +101,7 @@ RM913 = Rule(
     "TransformersTrainer never had train_loop_per_worker: this call raised a TypeError.",
     "The class becomes TorchTrainer, which the arguments belong to.",
     GUIDE,
+    errors=refused_arguments("TransformersTrainer", "train_loop_per_worker", "train_loop_config"),
 )
 
 RM914 = Rule(
@@ -134,6 +153,7 @@ def _convert_call(context: Context, call: TrainerCall) -> bool:
             _silence_loggers(context, function.init)
     train_together_on_cpu(context, call, function)
     keep_loss_scale(context, call, function)
+    report_logs(context, call, function)
     keep_loss_mean(context, call, function)
     edit = context.plan.call(call.node)
     if call.node.args:

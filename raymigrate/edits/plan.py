@@ -118,6 +118,16 @@ class Plan:
             )
         )
 
+    def parts(self) -> set[ast.AST]:
+        """The expressions that come out in statements of their own."""
+        return {
+            part
+            for edit in self.statements.values()
+            for code in (*edit.before, *edit.after, *([edit.replacement] if edit.replacement else []))
+            for part in code.parts.values()
+            if isinstance(part, ast.AST)
+        }
+
     def replace(self, node: ast.expr, template: str, **parts: Part) -> None:
         """Replaces an expression."""
         self.expressions[node] = Code(template, parts)

@@ -202,7 +202,7 @@ class Rewriter(cst.CSTTransformer):
         middle = self._statements([edit.replacement] if edit.replacement else []) if gone else [updated]
         before = self._statements(edit.before)
         group = [*before, *middle, *self._statements(edit.after)]
-        if gone and isinstance(updated, cst.SimpleStatementLine):
+        if gone:
             group = _keep_comments(updated, group)
         elif before and not blocks.is_definition(before[0]):
             group = blocks.hand_over_blank_lines(group, updated, blank_line=edit.blank_line)
@@ -251,11 +251,13 @@ def _without_defaults(parameters: cst.Parameters, names: set[str]) -> cst.Parame
     return parameters.with_changes(params=[bare(parameter) for parameter in parameters.params])
 
 
-def _keep_comments(old: cst.SimpleStatementLine, group: list[Statement]) -> list[Statement]:
+def _keep_comments(old: cst.CSTNode, group: list[Statement]) -> list[Statement]:
     """Gives the comments of a statement that goes away to what takes its place."""
     if not group:
         return group
-    first = group[0].with_changes(leading_lines=[*old.leading_lines, *group[0].leading_lines])
-    if isinstance(first, cst.SimpleStatementLine) and old.trailing_whitespace.comment:
-        first = first.with_changes(trailing_whitespace=old.trailing_whitespace)
+    lines = old.leading_lines  # type: ignore[attr-defined]
+    first = group[0].with_changes(leading_lines=[*lines, *group[0].leading_lines])
+    if isinstance(first, cst.SimpleStatementLine) and isinstance(old, cst.SimpleStatementLine):
+        if old.trailing_whitespace.comment:
+            first = first.with_changes(trailing_whitespace=old.trailing_whitespace)
     return [first, *group[1:]]

@@ -8,10 +8,20 @@ import click
 
 @click.group()
 def hub() -> None:
-    """Serve tiny models and datasets in place of the Hugging Face Hub."""
+    """Serve models of random weights and small datasets in place of the Hugging Face Hub."""
+
+
+SIZE = click.option(
+    "--size",
+    type=click.Choice(["tiny", "full"]),
+    default="tiny",
+    show_default=True,
+    help="Size of the models; full is that of BERT-base and GPT-2 124M (2 GB in all, of random weights).",
+)
 
 
 @hub.command()
+@SIZE
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port on 127.0.0.1; 0 takes a free one.")
 @click.option("--directory", type=click.Path(path_type=Path), help="Folder for the assets; default: the user's cache.")
 @click.option(
@@ -19,17 +29,17 @@ def hub() -> None:
     default=True,
     help="Whether BERT's weights hold a classifier of two classes; leave it out to load another number of classes.",
 )
-def serve(port: int, directory: Path | None, task_heads: bool) -> None:
+def serve(size: str, port: int, directory: Path | None, task_heads: bool) -> None:
     """Serve until Ctrl-C."""
     from raymigrate.runtime.hub.assets import AssetError, cached_hub, ensure_hub  # noqa: PLC0415
     from raymigrate.runtime.hub.server import HubServer  # noqa: PLC0415
 
     try:
         if directory is None:
-            folder = cached_hub(task_heads=task_heads)
+            folder = cached_hub(size, task_heads=task_heads)
         else:
             folder = directory.resolve()
-            ensure_hub(folder, task_heads=task_heads)
+            ensure_hub(folder, size, task_heads=task_heads)
         server = HubServer(folder, port)
     except AssetError as error:
         raise click.ClickException(str(error)) from error
@@ -50,8 +60,9 @@ def serve(port: int, directory: Path | None, task_heads: bool) -> None:
 
 
 @hub.command(context_settings={"ignore_unknown_options": True})
+@SIZE
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
-def run(command: tuple[str, ...]) -> None:
+def run(size: str, command: tuple[str, ...]) -> None:
     """Run COMMAND with the hub, and exit as it does: `raymigrate hub run -- python train.py`."""
     import os  # noqa: PLC0415
     import subprocess  # noqa: PLC0415
@@ -61,7 +72,7 @@ def run(command: tuple[str, ...]) -> None:
     from raymigrate.runtime.hub import AssetError, HubServer, cached_hub, hub_environment  # noqa: PLC0415
 
     try:
-        folder = cached_hub()
+        folder = cached_hub(size)
     except AssetError as error:
         raise click.ClickException(str(error)) from error
     with HubServer(folder) as server, tempfile.TemporaryDirectory(prefix="raymigrate-hub-") as cache:

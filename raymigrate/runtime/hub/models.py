@@ -30,6 +30,8 @@ class Dimensions:
         heads: Number of attention heads.
         intermediate: Width of the feed-forward layers of BERT and DistilBERT.
         gpt2_vocabulary: Largest number of tokens of GPT-2.
+        bert_embeddings: Least number of rows of BERT's word embeddings; those behind the vocabulary are never used.
+        gpt2_embeddings: The same for GPT-2.
         bert_deviation: Standard deviation of the random weights of BERT and DistilBERT. Larger than the 0.02 of the
             real models in tiny ones, where gradients would be too small to learn anything in a few steps; 0.16 did
             best on the whole among six values from 0.02 to 0.3, on MRPC and CoLA at learning rates of 5e-5 to 1e-3.
@@ -42,6 +44,8 @@ class Dimensions:
     heads: int
     intermediate: int
     gpt2_vocabulary: int
+    bert_embeddings: int
+    gpt2_embeddings: int
     bert_deviation: float
     gpt2_deviation: float
     dropout: float
@@ -54,9 +58,24 @@ SIZES = {
         heads=4,
         intermediate=128,
         gpt2_vocabulary=600,
+        bert_embeddings=0,
+        gpt2_embeddings=0,
         bert_deviation=0.16,
         gpt2_deviation=0.08,
         dropout=0.0,
+    ),
+    # The dimensions of the real checkpoints: 110 million parameters for BERT-base, 124 million for GPT-2.
+    "full": Dimensions(
+        hidden=768,
+        layers=12,
+        heads=12,
+        intermediate=3072,
+        gpt2_vocabulary=600,
+        bert_embeddings=28996,
+        gpt2_embeddings=50257,
+        bert_deviation=0.02,
+        gpt2_deviation=0.02,
+        dropout=0.1,
     ),
 }
 
@@ -70,7 +89,7 @@ def bert(folder: Path, size: Dimensions, *, lowercase: bool, task_heads: bool) -
         lowercase: Whether it is an uncased one.
         task_heads: Whether the weights hold a classifier of two classes.
     """
-    vocabulary = bert_tokenizer(folder, lowercase=lowercase)
+    vocabulary = max(bert_tokenizer(folder, lowercase=lowercase), size.bert_embeddings)
     width = size.hidden
     config = {
         "architectures": ["BertForMaskedLM"],
@@ -106,7 +125,7 @@ def bert(folder: Path, size: Dimensions, *, lowercase: bool, task_heads: bool) -
 
 def distilbert(folder: Path, size: Dimensions, *, task_heads: bool) -> None:
     """Writes an uncased DistilBERT: tokenizer, config, weights. Arguments as for `bert`."""
-    vocabulary = bert_tokenizer(folder, lowercase=True)
+    vocabulary = max(bert_tokenizer(folder, lowercase=True), size.bert_embeddings)
     width, layers = size.hidden, max(1, size.layers // 2)
     config = {
         "architectures": ["DistilBertForMaskedLM"],
@@ -146,7 +165,7 @@ def gpt2(folder: Path, size: Dimensions, *, distilled: bool = False) -> None:
         size: Its dimensions.
         distilled: Whether it is DistilGPT-2, which has half the layers.
     """
-    vocabulary = gpt2_tokenizer(folder, size.gpt2_vocabulary)
+    vocabulary = max(gpt2_tokenizer(folder, size.gpt2_vocabulary), size.gpt2_embeddings)
     width, layers = size.hidden, max(1, size.layers // 2) if distilled else size.layers
     config = {
         "architectures": ["GPT2LMHeadModel"],

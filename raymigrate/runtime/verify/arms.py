@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from raymigrate.runtime.verify.cluster import Cluster
 from raymigrate.runtime.verify.errors import VerifyError
 from raymigrate.runtime.verify.processes import TimedOut, log_tail, run_logged
 from raymigrate.runtime.verify.scripts import copied
@@ -19,6 +22,12 @@ from raymigrate.runtime.verify.trace import Trace, read_trace, steps_done
 
 INJECTED = Path(__file__).parent.parent / "inject"
 NUM_WORKERS = re.compile(r"num_workers[\"']?\s*[=:]\s*(\d{1,3})\b")
+JOB_VARIABLES = {
+    "RAY_DEDUP_LOGS": "0",
+    "RAY_DATA_DISABLE_PROGRESS_BARS": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+    "PYTHONUNBUFFERED": "1",
+}
 TITLES = {
     "A": "original script, old Ray and old libraries",
     "O": "converted script (Ray only), current Ray and old libraries",
@@ -33,6 +42,7 @@ class Overrides:
 
     workers: int | None = None
     device: str | None = None
+    precision: str | None = None
     max_steps: int | None = None
 
 
@@ -85,6 +95,7 @@ def run_arm(
     kill: Mapping[str, int] | None = None,
     timeout: float,
     progress: Callable[[str], None],
+    cluster: Cluster | None = None,
 ) -> Run:
     """Runs an arm with the recorder in it.
 
@@ -98,31 +109,39 @@ def run_arm(
         kill: `{"rank": r, "step": n}`, or None.
         timeout: Seconds.
         progress: Called with a few words on how far it is.
+        cluster: Where to run it; None for a Ray of its own on this machine.
 
     Raises:
         VerifyError: If it fails, takes too long or leaves no trace.
     """
     trace, log = folder / "trace", folder / "log.txt"
     trace.mkdir(parents=True)
-    settings = {"trace": str(trace), "storage": str(folder / "storage"), "pins": dict(pins), "kill": kill}
-    environment = {
-        **os.environ,
-        **job_variables(overrides, arm.script),
-        **arm.variables,
-        "PYTHONPATH": os.pathsep.join(filter(None, (str(INJECTED), os.environ.get("PYTHONPATH")))),
-        "RAYMIGRATE_RECORDER": json.dumps({**settings, **asdict(overrides)}),
+    settings = {
+        "trace": str(trace),
+        "storage": str(folder / "storage"),
+        "pins": dict(pins),
+        "kill": kill,
+        "cluster": cluster is not None,
+        **asdict(overrides),
     }
+    variables = {**arm.variables, "RAYMIGRATE_RECORDER": json.dumps(settings)}
     if "threads" in pins:
-        environment["OMP_NUM_THREADS"] = str(pins["threads"])
+        variables["OMP_NUM_THREADS"] = str(pins["threads"])
     if "seed" in pins:
-        environment["PYTHONHASHSEED"] = str(pins["seed"])
+        variables["PYTHONHASHSEED"] = str(pins["seed"])
     script = copied(arm.script, folder / "work")  # each run begins from the same files, whatever one before it wrote
     started = time.monotonic()
+    if cluster is None:
+        variables |= own_ray_variables(overrides, arm.script)
+        variables["PYTHONPATH"] = os.pathsep.join(filter(None, (str(INJECTED), os.environ.get("PYTHONPATH"))))
+        python, run = str(arm.python), partial(run_logged, environment={**os.environ, **variables})
+    else:
+        variables |= {**JOB_VARIABLES, "PYTHONPATH": str(shutil.copytree(INJECTED, folder / "inject"))}
+        python, run = "python", partial(cluster.run_logged, variables=variables)
     try:
-        status = run_logged(
-            [str(arm.python), script.name, *arguments],
+        status = run(
+            [python, script.name, *arguments],
             folder=script.parent,
-            environment=environment,
             log=log,
             timeout=timeout,
             watch=lambda: progress(f"step {steps_done(trace)}"),
@@ -139,23 +158,20 @@ def run_arm(
     return Run(name, arm, recorded, seconds, log)
 
 
-def job_variables(overrides: Overrides, script: Path) -> dict[str, str]:
-    """Environment variables that every arm gets.
+def own_ray_variables(overrides: Overrides, script: Path) -> dict[str, str]:
+    """Environment variables that every arm gets with a Ray of its own.
 
     Args:
         overrides: The same for every arm.
         script: What runs; the largest `num_workers=` in it tells how many CPUs Ray has to count.
     """
     variables = {
+        **JOB_VARIABLES,
         "RAY_ADDRESS": "local",
         "RAY_AUTH_MODE": "disabled",
         "RAY_USAGE_STATS_ENABLED": "0",
         "RAY_DISABLE_DOCKER_CPU_WARNING": "1",
-        "RAY_DEDUP_LOGS": "0",
-        "RAY_DATA_DISABLE_PROGRESS_BARS": "1",
         "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
-        "TOKENIZERS_PARALLELISM": "false",
-        "PYTHONUNBUFFERED": "1",
     }
     named = NUM_WORKERS.findall(script.read_text(encoding="utf-8", errors="replace"))
     workers = overrides.workers or max(map(int, named), default=2)

@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
+    from raymigrate.runtime.verify.cluster import Cluster
     from raymigrate.runtime.verify.scripts import Sources
     from raymigrate.runtime.verify.verification import Request
 
 ARMS = ("A", "O", "B", "C")
+HUB_SIZE = "Size of the offline hub's models: full is BERT-base and GPT-2 124M, of random weights."
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
@@ -61,8 +63,16 @@ def _reports(ctx: click.Context, parameter: click.Parameter, value: tuple[Path, 
 @click.option("--from-ray", type=click.Choice(["2.6", "2.7"]), default="2.6", show_default=True, help="Ray of arm A.")
 @click.option("--workers", type=click.IntRange(1), help="Number of workers in every arm.")
 @click.option("--device", type=click.Choice(["cpu", "gpu"]), help="Device of every arm.")
+@click.option("--precision", type=click.Choice(["fp32", "bf16", "fp16"]), help="Mixed precision of every arm.")
 @click.option("--max-steps", type=click.IntRange(1), help="Optimizer steps after which every arm stops.")
-@click.option("--offline", is_flag=True, help="Take models and datasets from the offline hub (tiny ones).")
+@click.option("--address", envvar="RAY_ADDRESS", help="Run the arms as jobs of this Ray cluster: http://head:8265.")
+@click.option(
+    "--shared-folder",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="With --address: a folder that every node of the cluster sees under this path.",
+)
+@click.option("--offline", is_flag=True, help="Take models and datasets from the offline hub.")
+@click.option("--hub-size", type=click.Choice(["tiny", "full"]), default="tiny", show_default=True, help=HUB_SIZE)
 @click.option("--timeout", type=click.FloatRange(1), default=3600, show_default=True, help="Seconds for each run.")
 @click.option("--repeat", type=click.IntRange(1, 9), default=1, show_default=True, help="Runs of each arm.")
 @click.option("--kill-worker", is_flag=True, help="Run each arm once more and kill a worker in the middle.")
@@ -90,8 +100,12 @@ def verify(
     from_ray: str,
     workers: int | None,
     device: str | None,
+    precision: str | None,
     max_steps: int | None,
+    address: str | None,
+    shared_folder: Path | None,
     offline: bool,
+    hub_size: str,
     timeout: float,
     repeat: int,
     kill_worker: bool,
@@ -133,11 +147,13 @@ def verify(
                 old_ray=from_ray,
                 options=Options(unsafe=unsafe, freeze_numerics=freeze_numerics, style=style),
                 dropped_pins=no_pins,
-                overrides=Overrides(workers, device, max_steps),
+                overrides=Overrides(workers, device, precision, max_steps),
                 offline=offline,
+                hub_size=hub_size,
                 timeout=timeout,
                 repeat=repeat,
                 kill_worker=kill_worker,
+                cluster=_cluster(address, shared_folder, arms, keep),
                 command=shlex.join(["raymigrate", *sys.argv[1:]]),
             )
             passed = _run(request, keep, reports)
@@ -186,6 +202,33 @@ def _sources(script: Path, original: Path | None, revision: str | None, folder: 
             f"{script.name} has no legacy trainer; name its legacy version with --original FILE or --original-rev REV."
         )
     return Sources(script)
+
+
+def _cluster(
+    address: str | None, shared_folder: Path | None, letters: tuple[str, ...], keep: Path | None
+) -> Cluster | None:
+    """Where the arms run.
+
+    Raises:
+        VerifyError: If the options do not go together.
+    """
+    from raymigrate.runtime.verify.cluster import Cluster  # noqa: PLC0415
+    from raymigrate.runtime.verify.errors import VerifyError  # noqa: PLC0415
+
+    if address is None or address == "local":
+        return None
+    if shared_folder is None:
+        raise VerifyError(
+            f"To run on the cluster {address}, name a folder that all of its nodes see with --shared-folder; to run on "
+            "a Ray of its own, leave --address out and unset RAY_ADDRESS."
+        )
+    if set(letters) & {"A", "O"}:
+        raise VerifyError(
+            "Arms A and O need Rays and libraries that a running cluster does not have; leave --address out."
+        )
+    if keep is not None and not keep.resolve().is_relative_to(shared_folder.resolve()):
+        raise VerifyError(f"With --address, --keep has to name a folder inside {shared_folder}.")
+    return Cluster(address, shared_folder.resolve())
 
 
 class _Failed(click.ClickException):

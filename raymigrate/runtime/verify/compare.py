@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from raymigrate.runtime.verify.arms import Run
 from raymigrate.runtime.verify.diagnosis import diagnose
 from raymigrate.runtime.verify.gates import LADDER
+from raymigrate.runtime.verify.gates.repeated import with_measured_tolerance
 from raymigrate.runtime.verify.pairs import CLAIMS, Pair, tolerance_of
 from raymigrate.runtime.verify.results import Comparison, Status
 
@@ -40,7 +41,7 @@ def pair_of(left: str, right: str, runs: Sequence[Run]) -> Pair:
     }
     killed = [named.get(f"{letter}-killed") for letter in (left, right)]
     both = (killed[0], killed[1]) if killed[0] is not None and killed[1] is not None else None
-    return Pair(named[left], named[right], tolerance, drift, repeats, both)
+    return with_measured_tolerance(Pair(named[left], named[right], tolerance, drift, repeats, both))
 
 
 def compare(pair: Pair, claim: str) -> Comparison:

@@ -42,7 +42,8 @@ EXACT = Tolerance()
 # the logged loss by 2.4e-7. The bounds leave room for more steps than those twelve.
 DRIFT = Tolerance(1e-5, 1e-4, 1e-5, 1e-4, "float32 sums in another order in other versions of the libraries")
 GPU_FLOAT32 = Tolerance(1e-5, 1e-4, 1e-5, 1e-4, "float32 on a GPU, where kernels may sum in any order")
-GPU_HALF = Tolerance(1e-2, 5e-2, 1e-2, 1e-2, "half precision on a GPU")
+HALF = Tolerance(1e-2, 5e-2, 1e-2, 1e-2, "half precision")
+TF32 = Tolerance(1e-3, 1e-2, 1e-3, 1e-3, "TF32 on a GPU: products of 10-bit mantissas")
 
 
 @dataclass(frozen=True)
@@ -88,10 +89,15 @@ def tolerance_of(left: Run, right: Run) -> tuple[Tolerance, bool]:
     versions = [run.trace.versions for run in (left, right)]
     drift = any(versions[0].get(name) != versions[1].get(name) for name in ("torch", "transformers", "accelerate"))
     model = left.trace.first_rank.model
-    if model.get("device", "cpu") != "cpu":
-        half = any(dtype in ("bfloat16", "float16") for dtype in model.get("dtypes", ()))
-        return (GPU_HALF if half else GPU_FLOAT32), drift
-    return (DRIFT if drift else EXACT), drift
+    on_gpu = model.get("device", "cpu") != "cpu"
+    if not on_gpu and not drift:
+        return EXACT, drift
+    precision = model.get("precision", "no")
+    if precision in ("bf16", "fp16") or {"bfloat16", "float16"} & set(model.get("dtypes", ())):
+        return HALF, drift
+    if precision == "tf32":
+        return TF32, drift
+    return (GPU_FLOAT32 if on_gpu else DRIFT), drift
 
 
 def check(name: str, ok: bool, figures: str) -> Check:

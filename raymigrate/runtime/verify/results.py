@@ -106,6 +106,8 @@ class ArmRun:
         series: Curves of every rank.
         log: File with its output.
         notes: What a reader should know of it: "transformers' names respelled by RM701, RM703".
+        step_seconds: Median time of an optimizer step on rank 0, the recorder's work included; None if unknown.
+        memory: Most bytes that a worker used, of its GPU or else of the machine; None if unknown.
     """
 
     letter: str
@@ -116,6 +118,8 @@ class ArmRun:
     series: tuple[Series, ...] = ()
     log: Path | None = None
     notes: tuple[str, ...] = ()
+    step_seconds: float | None = None
+    memory: int | None = None
 
 
 @dataclass(frozen=True)

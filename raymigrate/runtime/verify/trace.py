@@ -6,7 +6,9 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 
@@ -42,6 +44,7 @@ class Step:
         gradient_norm: 2-norm over all gradients as the optimizer saw them.
         learning_rates: One for each parameter group.
         batches: The micro-batches.
+        time: When it was over, in seconds since the epoch.
     """
 
     number: int
@@ -50,6 +53,7 @@ class Step:
     gradient_norm: float | None
     learning_rates: tuple[float, ...]
     batches: tuple[Batch, ...]
+    time: float
 
     @property
     def loss(self) -> float | None:
@@ -71,6 +75,7 @@ class Attempt:
         evaluations: The Trainer's evaluations: step, rows, metrics.
         reports: Calls of report(): step, metrics, whether with a checkpoint.
         final_weights: Parameter -> hash, or None if the train function did not end.
+        memory: The most bytes that the worker used, of its GPU or else of the machine; None if it did not end.
     """
 
     started: float
@@ -83,6 +88,7 @@ class Attempt:
     evaluations: list[dict[str, Any]] = field(default_factory=list)
     reports: list[dict[str, Any]] = field(default_factory=list)
     final_weights: dict[str, str] | None = None
+    memory: int | None = None
 
     @property
     def initial_weights(self) -> dict[str, str]:
@@ -107,6 +113,13 @@ class Attempt:
             self.reports.append(event)
         elif kind == "end":
             self.final_weights = event["weights"]
+            self.memory = event["memory"]
+
+    @property
+    def step_seconds(self) -> float | None:
+        """Median time from one step to the next, in which evaluations and the slow first step do not count."""
+        times = [step.time for step in self.steps]
+        return median(b - a for a, b in pairwise(times)) if len(times) > 1 else None
 
 
 def _step(event: dict[str, Any]) -> Step:
@@ -117,6 +130,7 @@ def _step(event: dict[str, Any]) -> Step:
         event["gradient_norm"],
         tuple(event["learning_rates"]),
         tuple(Batch.read(batch) for batch in event["batches"]),
+        event["time"],
     )
 
 

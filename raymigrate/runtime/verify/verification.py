@@ -21,6 +21,7 @@ from raymigrate.runtime import environments
 from raymigrate.runtime.hub import cached_hub, hub_environment
 from raymigrate.runtime.hub.server import HubServer
 from raymigrate.runtime.verify.arms import TITLES, Arm, Overrides, Run, run_arm
+from raymigrate.runtime.verify.cluster import Cluster
 from raymigrate.runtime.verify.compare import compare_all
 from raymigrate.runtime.verify.errors import VerifyError
 from raymigrate.runtime.verify.gates.outcome import reported_checkpoints
@@ -57,8 +58,10 @@ class Request:
         dropped_pins: Pins that are off.
         overrides: The same for every arm.
         offline: Whether models and datasets come from the offline hub.
+        hub_size: Size of the offline hub's models, "tiny" or "full".
         timeout: Seconds for each run.
         repeat: How often each arm runs.
+        cluster: Where the arms run; None for a Ray of their own on this machine.
         kill_worker: Whether each arm runs once more with a worker killed in the middle.
         command: The command line that repeats it.
     """
@@ -71,9 +74,11 @@ class Request:
     dropped_pins: tuple[str, ...] = ()
     overrides: Overrides = field(default_factory=Overrides)
     offline: bool = False
+    hub_size: str = "tiny"
     timeout: float = 3600.0
     repeat: int = 1
     kill_worker: bool = False
+    cluster: Cluster | None = None
     command: str = ""
 
     @property
@@ -94,7 +99,7 @@ def verify(request: Request, progress: Progress, keep: Path | None = None) -> Ve
         VerifyError: If an arm cannot be prepared, fails, takes too long or leaves no trace.
     """
     started, clock = datetime.now(timezone.utc), time.monotonic()
-    with _folder(keep) as folder, _hub(request.offline) as hub:
+    with _folder(keep, request.cluster) as folder, _hub(request) as hub:
         runs = run_arms(request, folder, hub, progress)
         return Verification(
             original=request.sources.original,
@@ -112,9 +117,10 @@ def verify(request: Request, progress: Progress, keep: Path | None = None) -> Ve
 
 
 @contextlib.contextmanager
-def _folder(keep: Path | None) -> Iterator[Path]:
+def _folder(keep: Path | None, cluster: Cluster | None) -> Iterator[Path]:
     if keep is None:
-        with tempfile.TemporaryDirectory(prefix="raymigrate-verify-", ignore_cleanup_errors=True) as folder:
+        place = cluster.shared_folder if cluster else None
+        with tempfile.TemporaryDirectory(prefix="raymigrate-verify-", dir=place, ignore_cleanup_errors=True) as folder:
             yield Path(folder)
         return
     if keep.exists() and any(keep.iterdir()):
@@ -124,11 +130,11 @@ def _folder(keep: Path | None) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def _hub(offline: bool) -> Iterator[str | None]:
-    if not offline:
+def _hub(request: Request) -> Iterator[str | None]:
+    if not request.offline:
         yield None
         return
-    with HubServer(cached_hub()) as server:
+    with HubServer(cached_hub(request.hub_size)) as server:
         yield server.url
 
 
@@ -245,6 +251,7 @@ def _run(
         kill=kill,
         timeout=request.timeout,
         progress=progress.update,
+        cluster=request.cluster,
     )
     progress.done(run.seconds)
     return run
@@ -278,6 +285,8 @@ def _described(run: Run, kept: bool) -> ArmRun:
         tuple(series),
         run.log if kept else None,
         run.arm.notes,
+        run.trace.first_rank.step_seconds,
+        max((attempt.memory for attempt in run.trace.last.values() if attempt.memory is not None), default=None),
     )
 
 
@@ -287,10 +296,14 @@ def _overrides(request: Request) -> Iterator[Setting]:
         yield Setting("workers", str(overrides.workers), "--workers")
     if overrides.device is not None:
         yield Setting("device", overrides.device, "--device")
+    if overrides.precision is not None:
+        yield Setting("precision", overrides.precision, "--precision")
     if overrides.max_steps is not None:
         yield Setting("max steps", str(overrides.max_steps), "--max-steps")
+    if request.cluster is not None:
+        yield Setting("cluster", request.cluster.address, "--address: the arms ran as jobs of a running Ray cluster")
     if request.offline:
-        yield Setting("hub", "offline", "--offline: tiny models and datasets in place of the Hugging Face Hub")
+        yield Setting("hub", f"offline, {request.hub_size}", "--offline: models of random weights, and small datasets")
     yield Setting(
         "storage", "a folder for each run", "a run with the name of an earlier one would go on from its checkpoint"
     )
@@ -310,10 +323,11 @@ def _not_covered(request: Request, runs: Sequence[Run]) -> Iterator[str]:
         yield "No worker was killed: resuming after a failure is not shown (--kill-worker)."
     if request.overrides.max_steps is not None:
         yield f"Only the first {request.overrides.max_steps} optimizer steps were run."
-    if request.overrides.workers is not None or request.overrides.device is not None:
-        yield "Number of workers or device were set from outside (--workers, --device)."
+    chosen = [name for name in ("workers", "device", "precision") if getattr(request.overrides, name) is not None]
+    if chosen:
+        yield f"Set from outside, not by the script: {', '.join(f'--{name}' for name in chosen)}."
     if request.offline:
-        yield "Models and datasets are the tiny ones of the offline hub."
+        yield f"Models and datasets are those of the offline hub, size {request.hub_size}, with random weights."
     if request.dropped_pins:
         yield f"These determinism pins were off: {', '.join(request.dropped_pins)}."
 

@@ -56,6 +56,8 @@ def attempt(
     final_of_rank: bool = False,
     optimizer: str = "AdamW",
     attention: str = "eager",
+    device: str = "cpu",
+    precision: str = "no",
     dead: bool = False,
     begin: int = 0,
 ) -> Attempt:
@@ -65,7 +67,8 @@ def attempt(
         "model": "Bert",
         "dtypes": ["float32"],
         "trainable": 100,
-        "device": "cpu",
+        "device": device,
+        "precision": precision,
         "attention": attention,
         "weights": {"a": initial, "b": initial},
     }
@@ -79,13 +82,15 @@ def attempt(
         loss = 0.0 if dead else scale * (2.0 - 0.1 * number)
         norm = 0.0 if dead else norm_scale * 1.5
         seen = Batch(tensors, tuple(rows), loss)
-        made.steps.append(Step(number - begin + 1, number + 1, (loss,), norm, (all_rates[number],), (seen,)))
+        step = Step(number - begin + 1, number + 1, (loss,), norm, (all_rates[number],), (seen,), 0.5 * number)
+        made.steps.append(step)
     for step in (4, 8):
         for row in range(rank, evaluated, WORKERS):
             made.evaluation_batches.append((step, Batch({}, (f"eval{row}",), 0.7)))
         made.evaluations.append({"step": step, "rows": counted, "metrics": {"eval_loss": eval_loss}})
     made.reports = [{"step": step, "metrics": {}, "checkpoint": True} for step in reported]
     ending = f"{final}-of-rank-{rank}" if final_of_rank else final
+    made.memory = 2**20
     made.final_weights = {"a": initial if dead else ending, "b": initial if dead else ending}
     return made
 

@@ -44,6 +44,9 @@ def behaving(script: Path, line: str) -> Path:
         (["--from-ray", "2.3"], "'2.3' is not one of '2.6', '2.7'"),
         (["--original", "nowhere.py"], "File 'nowhere.py' does not exist"),
         (["--original", str(BERT / "before.py"), "--original-rev", "HEAD"], "not both"),
+        (["--address", "http://head:8265"], "name a folder that all of its nodes see with --shared-folder"),
+        (["--address", "http://head:8265", "--shared-folder", ".", "--arms", "A,O"], "leave --address out"),
+        (["--address", "http://head:8265", "--shared-folder", ".", "--keep", "/new"], "a folder inside ."),
     ],
 )
 def test_wrong_usage_is_told_in_one_sentence(arguments: list[str], message: str, legacy: Path) -> None:

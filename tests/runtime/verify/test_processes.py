@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from raymigrate.runtime.verify.arms import Arm, Overrides, Run, job_variables, run_arm
+from raymigrate.runtime.verify.arms import Arm, Overrides, Run, own_ray_variables, run_arm
 from raymigrate.runtime.verify.errors import VerifyError
 from raymigrate.runtime.verify.processes import RUN_VARIABLE, TimedOut, log_tail, run_logged
 
@@ -131,5 +131,5 @@ def test_ray_counts_enough_cpus_for_the_workers(code: str, workers: int | None, 
     """Else the job would wait for ever on a machine with fewer."""
     script = tmp_path / "train.py"
     script.write_text(code)
-    variables = job_variables(Overrides(workers=workers), script)
+    variables = own_ray_variables(Overrides(workers=workers), script)
     assert variables["RAY_OVERRIDE_RESOURCES"] == f'{{"CPU": {needed}}}'

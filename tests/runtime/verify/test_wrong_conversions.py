@@ -1,17 +1,19 @@
 """Negative controls: each of seven wrong conversions fails verification, at the right gate and with the right name.
 
-Slow: real Ray, two CPU workers. The original runs once for each job, under the stand-in (arm B).
+Slow: real Ray, two workers, on the CPU unless RAYMIGRATE_TEST_DEVICE is "gpu". The original runs once for each job,
+under the stand-in (arm B).
 """
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from raymigrate.runtime.hub import HubServer, cached_hub
-from raymigrate.runtime.verify.arms import Run
+from raymigrate.runtime.verify.arms import Overrides, Run
 from raymigrate.runtime.verify.compare import compare, pair_of
 from raymigrate.runtime.verify.results import Comparison, Status
 from raymigrate.runtime.verify.scripts import Sources
@@ -22,6 +24,7 @@ pytestmark = pytest.mark.ray
 
 TRANSFORMERS = FIXTURES / "transformers_trainer/bert_mrpc_preprocessor_and_collator"
 ACCELERATE = FIXTURES / "accelerate_trainer/bert_mrpc"
+DEVICE = Overrides(device=os.environ.get("RAYMIGRATE_TEST_DEVICE", "cpu"))
 # Both jobs make 8 steps on each worker, and save after steps 4 and 8.
 KILL = {"rank": 1, "step": 6}
 
@@ -131,10 +134,12 @@ class Jobs:
         """Compares a conversion with its original."""
         if job not in self.originals:
             kill_worker = any(wrong.killed for wrong in WRONG if wrong.job == job)
-            request = Request(Sources(job / "before.py"), letters=("B",), kill_worker=kill_worker, timeout=300)
+            request = Request(
+                Sources(job / "before.py"), letters=("B",), kill_worker=kill_worker, overrides=DEVICE, timeout=300
+            )
             self.originals[job] = run_arms(request, self.folder / job.name, self.hub, Silent(), KILL)
         sources = Sources(job / "before.py", converted)
-        request = Request(sources, letters=("C",), kill_worker=killed, timeout=300)
+        request = Request(sources, letters=("C",), kill_worker=killed, overrides=DEVICE, timeout=300)
         runs = run_arms(request, converted.parent / "arm", self.hub, Silent(), KILL)
         return compare(pair_of("B", "C", [*self.originals[job], *runs]), "the conversion")
 

@@ -14,7 +14,7 @@ from raymigrate_recorder.checkpoints import contents
 from raymigrate_recorder.digests import model_digests
 from raymigrate_recorder.importing import after
 from raymigrate_recorder.trace import emit, guarded, rank
-from raymigrate_recorder.training import StopTraining, save_weights, worker
+from raymigrate_recorder.training import StopTraining, peak_memory, save_weights, worker
 
 LIBRARIES = ("ray", "torch", "transformers", "accelerate", "datasets", "evaluate", "numpy")
 
@@ -78,11 +78,10 @@ def _begin() -> None:
 
 
 def _end() -> None:
-    if worker.model is not None:
-        save_weights("final")
-        emit("end", steps=worker.steps, weights=model_digests(worker.model))
-    else:
-        emit("end", steps=worker.steps, weights={})
+    memory = peak_memory()  # before the recorder's own copies of the weights
+    save_weights("final")
+    weights = {} if worker.model is None else model_digests(worker.model)
+    emit("end", steps=worker.steps, weights=weights, memory=memory)
 
 
 def versions() -> dict[str, str]:

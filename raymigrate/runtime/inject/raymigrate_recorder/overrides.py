@@ -1,8 +1,9 @@
-"""Overrides for a smaller machine, the same in every arm: workers, device, number of steps, and where results go."""
+"""Overrides, the same in every arm: workers, device, precision, number of steps, and where results go."""
 
 from __future__ import annotations
 
 import functools
+import math
 import os
 from collections.abc import Callable
 from types import ModuleType
@@ -16,10 +17,15 @@ from raymigrate_recorder.training import worker
 
 def install() -> None:
     """Sets the hooks on Ray's configuration classes and on transformers."""
-    after("ray._private.worker")(_own_cluster)
+    if not settings.cluster:
+        after("ray._private.worker")(_own_cluster)
     for name in ("ray.air.config", "ray.train.v2.api.config"):
         after(name)(_wrap_configs)
+    for name in ("ray.train.torch.torch_trainer", "ray.train.v2.torch.torch_trainer"):
+        after(name)(_wrap_trainer)
     after("transformers.training_args")(_device_of_trainer)
+    after("transformers.training_args")(_precision_of_trainer)
+    after("accelerate.accelerator")(_accelerator)
     after("transformers.trainer")(_follow_trainer)
     if settings.device == "cpu":
         os.environ["ACCELERATE_USE_CPU"] = "true"
@@ -33,6 +39,7 @@ def _own_cluster(module: ModuleType) -> None:
     def own(*args: Any, **kwargs: Any) -> Any:
         if args or kwargs.get("address"):
             args, kwargs["address"] = args[1:], "local"
+        kwargs.setdefault("include_dashboard", False)  # seconds and memory, and nobody looks at it
         return init(*args, **kwargs)
 
     vars(module)["init"] = own
@@ -68,6 +75,39 @@ def _scaling(owner: Any, arguments: dict[str, Any]) -> None:
         resources = arguments.get("resources_per_worker") or {}
         resources = {name: amount for name, amount in resources.items() if name.upper() != "GPU"}
         arguments["resources_per_worker"] = resources or None
+    elif arguments.get("use_gpu"):
+        _share_gpus(arguments)
+
+
+def _share_gpus(arguments: dict[str, Any]) -> None:
+    """Where workers outnumber the GPUs, each gets a part of one; Ray would wait for more GPUs for ever."""
+    share = gpu_share(arguments.get("num_workers") or 1)
+    if share < 1:
+        arguments["resources_per_worker"] = {**(arguments.get("resources_per_worker") or {}), "GPU": share}
+
+
+def gpu_share(workers: int) -> float:
+    """How much of a GPU each worker gets on this machine: 1, or less where they share."""
+    import torch
+
+    gpus = 0 if settings.cluster else torch.cuda.device_count()  # this node is not the cluster
+    return 1 / math.ceil(workers / gpus) if gpus else 1
+
+
+def _wrap_trainer(module: ModuleType) -> None:
+    _before_init(module.TorchTrainer, _gloo_on_a_shared_gpu)
+
+
+def _gloo_on_a_shared_gpu(owner: Any, arguments: dict[str, Any]) -> None:
+    """NCCL refuses two ranks on one device ("Duplicate GPU detected"), gloo takes them."""
+    scaling = arguments.get("scaling_config")
+    if scaling is None or not scaling.use_gpu or gpu_share(scaling.num_workers or 1) == 1:
+        return
+    from ray.train.torch import TorchConfig
+
+    config = arguments.get("torch_config") or TorchConfig()
+    config.backend = "gloo"
+    arguments["torch_config"] = config
 
 
 def _storage(owner: Any, arguments: dict[str, Any]) -> None:
@@ -79,20 +119,46 @@ def _storage(owner: Any, arguments: dict[str, Any]) -> None:
 
 
 def _device_of_trainer(module: ModuleType) -> None:
-    """With `--device cpu`, a Trainer trains on the CPU whatever its arguments say."""
-    if settings.device != "cpu":
+    """With `--device`, a Trainer trains there whatever its arguments say."""
+    if settings.device is None:
         return
     arguments = module.TrainingArguments
     initialize = arguments.__post_init__
     field = "use_cpu" if "use_cpu" in arguments.__dataclass_fields__ else "no_cuda"
 
     @functools.wraps(initialize)
-    def on_cpu(self: Any) -> None:
-        setattr(self, field, True)
-        self.fp16 = False
+    def on_device(self: Any) -> None:
+        setattr(self, field, settings.device == "cpu")
+        self.fp16 = self.fp16 and settings.device == "gpu"
         initialize(self)
 
-    arguments.__post_init__ = on_cpu
+    arguments.__post_init__ = on_device
+
+
+def _accelerator(module: ModuleType) -> None:
+    _before_init(module.Accelerator, _device_and_precision_of_accelerator)
+
+
+def _device_and_precision_of_accelerator(owner: Any, arguments: dict[str, Any]) -> None:
+    if settings.device == "gpu":
+        arguments["cpu"] = False
+        os.environ.pop("ACCELERATE_USE_CPU", None)
+    if settings.precision is not None:
+        arguments["mixed_precision"] = {"fp32": "no"}.get(settings.precision, settings.precision)
+
+
+def _precision_of_trainer(module: ModuleType) -> None:
+    if settings.precision is None:
+        return
+    arguments = module.TrainingArguments
+    initialize = arguments.__post_init__
+
+    @functools.wraps(initialize)
+    def with_precision(self: Any) -> None:
+        self.bf16, self.fp16 = settings.precision == "bf16", settings.precision == "fp16"
+        initialize(self)
+
+    arguments.__post_init__ = with_precision
 
 
 def _follow_trainer(module: ModuleType) -> None:

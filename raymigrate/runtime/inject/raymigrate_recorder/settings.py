@@ -16,7 +16,9 @@ class Settings(NamedTuple):
         pins: Determinism pins that are on, by name; the values are theirs.
         workers: Number of workers instead of the script's, or None.
         device: "cpu" or "gpu" instead of the script's, or None.
+        precision: "fp32", "bf16" or "fp16" instead of the script's mixed precision, or None.
         max_steps: Number of optimizer steps after which the job stops, or None.
+        cluster: Whether the job runs on a cluster that is there already, not on a Ray of its own.
         kill: `{"rank": r, "step": n}` to kill that worker once before its step n + 1, or None.
     """
 
@@ -25,7 +27,9 @@ class Settings(NamedTuple):
     pins: dict[str, Any]
     workers: int | None = None
     device: str | None = None
+    precision: str | None = None
     max_steps: int | None = None
+    cluster: bool = False
     kill: dict[str, int] | None = None
 
 

@@ -25,7 +25,7 @@ def rank() -> int | None:
 
 def emit(kind: str, **values: Any) -> None:
     """Appends an event to this process' file."""
-    event = {"kind": kind, "time": round(time.time(), 3), "pid": os.getpid(), "rank": rank(), **values}
+    event = {"kind": kind, "time": round(time.time(), 6), "pid": os.getpid(), "rank": rank(), **values}
     line = json.dumps(event, default=repr) + "\n"
     with open(path(f"events-{os.getpid()}.jsonl"), "a", encoding="utf-8") as stream:
         stream.write(line)

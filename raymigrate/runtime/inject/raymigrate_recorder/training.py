@@ -119,6 +119,7 @@ def _record_model(model: Any) -> None:
         dtypes=sorted({str(parameter.dtype).replace("torch.", "") for parameter in parameters}),
         device=parameters[0].device.type,
         device_name=_device_name(parameters[0].device),
+        precision=_mixed_precision(),
         parameters=sum(parameter.numel() for parameter in parameters),
         trainable=sum(parameter.numel() for parameter in parameters if parameter.requires_grad),
         weights=model_digests(model),
@@ -130,6 +131,30 @@ def _device_name(device: Any) -> str:
     import torch
 
     return torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
+
+
+def _mixed_precision() -> str:
+    """ "bf16" or "fp16" under accelerate's autocast, "tf32" where matrix products on a GPU may use it, else "no"."""
+    import sys
+
+    import torch
+
+    if "accelerate.state" in sys.modules:
+        mixed = sys.modules["accelerate.state"].AcceleratorState._shared_state.get("_mixed_precision", "no")
+        if mixed != "no":
+            return str(mixed)
+    return "tf32" if torch.cuda.is_available() and torch.backends.cuda.matmul.allow_tf32 else "no"
+
+
+def peak_memory() -> int:
+    """The most memory that this process has used so far, in bytes: of its GPU if it has one, else of the machine."""
+    import resource
+
+    import torch
+
+    if torch.cuda.is_available():
+        return int(torch.cuda.max_memory_allocated())
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024  # Linux counts in KiB
 
 
 def save_weights(name: str) -> None:

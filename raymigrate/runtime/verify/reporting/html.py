@@ -20,6 +20,7 @@ from raymigrate.runtime.verify.reporting.wording import (
     printable,
     relation,
     seconds_text,
+    speed,
     verdict,
     version_table,
 )
@@ -38,6 +39,7 @@ class Section:
     verdict: str
     counts: str
     status: Status
+    speed: str
     drawings: list[tuple[Curve, Markup]]
     undrawn: int
 
@@ -70,6 +72,7 @@ def _section(verification: Verification, number: int) -> Section:
         verdict(comparison),
         gate_counts(comparison),
         outcome(comparison),
+        speed(verification, comparison),
         drawings,
         len(curves) - len(drawings),
     )

@@ -13,6 +13,7 @@ from raymigrate.runtime.verify.reporting.wording import (
     printable,
     relation,
     seconds_text,
+    speed,
     verdict,
     version_table,
 )
@@ -40,7 +41,7 @@ def markdown_text(verification: Verification) -> str:
         f"{SIGNS[overall(verification)]} **{_text(headline(verification), longest=1000)}**",
     ]
     for comparison in verification.comparisons:
-        blocks += _comparison(comparison, alone=len(verification.comparisons) == 1)
+        blocks += _comparison(verification, comparison)
     blocks.append(_settings(verification))
     if verification.arms:
         blocks.append(_details("Library versions", _versions(verification)))
@@ -52,9 +53,9 @@ def markdown_text(verification: Verification) -> str:
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
-def _comparison(comparison: Comparison, *, alone: bool) -> list[str]:
+def _comparison(verification: Verification, comparison: Comparison) -> list[str]:
     blocks = [f"### {_text(relation(comparison))}: {_text(comparison.claim)}"]
-    if not alone:
+    if len(verification.comparisons) > 1:
         blocks.append(f"{SIGNS[outcome(comparison)]} {_text(verdict(comparison), longest=1000)}")
     if comparison.gates:
         rows = [
@@ -62,6 +63,7 @@ def _comparison(comparison: Comparison, *, alone: bool) -> list[str]:
             for gate in comparison.gates
         ]
         blocks.append(_table(["gate", "verdict", "figures"], rows))
+    blocks.append(_text(speed(verification, comparison)))
     for cause in comparison.causes:
         blocks.append(
             f"**Cause: {_text(cause.name)}.** {_text(cause.evidence)}"

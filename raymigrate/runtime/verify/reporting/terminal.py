@@ -23,6 +23,7 @@ from raymigrate.runtime.verify.reporting.wording import (
     printable,
     relation,
     seconds_text,
+    speed,
     verdict,
 )
 from raymigrate.runtime.verify.results import Comparison, Gate, Status, Verification
@@ -67,9 +68,8 @@ def make_console(stream: IO[str] | None = None) -> Console:
 
 def print_summary(verification: Verification, console: Console) -> None:
     """Prints gates, causes, settings and, last, the verdict."""
-    alone = len(verification.comparisons) == 1
     for comparison in verification.comparisons:
-        _print_comparison(comparison, console, alone=alone)
+        _print_comparison(verification, comparison, console)
     _print_settings(verification, console)
     if verification.not_covered:
         _print(console, "Not covered:", style="bold")
@@ -198,7 +198,7 @@ def _carries(encoding: str, text: str) -> bool:
     return True
 
 
-def _print_comparison(comparison: Comparison, console: Console, *, alone: bool) -> None:
+def _print_comparison(verification: Verification, comparison: Comparison, console: Console) -> None:
     _print(console, f"{relation(comparison)}  {comparison.claim}", style="bold")
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
     # Folded, as an ellipsis would hide what matters and is not in every encoding.
@@ -217,7 +217,10 @@ def _print_comparison(comparison: Comparison, console: Console, *, alone: bool) 
         if cause.remedy:
             _print_item(console, f"What to do: {cause.remedy}")
         console.print()
-    if not alone:
+    if measured := speed(verification, comparison):
+        _print(console, measured)
+        console.print()
+    if len(verification.comparisons) > 1:
         _print(console, verdict(comparison), style=STYLES[outcome(comparison)])
         console.print()
 

@@ -116,6 +116,36 @@ def seconds_text(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60:02} min"
 
 
+def memory_text(size: int | None) -> str:
+    """`512 MiB`, `1.6 GiB`; "unknown" for None."""
+    if size is None:
+        return "unknown"
+    return f"{size / 2**30:.1f} GiB" if size >= 2**30 else f"{size / 2**20:.0f} MiB"
+
+
+def step_text(seconds: float | None) -> str:
+    """`84 ms`, `1.25 s`; "unknown" for None."""
+    if seconds is None or not 0 <= seconds < float("inf"):
+        return "unknown"
+    return f"{seconds:.2f} s" if seconds >= 1 else f"{seconds * 1000:.3g} ms"
+
+
+def speed(verification: Verification, comparison: Comparison) -> str:
+    """How fast the right arm trains beside the left one, in one sentence; empty if that was not measured.
+
+    Loads of the machine are in it: it is told, and no gate hangs on it.
+    """
+    arms = {arm.letter: arm for arm in verification.arms}
+    left, right = arms.get(comparison.left), arms.get(comparison.right)
+    if left is None or right is None or not left.step_seconds or not right.step_seconds:
+        return ""
+    return (
+        f"Throughput of {right.letter}: {left.step_seconds / right.step_seconds:.2f} times that of {left.letter} "
+        f"({step_text(right.step_seconds)} and {step_text(left.step_seconds)} a step); peak memory of a worker "
+        f"{memory_text(right.memory)} and {memory_text(left.memory)}."
+    )
+
+
 @dataclass(frozen=True)
 class VersionRow:
     """A library in every environment; an empty string where one does not have it."""

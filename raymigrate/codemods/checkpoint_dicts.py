@@ -1,0 +1,113 @@
+"""RM304: checkpoints read as a dict.
+
+The other side of `ray_checkpoint`: what converted code wrote to a file is read from it. `Checkpoint.to_dict` raises an
+AttributeError (Ray issue 37868).
+"""
+
+import ast
+
+from raymigrate.codemods import codemod
+from raymigrate.codemods.emitted import CHECKPOINT_FILE
+from raymigrate.codemods.ray_checkpoint import API, CHECKPOINTS, FROM_DICT
+from raymigrate.context import Context
+from raymigrate.edits.plan import Code
+from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
+from raymigrate.findings import Rule
+
+RM304 = Rule(
+    "RM304",
+    "a checkpoint read as a dict",
+    "ray.train.Checkpoint has no to_dict: it raises an AttributeError.",
+    "The dict is loaded from the file that the converted code writes. Checkpoints of legacy Ray cannot be read so.",
+    API,
+    errors=("'Checkpoint' object has no attribute 'to_dict'",),
+)
+GET_CHECKPOINT = frozenset({"ray.air.session.get_checkpoint", "ray.train.get_checkpoint"})
+MESSAGE = "Checkpoint.to_dict() raises an AttributeError on Ray >= 2.7."
+LOAD = f'torch.load(os.path.join(checkpoint_dir, "{CHECKPOINT_FILE}"), weights_only=False)'
+LOADER = f'''
+def $name(checkpoint):
+    """Reads the dict that the training function saved."""
+    with checkpoint.as_directory() as checkpoint_dir:
+        return {LOAD}
+'''
+USUAL_NAMES = frozenset({"checkpoint", "ckpt", "best_checkpoint", "last_checkpoint"})
+
+
+@codemod("to_dict", order=16)
+def to_dict(context: Context) -> None:
+    """Rewrites `checkpoint.to_dict()` where this file also writes the checkpoint from a dict."""
+    module = context.module
+    writers = [reference for reference in module.references if reference.qualified in FROM_DICT]
+    written = bool(writers) and all(writer.root in context.rewritten for writer in writers)
+    for node in module.nodes:
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "to_dict"):
+            continue
+        if not _is_checkpoint(context, node.func.value):
+            if _may_be_checkpoint(context, node.func.value):
+                context.manual(RM304, node, f"If this is a checkpoint of Ray: {MESSAGE}")
+        elif not written or node.args or node.keywords:
+            context.manual(RM304, node, MESSAGE)
+        elif context.converts(RM304, node, MESSAGE):
+            _load(context, module.statement(node), node)
+            for need in ("os", "torch"):
+                context.plan.need_import(need)
+
+
+def _is_checkpoint(context: Context, node: ast.expr) -> bool:
+    """Whether an expression is a checkpoint of Ray: get_checkpoint(), the one of a result, an annotated argument."""
+    module = context.module
+    argument = module.definition(node)
+    if isinstance(argument, ast.arg) and argument.annotation is not None:
+        return module.qualified(argument.annotation) in CHECKPOINTS
+    value = module.value(node)
+    if isinstance(value, ast.Call):
+        return module.qualified(value.func) in GET_CHECKPOINT
+    if not isinstance(value, ast.Attribute) or value.attr != "checkpoint":
+        return False
+    fit = module.value(value.value)
+    if not (isinstance(fit, ast.Call) and isinstance(fit.func, ast.Attribute) and fit.func.attr == "fit"):
+        return False
+    trainer = module.value(fit.func.value)
+    return isinstance(trainer, ast.Call) and module.qualified(trainer.func) in TORCH_TRAINERS | TRAINERS
+
+
+def _may_be_checkpoint(context: Context, node: ast.expr) -> bool:
+    """Whether an expression of which nothing is known is called a checkpoint, in a module that uses Ray."""
+    module = context.module
+    argument = module.definition(node)
+    if isinstance(argument, ast.arg) and argument.annotation is not None:
+        return False
+    if isinstance(module.value(node), ast.Call):
+        return False  # made by a call of something else
+    name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+    ray = any(reference.qualified.startswith(("ray.air", "ray.train")) for reference in module.references)
+    return ray and name in USUAL_NAMES
+
+
+def _load(context: Context, statement: ast.stmt, node: ast.Call) -> None:
+    assert isinstance(node.func, ast.Attribute)
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        context.plan.replace(node, f"{_loader(context, node)}($checkpoint)", checkpoint=node.func.value)
+        return
+    target = context.module.source(statement.targets[0])
+    parts: dict[str, ast.expr | str] = {"checkpoint": node.func.value}
+    value = LOAD
+    if statement.value is not node:
+        context.plan.replace(node, LOAD)
+        parts["value"], value = statement.value, "$value"
+    template = f"with $checkpoint.as_directory() as checkpoint_dir:\n    {target} = {value}"
+    context.plan.statement(statement).replacement = Code(template, parts)
+
+
+def _loader(context: Context, node: ast.AST) -> str:
+    """The name of the function that loads the dict; put before the code that saves it, or that reads it first."""
+    if ("load_checkpoint", None) not in context.emitted:
+        name = context.emitted["load_checkpoint", None] = context.fresh("load_checkpoint")
+        module = context.module
+        writers = [reference.node for reference in module.references if reference.qualified in FROM_DICT]
+        places = [[part, *module.ancestors(part)][-2] for part in (node, *writers)]
+        place = min(places, key=module.start)
+        assert isinstance(place, ast.stmt)
+        context.plan.statement(place).before.insert(0, Code(LOADER.replace("$name", name).strip("\n") + "\n"))
+    return context.emitted["load_checkpoint", None]

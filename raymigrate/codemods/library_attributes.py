@@ -1,0 +1,135 @@
+"""RM723: attributes that the objects of transformers and accelerate no longer have.
+
+`raymigrate/data/removed_names.json` knows names and arguments; these are attributes of objects, found where the file
+shows what an object is: `args = TrainingArguments(...)`, `self` in a Trainer subclass, `args` in a callback.
+Every row is checked against the installed libraries by tests/test_library_drift.py.
+"""
+
+import ast
+from collections.abc import Mapping
+
+from raymigrate.codemods import codemod
+from raymigrate.codemods.transformers_arguments import GUIDE, TRAINING_ARGUMENTS_CHANGES, is_ray_script
+from raymigrate.context import Context
+from raymigrate.facts.legacy import ACCELERATORS, HF_TRAINERS, TRAINING_ARGUMENTS
+from raymigrate.facts.module import Module
+from raymigrate.findings import Rule
+from raymigrate.removed_names import load
+
+RM723 = Rule(
+    "RM723",
+    "an attribute that is gone",
+    "Reading it raises an AttributeError on transformers >= 5 and accelerate >= 1; setting it has no effect.",
+    "The attribute that took its place is read; else take the use away.",
+    GUIDE,
+)
+
+CALLBACKS = frozenset({"transformers.TrainerCallback", "transformers.trainer_callback.TrainerCallback"})
+# Attributes that were renamed and hold the same kind of value.
+ARGUMENTS: Mapping[str, str] = {
+    name: change.name
+    for name, change in TRAINING_ARGUMENTS_CHANGES.items()
+    if change.name is not None and change.value is None and name not in ("warmup_ratio",)
+}
+TRAINER: Mapping[str, str | None] = {
+    "tokenizer": "processing_class",
+    **dict.fromkeys(
+        [
+            "use_apex",
+            "use_cuda_amp",
+            "use_amp",
+            "do_grad_scaling",
+            "scaler",
+            "sharded_ddp",
+            "fsdp",
+            "prediction_loop",
+            "init_git_repo",
+            "torch_jit_model_eval",
+            "ipex_optimize_model",
+            "_nested_gather",
+            "_pad_across_processes",
+            "_gather_and_numpify",
+            "_rotate_checkpoints",
+            "_sorted_checkpoints",
+        ]
+    ),
+}
+ACCELERATOR: Mapping[str, str | None] = {"use_fp16": 'mixed_precision == "fp16"'}
+WORDS = ("TrainingArguments", "Seq2SeqTrainingArguments", "Trainer", "Seq2SeqTrainer", "TrainerCallback", "Accelerator")
+
+
+@codemod(*WORDS, order=62)
+def attributes(context: Context) -> None:
+    """Renames and reports attributes of TrainingArguments, Trainers and Accelerators."""
+    if not is_ray_script(context):
+        return
+    gone = {**dict.fromkeys(load().removed_arguments("transformers.TrainingArguments")), **ARGUMENTS}
+    for node in context.module.nodes:
+        if not isinstance(node, ast.Attribute):
+            continue
+        kind = kind_of(context.module, node.value)
+        table = {"arguments": gone, "trainer": TRAINER, "accelerator": ACCELERATOR}.get(kind or "", {})
+        if node.attr in table and not _is_own(context.module, node):
+            _attribute(context, node, table[node.attr])
+
+
+def _attribute(context: Context, node: ast.Attribute, new: str | None) -> None:
+    stored = not isinstance(node.ctx, ast.Load)
+    effect = "Setting" if stored else "Reading"
+    outcome = "has no effect" if stored else "raises an AttributeError"
+    message = f"{effect} {node.attr} {outcome} today"
+    if new is None or (stored and not new.isidentifier()):
+        context.manual(RM723, node, f"{message}.", "Take it away, or use what replaces it.")
+    elif context.converts(RM723, node, f"{message}; now {new}."):
+        template = f"$owner.{new}" if new.isidentifier() else f"($owner.{new})"
+        context.plan.replace(node, template, owner=node.value)
+
+
+def kind_of(module: Module, node: ast.expr) -> str | None:
+    """What an expression is, where the file shows it: "arguments", "trainer" or "accelerator"."""
+    if isinstance(node, ast.Attribute) and node.attr == "args":
+        return "arguments" if kind_of(module, node.value) == "trainer" else None
+    if isinstance(node, ast.Name) and (parameter := module.definition(node)) is not None:
+        if isinstance(parameter, ast.arg):
+            return _kind_of_parameter(module, parameter)
+    value = module.value(node)
+    name = module.qualified(value.func) if isinstance(value, ast.Call) else None
+    if name in TRAINING_ARGUMENTS:
+        return "arguments"
+    if name in HF_TRAINERS or (isinstance(value, ast.Call) and _is_subclass(module, module.definition(value.func))):
+        return "trainer"
+    return "accelerator" if name in ACCELERATORS else None
+
+
+def _kind_of_parameter(module: Module, parameter: ast.arg) -> str | None:
+    """`self` of a Trainer subclass, or the second parameter of a callback's method."""
+    function = module.function(parameter)
+    owner = module.parent_of.get(function) if function is not None else None
+    if not isinstance(function, ast.FunctionDef) or not isinstance(owner, ast.ClassDef):
+        return None
+    position = function.args.args.index(parameter) if parameter in function.args.args else None
+    if position == 0 and _is_subclass(module, owner) and not function.decorator_list:
+        return "trainer"
+    if position == 1 and function.name.startswith("on_") and _is_subclass(module, owner, CALLBACKS):
+        return "arguments"
+    return None
+
+
+def _is_subclass(module: Module, node: ast.AST | None, bases: frozenset[str] = HF_TRAINERS) -> bool:
+    return isinstance(node, ast.ClassDef) and any(module.qualified(base) in bases for base in node.bases)
+
+
+def _is_own(module: Module, node: ast.Attribute) -> bool:
+    """Whether a class of this file sets or defines an attribute of that name itself."""
+    return any(
+        (
+            (
+                isinstance(other, ast.Attribute)
+                and isinstance(other.ctx, ast.Store)
+                and ast.unparse(other.value) == "self"
+            )
+            and other.attr == node.attr
+        )
+        or (isinstance(other, ast.FunctionDef) and other.name == node.attr)
+        for other in module.nodes
+    )

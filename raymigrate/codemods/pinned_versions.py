@@ -1,0 +1,95 @@
+"""RM731: pinned versions that the converted code cannot live with.
+
+Here are those in Python: `ray.init(runtime_env={"pip": ["transformers==4.30.2"]})`. Those in requirements and other
+files are found by `raymigrate.pins.project`, after the scripts.
+"""
+
+import ast
+from collections.abc import Iterator
+
+from raymigrate.codemods import codemod
+from raymigrate.context import Context
+from raymigrate.findings import Rule
+from raymigrate.pins.evidence import is_converted, is_legacy
+from raymigrate.pins.readers import conda_pins
+from raymigrate.pins.versions import LOWEST, Pin, requirement_pins
+
+RM731 = Rule(
+    "RM731",
+    "a pinned version that the converted code cannot live with",
+    "With the pinned version installed the converted code fails: it uses names and arguments that came later.",
+    "--unsafe raises the range to the lowest version that the converted code needs; lock files, hashes, addresses and"
+    " images are for a person.",
+    "https://docs.ray.io/en/latest/ray-core/handling-dependencies.html",
+)
+KEYWORDS = ("runtime_env", "worker_runtime_env")
+RUNTIME_ENV = ("ray.runtime_env.RuntimeEnv",)
+
+
+def message(pin: Pin) -> str:
+    """What is wrong with a pin."""
+    return (
+        f"{' '.join(pin.written.split())} keeps out {pin.name} >= {LOWEST[pin.name]}, which the converted code needs."
+    )
+
+
+@codemod(*KEYWORDS, "RuntimeEnv", order=97)
+def runtime_environments(context: Context) -> None:
+    """Raises the ranges of requirements in runtime environments."""
+    found = {node: pin for environment in _environments(context) for node, pin in _pins(context, environment)}
+    if not found:
+        return
+    if not is_legacy(context.findings) and not is_converted(context.module.text.encode(), found.values()):
+        return
+    for node, pin in found.items():
+        source = context.module.source(node)
+        if pin.obstacle or source[1:-1] != node.value:
+            context.manual(RM731, node, message(pin), pin.obstacle or f"Write {pin.name}>={LOWEST[pin.name]}.")
+        elif context.converts(RM731, node, message(pin), safe=False):
+            start, end = pin.place
+            context.plan.replace(node, source[: 1 + start] + pin.replacement + source[1 + end :])
+
+
+def _environments(context: Context) -> Iterator[dict[str, ast.expr]]:
+    """The runtime environments that the module gives to calls, by key."""
+    module = context.module
+    for call in (node for node in module.nodes if isinstance(node, ast.Call)):
+        if module.qualified(call.func) in RUNTIME_ENV:
+            yield {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
+        for keyword in call.keywords:
+            if keyword.arg in KEYWORDS:
+                yield _entries(context, keyword.value)
+
+
+def _entries(context: Context, node: ast.expr | None) -> dict[str, ast.expr]:
+    """The entries of a dict display with literal keys, followed through a name; empty for anything else."""
+    value = context.module.value(node) if node is not None else None
+    if not isinstance(value, ast.Dict):
+        return {}
+    return {
+        key.value: entry
+        for key, entry in zip(value.keys, value.values, strict=True)
+        if isinstance(key, ast.Constant) and isinstance(key.value, str)
+    }
+
+
+def _pins(context: Context, environment: dict[str, ast.expr]) -> Iterator[tuple[ast.Constant, Pin]]:
+    for key in ("pip", "uv"):
+        packages = environment.get(key)
+        for node in _strings(context, _entries(context, packages).get("packages", packages)):
+            yield from ((node, pin) for pin in requirement_pins(str(node.value)))
+    dependencies = _entries(context, environment.get("conda")).get("dependencies")
+    for node in _strings(context, dependencies):
+        yield from ((node, pin) for pin in conda_pins(str(node.value)))
+    for item in _items(context, dependencies):
+        for node in _strings(context, _entries(context, item).get("pip")):
+            yield from ((node, pin) for pin in requirement_pins(str(node.value)))
+
+
+def _items(context: Context, node: ast.expr | None) -> list[ast.expr]:
+    value = context.module.value(node) if node is not None else None
+    return value.elts if isinstance(value, (ast.List, ast.Tuple)) else []
+
+
+def _strings(context: Context, node: ast.expr | None) -> list[ast.Constant]:
+    return [item for item in _items(context, node) if isinstance(item, ast.Constant) and isinstance(item.value, str)]

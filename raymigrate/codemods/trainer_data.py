@@ -1,0 +1,77 @@
+"""RM501, RM502 and RM504 in scripts whose trainer is still there: TorchTrainer and its siblings.
+
+`preprocessor=` and a dict as `dataset_config=` show that such a script was written for Ray 2.0 to 2.8.
+"""
+
+from raymigrate.codemods import codemod
+from raymigrate.codemods.preprocessors import BATCH_SIZE, RM501, RM502
+from raymigrate.codemods.trainer_arguments import prepare_datasets
+from raymigrate.context import Context
+from raymigrate.facts.legacy import TORCH_TRAINERS
+from raymigrate.facts.preprocessors import BATCH_MAPPERS
+from raymigrate.facts.trainers import trainer_calls
+
+SIBLINGS = frozenset(
+    f"ray.train.{module}.{name}"
+    for name, modules in {
+        "TensorflowTrainer": ("tensorflow", "tensorflow.tensorflow_trainer"),
+        "XGBoostTrainer": ("xgboost", "xgboost.xgboost_trainer"),
+        "LightGBMTrainer": ("lightgbm", "lightgbm.lightgbm_trainer"),
+        "DataParallelTrainer": ("data_parallel_trainer",),
+    }.items()
+    for module in modules
+)
+# XGBoost and LightGBM split every dataset, then and now.
+SPLIT_ALL = frozenset(name for name in SIBLINGS if name.endswith(("XGBoostTrainer", "LightGBMTrainer")))
+
+
+@codemod(*sorted({name.rpartition(".")[2] for name in TORCH_TRAINERS | SIBLINGS}), order=44)
+def convert_data(context: Context) -> None:
+    """Applies the preprocessor before the trainer is built, and makes a DataConfig of a dict."""
+    for call in trainer_calls(context.module, TORCH_TRAINERS | SIBLINGS, "train_loop_per_worker"):
+        given = call.arguments.get("preprocessor")
+        if call.unpacked or (given is None and "dataset_config" not in call.arguments):
+            continue
+        if call.datasets.node is not None:
+            prepare_datasets(context, call)
+        name = context.module.qualified(call.node.func)
+        edit = context.plan.call(call.node)
+        if "preprocessor" not in edit.remove:
+            if given is not None and name in SIBLINGS and context.module.constant(given) is not None:
+                context.manual(RM502, given, f"{context.module.source(call.node.func)} has no preprocessor argument.")
+            continue
+        others = call.datasets.keys is None or call.datasets.keys.keys() - {"train"}
+        if others and "dataset_config" not in call.arguments and name not in SPLIT_ALL:
+            # With a preprocessor only the training data was split, up to Ray 2.8.
+            near = context.module.reference_at[call.node.func].binding.statement
+            context.plan.need_import("ray.train", "DataConfig", near=near)
+            edit.set("dataset_config", 'DataConfig(datasets_to_split=["train"])')
+
+
+@codemod("BatchMapper", order=90)
+def report_batch_mappers(context: Context) -> None:
+    """Reports every BatchMapper that is left: made for a trainer in another file, or for something else."""
+    context.settle_removed_arguments()
+    for reference in list(context.references(*BATCH_MAPPERS)):
+        context.manual(
+            RM501,
+            reference.node,
+            "BatchMapper is gone: the import raises an ImportError.",
+            f"Call dataset.map_batches(fn, batch_format=..., batch_size={BATCH_SIZE}).materialize() on each dataset"
+            " before the trainer is built; a helper that makes the BatchMapper can return a function that does so.",
+        )
+        context.handle(reference, gone=False)
+
+
+@codemod("Concatenator", order=55)
+def concatenators(context: Context) -> None:
+    """Reports the arguments that Concatenator lost."""
+    for call in context.module.calls("ray.data.preprocessors.Concatenator"):
+        for keyword in call.keywords:
+            if keyword.arg in ("include", "exclude"):
+                context.manual(
+                    RM502,
+                    keyword,
+                    f"Concatenator({keyword.arg}=) raises a TypeError.",
+                    "Give columns=[...]; this is their order then, where legacy Ray kept that of the dataset.",
+                )

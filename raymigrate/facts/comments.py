@@ -1,0 +1,25 @@
+"""The comments that belong to code which goes away, so that they can be kept."""
+
+import ast
+import io
+import tokenize
+
+from raymigrate.facts.module import Module
+
+
+def comments_of(module: Module, node: ast.expr | ast.stmt, *, moved: bool = False) -> str:
+    """The comments in a node, on its last line, and above it where it is a statement; as source for a template, or "".
+
+    Args:
+        module: The module.
+        node: What goes away.
+        moved: Whether the node comes out elsewhere, with the comments inside it.
+    """
+    first, last = node.lineno, node.end_lineno or node.lineno
+    if isinstance(node, ast.stmt):
+        while first > 1 and module.lines[first - 2].lstrip().startswith("#"):
+            first -= 1
+    after = module.end(node) if moved else (first, 0)
+    tokens = tokenize.generate_tokens(io.StringIO("\n".join(module.lines)).readline)
+    found = [t.string for t in tokens if t.type == tokenize.COMMENT and after <= t.start and t.start[0] <= last]
+    return "".join(f"{comment}\n" for comment in found).replace("$", "$ ")  # "$name" would be a placeholder

@@ -1,0 +1,49 @@
+"""Whether code is legacy, or was and is converted: only then are the pins of its project anybody's concern."""
+
+import re
+from collections.abc import Iterable
+
+from raymigrate.findings import Finding, Kind
+from raymigrate.pins.versions import Pin, keeps_out
+
+LEGACY = ("RM1", "RM2", "RM3")
+# Comments of converted code (codemods/emitted.py, cpu_workers.py and loss_scale.py).
+CONVERTED = re.compile(
+    rb"as Ray's legacy trainer did|Without it accelerate would train one model per CPU worker"
+    rb"|else some losses grow with the workers"
+)
+# Names, and the version that they came with: code that uses one contradicts a pin that keeps this version out.
+# (Ray 2.6.3 and transformers 4.30.2 were looked at; so were the release notes of transformers 4.41 and 4.46.)
+CAME_WITH = (
+    (re.compile(rb"\bRayTrainReportCallback\b|ray\.train\.huggingface\.transformers\b"), "ray", "2.7"),
+    (
+        re.compile(
+            rb"\bray\.train\.(?:get_context|get_checkpoint|get_dataset_shard|report)\b|"
+            rb"\b(?:from\s+ray\.train\s+import\s[^#;]*?|ray\.train\.)(?:Run|Scaling|Checkpoint|Failure)Config\b"
+        ),
+        "ray",
+        "2.7",
+    ),
+    (re.compile(rb"\beval_strategy\s*="), "transformers", "4.41"),
+    (re.compile(rb"\b(?:processing_class|average_tokens_across_devices)\s*="), "transformers", "4.46"),
+)
+
+
+def is_legacy(findings: Iterable[Finding]) -> bool:
+    """Whether what was found in a script is more than news that concern modern code as well."""
+    kinds = (Kind.CONVERTED, Kind.UNSAFE)
+    return any(
+        finding.code.startswith(LEGACY) or (finding.kind in kinds and not finding.code.startswith("RM73"))
+        for finding in findings
+    )
+
+
+def is_converted(script: bytes, pins: Iterable[Pin]) -> bool:
+    """Whether a script cannot have been written for the versions that pins let in."""
+    if CONVERTED.search(script):
+        return True
+    return any(
+        pin.name == name and keeps_out(pin.versions, version) and name_used.search(script)
+        for name_used, name, version in CAME_WITH
+        for pin in pins
+    )

@@ -1,0 +1,254 @@
+# ruff: noqa: PTH113, PTH116, PTH117, PTH119 - works on strings, as discovery.py does
+"""The files beside legacy or converted scripts that pin versions."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from raymigrate.codemods.pinned_versions import RM731, message
+from raymigrate.engine import FileResult
+from raymigrate.files import read_bytes
+from raymigrate.findings import Finding, Kind
+from raymigrate.gates import NEEDLES
+from raymigrate.gitignore import Patterns, excluded, is_ignored, read_gitignore, read_gitignores_above
+from raymigrate.pins.evidence import is_converted, is_legacy
+from raymigrate.pins.readers import SUBFOLDERS, Reader, reader_of
+from raymigrate.pins.versions import PACKAGES, Pin
+from raymigrate.script import Script
+
+if TYPE_CHECKING:
+    from raymigrate.discovery import Discovery
+    from raymigrate.session import Job
+
+MAX_BYTES = 20_000_000  # as for scripts; a larger file is no list of requirements
+UNREADABLE = "The file cannot be parsed; correct it, or change the version by hand."
+
+
+@dataclass
+class PinFile:
+    """A file that may pin versions.
+
+    Args:
+        path: Where it is.
+        reader: Who reads it.
+        data: Its bytes; None if it cannot be read.
+    """
+
+    path: str
+    reader: Reader
+    data: bytes | None
+
+    @cached_property
+    def script(self) -> Script:
+        """The text, with what is needed to write it back."""
+        return decode(self.data or b"")
+
+    @cached_property
+    def pins(self) -> list[Pin]:
+        """What keeps out versions that are needed; nothing in a file that cannot be understood."""
+        if self.data is None or not re.search(PACKAGES, self.data.replace(b"\0", b""), re.IGNORECASE):
+            return []
+        if self.path.endswith(".ipynb") and not any(needle in self.data for needle in NEEDLES):
+            return []
+        try:
+            return list(self.reader(self.script.text))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return []
+
+
+def pin_results(found: Discovery, results: Mapping[str, FileResult], job: Job) -> Iterator[FileResult]:
+    """Reports pins, and changes them with --unsafe.
+
+    Looked at are the folders of the scripts and those above them, up to what was named on the command line.
+
+    Args:
+        found: The paths that were named, and the scripts that were found.
+        results: What became of the scripts.
+        job: What to do with each file.
+    """
+    if not job.options.enabled(RM731.code):
+        return
+    legacy = {path for path, result in results.items() if is_legacy(result.findings)}
+    others = [path for path in found.candidates if path not in results]
+    scripts_of: dict[str, list[str]] = {}
+    for path in (*legacy, *others):
+        for folder in _folders(path, found.roots):
+            scripts_of.setdefault(folder, []).append(path)
+    named = [PinFile(path, reader, _read(path)) for path in found.named if (reader := _reader(path))]
+    done: set[str] = set()
+    for file, scripts in [
+        *((file, [*legacy, *others]) for file in named),
+        *((file, scripts) for folder, scripts in scripts_of.items() for file in _files(folder, found)),
+    ]:
+        if file.path in done or not file.pins:
+            continue
+        done.add(file.path)
+        if not legacy.isdisjoint(scripts) or any(is_converted(_read(path) or b"", file.pins) for path in scripts):
+            earlier = results.get(file.path)
+            yield _result(file, job) if earlier is None else _added(earlier, file, job)
+
+
+def _folders(path: str, roots: Sequence[str]) -> Iterator[str]:
+    """The folder of a script, and those above it up to the named one: "" or ending with a slash."""
+    for root in roots:
+        if path.startswith(root) and not (root == "" and os.path.isabs(path)):
+            folder = path[: path.rfind("/") + 1]
+            while len(folder) > len(root):
+                yield folder
+                folder = folder[: folder.rstrip("/").rfind("/") + 1]
+            yield root
+            return
+
+
+def _reader(path: str) -> Reader | None:
+    folder, name = os.path.split(path)
+    return reader_of(name, os.path.basename(folder))
+
+
+def _files(folder: str, found: Discovery) -> list[PinFile]:
+    """The files of a folder, and of the subfolders that are named after such files."""
+    paths = [
+        path for directory in (folder, *(f"{folder}{name}/" for name in SUBFOLDERS)) for path in _read_by(directory)
+    ]
+    if not paths:
+        return []
+    layers = _layers(folder, found)
+    files = []
+    for path, reader in paths:
+        subfolder = path[: path.rfind("/") + 1]
+        if not is_ignored(layers, path) and (subfolder == folder or not is_ignored(layers, subfolder)):
+            files.append(PinFile(path, reader, _read(path)))
+    return files
+
+
+def _read_by(directory: str) -> list[tuple[str, Reader]]:
+    """The files of a directory that a reader reads; none where there is no such directory."""
+    try:
+        with os.scandir(directory or ".") as entries:
+            names = sorted(entry.name for entry in entries if not entry.name.startswith("."))
+    except OSError:
+        return []  # what cannot be read was reported by the search for scripts
+    paths = [directory + name for name in names]
+    return [(path, reader) for path in paths if (reader := _reader(path)) and os.path.isfile(path)]
+
+
+def _layers(folder: str, found: Discovery) -> list[Patterns]:
+    """The patterns that hold in a folder, the strongest first."""
+    root = next(root for root in found.roots if folder.startswith(root))
+    own: list[Patterns] = []
+    try:
+        above = read_gitignores_above(root)
+        for slash in [len(root), *(match.end() for match in re.finditer("/", folder) if match.end() > len(root))]:
+            if os.path.isfile(f"{folder[:slash]}.gitignore"):
+                own.insert(0, read_gitignore(folder[:slash], slash))
+    except OSError:
+        above = []
+    return [*([excluded(found.exclude, root)] if found.exclude else []), *own, *above]
+
+
+def _read(path: str) -> bytes | None:
+    try:
+        return read_bytes(path) if os.stat(path).st_size <= MAX_BYTES else None
+    except OSError:
+        return None
+
+
+def decode(data: bytes) -> Script:
+    """The text of a file: UTF-8, or UTF-16 with its mark (as PowerShell writes it), or else bytes as they are."""
+    bom = data.startswith(b"\xef\xbb\xbf")
+    body = data[3:] if bom else data
+    marks = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
+    for encoding in (marks.get(data[:2], "utf-8"), "utf-8"):
+        try:
+            return Script(body.decode(encoding), encoding, bom)
+        except UnicodeDecodeError:
+            continue
+    return Script(body.decode("latin-1"), "latin-1", bom)
+
+
+def _added(earlier: FileResult, file: PinFile, job: Job) -> FileResult:
+    """The result of a file that is a script as well, such as a setup.py that imports ray: both changes in turn."""
+    if earlier.after and earlier.script and not job.write:
+        file = PinFile(file.path, file.reader, earlier.script.encode(earlier.after))
+    result = _result(file, job)
+    findings = [*earlier.findings, *result.findings]
+    after = earlier.after if result.after is None else result.after
+    return replace(earlier, findings=findings, after=after, script=earlier.script or result.script)
+
+
+def _result(file: PinFile, job: Job) -> FileResult:
+    text = file.script.text
+    pins = file.pins
+    new = _applied(text, pins)
+    refused = new != text and not (_parses(file.path, text) and _parses(file.path, new))
+    findings = []
+    for pin in sorted(pins, key=lambda pin: pin.start):
+        line = text.count("\n", 0, pin.start) + 1
+        column = pin.start - (text.rfind("\n", 0, pin.start) + 1) + 1
+        obstacle = pin.obstacle or (UNREADABLE if refused else "")
+        if obstacle:
+            kind, advice = Kind.MANUAL, obstacle
+        elif job.options.unsafe:
+            kind, advice = Kind.CONVERTED, ""
+        else:
+            kind, advice = Kind.UNSAFE, "Run with --unsafe to change it; then install anew and verify the job."
+        findings.append(Finding(RM731.code, kind, message(pin), advice, line, column, file.path))
+    changes = job.options.unsafe and new != text and not refused
+    after = (new if job.rewrite else "") if changes else None
+    result = FileResult(file.path, findings, text, after, script=file.script)
+    if after and job.write:
+        return job.written(result, file.script, file.data or b"")
+    return result
+
+
+def _applied(text: str, pins: Iterable[Pin]) -> str:
+    for pin in sorted(pins, key=lambda pin: pin.place, reverse=True):
+        if pin.replacement and not pin.obstacle:
+            start, end = pin.place
+            text = text[:start] + pin.replacement + text[end:]
+    return text
+
+
+def _parses(path: str, text: str) -> bool:
+    """Whether a file is what its name says, where a parser can tell."""
+    parser = next((parse for suffix, parse in PARSERS.items() if path.endswith(suffix)), None)
+    try:
+        if parser is not None:
+            parser(text)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+def _toml(text: str) -> object:
+    try:
+        import tomllib  # noqa: PLC0415
+    except ImportError:  # Python 3.10
+        import tomli as tomllib  # noqa: PLC0415
+    return tomllib.loads(text.replace("\r\n", "\n"))
+
+
+def _yaml(text: str) -> object:
+    import yaml  # noqa: PLC0415
+
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ValueError(str(error)) from error
+
+
+PARSERS: Mapping[str, Callable[[str], object]] = {
+    ".toml": _toml,
+    "Pipfile": _toml,
+    ".yml": _yaml,
+    ".yaml": _yaml,
+    ".ipynb": json.loads,
+    ".py": ast.parse,
+}

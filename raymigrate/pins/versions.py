@@ -1,0 +1,159 @@
+"""Which versions the converted code needs, and whether a version range lets them in.
+
+A range is left alone as long as it lets in one version that is new enough: with `transformers>=4.30` pip installs the
+current one.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+# The lowest versions that the converted code runs on. ray: Train V2 is the default from 2.51 on (SEMANTICS.md 4).
+# transformers: a warmup_steps below 1 is a ratio from 5.0 on (SEMANTICS.md 7.1). The rest is what these two need:
+# the metadata of transformers 5.0 names accelerate, huggingface-hub, tokenizers and Python; transformers 5.23 works
+# with torch from 2.6 on; with huggingface-hub 1.x datasets 2.16 works, and 2.14 cannot be imported (measured).
+LOWEST = {
+    "ray": "2.51",
+    "transformers": "5.0",
+    "accelerate": "1.1",
+    "datasets": "2.16",
+    "torch": "2.6",
+    "huggingface-hub": "1.3",
+    "tokenizers": "0.22",
+    "python": "3.10",
+}
+# Other names of the same: conda splits Ray, and calls PyTorch otherwise.
+SAME = {
+    "pytorch": "torch",
+    "ray-core": "ray",
+    "ray-default": "ray",
+    "ray-train": "ray",
+    "ray-air": "ray",
+    "ray-data": "ray",
+}
+PACKAGES = rb"ray|transformers|accelerate|datasets|torch|tokenizers|hugging|python"
+
+NAME = r"(?P<name>[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)(?![\w-])"
+EXTRAS = r"(?:\s*\[[\w\s,.-]*\])?"
+CLAUSE = r"(?:===?|~=|!=|<=|>=|<|>)\s*[\w.*+!-]+"
+# A requirement with a range at the start of a text, as in PEP 508: `ray[train] >=2.6, <2.9`.
+REQUIREMENT = re.compile(rf"{NAME}{EXTRAS}\s*(?P<specifier>{CLAUSE}(?:\s*,\s*{CLAUSE})*)")
+# A wheel, archive or tag that stands for a version: `transformers @ git+https://.../transformers@v4.30.2`.
+ADDRESS = re.compile(
+    rf"(?:-e\s+|--editable[\s=]+)?(?:{NAME}{EXTRAS}\s*@\s*)?"
+    r"(?:git\+|https?://|file:)\S*/(?P<project>[\w-]+?)(?:\.git)?(?:[-@]v?|/archive/(?:refs/tags/)?v?)"
+    r"(?P<version>\d+(?:\.\d+)+)\S*"
+)
+
+
+@dataclass(frozen=True)
+class Pin:
+    """A version range that keeps out what the converted code needs.
+
+    Args:
+        name: The package, under its name in `LOWEST`.
+        written: The requirement as it is written.
+        start: Where it starts in the text of the file.
+        versions: The versions that it lets in, as pip writes a range.
+        place: Start and end of what is to be replaced.
+        replacement: What takes its place; "" where a person has to decide.
+        obstacle: Why that is, and what to do, in one sentence.
+    """
+
+    name: str
+    written: str
+    start: int
+    versions: str
+    place: tuple[int, int] = (0, 0)
+    replacement: str = ""
+    obstacle: str = ""
+
+
+def package(name: str) -> str:
+    """The normalized name of a package; that of PyPI where conda has another."""
+    normalized = re.sub(r"[-_.]+", "-", name).lower()
+    return SAME.get(normalized, normalized)
+
+
+def keeps_out(specifier: str, lowest: str) -> bool:
+    """Whether a range lets in no version from `lowest` on; a range that cannot be read does let some in.
+
+    A range is a set of intervals that begin and end at the versions it names: it is enough to ask about these, about
+    versions a little above them, and about one far above.
+    """
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet  # noqa: PLC0415 - 20 ms, for few runs
+    from packaging.version import InvalidVersion, Version  # noqa: PLC0415
+
+    try:
+        clauses = SpecifierSet(specifier)
+        named = [Version(clause.version.removesuffix(".*")) for clause in clauses]
+    except (InvalidSpecifier, InvalidVersion):
+        return False
+    bottom = Version(lowest)
+    tried = [bottom, Version("99999"), *named, *(Version(f"{v.base_version}.0.1") for v in [bottom, *named])]
+    return bool(named) and not any(v >= bottom and clauses.contains(v, prereleases=True) for v in tried)
+
+
+def requirement_pins(text: str, start: int = 0) -> Iterator[Pin]:
+    """The pin of a requirement as pip reads it.
+
+    Args:
+        text: A text at whose start a requirement may stand.
+        start: Where that text starts in the file.
+    """
+    match = REQUIREMENT.match(text)
+    if match is None:
+        yield from _address_pins(text, start)
+        return
+    name, specifier = package(match["name"]), match["specifier"]
+    if name not in LOWEST or not keeps_out(specifier, LOWEST[name]):
+        return
+    if "+" in specifier:  # torch==1.13.1+cu117, which an index of its own offers
+        obstacle = f"It names a build; choose the build of {name} >= {LOWEST[name]} that fits, and its index."
+        yield Pin(name, match[0], start, specifier, obstacle=obstacle)
+        return
+    place = (start + match.start("specifier"), start + match.end("specifier"))
+    space = " " if re.match(r"[<>=!~]+\s", specifier) else ""
+    yield Pin(name, match[0], start, specifier, place, f">={space}{LOWEST[name]}")
+
+
+def _address_pins(text: str, start: int) -> Iterator[Pin]:
+    match = ADDRESS.match(text)
+    if match is None:
+        return
+    name = package(match["name"] or match["project"])
+    versions = f"=={match['version']}"
+    if name in LOWEST and keeps_out(versions, LOWEST[name]):
+        obstacle = f"Take the address of {name} >= {LOWEST[name]}, or its name only."
+        yield Pin(name, match[0], start, versions, obstacle=obstacle)
+
+
+def conda_specifier(text: str) -> str:
+    """A range of conda as pip would write it: `=4.30` is `==4.30.*` there, and a build may follow."""
+    if match := re.fullmatch(r"=(?P<version>[\w.]+?)(?:\.?\*)?(?:=[\w.*]+)?", text):
+        return f"=={match['version']}.*"
+    return re.sub(r"^(==[\w.]+)=[\w.*]+$", r"\1", text)
+
+
+def poetry_specifier(text: str) -> str:
+    """A range of Poetry as pip would write it: `^4.30`, `~4.30`, `4.30.2`, `4.*`."""
+    clauses = []
+    for clause in filter(None, (part.strip() for part in text.split(","))):
+        match = re.fullmatch(r"(?P<sign>[\^~]?)\s*v?(?P<version>\d+(?:\.\d+)*)(?P<star>\.\*)?", clause)
+        if match is None:
+            clauses.append(clause)  # the same as with pip
+        elif match["sign"]:
+            clauses += [f">={match['version']}", f"<{_next(match['version'], match['sign'])}"]
+        else:
+            clauses.append(f"=={match['version']}{match['star'] or ''}")
+    return ",".join(clauses)
+
+
+def _next(version: str, sign: str) -> str:
+    """The version that `^version` or `~version` ends before."""
+    parts = [int(part) for part in version.split(".")]
+    if sign == "~":
+        place = min(1, len(parts) - 1)
+    else:
+        place = next((index for index, part in enumerate(parts) if part), len(parts) - 1)
+    return ".".join(map(str, [*parts[:place], parts[place] + 1]))

@@ -1,0 +1,324 @@
+"""Legacy code, by the rule that `raymigrate explain` has to name for what the current libraries say of it.
+
+Run as a script it makes the libraries say it, all in one process and without a cluster, and prints the texts as JSON.
+"""
+
+import contextlib
+import io
+import json
+import linecache
+import os
+import sys
+import tempfile
+import traceback
+import warnings
+from pathlib import Path
+
+PRELUDE = """
+import os
+import sys
+
+import accelerate
+import datasets
+import ray.air
+import ray.data
+import ray.train
+import ray.train.huggingface
+import ray.tune
+import torch
+import transformers
+from ray.train.torch import TorchTrainer
+
+HERE = os.getcwd()
+
+
+def loop(config):
+    pass
+
+
+def run(function, **arguments):
+    '''Runs a training function in this process.'''
+    TorchTrainer(function, scaling_config=ray.train.ScalingConfig(num_workers=0), **arguments).fit()
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(1, 1)
+
+    def forward(self, x, labels=None):
+        return {"loss": ((self.layer(x) - labels) ** 2).mean()}
+
+
+class Endless(torch.utils.data.IterableDataset):
+    def __iter__(self):
+        yield from ROWS
+
+
+def arguments(**given):
+    return transformers.TrainingArguments(HERE, use_cpu=True, report_to="none", max_steps=1, **given)
+
+
+ROWS = [{"x": torch.ones(1), "labels": torch.ones(1)}] * 2
+"""
+
+SNIPPETS = {
+    "RM101": [
+        "from ray.train.huggingface import TransformersTrainer",
+        "from ray.train.huggingface import HuggingFaceTrainer",
+        "from ray.train.huggingface.transformers import TransformersTrainer",
+        "from ray.train.huggingface.huggingface_trainer import HuggingFaceTrainer",
+        "from ray.train.huggingface.transformers.transformers_trainer import TransformersTrainer",
+        "from ray.ml.train.integrations.huggingface import HuggingFaceTrainer",
+        "ray.train.huggingface.TransformersTrainer(trainer_init_per_worker=loop)",
+        "TorchTrainer(trainer_init_per_worker=loop)",
+        "TorchTrainer(loop, trainer_init_config={})",
+    ],
+    "RM103": ["TorchTrainer.restore(HERE)", "TorchTrainer.can_restore(HERE)", "TorchTrainer(loop).as_trainable()"],
+    "RM107": [
+        "given = transformers.TrainingArguments(HERE, use_cpu=True)\n"
+        "transformers.Trainer(Model(), given, train_dataset=Endless()).train()"
+    ],
+    "RM108": [
+        "def loop():\n    ray.train.get_dataset_shard('evaluation')\nrun(loop)",
+        """
+from ray.train.v2._internal.callbacks.datasets import DatasetShardMetadata, RayDatasetShardProvider
+provider = RayDatasetShardProvider.__new__(RayDatasetShardProvider)
+provider._dataset_names = {"train", "validation"}
+provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
+""",
+    ],
+    "RM201": [
+        "from ray.train.huggingface import AccelerateTrainer",
+        "from ray.train.huggingface.accelerate import AccelerateTrainer",
+    ],
+    "RM202": ["TorchTrainer(loop, accelerate_config={})"],
+    "RM204": [
+        "def loop(config=None):\n    lr = config['lr']\nrun(loop, train_loop_config={'lr': 1})",
+        "def loop(config=None):\n    lr = config.get('lr')\nrun(loop, train_loop_config={'lr': 1})",
+    ],
+    "RM301": [
+        "TorchTrainer(loop, run_config=ray.air.RunConfig())",
+        "TorchTrainer(loop, scaling_config=ray.air.ScalingConfig(num_workers=1))",
+        "ray.train.RunConfig(checkpoint_config=ray.air.CheckpointConfig())",
+        "ray.train.RunConfig(failure_config=ray.air.config.FailureConfig())",
+        "TorchTrainer(loop, run_config=ray.tune.RunConfig())",
+        "from ray.air import Checkpoint",
+        "from ray.air.config import Checkpoint",
+        "from ray.air.checkpoint import Checkpoint",
+        "ray.air.Checkpoint('folder')",
+    ],
+    "RM302": [
+        "from ray.air import session\ndef loop():\n    session.report({})\nrun(loop)",
+        "from ray.air import session\ndef loop():\n    session.get_world_rank()\nrun(loop)",
+        "from ray.air import session\ndef loop():\n    session.get_dataset_shard('train')\nrun(loop)",
+    ],
+    "RM303": ["ray.train.Checkpoint.from_dict({})"],
+    "RM304": ["ray.train.Checkpoint(HERE).to_dict()"],
+    "RM305": [
+        "from ray.air import session\ndef loop():\n    session.get_trial_id()\nrun(loop)",
+        "def loop():\n    ray.train.get_context().get_trial_name()\nrun(loop)",
+        "def loop():\n    ray.train.get_context().get_trial_dir()\nrun(loop)",
+        "def loop():\n    ray.train.get_context().get_trial_resources()\nrun(loop)",
+    ],
+    "RM306": [
+        "from ray.air import session\ndef loop():\n"
+        "    os.environ['OMP_NUM_THREADS'] = str(session.get_trial_resources().bundles[-1].get('CPU', 1))\nrun(loop)"
+    ],
+    "RM307": [
+        "from ray.air import DatasetConfig",
+        "from ray.air.config import DatasetConfig",
+        "from ray.air.callbacks.wandb import WandbLoggerCallback",
+        "from ray.air.util.check_ingest import make_local_dataset_iterator",
+    ],
+    "RM308": [
+        "ray.train.Checkpoint.from_uri('s3://bucket/run')",
+        "ray.train.Checkpoint.from_bytes(b'')",
+        "ray.train.Checkpoint.from_object_ref(None)",
+        "ray.train.Checkpoint(HERE).uri",
+        "ray.train.Checkpoint(HERE).get_preprocessor()",
+    ],
+    "RM401": [
+        "ray.train.RunConfig(verbose=1)",
+        "ray.train.RunConfig(log_to_file=True)",
+        "ray.train.RunConfig(progress_reporter=None)",
+        "ray.train.ScalingConfig(trainer_resources={'CPU': 0})",
+        "ray.train.ScalingConfig(_max_cpu_fraction_per_node=0.8)",
+        "ray.train.CheckpointConfig(checkpoint_frequency=0)",
+        "ray.train.CheckpointConfig(checkpoint_at_end=False)",
+        "ray.train.CheckpointConfig(_checkpoint_keep_all_ranks=True)",
+        "ray.train.CheckpointConfig(_checkpoint_upload_from_workers=True)",
+        "ray.train.FailureConfig(fail_fast=True)",
+    ],
+    "RM402": [
+        "ray.train.RunConfig(local_dir='results')",
+        "ray.train.RunConfig(sync_config=ray.tune.SyncConfig())",
+        "import pyarrow.fs\npyarrow.fs.FileSystem.from_uri('results')",
+    ],
+    "RM403": ["TorchTrainer(loop, metadata={'a': 1})", "TorchTrainer(loop, resume_from_checkpoint=object())"],
+    "RM404": [
+        "ray.train.RunConfig(stop={'training_iteration': 1})",
+        "ray.train.RunConfig(callbacks=[ray.tune.Callback()])",
+    ],
+    "RM405": ["ray.tune.Tuner(TorchTrainer(loop)).fit()"],
+    "RM501": ["from ray.data.preprocessors import BatchMapper"],
+    "RM502": ["TorchTrainer(loop, preprocessor=object())"],
+    "RM601": [
+        "from ray.train.huggingface import TransformersCheckpoint",
+        "from ray.train.huggingface import HuggingFaceCheckpoint",
+        "from ray.train.huggingface.transformers.transformers_checkpoint import TransformersCheckpoint",
+        "ray.train.Checkpoint(HERE).get_model(None)",
+        "ray.train.Checkpoint(HERE).get_tokenizer(None)",
+    ],
+    "RM602": ["transformers.BertModel.from_pretrained(HERE, config=transformers.BertConfig())"],
+    "RM603": [
+        "from ray.train.huggingface import TransformersPredictor",
+        "from ray.train.huggingface import HuggingFacePredictor",
+        "from ray.train.huggingface.transformers import TransformersPredictor",
+        "from ray.train.batch_predictor import BatchPredictor",
+        "from ray.train.predictor import Predictor",
+        "from ray.train.torch import TorchPredictor",
+    ],
+    "RM604": [
+        "metrics = {}\nmetrics['training_iteration']",
+        "metrics = {}\nmetrics['time_total_s']",
+        "ray.train.Result(None, None, None, HERE).log_dir",
+        "ray.train.Result(None, None, None, HERE).config",
+    ],
+    "RM605": [
+        "result = ray.train.Result(None, None, None, HERE)\nprint('loss', result.metrics['eval_loss'])",
+        "result = ray.train.Result(None, None, None, HERE)\nresult.metrics.get('eval_loss')",
+    ],
+    "RM692": [
+        "from ray.data import DatasetPipeline",
+        "from transformers import TextDataset",
+        "from ray.train import Trainer",
+        "ray.train.load_checkpoint()",
+        "ray.train.world_rank()",
+    ],
+    "RM701": [
+        *(
+            f"transformers.TrainingArguments(HERE, {argument})"
+            for argument in (
+                "evaluation_strategy='epoch'",
+                "no_cuda=True",
+                "per_gpu_train_batch_size=1",
+                "per_gpu_eval_batch_size=1",
+                "push_to_hub_token=''",
+                "push_to_hub_model_id=''",
+                "xpu_backend='ccl'",
+                "torchdynamo='inductor'",
+                "warmup_ratio=0.1",
+                "group_by_length=True",
+                "include_inputs_for_metrics=True",
+                "include_tokens_per_second=True",
+                "adafactor=True",
+                "dispatch_batches=True",
+                "split_batches=True",
+            )
+        ),
+        "transformers.Seq2SeqTrainingArguments(HERE, evaluation_strategy='epoch')",
+        "arguments().evaluation_strategy",
+        "transformers.Trainer(Model(), arguments(), tokenizer=object())",
+        "transformers.Seq2SeqTrainer(Model(), arguments(), tokenizer=object())",
+        "transformers.Trainer(Model(), arguments(), train_dataset=ROWS).tokenizer",
+        "accelerate.Accelerator(fp16=True)",
+        "accelerate.Accelerator(logging_dir=HERE)",
+        "accelerate.Accelerator(dispatch_batches=True)",
+        "accelerate.Accelerator(even_batches=True)",
+        "accelerate.Accelerator(use_seedable_sampler=True)",
+        "datasets.load_dataset('json', data_files='rows.json', use_auth_token=True)",
+        "datasets.load_dataset('json', data_files='rows.json', ignore_verifications=True)",
+    ],
+    "RM702": [
+        *(
+            f"transformers.TrainingArguments(HERE, {argument})"
+            for argument in (
+                "overwrite_output_dir=True",
+                "logging_dir=HERE",
+                "ray_scope='last'",
+                "save_safetensors=False",
+                "fp16_opt_level='O1'",
+                "fp16_backend='auto'",
+                "half_precision_backend='auto'",
+                "use_mps_device=True",
+                "jit_mode_eval=True",
+                "use_ipex=True",
+                "tpu_num_cores=8",
+                "tpu_metrics_debug=True",
+                "mp_parameters=''",
+                "past_index=0",
+                "use_legacy_prediction_loop=True",
+                "sharded_ddp='simple'",
+                "fsdp_min_num_params=1",
+                "fsdp_transformer_layer_cls_to_wrap='Layer'",
+                "push_to_hub_organization=''",
+            )
+        ),
+        "arguments().overwrite_output_dir",
+        "datasets.load_dataset('json', data_files='rows.json', task='text-classification')",
+    ],
+    "RM703": ["transformers.TrainingArguments(HERE, True, True, True, False, 'epoch')"],
+    "RM704": [
+        f"class Own(transformers.Trainer):\n    def {method}: return super().{method.partition('(')[0]}()\n"
+        f"Own(Model(), arguments(logging_steps=1), train_dataset=ROWS).{call}"
+        for method, call in (
+            ("compute_loss(self, model, inputs, return_outputs=False)", "train()"),
+            ("training_step(self, model, inputs)", "train()"),
+            ("log(self, logs)", "train()"),
+            ("_get_train_sampler(self)", "train()"),
+            ("create_optimizer(self)", "create_optimizer(model=None)"),
+        )
+    ],
+    "RM705": [
+        "transformers.TrainingArguments(HERE, optim='adamw_hf')",
+        "transformers.TrainingArguments(HERE, optim='adamw_apex_fused')",
+        "transformers.Trainer(Model(), transformers.TrainingArguments(HERE, use_cpu=True, report_to=None))",
+    ],
+    "RM711": [
+        "from transformers import AutoModelForVision2Seq",
+        "from transformers import is_torch_tpu_available",
+        "from transformers.trainer_utils import EvaluationStrategy",
+        "from transformers.deepspeed import HfDeepSpeedConfig",
+        "from datasets import GenerateMode",
+    ],
+    "RM712": [
+        "from transformers import AdamW",
+        "from transformers.optimization import AdamW",
+        "transformers.AdamW([])",
+    ],
+    "RM713": ["from datasets import load_metric", "datasets.load_metric('glue', 'mrpc')"],
+    "RM714": ["import huggingface_hub\nhuggingface_hub.HfFileSystem().resolve_path('datasets/imdb')"],
+}
+
+
+def what_is_said(snippet: str, number: int) -> str:
+    """The warnings and the traceback that a snippet leads to, with its lines in it, as a user sees them."""
+    name = f"train_{number}.py"
+    linecache.cache[name] = (len(snippet), None, snippet.splitlines(keepends=True), name)
+    said = io.StringIO()
+    namespace = {"__name__": "train"}
+    exec(PRELUDE, namespace)
+    with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said), warnings.catch_warnings():
+        warnings.simplefilter("default")
+        try:
+            exec(compile(snippet, name, "exec"), namespace)
+        except BaseException:
+            traceback.print_exc()
+    return said.getvalue()
+
+
+def main() -> None:
+    """Prints what is said of every snippet."""
+    os.chdir(tempfile.mkdtemp())
+    Path("rows.json").write_text('{"a": 1}\n')
+    texts = [
+        [code, snippet, what_is_said(snippet, number)]
+        for code, snippets in SNIPPETS.items()
+        for number, snippet in enumerate(snippets)
+    ]
+    json.dump(texts, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,59 @@
+"""Overrides on Ray's configuration classes, without a cluster; a machine with one GPU is made up."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.runtime.verify.test_recorder import run
+
+ONE_GPU = "import torch; torch.cuda.device_count = lambda: 1\n"
+TRAINER = """
+from ray.train import ScalingConfig
+from ray.train.torch import TorchConfig, TorchTrainer
+import json
+scaling = ScalingConfig(num_workers={workers}, use_gpu=True)
+trainer = TorchTrainer(print, torch_config=TorchConfig(), scaling_config=scaling)
+config = trainer.scaling_config
+print(json.dumps([config.num_workers, config.resources_per_worker, trainer.backend_config.backend]))
+"""
+
+
+def last_line(done: subprocess.CompletedProcess[str]) -> Any:
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize(("workers", "share"), [(2, 0.5), (3, 1 / 3)])
+def test_workers_share_a_gpu_and_talk_over_gloo(workers: int, share: float, tmp_path: Path) -> None:
+    done = run(tmp_path / "run", "-c", ONE_GPU + TRAINER.format(workers=workers), rank=None)
+    assert last_line(done) == [workers, {"GPU": share}, "gloo"]
+
+
+def test_a_worker_with_a_gpu_of_its_own_keeps_what_the_script_says(tmp_path: Path) -> None:
+    done = run(tmp_path / "run", "-c", ONE_GPU + TRAINER.format(workers=1), rank=None)
+    assert last_line(done) == [1, None, "nccl"]
+
+
+def test_workers_and_device_of_the_command_line_win(tmp_path: Path) -> None:
+    code = ONE_GPU + TRAINER.format(workers=1)
+    done = run(tmp_path / "gpu", "-c", code, rank=None, workers=4, device="gpu")
+    assert last_line(done) == [4, {"GPU": 0.25}, "gloo"]
+    done = run(tmp_path / "cpu", "-c", code, rank=None, workers=4, device="cpu")
+    assert last_line(done) == [4, None, "gloo"]
+
+
+@pytest.mark.parametrize(("precision", "mixed"), [("bf16", "bf16"), ("fp32", "no")])
+def test_precision_of_the_command_line_wins(precision: str, mixed: str, tmp_path: Path) -> None:
+    code = (
+        "import json; from accelerate import Accelerator; from transformers import TrainingArguments\n"
+        "arguments = TrainingArguments('out', use_cpu=True, bf16={other})\n"
+        "print(json.dumps([arguments.bf16, Accelerator(cpu=True, mixed_precision={mixed!r}).mixed_precision]))"
+    )
+    code = code.format(other=precision != "bf16", mixed="no" if precision == "bf16" else "bf16")
+    done = run(tmp_path / "run", "-c", code, rank=None, precision=precision)
+    assert last_line(done) == [precision == "bf16", mixed]

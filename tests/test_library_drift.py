@@ -1,0 +1,128 @@
+"""What the codemods believe of objects and arguments of the libraries is true of the installed ones."""
+
+import ast
+import json
+import subprocess
+import sys
+from importlib.util import find_spec
+
+import pytest
+
+from raymigrate.codemods import library_attributes, loading, tokenizer_calls
+from raymigrate.engine import convert
+from raymigrate.findings import Finding
+from raymigrate.removed_names import load
+from tests.imported_names import LIBRARIES
+
+needs_libraries = pytest.mark.skipif(
+    any(find_spec(library) is None for library in LIBRARIES), reason="needs the extra raymigrate[verify]"
+)
+
+ASK = """
+import json, inspect, warnings
+warnings.simplefilter("ignore")
+import accelerate, huggingface_hub, transformers
+from transformers.pipelines import PIPELINE_REGISTRY
+
+vocabulary = {"[UNK]": 0, "a": 1}
+from tokenizers import Tokenizer, models
+tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.WordLevel(vocabulary, "[UNK]")))
+arguments = transformers.TrainingArguments("unused", use_cpu=True)
+trainer_source = inspect.getsource(transformers.Trainer)
+
+def gone_task(task):
+    try:
+        PIPELINE_REGISTRY.check_task(task)
+    except KeyError:
+        return True
+    return False
+
+print(json.dumps({
+    "tokenizer": {n: hasattr(tokenizer, n) for n in asked["tokenizer"]},
+    "arguments": {n: hasattr(arguments, n) for n in asked["arguments"]},
+    "trainer": {n: hasattr(transformers.Trainer, n) or f"self.{n} =" in trainer_source for n in asked["trainer"]},
+    "accelerator": {n: hasattr(accelerate.Accelerator, n) for n in asked["accelerator"]},
+    "hub": {n: hasattr(huggingface_hub, n) for n in asked["hub"]},
+    "tasks": {n: not gone_task(n) for n in asked["tasks"]},
+}))
+"""
+
+
+def ask(asked: dict[str, list[str]]) -> dict[str, dict[str, bool]]:
+    """Asks the installed libraries in a child process which of these names they have."""
+    done = subprocess.run(
+        [sys.executable, "-c", f"asked = {asked!r}\n{ASK}"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    answers: dict[str, dict[str, bool]] = json.loads(done.stdout.splitlines()[-1])
+    return answers
+
+
+@needs_libraries
+def test_what_the_codemods_call_gone_is_gone_and_its_successor_is_there() -> None:
+    gone = {
+        "tokenizer": [*tokenizer_calls.CALLS, tokenizer_calls.AS_TARGET, *tokenizer_calls.GONE],
+        "arguments": sorted(load().removed_arguments("transformers.TrainingArguments")),
+        "trainer": list(library_attributes.TRAINER),
+        "accelerator": list(library_attributes.ACCELERATOR),
+        "hub": list(loading.GONE_FROM_HUB),
+        "tasks": [*loading.TASKS, "translation", "translation_en_to_fr"],
+    }
+    gone["tokenizer"] += tokenizer_calls.RENAMED
+    new = {
+        "tokenizer": list(tokenizer_calls.RENAMED.values()),
+        "arguments": list(library_attributes.ARGUMENTS.values()),
+        "trainer": [name for name in library_attributes.TRAINER.values() if name],
+        "accelerator": ["mixed_precision"],
+        "hub": ["get_token", "hf_hub_download", "upload_folder", "login"],
+        "tasks": ["text-generation", "text-classification"],
+    }
+    answers = ask({kind: [*gone[kind], *new[kind]] for kind in gone})
+    assert {kind: [n for n in names if answers[kind][n]] for kind, names in gone.items()} == {kind: [] for kind in gone}
+    assert {kind: [n for n in names if not answers[kind][n]] for kind, names in new.items()} == {
+        kind: [] for kind in new
+    }
+
+
+def said_of(script: str) -> list[Finding]:
+    ast.parse(script)
+    return convert(script).findings
+
+
+@pytest.mark.parametrize(
+    ("script", "code", "word"),
+    [
+        ("from ray.train.huggingface import *\nTransformersTrainer()\n", "RM692", "TransformersTrainer"),
+        ("from ray.air.config import *\nScalingConfig()\n", "RM694", "ray.air.config"),
+        ("import ray\nfrom transformers import *\nAdamW([])\n", "RM692", "transformers.AdamW"),
+        ("import ray\nfrom transformers import *\nTrainingArguments('x', no_cuda=True)\n", "RM693", "no_cuda"),
+        ("import ray\nimport ray.ml\nray.init()\n", "RM691", "ray.ml"),
+        ("import ray.ml\nray.ml.predictor.Predictor()\n", "RM692", "ray.ml"),
+        ("import ray\nray.air.checkpoint.Checkpoint.from_dict({})\n", "", "Checkpoint"),
+        ("import ray.train.huggingface as hf\ngetattr(hf, 'TransformersTrainer')\n", "RM692", "TransformersTrainer"),
+        ("import ray, importlib\nimportlib.import_module('ray.train.huggingface.accelerate')\n", "RM692", "accelerate"),
+        ("import ray, datasets\ndatasets.load_from_disk('x', fs=1)\n", "RM693", "fs"),
+        ("import ray\nfrom datasets.load import load_from_disk as l\nl('x', fs=1)\n", "RM693", "fs"),
+        ("import ray, datasets\ndatasets.load_dataset_builder('a/b', use_auth_token=1)\n", "RM693", "token="),
+        ("import ray, datasets\ndatasets.load_dataset('mine.py')\n", "RM715", "mine.py"),
+        ("import ray\nfrom huggingface_hub import HfFolder\nHfFolder.get_token()\n", "RM717", "HfFolder"),
+        ("import ray, transformers\ntransformers.pipeline('summarization')\n", "RM724", "summarization"),
+    ],
+)
+def test_nothing_that_is_gone_is_missed(script: str, code: str, word: str) -> None:
+    assert any(finding.code.startswith(code) and word in finding.message for finding in said_of(script))
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "import ray\nfrom transformers import *\nTrainingArguments('x', eval_strategy='no')\nAutoTokenizer\n",
+        "import ray\nfrom transformers import *\n\ndef f(AdamW):\n    AdamW()\n",
+        "import ray\nfrom mine import AdamW\nfrom transformers import *\nAdamW([])\n",
+        "import ray\ngetattr(ray, 'init')\n",
+        "import ray, datasets\ndatasets.load_dataset('csv', data_files='x.csv')\n",
+        "import ray, mine\nmine.load_from_disk('x', fs=1)\n",
+    ],
+)
+def test_what_still_works_is_not_reported(script: str) -> None:
+    assert said_of(script) == []

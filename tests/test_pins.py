@@ -1,0 +1,338 @@
+"""RM731: pinned versions that the converted code cannot live with. The files of all kinds are in
+fixtures/projects/pinned_versions; here is what lies at the edges.
+"""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from raymigrate.cli import main
+from raymigrate.config import Options
+from raymigrate.engine import convert
+from raymigrate.findings import Kind
+from raymigrate.pins.project import decode
+from raymigrate.pins.readers import READERS, install_commands, requirements_file, setup_py
+from raymigrate.pins.toml import toml_pins
+from raymigrate.pins.versions import LOWEST, PACKAGES, conda_specifier, keeps_out, poetry_specifier
+
+LEGACY = """\
+from ray.train.huggingface import TransformersTrainer
+
+
+def init(train_dataset, eval_dataset=None, **config):
+    return make_trainer(train_dataset)
+
+
+TransformersTrainer(trainer_init_per_worker=init).fit()
+"""
+MODERN = """\
+from ray.train.torch import TorchTrainer
+
+
+def loop(config):
+    pass
+
+
+TorchTrainer(loop).fit()
+"""
+
+
+def project(folder: Path, **files: str | bytes) -> Path:
+    """Writes files; `__` in a name stands for a slash, `_` before the suffix for a dot."""
+    for name, content in files.items():
+        *parts, last = name.split("__")
+        path = folder.joinpath(*parts, ".".join(last.rsplit("_", 1)))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return folder
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+def pins_in(result: Result) -> set[str]:
+    """Places with pins: the last two parts of the path, and the line."""
+    lines = [line for line in result.stdout.splitlines() if " RM731 " in line]
+    return {":".join(line.split(":")[:2]).rpartition("/")[2] for line in lines}
+
+
+@pytest.mark.parametrize(
+    ("specifier", "expected"),
+    [
+        ("==4.30.2", True),
+        ("==4.30.*", True),
+        ("~=4.30", True),
+        ("<5", True),
+        ("<5.0", True),
+        ("<=4.99", True),
+        (">=4.26,<4.31,!=4.28", True),
+        ("==4.31.0.dev0", True),
+        (">=4.30", False),
+        (">4.30", False),
+        ("!=4.30", False),
+        ("<=5.0", False),
+        ("<6", False),
+        (">=4,<6", False),
+        ("!=5.0,<5.1,>=4.30", False),
+        ("==5.*", False),
+        ("~=5.1", False),
+        ("==5.23.0", False),
+        (">=5.0.0rc1", False),
+        ("", False),
+        ("4.30", False),
+        ("==latest", False),
+    ],
+)
+def test_a_range_is_met_if_it_lets_in_no_version_that_is_new_enough(specifier: str, expected: bool) -> None:
+    assert keeps_out(specifier, "5.0") is expected
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("^4.30.2", ">=4.30.2,<5"),
+        ("^0.20.3", ">=0.20.3,<0.21"),
+        ("^0.0.3", ">=0.0.3,<0.0.4"),
+        ("~4.30", ">=4.30,<4.31"),
+        ("~4", ">=4,<5"),
+        ("4.30.2", "==4.30.2"),
+        ("4.*", "==4.*"),
+        (">=4.30, <5", ">=4.30,<5"),
+        ("*", "*"),
+    ],
+)
+def test_ranges_of_poetry(written: str, meant: str) -> None:
+    assert poetry_specifier(written) == meant
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("=4.30", "==4.30.*"),
+        ("=4.30.*", "==4.30.*"),
+        ("=2.0.1=py3.8_0", "==2.0.1.*"),
+        ("==4.30", "==4.30"),
+        ("<5", "<5"),
+    ],
+)
+def test_ranges_of_conda(written: str, meant: str) -> None:
+    assert conda_specifier(written) == meant
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "transformers",
+        "transformers>=4.30",
+        "# transformers==4.30.2",
+        "click # transformers==4.30.2",
+        "my-transformers==4.30.2",
+        "transformers-extra==4.30.2",
+        "sentence_transformers==2.2.2",
+        "rayon==0.1",
+        "torchvision==0.15",
+        "-r other.txt",
+        "--find-links https://example.org/ray-2.6.3/",
+        "git+https://github.com/huggingface/transformers.git@main",
+        "transformers==",
+        "==4.30.2",
+        "\0\0",
+    ],
+)
+def test_lines_without_a_pin(line: str) -> None:
+    assert list(requirements_file(f"{line}\n")) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("pip install transformers==4.30.2", "'transformers>=5.0'"),
+        ("pip3 install 'transformers==4.30.2' x", "transformers>=5.0"),
+        ('uv pip install "x==1" "ray[air]<2.7; python_version<\'3.11\'"', "ray[air]>=2.51;"),
+        ("conda install -y pytorch=1.13", "'pytorch>=2.6'"),
+    ],
+)
+def test_a_shell_sees_no_redirection(command: str, expected: str) -> None:
+    (pin,) = install_commands(command)
+    start, end = pin.place
+    assert expected in command[:start] + pin.replacement + command[end:]
+
+
+def test_toml_strings_elsewhere_are_no_requirements() -> None:
+    text = (
+        '[tool.x]\ndependencies = ["ray==2.6"]\n[project]\ndescription = """\n"ray==2.6"\n"""\nkeywords = ["ray<2.7"]\n'
+    )
+    assert list(toml_pins(text)) == []
+
+
+@settings(deadline=None)  # the machine may be busy
+@given(st.text(alphabet="ray=2.6<>~^[]{}\"'\\\n #-:,;torchpip install\0é", max_size=80))
+def test_readers_take_any_text(text: str) -> None:
+    for _, reader in READERS:
+        try:
+            list(reader(text))
+        except (SyntaxError, ValueError):  # of setup.py; pin_results expects them
+            continue
+
+
+def test_the_quick_search_finds_every_package() -> None:
+    assert all(re.search(PACKAGES, name.encode()) for name in [*LOWEST, "pytorch", "huggingface_hub"])
+
+
+def test_only_the_projects_of_legacy_scripts_are_looked_at(tmp_path: Path) -> None:
+    pins = "transformers==4.30.2\n"
+    project(tmp_path, old__train_py=LEGACY, old__requirements_txt=pins, old__requirements__gpu_txt=pins)
+    project(
+        tmp_path,
+        new__train_py=MODERN,
+        new__requirements_txt=pins,
+        constraints_txt=pins,
+        old__tests__requirements_txt=pins,
+    )
+    assert pins_in(run("--check", tmp_path)) == {"requirements.txt:1", "gpu.txt:1", "constraints.txt:1"}
+    assert pins_in(run("--check", tmp_path / "new")) == set()
+    assert pins_in(run("--check", tmp_path / "old" / "train.py")) == set()
+    named = run("--check", tmp_path / "old" / "train.py", tmp_path / "constraints.txt")
+    assert pins_in(named) == {"constraints.txt:1"}
+
+
+def test_relative_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project(tmp_path, src__train_py=LEGACY, requirements_txt="ray==2.6.3\n")
+    monkeypatch.chdir(tmp_path)
+    for path in (".", "./", "src/.."):
+        assert pins_in(run("--check", path)) == {"requirements.txt:1"}, path
+    assert pins_in(run("--check", "src")) == set()
+
+
+def test_what_is_excluded_or_ignored_is_left_out(tmp_path: Path) -> None:
+    project(tmp_path, train_py=LEGACY, requirements_txt="ray==2.6.3\n", constraints_txt="ray==2.6.3\n")
+    project(tmp_path, docker__requirements_txt="ray==2.6.3\n", _gitignore="constraints.txt\n")
+    assert (tmp_path / ".gitignore").exists()
+    (tmp_path / ".git").mkdir()
+    assert pins_in(run("--check", "--exclude", "docker", tmp_path)) == {"requirements.txt:1"}
+    assert pins_in(run("--check", "--ignore", "RM731", tmp_path)) == set()
+
+
+def test_converted_code_is_recognized_by_what_it_needs(tmp_path: Path) -> None:
+    project(tmp_path, train_py=LEGACY, requirements_txt="ray==2.6.3\r\ntransformers==4.30.2\r\n")
+    assert pins_in(run(tmp_path)) == {"requirements.txt:1", "requirements.txt:2"}
+    assert run("--unsafe", tmp_path).exit_code == 0
+    assert (tmp_path / "requirements.txt").read_bytes() == b"ray>=2.51\r\ntransformers>=5.0\r\n"
+    assert run("--check", tmp_path).exit_code == 0
+
+
+@pytest.mark.parametrize("pins", ["ray==2.9.3\ntransformers==4.38.0\n", "ray>=2.7,<3\n"])
+def test_of_modern_code_with_pins_that_fit_it_nothing_is_said(tmp_path: Path, pins: str) -> None:
+    code = f"from ray.train import RunConfig, ScalingConfig\n{MODERN}"
+    project(tmp_path, train_py=code, requirements_txt=pins)
+    result = run("--check", tmp_path)
+    assert (result.exit_code, result.stdout) == (0, "")
+
+
+def test_every_output_format(tmp_path: Path) -> None:
+    project(tmp_path, train_py=LEGACY, requirements_txt="ray==2.6.3\n", poetry_lock='name = "ray"\nversion = "2.6.3"\n')
+    check = run("--check", "--unsafe", tmp_path)
+    assert check.exit_code == 1
+    assert "requirements.txt:1:1: RM731 converted: " in check.stdout
+    document = json.loads(run("--check", "--unsafe", "--output-format", "json", tmp_path).stdout)
+    kinds = {Path(f["path"]).name: f["kind"] for f in document["findings"] if f["code"] == "RM731"}
+    assert kinds == {"requirements.txt": "converted", "poetry.lock": "manual"}
+    assert str(tmp_path / "requirements.txt") in document["changed"]
+    diff = run("--diff", "--unsafe", tmp_path).stdout
+    assert "-ray==2.6.3\n+ray>=2.51\n" in diff
+    assert (tmp_path / "requirements.txt").read_text() == "ray==2.6.3\n"
+    assert "RM731" in run("--check", "--statistics", tmp_path).stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("pyproject_toml", b'[project]\ndependencies = ["ray==2.6.3"\n'),
+        ("environment_yml", b"dependencies:\n  - ray-core=2.6.3\n  bad: [\n"),
+        ("setup_py", b"setup(install_requires=['ray==2.6.3']\n"),
+        ("pyproject_toml", b"\xff\x00ray==\x00"),
+        ("poetry_lock", b'name = "ray"\nversion = \n'),
+        ("requirements_txt", b"\xff\xfer"),
+        ("explore_ipynb", b'"!pip install ray==2.6.3", from ray.train'),
+    ],
+)
+def test_bad_files_stop_nothing_and_stay_as_they_are(tmp_path: Path, name: str, content: bytes) -> None:
+    project(tmp_path, train_py=LEGACY, **{name: content})
+    result = run("--unsafe", tmp_path)
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    assert result.exit_code in (0, 1)
+    assert "TorchTrainer" in (tmp_path / "train.py").read_text()
+    assert (tmp_path / ".".join(name.rsplit("_", 1))).read_bytes() == content
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1"])
+def test_encodings_are_kept(tmp_path: Path, encoding: str) -> None:
+    project(tmp_path, train_py=LEGACY, requirements_txt="ray==2.6.3  # für alle\n".encode(encoding))
+    run("--unsafe", tmp_path)
+    assert (tmp_path / "requirements.txt").read_bytes() == "ray>=2.51  # für alle\n".encode(encoding)
+
+
+@settings(deadline=None)  # the machine may be busy
+@given(st.binary(max_size=40))
+def test_any_bytes_come_back_as_they_were(data: bytes) -> None:
+    script = decode(data)
+    assert script.encode(script.text) == data
+
+
+def test_a_large_file_takes_no_time() -> None:
+    for line in ("ray ", "pip install " + "x" * 50, '"ray": {"a": {}, ', "[[", "- ray\n", "\\\n", "'", '"'):
+        for _, reader in READERS:
+            if reader is not setup_py:  # Python's parser refuses such texts
+                list(reader(line * 20_000))
+
+
+@pytest.mark.parametrize("options", [["--check"], ["--diff"], []])
+def test_a_script_that_is_such_a_file_too_keeps_both_changes(tmp_path: Path, options: list[str]) -> None:
+    setup = "from setuptools import setup\n\nsetup(install_requires=['ray==2.6.3'])\n"
+    project(tmp_path, setup_py=f"{LEGACY}\n\n{setup}")
+    result = run("--unsafe", "--verbose", *options, tmp_path)
+    said = result.stdout + result.stderr
+    assert "RM101" in said
+    assert "RM731" in said
+    new = result.stdout if options else (tmp_path / "setup.py").read_text()
+    assert options == ["--check"] or ("ray>=2.51" in new and "TorchTrainer(train_loop_per_worker=" in new)
+
+
+def test_python_places_of_modern_code_are_left_alone() -> None:
+    code = f'{MODERN}\nimport ray\n\nray.init(runtime_env={{"pip": ["transformers==4.30.2"]}})\n'
+    assert convert(code).findings == []
+
+
+def test_runtime_environments_of_conda_and_of_workers() -> None:
+    code = f"""\
+import ray
+from ray.runtime_env import RuntimeEnv
+{LEGACY}
+ray.init(runtime_env=RuntimeEnv(pip={{"packages": ["accelerate==0.20.3"], "pip_check": False}}))
+environment = {{"dependencies": ["python=3.8", {{"pip": ["transformers==4.30.2", f"ray=={{ray.__version__}}"]}}]}}
+task = ray.remote(runtime_env={{"conda": environment}})(init)
+"""
+    result = convert(code, options=Options(unsafe=True))
+    assert {f.kind for f in result.findings if f.code == "RM731"} == {Kind.CONVERTED}
+    assert result.after is not None
+    for new in ('["accelerate>=1.1"]', '"python>=3.10"', '"transformers>=5.0"'):
+        assert new in result.after
+
+
+def test_a_run_that_finds_no_legacy_code_does_not_load_the_readers(tmp_path: Path) -> None:
+    project(tmp_path, main_py="print('hello')\n", requirements_txt="ray==2.6.3\n")
+    code = (
+        "import sys\nfrom raymigrate.cli import main\n"
+        f"try: main(['--check', {str(tmp_path)!r}])\nexcept SystemExit: pass\n"
+        "print([m for m in sys.modules if m.startswith(('packaging', 'raymigrate.pins'))])"
+    )
+    outcome = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert outcome.stdout.splitlines()[-1] == "[]"
