@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from raymigrate.config import Options
 from raymigrate.findings import Finding, Kind, Rule
+from raymigrate.skips import RM906, skipped_whole
 
 if TYPE_CHECKING:
     from raymigrate.context import Context
@@ -38,7 +39,7 @@ RM903 = Rule(
     "Please report it with the file.",
     "https://docs.python.org/3/",
 )
-RULES = (RM901, RM902, RM903)
+RULES = (RM901, RM902, RM903, RM906)
 
 
 @dataclass
@@ -139,6 +140,17 @@ def convert(
         The findings and the new text. Text that cannot be parsed gives one finding of kind ERROR.
     """
     options = options or Options()
+    if options.todo and rewrite:
+        from raymigrate.todos import convert_with_todos  # noqa: PLC0415 - only where it is asked for
+
+        bare_options = replace(options, todo=False)
+        result = convert_with_todos(text, lambda bare: convert(bare, path, bare_options, settle=settle))
+        try:
+            if result.after:
+                settle(result.after)
+        except Refused as refused:
+            return FileResult(path, [replace(refused.finding, path=path)], text)
+        return result
     try:
         context = plan(text, path, options)
         after: str | None = "" if context.plan else None
@@ -146,7 +158,10 @@ def convert(
         if context.plan and rewrite:
             after, left = _checked(context, options, settle)
     except Refused as refused:
-        return FileResult(path, [replace(refused.finding, path=path)], text)
+        finding = replace(refused.finding, path=path)
+        if skip := skipped_whole(text):
+            finding = replace(finding, kind=Kind.SKIPPED, advice="", reason=skip.reason)
+        return FileResult(path, [finding], text)
     return FileResult(path, _sorted(context.findings), text, after, left)
 
 
@@ -170,6 +185,8 @@ def plan(text: str, path: str, options: Options) -> Context:
     context = Context(module, options, path)
     for item in all_codemods():
         item(context)
+    if options.enabled(RM906.code):
+        context.findings += context.skips.stale(path)
     if context.plan:
         _refuse_deep(module.tree)
         drop_unused_imports(context)

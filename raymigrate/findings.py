@@ -12,6 +12,7 @@ class Kind(str, Enum):
     MANUAL = "manual"  # no sure edit: a person has to decide
     ERROR = "error"  # the file could not be read, parsed or written
     NOTE = "note"  # nothing is wrong, but something was passed over
+    SKIPPED = "skipped"  # a comment in the file keeps it as it is
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ class Finding:
         column: Column in characters, counted from 1.
         path: File, as the user named it.
         cell: In a notebook the cell, counted from 1 over all cells, those with prose too; else 0.
+        reason: Why it is skipped, in the words of the comment that skips it.
     """
 
     code: str
@@ -59,3 +61,4 @@ class Finding:
     column: int = 1
     path: str = ""
     cell: int = 0
+    reason: str = ""
