@@ -1,7 +1,7 @@
 """`raymigrate verify --address`: the arms run as Ray Jobs on a cluster of two nodes, which lie on this machine.
 
-Slow: real Ray. Each node has one CPU, so that the two workers must be on different nodes. A cluster that takes jobs needs
-ray[default]; that is installed for these nodes alone, because with it every Ray that a test starts has a dashboard.
+Slow: real Ray. Each node has one CPU, so that the two workers must be on different nodes. A cluster that takes jobs
+needs ray[default]; that is installed for these nodes alone: with it every Ray that a test starts has a dashboard.
 """
 
 from __future__ import annotations
