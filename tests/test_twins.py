@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from raymigrate.config import Options
-from raymigrate.discovery import discover
+from raymigrate.discovery import SUFFIXES, discover
 from raymigrate.documents import open_document
 from raymigrate.engine import convert
 from raymigrate.findings import Kind
@@ -105,9 +105,9 @@ def test_false_friends_are_left_alone(friend: Path) -> None:
 def test_every_project_becomes_its_twin(project: Path, tmp_path: Path) -> None:
     shutil.copytree(project / "before", tmp_path, dirs_exist_ok=True)
     job = Job(options_of(project / "before"))
-    run(discover([str(tmp_path)], needles=NEEDLES), job)
+    run(discover([str(tmp_path)], needles=NEEDLES, suffixes=SUFFIXES), job)
     assert files(tmp_path) == files(project / "after")
-    run(discover([str(tmp_path)], needles=NEEDLES), job)
+    run(discover([str(tmp_path)], needles=NEEDLES, suffixes=SUFFIXES), job)
     assert files(tmp_path) == files(project / "after")
 
 

@@ -313,7 +313,7 @@ def test_legacy_code_below_a_cell_magic_is_told() -> None:
 def test_an_old_version_that_a_magic_installs_is_told() -> None:
     cells = ["%pip install 'ray[air]==2.6.3' transformers==5.1", *SESSION]
     _, result = converted(NAME, Options(), indented(notebook(cells)))
-    assert [(f.cell, f.line, f.column) for f in result.findings if f.code == "RM731"] == [(1, 1, 15)]
+    assert [(f.cell, f.line, f.column) for f in result.findings if f.code == "RM731"] == [(2, 1, 15)]
 
 
 # -- the contract of a document ------------------------------------------------------------------------
