@@ -126,7 +126,8 @@ def page(rule: Rule, found: dict[Kind, Example]) -> str:
 def _errors(rule: Rule) -> Iterator[str]:
     if rule.errors:
         yield from ("## Errors and logs that lead here", "")
-        yield from ("```text", *rule.errors, "```", "")
+        # In these texts `*` stands for what differs from case to case.
+        yield from ("```text", *(text.replace("*", "...") for text in rule.errors), "```", "")
 
 
 def _example(example: Example, codes: frozenset[str]) -> Iterator[str]:
