@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 from raymigrate.config import Options
 from raymigrate.findings import Finding, Kind, Rule
+from raymigrate.skips import RM906, skipped_whole
 
 if TYPE_CHECKING:
     from raymigrate.context import Context
-    from raymigrate.script import Script
+    from raymigrate.documents import Document
 
 # Beyond this depth of an expression LibCST needs minutes or overflows its stack (ANCHORS.md, C3).
 MAX_DEPTH = 300
@@ -38,7 +39,7 @@ RM903 = Rule(
     "Please report it with the file.",
     "https://docs.python.org/3/",
 )
-RULES = (RM901, RM902, RM903)
+RULES = (RM901, RM902, RM903, RM906)
 
 
 @dataclass
@@ -51,7 +52,9 @@ class FileResult:
         before: Text as read.
         after: New text, or None if nothing changes.
         left: Findings that stay with the new text, with their places in it.
-        script: How the text is stored in the file; None for text without a file.
+        document: How the text is stored in the file; None for text without a file.
+        rewritten: The document as it is with the new text; None if nothing changes.
+        places: The document in which the findings have their places; by default `document`.
     """
 
     path: str
@@ -59,7 +62,9 @@ class FileResult:
     before: str = ""
     after: str | None = None
     left: list[Finding] = field(default_factory=list)
-    script: Script | None = None
+    document: Document | None = None
+    rewritten: Document | None = None
+    places: Document | None = None
 
     def written(self) -> FileResult:
         """The same result once the new text is in the file: its findings have their places in that."""
@@ -72,11 +77,23 @@ class FileResult:
             for finding in self.findings
             if (finding.code, finding.message) not in known
         ]
-        return replace(self, findings=_sorted([*gone, *self.left]))
+        return replace(self, findings=_sorted([*gone, *self.left]), places=self.rewritten)
+
+    def in_cells(self) -> FileResult:
+        """The same result with the findings where a reader of the file sees them: in a notebook by cell."""
+        document = self.places or self.document
+        if document is None:
+            return self
+        findings = []
+        for finding in self.findings:
+            cell, line, column = document.place(finding.line, finding.column)
+            findings.append(replace(finding, cell=cell, line=line, column=column))
+        findings += [replace(remark, path=self.path) for remark in document.remarks]
+        return replace(self, findings=_sorted(findings))
 
 
 def _sorted(findings: list[Finding]) -> list[Finding]:
-    return sorted(findings, key=lambda finding: (finding.line, finding.column, finding.code))
+    return sorted(findings, key=lambda finding: (finding.cell, finding.line, finding.column, finding.code))
 
 
 def moved_lines(before: str, after: str) -> Callable[[int], int]:
@@ -102,7 +119,14 @@ class Refused(Exception):
         self.finding = Finding(rule.code, Kind.ERROR, message, rule.fix, line, column)
 
 
-def convert(text: str, path: str = "", options: Options | None = None, *, rewrite: bool = True) -> FileResult:
+def convert(
+    text: str,
+    path: str = "",
+    options: Options | None = None,
+    *,
+    rewrite: bool = True,
+    settle: Callable[[str], str] = str,
+) -> FileResult:
     """Converts one module.
 
     Args:
@@ -110,19 +134,34 @@ def convert(text: str, path: str = "", options: Options | None = None, *, rewrit
         path: Its file; configuration files that the script names are looked up beside it.
         options: What the user asked for.
         rewrite: False to look only: `after` is then "" where something would change. LibCST is not imported.
+        settle: Gives the form that a new text takes in its file. Raises Refused if the file cannot hold it.
 
     Returns:
         The findings and the new text. Text that cannot be parsed gives one finding of kind ERROR.
     """
     options = options or Options()
+    if options.todo and rewrite:
+        from raymigrate.todos import convert_with_todos  # noqa: PLC0415 - only where it is asked for
+
+        bare_options = replace(options, todo=False)
+        result = convert_with_todos(text, lambda bare: convert(bare, path, bare_options, settle=settle))
+        try:
+            if result.after:
+                settle(result.after)
+        except Refused as refused:
+            return FileResult(path, [replace(refused.finding, path=path)], text)
+        return result
     try:
         context = plan(text, path, options)
         after: str | None = "" if context.plan else None
         left: list[Finding] = []
         if context.plan and rewrite:
-            after, left = _checked(context, options)
+            after, left = _checked(context, options, settle)
     except Refused as refused:
-        return FileResult(path, [replace(refused.finding, path=path)], text)
+        finding = replace(refused.finding, path=path)
+        if skip := skipped_whole(text):
+            finding = replace(finding, kind=Kind.SKIPPED, advice="", reason=skip.reason)
+        return FileResult(path, [finding], text)
     return FileResult(path, _sorted(context.findings), text, after, left)
 
 
@@ -146,6 +185,8 @@ def plan(text: str, path: str, options: Options) -> Context:
     context = Context(module, options, path)
     for item in all_codemods():
         item(context)
+    if options.enabled(RM906.code):
+        context.findings += context.skips.stale(path)
     if context.plan:
         _refuse_deep(module.tree)
         drop_unused_imports(context)
@@ -161,7 +202,7 @@ def _refuse_deep(tree: ast.Module) -> None:
         stack.extend((child, depth + 1) for child in ast.iter_child_nodes(node))
 
 
-def _checked(context: Context, options: Options) -> tuple[str, list[Finding]]:
+def _checked(context: Context, options: Options, settle: Callable[[str], str]) -> tuple[str, list[Finding]]:
     """Rewrites, and proves of the result that it parses and that a second run would not change it.
 
     Returns:
@@ -170,7 +211,7 @@ def _checked(context: Context, options: Options) -> tuple[str, list[Finding]]:
     from raymigrate.edits.rewriter import RewriteError, rewrite  # noqa: PLC0415 - imports LibCST
 
     try:
-        after = rewrite(context.module, context.plan)
+        after = settle(rewrite(context.module, context.plan))
     except RewriteError as error:
         raise Refused(RM903, f"left as it was: {error}.") from error
     try:
@@ -190,9 +231,11 @@ def local_imports(path: str) -> list[str]:
     """
     from pathlib import Path  # noqa: PLC0415 - most runs never get here
 
+    from raymigrate.documents import UndecodableError, open_document  # noqa: PLC0415
+
     try:
-        tree = ast.parse(Path(path).read_bytes())
-    except (OSError, SyntaxError, ValueError, RecursionError):
+        tree = ast.parse(open_document(Path(path).read_bytes(), path).text)
+    except (OSError, UndecodableError, SyntaxError, ValueError, RecursionError):
         return []
     folder = Path(path).parent
     found: list[str] = []

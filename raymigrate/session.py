@@ -1,17 +1,17 @@
 """Many files: finds them, converts each, writes the results."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from raymigrate import engine
 from raymigrate.config import Options
+from raymigrate.conversion import convert_document, failed
 from raymigrate.discovery import Discovery, processors
-from raymigrate.engine import RM902, FileResult
+from raymigrate.documents import UndecodableError, open_document
+from raymigrate.engine import FileResult, local_imports
 from raymigrate.files import read_bytes, write_atomically
 from raymigrate.findings import Finding, Kind
 from raymigrate.gates import concerns
-from raymigrate.script import Script, UndecodableError, decode
 
 # A pool costs 40 ms and LibCST's import per worker; fewer bytes than this are done sooner without.
 BYTES_WORTH_A_POOL = 300_000
@@ -22,7 +22,7 @@ class Summary:
     """What a run found and did.
 
     Args:
-        results: Files with findings, in path order.
+        results: Files with findings or changes, in path order.
         scanned: Number of files looked at.
     """
 
@@ -65,45 +65,62 @@ class Job:
         """Converts one file; every problem with it becomes a finding."""
         try:
             data = read_bytes(path)
-            if not self.options.part_of_job and not concerns(data):
-                return FileResult(path)
-            script = decode(data)
-            result = engine.convert(script.text, path, self.options, rewrite=self.rewrite)
-            result.script = script
-            return self.written(result, script, data) if self.write and result.after else result
         except OSError as error:
-            return _failed(path, f"cannot be read: {error.strerror or error}.")
-        except UndecodableError as error:
-            return _failed(path, f"{error}.")
+            return failed(path, f"cannot be read: {error.strerror or error}.")
+        result = self.convert(path, data)
+        if self.write and result.after:
+            assert result.document is not None
+            result = self.written(result, result.document.encode(result.after), data)
+        return result.in_cells()
 
-    def written(self, result: FileResult, script: Script, data: bytes) -> FileResult:
-        """Writes a new text to its file, unless that has changed since its bytes were read."""
-        assert result.after is not None
-        new = script.encode(result.after)
+    def convert(self, path: str, data: bytes) -> FileResult:
+        """Converts the bytes of one file and writes nothing; every problem with them becomes a finding.
+
+        Places are those in the text of the document; `FileResult.in_cells` gives those in the file.
+        """
+        if not self.options.part_of_job and not concerns(data, path):
+            return FileResult(path)
+        try:
+            document = open_document(data, path)
+            result = convert_document(document, path, self.options, rewrite=self.rewrite)
+            if result.after:
+                document.encode(result.after)
+        except UndecodableError as error:
+            return failed(path, f"{error}.", error.line, error.column)
+        except OSError as error:
+            return failed(path, f"cannot be read: {error.strerror or error}.")
+        return result
+
+    def written(self, result: FileResult, new: bytes, data: bytes) -> FileResult:
+        """Writes new bytes to a file, unless it has changed since the old ones were read."""
         try:
             if read_bytes(result.path) != data:
-                return _failed(result.path, "changed while it was being converted; run raymigrate again.")
+                return failed(result.path, "changed while it was being converted; run raymigrate again.")
             write_atomically(result.path, new)
         except OSError as error:
-            return _failed(result.path, f"cannot be written, and is as it was: {error.strerror or error}.")
+            return failed(result.path, f"cannot be written, and is as it was: {error.strerror or error}.")
         return result.written()
 
 
-def _failed(path: str, message: str) -> FileResult:
-    return FileResult(path, [Finding(RM902.code, Kind.ERROR, message, path=path)])
+Progress = Callable[[Iterator[FileResult], int], Iterator[FileResult]]
 
 
-def run(found: Discovery, job: Job, *, jobs: int = 0) -> Summary:
+def _unseen(results: Iterator[FileResult], total: int) -> Iterator[FileResult]:
+    return results
+
+
+def run(found: Discovery, job: Job, *, jobs: int = 0, progress: Progress = _unseen) -> Summary:
     """Converts the files that a search found.
 
     Args:
         found: See `raymigrate.discovery.discover`.
         job: What to do with each file.
         jobs: Number of processes; 0 chooses.
+        progress: Passes the results on, given their number, and tells the user how far it is.
     """
-    results = {problem.path: _failed(problem.path, problem.message) for problem in found.problems}
-    for result in _map(job, found.candidates, jobs):
-        if result.findings:
+    results = {problem.path: failed(problem.path, problem.message) for problem in found.problems}
+    for result in progress(_map(job, found.candidates, jobs), len(found.candidates)):
+        if result.findings or result.after is not None:
             results[result.path] = result
     for result in _imported_parts(job, results):
         results[result.path] = result
@@ -117,11 +134,11 @@ def run(found: Discovery, job: Job, *, jobs: int = 0) -> Summary:
 def _imported_parts(job: Job, results: dict[str, FileResult]) -> Iterator[FileResult]:
     """Converts the modules of the same project that converted jobs import: their functions run in the job."""
     part = replace(job, options=replace(job.options, part_of_job=True))
-    queue = [result for result in results.values() if any(f.code[:3] in ("RM1", "RM2") for f in result.findings)]
+    queue = [result for result in results.values() if any(_is_job(f) for f in result.findings)]
     done = {os.path.realpath(path) for path in results}
     while queue:
         result = queue.pop()
-        for path in engine.local_imports(result.path):
+        for path in local_imports(result.path):
             real = os.path.realpath(path)
             if real not in done:
                 done.add(real)
@@ -129,6 +146,10 @@ def _imported_parts(job: Job, results: dict[str, FileResult]) -> Iterator[FileRe
                 queue.append(imported)
                 if imported.findings:
                     yield imported
+
+
+def _is_job(finding: Finding) -> bool:
+    return finding.code[:3] in ("RM1", "RM2") and finding.kind is not Kind.SKIPPED
 
 
 def _map(job: Job, paths: Sequence[str], jobs: int) -> Iterator[FileResult]:
@@ -140,7 +161,7 @@ def _map(job: Job, paths: Sequence[str], jobs: int) -> Iterator[FileResult]:
     from raymigrate.pool import isolated_map  # noqa: PLC0415 - costs 40 ms that small runs do not spend
 
     yield from isolated_map(
-        job, paths, jobs, lost=lambda path: _failed(path, "brought the process down; left as it was.")
+        job, paths, jobs, lost=lambda path: failed(path, "brought the process down; left as it was.")
     )
 
 

@@ -168,7 +168,8 @@ def test_json_is_one_document(train: Path) -> None:
     assert document["version"] == 1
     assert document["changed"] == [str(train)]
     finding = document["findings"][0]
-    assert {"code", "kind", "message", "advice", "line", "column", "path", "link"} == finding.keys()
+    keys = {"code", "kind", "message", "advice", "line", "column", "path", "cell", "reason", "link"}
+    assert keys == finding.keys()
 
 
 def test_findings_point_at_what_they_speak_of(script: Path) -> None:

@@ -1,0 +1,97 @@
+"""Every format gives the same places, and at each place stands what the finding speaks of."""
+
+import ast
+import json
+import re
+from pathlib import Path
+from urllib.parse import unquote
+
+from click.testing import CliRunner
+
+from raymigrate.cli import main
+
+Place = tuple[str, int, int, str]  # file, line, column, code
+TEXT = re.compile(r"^(.+?):(\d+):(\d+): (RM\d{3}) \w+: ", re.MULTILINE)
+GITHUB = re.compile(r"^::\w+ file=(.+?),line=(\d+),col=(\d+),title=raymigrate (RM\d{3}) ", re.MULTILINE)
+# Rules whose message speaks of what happens, not of the name that makes it happen: what stands there.
+SPEAKS_OF = {
+    "RM103": "Trainer",
+    "RM104": "Arguments|Accelerator|Trainer",
+    "RM107": r"[Dd]ataset|_ds\b|\"train\"",
+    "RM108": "_ds",
+    "RM110": "Arguments|Trainer",
+    "RM202": r"ACCELERATE_CONFIG|_type\"|_environment\"|_precision\"|_config\"|\.ya?ml|\.json",
+    "RM205": "train",
+    "RM208": "train",
+    "RM406": "name",
+    "RM501": "BatchMapper",
+    "RM692": "BatchMapper",
+    "RM706": r"\*\*",
+    "RM714": "dataset",
+    "RM914": "train",
+}
+
+
+def output(script: Path, output_format: str) -> str:
+    return CliRunner().invoke(main, ["--check", "--output-format", output_format, str(script)]).stdout
+
+
+def places_in_lines(text: str, pattern: re.Pattern[str]) -> list[Place]:
+    return sorted((Path(file).name, int(line), int(column), code) for file, line, column, code in pattern.findall(text))
+
+
+def places_in_json(text: str) -> list[Place]:
+    return sorted((Path(f["path"]).name, f["line"], f["column"], f["code"]) for f in json.loads(text)["findings"])
+
+
+def places_in_sarif(text: str) -> list[Place]:
+    places = []
+    for result in json.loads(text)["runs"][0]["results"]:
+        location = result["locations"][0]["physicalLocation"]
+        region = location["region"]
+        name = Path(unquote(location["artifactLocation"]["uri"])).name
+        places.append((name, region["startLine"], region["startColumn"], result["ruleId"]))
+    return sorted(places)
+
+
+def starts(text: str) -> dict[tuple[int, int], list[str]]:
+    """The source of every node, by the place where it starts."""
+    lines = text.split("\n")
+    found: dict[tuple[int, int], list[str]] = {}
+    for node in ast.walk(ast.parse(text)):
+        if hasattr(node, "lineno"):
+            column = len(lines[node.lineno - 1].encode()[: node.col_offset].decode()) + 1
+            found.setdefault((node.lineno, column), []).append(ast.get_source_segment(text, node) or "")
+    return found
+
+
+def names(message: str) -> set[str]:
+    """The last parts of the names that a message gives: `ray.air.config.RunConfig` is imported as `RunConfig`."""
+    return {name.rpartition(".")[2] for name in re.findall(r"[A-Za-z_][\w.]*\w", message)}
+
+
+def test_all_formats_agree_and_point_at_what_they_speak_of(script: Path) -> None:
+    found = json.loads(output(script, "json"))["findings"]
+    places = places_in_json(output(script, "json"))
+    assert places
+    assert places_in_lines(output(script, "text"), TEXT) == places
+    assert places_in_lines(output(script, "github"), GITHUB) == places
+    assert places_in_sarif(output(script, "sarif")) == places
+    nodes = starts(script.read_bytes().decode().replace("\r\n", "\n"))
+    for finding in found:
+        sources = nodes.get((finding["line"], finding["column"]))
+        assert sources, finding
+        source = " ".join(sources)
+        wanted = rf"\b({'|'.join(names(finding['message']))})\b|{SPEAKS_OF.get(finding['code'], '(?!)')}"
+        assert re.search(wanted, source), (finding, sources)
+
+
+def test_the_report_gives_the_same_places(tmp_path: Path, script: Path) -> None:
+    report = tmp_path / "report.md"
+    CliRunner().invoke(main, ["--check", "--report", str(report), str(script)])
+    text = report.read_text()
+    for finding in json.loads(output(script, "json"))["findings"]:
+        if finding["kind"] == "converted":
+            assert re.search(rf"^- line {finding['line']}, \[{finding['code']}\]", text, re.MULTILINE)
+        else:
+            assert re.search(rf"^\| `[^`]+`:{finding['line']} \| \[{finding['code']}\]", text, re.MULTILINE)
