@@ -4,6 +4,7 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
@@ -13,6 +14,7 @@ from raymigrate.findings import Kind
 ROOT = Path(__file__).parent.parent.parent
 FIXTURES = ROOT / "fixtures"
 TOLD = re.compile(r"(\d+):(\d+) (RM\d+) (\w+): (.*)")
+CHANGES = (Kind.CONVERTED, Kind.UNSAFE)
 CONTEXT = 1  # unchanged lines shown around a change
 LONGEST = 26  # lines of an example; longer ones are cut in the middle
 
@@ -43,9 +45,12 @@ def examples() -> dict[str, dict[Kind, Example]]:
     found: defaultdict[str, dict[Kind, Example]] = defaultdict(dict)
     for before, after, findings in _fixtures():
         pair = _Pair(before, after)
-        for line, column, code, kind, message in findings:
-            language, lines = pair.around(line, column, Kind(kind))
-            example = Example(str(before.relative_to(ROOT)), line, Kind(kind), message, language, lines)
+        for line, column, code, word, message in findings:
+            kind = Kind(word)
+            if kind is Kind.SKIPPED:  # tells of a comment in the file, not of the rule
+                continue
+            language, lines = pair.around(line, column, changes=kind in CHANGES)
+            example = Example(str(before.relative_to(ROOT)), line, kind, message, language, lines)
             known = found[code].get(example.kind)
             if known is None or _length(example) < _length(known):
                 found[code][example.kind] = example
@@ -61,14 +66,18 @@ def shortened(lines: tuple[str, ...]) -> list[str]:
 
 
 def _length(example: Example) -> tuple[bool, bool, int, str]:
-    converted = example.kind is not Kind.MANUAL
-    return converted and example.language != "diff", len(example.lines) < 2, len(example.lines), example.source
+    return (
+        example.kind in CHANGES and example.language != "diff",
+        len(example.lines) < 2,
+        len(example.lines),
+        example.source,
+    )
 
 
 def _fixtures() -> Iterator[tuple[Path, Path, list[tuple[int, int, str, str, str]]]]:
-    """Every file of a fixture, its twin, and its findings."""
+    """Every file of a fixture, its twin, and its findings; those in cells of notebooks are left out."""
     for told in sorted(FIXTURES.rglob("findings.txt")):
-        path = "before.py"
+        path = next(told.parent.glob("before*")).name
         found = defaultdict(list)
         for text in told.read_text(encoding="utf-8").splitlines():
             match = TOLD.fullmatch(text)
@@ -91,16 +100,19 @@ class _Pair:
         matcher = SequenceMatcher(None, self.before, self.after, autojunk=False)
         self.changes = [change[1:] for change in matcher.get_opcodes() if change[0] != "equal"]
         self.nodes: dict[tuple[int, int], int] = {}
-        if self.language == "python":
-            for node in ast.walk(ast.parse("\n".join(self.before))):
-                if isinstance(node, (ast.expr, ast.stmt)):
-                    place = (node.lineno, node.col_offset + 1)
-                    self.nodes[place] = max(self.nodes.get(place, 0), _last_line(node))
+        for node in self._walk() if self.language == "python" else ():
+            if isinstance(node, (ast.expr, ast.stmt)):
+                place = (node.lineno, node.col_offset + 1)
+                self.nodes[place] = max(self.nodes.get(place, 0), _last_line(node))
 
-    def around(self, line: int, column: int, kind: Kind) -> tuple[str, tuple[str, ...]]:
+    def _walk(self) -> Iterator[ast.AST]:
+        with suppress(SyntaxError):  # a notebook as a script, with magics
+            yield from ast.walk(ast.parse("\n".join(self.before)))
+
+    def around(self, line: int, column: int, changes: bool) -> tuple[str, tuple[str, ...]]:
         """The change at a place, or the code where it stays as it is, with its language."""
         first, last = line - 1, self.nodes.get((line, column), line)
-        if kind is not Kind.MANUAL:
+        if changes:
             touched = [change for change in self.changes if change[0] < last and max(change[1], change[0] + 1) > first]
             if touched:
                 return "diff", tuple(self._diff(touched))

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from raymigrate.findings import Kind, Rule
@@ -37,15 +38,22 @@ FAMILIES = {
     "8": Family("Plain scripts"),
     "9": Family("Files and scripts that cannot be converted"),
 }
-KINDS = {
-    Kind.CONVERTED: "converted",
-    Kind.UNSAFE: "converted with `--unsafe`",
-    Kind.MANUAL: "left for a person",
-}
-TELLS = {
-    Kind.CONVERTED: "What it converts",
-    Kind.UNSAFE: "What `--unsafe` converts",
-    Kind.MANUAL: "What it leaves for a person",
+
+
+class Outcome(NamedTuple):
+    """How the pages name what became of a finding: in the index, below a title, and above an example."""
+
+    word: str
+    words: str
+    heading: str
+
+
+OUTCOMES = {
+    Kind.CONVERTED: Outcome("converted", "converted", "What it converts"),
+    Kind.UNSAFE: Outcome("`--unsafe`", "converted with `--unsafe`", "What `--unsafe` converts"),
+    Kind.MANUAL: Outcome("person", "left for a person", "What it leaves for a person"),
+    Kind.NOTE: Outcome("note", "noted", "What it notes"),
+    Kind.ERROR: Outcome("error", "reported as an error", "What it reports"),
 }
 
 
@@ -85,15 +93,14 @@ def index(found: dict[str, dict[Kind, Example]]) -> str:
 
 def kinds(rule: Rule, found: dict[str, dict[Kind, Example]]) -> str:
     """What became of the findings of a rule in the fixtures."""
-    words = {Kind.CONVERTED: "converted", Kind.UNSAFE: "`--unsafe`", Kind.MANUAL: "person"}
-    return ", ".join(word for kind, word in words.items() if kind in found.get(rule.code, {})) or "-"
+    return ", ".join(OUTCOMES[kind].word for kind in OUTCOMES if kind in found.get(rule.code, {})) or "-"
 
 
 def page(rule: Rule, found: dict[Kind, Example]) -> str:
     """The page of one rule."""
     codes = frozenset(other.code for other in every_rule()) - {rule.code}
     family = FAMILIES[rule.code[2]]
-    done = ", ".join(text for kind, text in KINDS.items() if kind in found)
+    done = ", ".join(OUTCOMES[kind].words for kind in OUTCOMES if kind in found)
     lines = [
         f"# {rule.code}: {markdown(rule.title)}",
         "",
@@ -109,7 +116,7 @@ def page(rule: Rule, found: dict[Kind, Example]) -> str:
         markdown(rule.fix, codes),
         "",
         *_errors(rule),
-        *(line for kind in KINDS if kind in found for line in _example(found[kind], codes)),
+        *(line for kind in OUTCOMES if kind in found for line in _example(found[kind], codes)),
         "## See also",
         "",
         f"* [{_link_text(rule.link)}]({rule.link})",
@@ -131,11 +138,11 @@ def _errors(rule: Rule) -> Iterator[str]:
 
 
 def _example(example: Example, codes: frozenset[str]) -> Iterator[str]:
-    yield from (f"## {TELLS[example.kind]}", "")
-    pair = example.language == "diff" and example.source.endswith("/before.py")
-    title = example.source.removesuffix("/before.py") if pair else example.source
+    yield from (f"## {OUTCOMES[example.kind].heading}", "")
+    source = Path(example.source)
+    title = source.parent if example.language == "diff" and source.stem == "before" else source
     yield from (f'```{example.language} title="{title}"', *shortened(example.lines), "```", "")
-    yield from (f"> {Path(example.source).name}, line {example.line}: {markdown(example.message, codes)}", "")
+    yield from (f"> {source.name}, line {example.line}: {markdown(example.message, codes)}", "")
 
 
 def _link_text(link: str) -> str:
