@@ -36,7 +36,7 @@ FAMILIES = {
     "6": Family("Results, checkpoints, predictors", "results-and-checkpoints"),
     "7": Family("transformers, datasets, accelerate", "transformers-datasets-accelerate"),
     "8": Family("Plain scripts"),
-    "9": Family("Files and scripts that cannot be converted"),
+    "9": Family("Files and scripts that are not converted"),
 }
 
 
