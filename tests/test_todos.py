@@ -9,6 +9,8 @@ from click.testing import CliRunner
 from raymigrate.cli import main
 from raymigrate.comments import read_comments
 from raymigrate.config import Options
+from raymigrate.conversion import convert_document
+from raymigrate.documents import open_document
 from raymigrate.engine import convert
 from raymigrate.findings import Kind
 from tests.conftest import FIXTURES
@@ -31,11 +33,13 @@ def test_the_comment_stands_before_the_statement() -> None:
 
 
 def test_a_second_run_changes_nothing(script: Path) -> None:
-    once = convert(script.read_bytes().decode(), str(script), TODO)
+    document = open_document(script.read_bytes(), script.name)
+    once = convert_document(document, str(script), TODO)
     assert not [f for f in once.findings if f.kind is Kind.ERROR]
-    text = once.after or once.before
+    written = open_document(document.encode(once.after or once.before), script.name)
+    text = written.text
     ast.parse(text)
-    again = convert(text, str(script), TODO)
+    again = convert_document(written, str(script), TODO)
     assert again.after is None
     left = [f for f in again.findings if f.kind is Kind.MANUAL]
     assert {(f.code, f.message, f.line) for f in left} <= {(f.code, f.message, f.line) for f in once.written().findings}
@@ -45,9 +49,9 @@ def test_a_second_run_changes_nothing(script: Path) -> None:
 
 
 def test_only_comments_are_added(script: Path) -> None:
-    text = script.read_bytes().decode()
-    without = convert(text, str(script)).after or text
-    with_todos = convert(text, str(script), TODO).after or text
+    document = open_document(script.read_bytes(), script.name)
+    without = convert_document(document, str(script), Options()).after or document.text
+    with_todos = convert_document(document, str(script), TODO).after or document.text
     kept = [line for line in with_todos.splitlines(keepends=True) if "# TODO(raymigrate)" not in line]
     assert "".join(kept) == without
 

@@ -5,9 +5,18 @@ transformers_checkpoint.py:36-115); ray.train.Checkpoint is a folder, from which
 """
 
 import ast
+from collections.abc import Callable
+from functools import partial
 
 from raymigrate.codemods import codemod
-from raymigrate.codemods.checkpoint_files import METHODS, before_statement, files_in, layout_after, opened
+from raymigrate.codemods.checkpoint_files import (
+    METHODS,
+    before_statement,
+    can_open,
+    files_in,
+    layout_after,
+    opened,
+)
 from raymigrate.codemods.transformers_arguments import is_ray_script
 from raymigrate.context import Context
 from raymigrate.edits.plan import Code
@@ -62,10 +71,10 @@ def _load(context: Context, call: ast.Call, method: ast.Attribute) -> None:
         return
     loaded = _loaded_class(context, call, method.attr)
     understood = loaded is not None if method.attr in LOADED else not call.args and not call.keywords
-    folder = opened(context, call, method.value) if understood and context.options.enabled(RM601.code) else None
-    if folder is None:
+    if not understood or not can_open(context, call, method.value):
         context.manual(RM601, call, f"{gone}.")
     elif context.converts(RM601, call, f"{gone}; loaded from its folder."):
+        folder = opened(context, call, method.value)
         if loaded is not None:
             edit = context.plan.call(call)
             edit.function = Code("$cls.from_pretrained", {"cls": loaded})
@@ -127,46 +136,57 @@ def checkpoint_classes(context: Context) -> None:
     for reference in list(context.references(*CHECKPOINT_CLASSES)):
         owner = next(name for name in CHECKPOINT_CLASSES if reference.is_within(name))
         message = f"{owner} is gone: current Ray raises an ImportError"
-        if context.options.enabled(RM601.code) and _replace(context, reference, reference.qualified[len(owner) + 1 :]):
-            context.converts(RM601, reference.node, f"{message}; now ray.train.Checkpoint.")
-            context.handle(reference, gone=True)
-        else:
+        edit = _replacement(context, reference, reference.qualified[len(owner) + 1 :])
+        made = False
+        if edit is None:
             context.manual(RM601, reference.node, f"{message}.")
-            context.handle(reference, gone=False)
+        elif made := context.converts(RM601, reference.node, f"{message}; now ray.train.Checkpoint."):
+            edit()
+        context.handle(reference, gone=made)
 
 
-def _replace(context: Context, reference: Reference, method: str) -> bool:
-    """Plans what takes the place of `Class.method(...)` or of the class; returns whether there is something."""
+def _replacement(context: Context, reference: Reference, method: str) -> Callable[[], None] | None:
+    """What plans the replacement of `Class.method(...)` or of the class; None where nothing can take its place."""
     parent = context.module.parent_of[reference.node]
     call = parent if isinstance(parent, ast.Call) and parent.func is reference.node else None
+    spelling = _spelling(context, reference)
     if call is None:
-        return not method and _is_type(context, reference.node) and _name_class(context, reference, "")
+        named = not method and _is_type(context, reference.node)
+        return partial(_name_class, context, reference, spelling) if named and spelling else None
     if any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords):
-        return False
+        return None
     given = call.args[0] if call.args else call.keywords[0].value if call.keywords else None
     if method == "from_model":
-        return _from_model(context, reference, call)
+        return _from_model(context, reference, call, spelling)
     if given is None or len(call.args) + len(call.keywords) != 1:
-        return False
+        return None
     if method == "from_checkpoint":
-        if not isinstance(given, (ast.Name, ast.Attribute, ast.Call, ast.Subscript)):
-            return False
-        if _names_itself(context, call, given):
-            context.plan.statement(context.module.statement(call)).removed = True
-        else:
-            context.plan.replace(call, "$checkpoint", checkpoint=given)
-        return True
+        plain = isinstance(given, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
+        return partial(_checkpoint_itself, context, call, given) if plain else None
+    if not spelling or method not in ("", "from_directory", "from_uri"):
+        return None
     if method == "from_uri":
-        return _name_class(context, reference, "")
-    if method not in ("", "from_directory"):
-        return False
+        return partial(_name_class, context, reference, spelling)
+    return partial(_from_directory, context, reference, call, given, spelling)
+
+
+def _checkpoint_itself(context: Context, call: ast.Call, given: ast.expr) -> None:
+    """`from_checkpoint(checkpoint)` becomes the checkpoint."""
+    if _names_itself(context, call, given):
+        context.plan.statement(context.module.statement(call)).removed = True
+    else:
+        context.plan.replace(call, "$checkpoint", checkpoint=given)
+
+
+def _from_directory(context: Context, reference: Reference, call: ast.Call, given: ast.expr, spelling: str) -> None:
+    """`Class(folder)` and `Class.from_directory(folder)` become `Checkpoint.from_directory(folder)`."""
     if call.keywords:  # local_path= of the class, path= of from_directory
         context.plan.call(call).rename[call.keywords[0].arg or ""] = "path"
     if not _is_absolute(context, given) and any("BatchPredictor" in r.qualified for r in context.module.references):
         # The old class made its path absolute; the actors that load the model have another current folder.
         context.plan.need_import("os")
         context.plan.call(call).set_first("os.path.abspath($path)", path=given)
-    return _name_class(context, reference, ".from_directory")
+    _name_class(context, reference, f"{spelling}.from_directory")
 
 
 def _names_itself(context: Context, call: ast.Call, given: ast.expr) -> bool:
@@ -190,22 +210,24 @@ def _is_type(context: Context, node: ast.expr) -> bool:
     return annotation is node
 
 
-def _name_class(context: Context, reference: Reference, method: str) -> bool:
-    """Replaces a reference by ray.train.Checkpoint, under its own name where nothing else has that."""
-    module = context.module
-    bindings = module.scope_of[reference.root].lookup("Checkpoint")
+def _spelling(context: Context, reference: Reference) -> str | None:
+    """How ray.train.Checkpoint can be called where a reference stands: by its own name, if nothing else has that."""
+    bindings = context.module.scope_of[reference.root].lookup("Checkpoint")
     if all((binding.qualified or "").endswith(".Checkpoint") for binding in bindings):
-        context.plan.need_import("ray.train", "Checkpoint", near=reference.binding.statement)
-        context.plan.replace(reference.node, f"Checkpoint{method}")
-        return True
-    if not context.can_import("ray", reference):
-        return False
-    context.plan.need_import("ray.train", near=reference.binding.statement)
-    context.plan.replace(reference.node, f"ray.train.Checkpoint{method}")
-    return True
+        return "Checkpoint"
+    return "ray.train.Checkpoint" if context.can_import("ray", reference) else None
 
 
-def _from_model(context: Context, reference: Reference, call: ast.Call) -> bool:
+def _name_class(context: Context, reference: Reference, source: str) -> None:
+    """Replaces a reference by a spelling of ray.train.Checkpoint, or of a method of it, and imports that."""
+    name = "Checkpoint" if source.startswith("Checkpoint") else None
+    context.plan.need_import("ray.train", name, near=reference.binding.statement)
+    context.plan.replace(reference.node, source)
+
+
+def _from_model(
+    context: Context, reference: Reference, call: ast.Call, spelling: str | None
+) -> Callable[[], None] | None:
     """`from_model(model, tokenizer, path=folder)` saves both into the folder before it becomes a checkpoint."""
     module = context.module
     given = {keyword.arg: keyword.value for keyword in call.keywords}
@@ -215,15 +237,19 @@ def _from_model(context: Context, reference: Reference, call: ast.Call) -> bool:
         value for key in ("model", "tokenizer") if (value := given.get(key)) and module.constant(value) is not None
     ]
     if model is None or path is None or not isinstance(path, PLAIN) or module.constant(preprocessor) is not None:
-        return False
+        return None
     if not all(isinstance(value, PLAIN) for value in saved) or not _of_transformers(context, model):
-        return False
-    if not before_statement(context, call) or not _name_class(context, reference, ".from_directory"):
-        return False
-    before = context.plan.statement(module.statement(call)).before
-    before += [Code("$object.save_pretrained($path)", {"object": value, "path": path}) for value in saved]
-    context.plan.replace(call, f"{context.plan.expressions[reference.node].template}($path)", path=path)
-    return True
+        return None
+    if not before_statement(context, call) or not spelling:
+        return None
+
+    def edit() -> None:
+        _name_class(context, reference, f"{spelling}.from_directory")
+        before = context.plan.statement(module.statement(call)).before
+        before += [Code("$object.save_pretrained($path)", {"object": value, "path": path}) for value in saved]
+        context.plan.replace(call, f"{spelling}.from_directory($path)", path=path)
+
+    return edit
 
 
 def _of_transformers(context: Context, model: ast.expr) -> bool:

@@ -28,8 +28,19 @@ def layout_after(context: Context, checkpoint: ast.expr) -> Layout | None:
     return Layout.UNKNOWN if found is Layout.NESTED and unconverted else found
 
 
-def opened(context: Context, node: ast.expr, checkpoint: ast.expr) -> str | None:
-    """Puts the statement of a node into `with checkpoint.as_directory()`.
+def can_open(context: Context, node: ast.expr, checkpoint: ast.expr) -> bool:
+    """Whether the statement of a node can be put into `with checkpoint.as_directory()`: see `opened`."""
+    module = context.module
+    edit = context.plan.statements.get(module.statement(node))
+    if edit is not None and edit.within is not None:
+        other = edit.within.parts["checkpoint"]
+        if not isinstance(other, ast.expr) or module.source(other) != module.source(checkpoint):
+            return False
+    return before_statement(context, node)
+
+
+def opened(context: Context, node: ast.expr, checkpoint: ast.expr) -> str:
+    """Puts the statement of a node into `with checkpoint.as_directory()`, which `can_open` allows.
 
     Args:
         context: The module.
@@ -37,18 +48,12 @@ def opened(context: Context, node: ast.expr, checkpoint: ast.expr) -> str | None
         checkpoint: The checkpoint, an expression inside the node.
 
     Returns:
-        The name of the folder there; None, with nothing planned, where that cannot be done.
+        The name of the folder there.
     """
-    module = context.module
-    statement = module.statement(node)
-    if not before_statement(context, node):
-        return None
-    edit = context.plan.statement(statement)
+    edit = context.plan.statement(context.module.statement(node))
     name = folder_name(context)
-    if edit.within is not None:
-        other = edit.within.parts["checkpoint"]
-        return name if isinstance(other, ast.expr) and module.source(other) == module.source(checkpoint) else None
-    edit.within = Code(f"with $checkpoint.as_directory() as {name}:\n    pass", {"checkpoint": checkpoint})
+    if edit.within is None:
+        edit.within = Code(f"with $checkpoint.as_directory() as {name}:\n    pass", {"checkpoint": checkpoint})
     return name
 
 

@@ -3,7 +3,7 @@
 import ast
 
 from raymigrate.codemods import codemod
-from raymigrate.codemods.checkpoint_files import files_in, layout_after, opened
+from raymigrate.codemods.checkpoint_files import can_open, files_in, layout_after, opened
 from raymigrate.codemods.results import is_shown
 from raymigrate.context import Context
 from raymigrate.edits.plan import Code
@@ -138,11 +138,11 @@ def _to_directory(context: Context, call: ast.Call, method: ast.Attribute, place
         ):
             _go_deeper(context, call, place)
         return True
-    if not context.options.enabled(RM602.code) or (folder := opened(context, call, method.value)) is None:
+    if not can_open(context, call, method.value):
         return False
     if context.converts(RM602, call, f"{DEEPER}; that folder is copied."):
         context.plan.need_import("shutil")
-        source = files_in(context, place, folder)
+        source = files_in(context, place, opened(context, call, method.value))
         context.plan.replace(call, f"shutil.copytree({source}, $path, dirs_exist_ok=True)", path=given[0])
     return True
 

@@ -26,6 +26,10 @@ class Document(Protocol):
     """What there is to say of it before anything is converted: one of kind ERROR means that nothing can be."""
 
     @property
+    def encoding(self) -> str:
+        """The encoding of the file."""
+
+    @property
     def text(self) -> str:
         """Its Python as one module."""
 
@@ -50,6 +54,7 @@ class Plain:
     def __init__(self, script: Script) -> None:
         self.script = script
         self.text = script.text
+        self.encoding = script.encoding
         self.remarks: list[Finding] = []
 
     def place(self, line: int, column: int) -> Place:

@@ -29,6 +29,7 @@ RAW_LINE = re.compile(
 )
 # Blank lines, and comments that Colab, nbdev and Quarto read at the head of a cell: nothing may come before them.
 HEAD = re.compile(r"\s*(?:#\s*@(?:title|markdown)\b|#\|)|\s*$")
+CHARACTER = re.compile(r"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u....|\\.|.", re.DOTALL)  # as it is written in JSON
 ESCAPE = re.compile(r"\\u[0-9a-fA-F]{4}|\\.")
 # Where the metadata of a notebook name its language.
 LANGUAGES = (
@@ -59,16 +60,33 @@ class Source:
         span: Where its value stands in the file.
         parts: The lines in each string of the value.
         gaps: What stands around the strings of a list; empty for a single string.
+        whole_lines: Whether each string holds whole lines, so that `parts` are the strings of the file.
     """
 
     span: Span
     parts: tuple[tuple[RawLine, ...], ...]
     gaps: tuple[str, ...]
+    whole_lines: bool = True
 
     @cached_property
     def lines(self) -> list[RawLine]:
         """All lines."""
         return [line for part in self.parts for line in part]
+
+    def position(self, line: int, column: int) -> int:
+        """Where in the file a character of the source stands; line and column count from 1."""
+        position = self.span[0]
+        if not self.whole_lines:
+            return position
+        before = line - 1
+        for part, gap in zip(self.parts, self.gaps or ("",), strict=False):
+            position += len(gap) + (2 if self.gaps else 1)  # a bracket, or the quotation mark of the string before
+            if before < len(part):
+                lengths = [len(raw.raw) for raw in part[:before]]
+                return position + sum(lengths) + sum(map(len, CHARACTER.findall(part[before].raw)[: column - 1]))
+            before -= len(part)
+            position += sum(len(raw.raw) for raw in part)
+        return self.span[0]
 
     def written(self, lines: Sequence[str]) -> str:
         """The value with new lines, in the form that it has: a string, a list of lines, or a list of one string."""
@@ -91,10 +109,13 @@ class Notebook:
         NotebookError: If they are no notebook of format 4.
     """
 
+    encoding = "utf-8"
+
     def __init__(self, data: bytes) -> None:
         self._bom = data.startswith(BOM_UTF8)
         self._json = _decoded(data)
         self._sources: dict[int, Source] = {}  # by index of the cell among those that take part
+        self._by_number: dict[int, Source] = {}
         self.remarks: list[Finding] = []
         content = _loaded(self._json)
         cells: list[Cell] = []
@@ -103,6 +124,7 @@ class Notebook:
             for number, source in self._code_cells(content):
                 for line, raw in enumerate(source.lines, 1):
                     pins += old_pins(raw.line.text, Place(number, line, 1))
+                self._by_number[number] = source
                 cell = self._python_of(number, source)
                 if cell is not None:
                     self._sources[len(cells)] = source
@@ -118,6 +140,11 @@ class Notebook:
     def place(self, line: int, column: int) -> Place:
         """The cell, its line and column, of a place in the text."""
         return self._cells.place(line, column)
+
+    def place_in_file(self, cell: int, line: int, column: int) -> tuple[int, int]:
+        """The line and column in the JSON of the file of a place in a cell, as `place` gives it."""
+        position = self._by_number[cell].position(line, column)
+        return self._json.count("\n", 0, position) + 1, position - self._json.rfind("\n", 0, position)
 
     def code(self, text: str) -> list[str]:
         """See `Cells.code`."""
@@ -241,7 +268,7 @@ def _source(text: str, span: Span) -> Source:
     if all(part and part[-1].line.end for part in parts[:-1]):
         return Source(span, parts, gaps)
     # Strings that do not end where lines end: such a list is written with one line each, if the cell changes.
-    return Source(span, tuple((line,) for line in _raw_lines("".join(raw))), gaps)
+    return Source(span, tuple((line,) for line in _raw_lines("".join(raw))), gaps, whole_lines=False)
 
 
 def _raw_lines(raw: str) -> tuple[RawLine, ...]:

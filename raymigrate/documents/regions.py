@@ -21,6 +21,7 @@ class Regions:
 
     def __init__(self, script: Script, regions: Sequence[tuple[int, int, int]]) -> None:
         self._script = script
+        self.encoding = script.encoding
         self._lines = split_lines(script.text)
         cells = []
         for start, stop, indent in regions:

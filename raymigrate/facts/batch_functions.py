@@ -93,6 +93,7 @@ class BatchFunction:
 
     def __init__(self, module: Module, node: ast.expr) -> None:
         self.module = module
+        self.given = node
         self.node = self._definition(node)
 
     def _definition(self, node: ast.expr) -> ast.FunctionDef | ast.Lambda | None:
@@ -103,6 +104,12 @@ class BatchFunction:
         elif isinstance(value := self.module.value(node), ast.Lambda):
             found = value
         return found if isinstance(found, (ast.FunctionDef, ast.Lambda)) else None
+
+    @property
+    def described(self) -> str:
+        """What to call it at the head of a sentence."""
+        named = isinstance(self.given, (ast.Name, ast.Attribute))
+        return f"{self.module.source(self.given)}()" if named else "The function"
 
     @property
     def visible(self) -> bool:

@@ -13,6 +13,7 @@ LEVELS = {
     Kind.MANUAL: "error",
     Kind.UNSAFE: "warning",
     Kind.CONVERTED: "notice",
+    Kind.NOTE: "notice",
     Kind.SKIPPED: "notice",
 }
 
@@ -23,7 +24,7 @@ def annotation(finding: Finding) -> Iterator[str]:
         "file": relative_posix(finding.path),
         "line": str(finding.line),
         "col": str(finding.column),
-        "title": f"raymigrate {finding.code} ({finding.kind.value})",
+        "title": f"raymigrate {finding.code} ({finding.kind.value}){f', cell {finding.cell}' if finding.cell else ''}",
     }
     place = ",".join(f"{name}={_escaped_property(value)}" for name, value in properties.items())
     message = "\n".join(part for part in (finding.message, finding.advice) if part)

@@ -5,10 +5,12 @@ https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html; the section nu
 
 import json
 import re
+from codecs import BOM_UTF8
 from difflib import SequenceMatcher
 from typing import Any
 
 from raymigrate import __version__
+from raymigrate.documents import Document, Plain
 from raymigrate.engine import FileResult
 from raymigrate.findings import Finding, Kind, Rule
 from raymigrate.reporting.paths import uri
@@ -22,6 +24,7 @@ LEVELS = {
     Kind.MANUAL: "error",
     Kind.UNSAFE: "warning",
     Kind.CONVERTED: "warning",
+    Kind.NOTE: "note",
     Kind.SKIPPED: "note",
 }
 
@@ -63,7 +66,7 @@ def _results(result: FileResult, codes: dict[str, int], *, dry_run: bool) -> lis
     fix = _fix(result) if dry_run and result.after else None
     entries = []
     for finding in result.findings:
-        entry = _result(finding, codes[finding.code])
+        entry = _result(finding, codes[finding.code], result.places or result.document)
         if finding.kind is Kind.CONVERTED:
             if fix is not None:
                 entry["fixes"] = [fix]
@@ -73,7 +76,7 @@ def _results(result: FileResult, codes: dict[str, int], *, dry_run: bool) -> lis
     return entries
 
 
-def _result(finding: Finding, rule_index: int) -> dict[str, Any]:
+def _result(finding: Finding, rule_index: int, document: Document | None) -> dict[str, Any]:
     entry: dict[str, Any] = {
         "ruleId": finding.code,
         "ruleIndex": rule_index,
@@ -83,15 +86,30 @@ def _result(finding: Finding, rule_index: int) -> dict[str, Any]:
             {
                 "physicalLocation": {
                     "artifactLocation": _artifact(finding.path),
-                    "region": {"startLine": finding.line, "startColumn": finding.column},
+                    **_region(finding, document),
                 }
             }
         ],
         "properties": {"kind": finding.kind.value},
     }
+    if finding.cell:
+        entry["properties"].update(cell=finding.cell, cellLine=finding.line, cellColumn=finding.column)
+        entry["locations"][0]["logicalLocations"] = [{"name": f"cell {finding.cell}"}]
     if finding.kind is Kind.SKIPPED:
         entry["suppressions"] = [{"kind": "inSource", "justification": finding.reason or "no reason given"}]
     return entry
+
+
+def _region(finding: Finding, document: Document | None) -> dict[str, Any]:
+    """The place in the file itself, which for a notebook is JSON: a region is one of the artifact (3.30)."""
+    line, column = finding.line, finding.column
+    if finding.cell:
+        from raymigrate.documents.notebook import Notebook  # noqa: PLC0415 - most runs meet none
+
+        if not isinstance(document, Notebook):
+            return {}  # refused before it was converted: the properties name the cell
+        line, column = document.place_in_file(finding.cell, finding.line, finding.column)
+    return {"region": {"startLine": line, "startColumn": column}}
 
 
 def _artifact(path: str) -> dict[str, str]:
@@ -101,8 +119,7 @@ def _artifact(path: str) -> dict[str, str]:
 
 def _fix(result: FileResult) -> dict[str, Any]:
     """The change of a file as replacements of whole lines (3.55)."""
-    assert result.after is not None
-    before, after = (LINE.findall(text) for text in (result.before, result.after))
+    before, after = (LINE.findall(text) for text in _texts_of_file(result))
     changes = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
     replacements = [
         {
@@ -116,6 +133,17 @@ def _fix(result: FileResult) -> dict[str, Any]:
         "description": {"text": "Convert the file; its edits belong together."},
         "artifactChanges": [{"artifactLocation": _artifact(result.path), "replacements": replacements}],
     }
+
+
+def _texts_of_file(result: FileResult) -> tuple[str, str]:
+    """The text of the whole file before and after: of a notebook its JSON, of a page its prose too."""
+    assert result.after is not None
+    if result.document is None or isinstance(result.document, Plain):
+        return result.before, result.after
+    data = [result.document.encode(text) for text in (result.before, result.after)]
+    encoding = result.document.encoding
+    before, after = (one.removeprefix(BOM_UTF8).decode(encoding) for one in data)
+    return before, after
 
 
 def _lines_region(lines: list[str], start: int, end: int) -> dict[str, int]:

@@ -9,10 +9,12 @@ from urllib.parse import unquote
 from click.testing import CliRunner
 
 from raymigrate.cli import main
+from raymigrate.documents import open_document
 
 Place = tuple[str, int, int, str]  # file, line, column, code
 TEXT = re.compile(r"^(.+?):(\d+):(\d+): (RM\d{3}) \w+: ", re.MULTILINE)
 GITHUB = re.compile(r"^::\w+ file=(.+?),line=(\d+),col=(\d+),title=raymigrate (RM\d{3}) ", re.MULTILINE)
+REQUIREMENT = re.compile(r"[\w-]+(?:\[[\w,]+\])?[=<>~!]=[\w.]+")  # in a %pip or a !pip
 # Rules whose message speaks of what happens, not of the name that makes it happen: what stands there.
 SPEAKS_OF = {
     "RM103": "Trainer",
@@ -22,12 +24,20 @@ SPEAKS_OF = {
     "RM110": "Arguments|Trainer",
     "RM202": r"ACCELERATE_CONFIG|_type\"|_environment\"|_precision\"|_config\"|\.ya?ml|\.json",
     "RM205": "train",
+    "RM206": "Trainer",
     "RM208": "train",
     "RM406": "name",
-    "RM501": "BatchMapper",
+    "RM407": "report",
+    "RM409": "setup_wandb",
+    "RM413": "report",
+    "RM481": "evaluate|load_metric",
+    "RM501": "BatchMapper|preprocessor",
+    "RM502": "Scaler",
+    "RM509": "train",
     "RM692": "BatchMapper",
     "RM706": r"\*\*",
     "RM714": "dataset",
+    "RM716": "rows",
     "RM914": "train",
 }
 
@@ -54,14 +64,20 @@ def places_in_sarif(text: str) -> list[Place]:
     return sorted(places)
 
 
-def starts(text: str) -> dict[tuple[int, int], list[str]]:
-    """The source of every node, by the place where it starts."""
+def starts(script: Path) -> dict[tuple[int, int], list[str]]:
+    """The source of every node and every requirement, by the place in the file where it starts."""
+    document = open_document(script.read_bytes(), script.name)
+    text = document.text.replace("\r\n", "\n")
     lines = text.split("\n")
     found: dict[tuple[int, int], list[str]] = {}
     for node in ast.walk(ast.parse(text)):
         if hasattr(node, "lineno"):
             column = len(lines[node.lineno - 1].encode()[: node.col_offset].decode()) + 1
-            found.setdefault((node.lineno, column), []).append(ast.get_source_segment(text, node) or "")
+            _, line, column = document.place(node.lineno, column)
+            found.setdefault((line, column), []).append(ast.get_source_segment(text, node) or "")
+    for number, line in enumerate(script.read_text().split("\n"), 1):
+        for match in REQUIREMENT.finditer(line):
+            found.setdefault((number, match.start() + 1), []).append(match[0])
     return found
 
 
@@ -77,7 +93,7 @@ def test_all_formats_agree_and_point_at_what_they_speak_of(script: Path) -> None
     assert places_in_lines(output(script, "text"), TEXT) == places
     assert places_in_lines(output(script, "github"), GITHUB) == places
     assert places_in_sarif(output(script, "sarif")) == places
-    nodes = starts(script.read_bytes().decode().replace("\r\n", "\n"))
+    nodes = starts(script)
     for finding in found:
         sources = nodes.get((finding["line"], finding["column"]))
         assert sources, finding

@@ -1,6 +1,7 @@
 """SARIF: valid against the schema, fixes that give the converted file, rules that explain themselves."""
 
 import json
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,20 @@ from click.testing import CliRunner
 
 from raymigrate.cli import main
 from raymigrate.rules import every_rule
-from tests.conftest import FIXTURES, ROOT
+from tests.conftest import DOCUMENTS, FIXTURES, ROOT, case_name
 
 SCHEMA = json.loads((ROOT / "tests/data/sarif-2.1.0-rtm.5.json").read_text())
 LEGACY = FIXTURES / "transformers_trainer/readme_example/before.py"
+NOT_PLAIN = [path for path in DOCUMENTS if path.is_relative_to(FIXTURES / "notebooks")]
+STARTS_WITH = {
+    "RM101": r"\w+Trainer\(",
+    "RM201": r"AccelerateTrainer\(",
+    "RM301": r"from ray\.air",
+    "RM401": "verbose=",
+    "RM605": r"result\.metrics",
+    "RM731": r"[\w-]+(\[\w+\])?==",
+    "RM905": "%%writefile",
+}
 
 
 @cache
@@ -78,6 +89,31 @@ def test_a_fix_gives_the_converted_file(tmp_path: Path, ending: str) -> None:
     assert all(len(fix) == 1 and fix == fixes[0] for fix in fixes)
     CliRunner().invoke(main, [str(train)])
     assert applied(text, fixes[0][0]) == train.read_bytes().decode()
+
+
+@pytest.mark.parametrize("before", NOT_PLAIN, ids=case_name)
+def test_places_and_fixes_are_those_of_the_file(tmp_path: Path, before: Path) -> None:
+    path = tmp_path / before.name
+    text = before.read_bytes().decode()
+    path.write_bytes(text.encode())
+    lines = text.split("\n")
+    found = [result for result in results(sarif("--check", "--docs", path)) if result["ruleId"] in STARTS_WITH]
+    for result in found:
+        region = result["locations"][0]["physicalLocation"]["region"]
+        assert re.match(STARTS_WITH[result["ruleId"]], lines[region["startLine"] - 1][region["startColumn"] - 1 :])
+    fixes = [result["fixes"][0] for result in found if "fixes" in result]
+    assert fixes
+    CliRunner().invoke(main, ["--docs", str(path)])
+    assert applied(text, fixes[0]) == path.read_bytes().decode()
+
+
+def test_a_notebook_that_was_refused_has_the_cell_but_no_region(tmp_path: Path) -> None:
+    path = tmp_path / "train.ipynb"
+    cell = {"cell_type": "code", "metadata": {}, "source": ["from ray import air\n", "air.(\n"]}
+    path.write_text(json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+    [result] = results(sarif("--check", path))
+    assert result["properties"] == {"kind": "error", "cell": 1, "cellLine": 2, "cellColumn": 5}
+    assert "region" not in result["locations"][0]["physicalLocation"]
 
 
 def test_convertible_results_have_fixes_and_others_have_none() -> None:
