@@ -1,21 +1,22 @@
 """Carries out a plan with LibCST, in one parse and one visit; more where an edit wants a part that stands below it."""
 
 import ast
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Any
 
 import libcst as cst
-from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
 from raymigrate.edits import blocks, templates
 from raymigrate.edits.imports import place_imports
 from raymigrate.edits.plan import Code, FunctionEdit, Part, Plan, StatementEdit
+from raymigrate.edits.positions import Place, Span, Writing
 from raymigrate.edits.sequences import add_names, edit_call, edit_dict
 from raymigrate.facts.module import Module
 
-Span = tuple[tuple[int, int], tuple[int, int]]
 Statement = blocks.Statement
 VISITS = 4
+WHITESPACE = (cst.BaseParenthesizableWhitespace, cst.TrailingWhitespace, cst.EmptyLine)
 TO_COME = "_raymigrate_part_to_come"  # stands for a part that was not reached yet
 
 
@@ -41,13 +42,13 @@ def rewrite(module: Module, plan: Plan) -> str:
         parsed = cst.parse_module(module.text)
     except (cst.ParserSyntaxError, RecursionError) as error:
         raise RewriteError(f"LibCST cannot parse it: {error}") from error
-    if parsed.code != module.text:
+    written = Writing(parsed)
+    if written.code != module.text:
         raise RewriteError("LibCST does not give it back byte for byte")
-    wrapper = MetadataWrapper(parsed, unsafe_skip_copy=True)
     edited: dict[Span, cst.BaseExpression] = {}
     for _ in range(VISITS):
-        rewriter = Rewriter(module, plan, wrapper, edited)
-        result = wrapper.module.visit(rewriter)
+        rewriter = Rewriter(module, plan, parsed.config_for_parsing, written.spans, edited)
+        result = parsed.visit(rewriter)
         if not rewriter.early and (not edited or TO_COME not in result.code):
             break
         edited = rewriter.edited  # every part was reached now: again, for the edits that came before theirs
@@ -65,18 +66,24 @@ class Rewriter(cst.CSTTransformer):
     Args:
         module: The module.
         plan: What to change.
-        wrapper: Its LibCST tree.
+        config: How its code is to be parsed.
+        spans: Where the nodes of its LibCST tree stand.
         edited: Parts of templates as an earlier visit left them, for edits that want them before they are reached.
     """
 
     def __init__(
-        self, module: Module, plan: Plan, wrapper: MetadataWrapper, edited: dict[Span, cst.BaseExpression]
+        self,
+        module: Module,
+        plan: Plan,
+        config: cst.PartialParserConfig,
+        spans: dict[cst.CSTNode, Span],
+        edited: dict[Span, cst.BaseExpression],
     ) -> None:
         super().__init__()
         self.module = module
         self.plan = plan
-        self.config = wrapper.module.config_for_parsing
-        self.positions = wrapper.resolve(PositionProvider)
+        self.config = config
+        self.spans = spans
         self.statement_column = 0
         self.new: set[cst.CSTNode] = set()  # statements that the plan adds
         self.enclosing: set[cst.CSTNode] = set()  # those that it puts around others
@@ -94,13 +101,15 @@ class Rewriter(cst.CSTTransformer):
         self.import_additions = {module.start(node): names for node, names in plan.import_additions.items()}
         self.dropped = {module.start(alias): alias for alias in plan.dropped_imports}
         self.parts = self._wanted_parts()
-        self.pending: set[tuple[str, tuple[int, int]]] = {
+        self.pending: set[tuple[str, Place]] = {
             *(("expression", key[0]) for key in (*self.expressions, *self.calls, *self.dicts)),
             *(("statement", key) for key in self.statements),
             *(("function", key) for key in self.functions),
             *(("class", key) for key in self.without_bases),
             *(("import", key) for key in (*self.dropped, *self.import_modules, *self.import_additions)),
         }
+
+        self.touched = sorted({*(place for _, place in self.pending), *(start for start, _ in self.parts)})
 
     def _span(self, node: ast.AST) -> Span:
         return self.module.start(node), self.module.end(node)
@@ -148,10 +157,9 @@ class Rewriter(cst.CSTTransformer):
         return updated_node
 
     def _leave_expression(self, original: cst.BaseExpression, updated: cst.CSTNode) -> cst.CSTNode:
-        place = self.positions.get(original)
-        if not isinstance(place, CodeRange):
+        span = self.spans.get(original)
+        if span is None:
             return updated
-        span = ((place.start.line, place.start.column), (place.end.line, place.end.column))
         if isinstance(updated, cst.Call) and span in self.calls:
             updated = edit_call(updated, self.calls[span], self._expression, self._depth(span))
             self.pending.discard(("expression", span[0]))
@@ -166,10 +174,19 @@ class Rewriter(cst.CSTTransformer):
         return updated
 
     def on_visit(self, node: cst.CSTNode) -> bool:
-        """Keeps track of the statement that is being visited."""
+        """Keeps track of the statement that is being visited, and passes over those in which nothing is to change."""
         if isinstance(node, (cst.SimpleStatementLine, cst.BaseCompoundStatement)):
-            self.statement_column = self.positions[node].start.column
-        return True
+            start, end = self.spans[node]
+            self.statement_column = start[1]
+            if isinstance(node, cst.SimpleStatementLine):
+                return bisect_left(self.touched, start) < bisect_left(self.touched, end)
+        return not isinstance(node, WHITESPACE)
+
+    def on_visit_attribute(self, node: cst.CSTNode, attribute: str) -> None:
+        """Nothing: LibCST would look for a method of its own for every attribute."""
+
+    def on_leave_attribute(self, original_node: cst.CSTNode, attribute: str) -> None:
+        """Nothing either."""
 
     def _depth(self, span: Span) -> int:
         """How much deeper than its statement the line is indented on which an expression starts."""
@@ -179,16 +196,15 @@ class Rewriter(cst.CSTTransformer):
     def _leave_import(self, updated: cst.CSTNode, original: cst.Import | cst.ImportFrom) -> object:
         if isinstance(original.names, cst.ImportStar):
             return updated
-        place = self.positions[original].start
-        source = self.import_modules.get((place.line, place.column))
+        place = self.spans[original][0]
+        source = self.import_modules.get(place)
         if source is not None:
-            self.pending.discard(("import", (place.line, place.column)))
+            self.pending.discard(("import", place))
             updated = updated.with_changes(module=cst.parse_expression(source))
         kept: list[cst.ImportAlias] = []
         names: Sequence[cst.ImportAlias] = updated.names  # type: ignore[attr-defined]
         for old, new in zip(original.names, names, strict=True):
-            start = self.positions[old].start
-            key = (start.line, start.column)
+            key = self.spans[old][0]
             if key in self.dropped:
                 self.pending.discard(("import", key))
             else:
@@ -197,15 +213,14 @@ class Rewriter(cst.CSTTransformer):
             return cst.RemoveFromParent()
         if len(kept) < len(original.names):
             kept[-1] = kept[-1].with_changes(comma=original.names[-1].comma)
-        if (place.line, place.column) in self.import_additions:
-            self.pending.discard(("import", (place.line, place.column)))
+        if place in self.import_additions:
+            self.pending.discard(("import", place))
             assert isinstance(original, cst.ImportFrom)
-            kept = add_names(original, kept, self.import_additions[place.line, place.column])
+            kept = add_names(original, kept, self.import_additions[place])
         return updated.with_changes(names=kept)
 
     def _leave_statement(self, original: Statement, updated: cst.CSTNode) -> object:
-        start = self.positions[original].start
-        key = (start.line, start.column)
+        key = self.spans[original][0]
         if isinstance(updated, cst.FunctionDef) and key in self.functions:
             updated = self._edit_function(updated, self.functions[key])
             self.pending.discard(("function", key))
