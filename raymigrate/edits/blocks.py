@@ -23,19 +23,19 @@ def _blank_lines(statement: cst.CSTNode) -> int:
     return lines
 
 
-def spaced(body: Sequence[cst.BaseStatement], new: Collection[int], wanted: int) -> list[cst.BaseStatement]:
+def spaced(body: Sequence[cst.BaseStatement], new: Collection[cst.CSTNode], wanted: int) -> list[cst.BaseStatement]:
     """Sets new definitions off by blank lines, and what follows them; other statements stay as they are.
 
     Args:
         body: Statements of one block.
-        new: Identities of the statements that were not there before.
+        new: The statements that were not there before.
         wanted: Number of blank lines around definitions in this block.
     """
     result = list(body[:1])
     for previous, statement in pairwise(body):
-        touched = id(statement) in new or id(previous) in new
+        touched = statement in new or previous in new
         there = _blank_lines(statement)
-        wrong = there < wanted or (there > wanted and id(statement) in new)
+        wrong = there < wanted or (there > wanted and statement in new)
         if touched and wrong and (is_definition(previous) or is_definition(statement)):
             lines = [cst.EmptyLine(indent=False)] * wanted
             kept = statement.leading_lines[there:]  # type: ignore[attr-defined]
@@ -60,17 +60,17 @@ def hand_over_blank_lines(group: list[Statement], anchor: cst.CSTNode, *, blank_
     return [first, *rest]
 
 
-def handed_down(body: Sequence[cst.BaseStatement], gone: Collection[int]) -> list[cst.BaseStatement]:
+def handed_down(body: Sequence[cst.BaseStatement], gone: Collection[cst.CSTNode]) -> list[cst.BaseStatement]:
     """Moves the lines over statements that are gone to the next statement; no such statements are left.
 
     Args:
         body: Statements of one block.
-        gone: Identities of the statements that stand for those that are gone.
+        gone: The statements that stand for those that are gone.
     """
     result: list[cst.BaseStatement] = []
     lines: list[cst.EmptyLine] = []
     for statement in body:
-        if id(statement) in gone:
+        if statement in gone:
             lines += statement.leading_lines  # type: ignore[attr-defined]
             continue
         if lines:
@@ -88,19 +88,19 @@ def within(outer: Statement, statements: list[Statement]) -> Statement:
     return outer.with_changes(body=cst.IndentedBlock(body), leading_lines=first.leading_lines)
 
 
-def joined(body: Sequence[cst.BaseStatement], enclosing: Collection[int]) -> list[cst.BaseStatement]:
+def joined(body: Sequence[cst.BaseStatement], enclosing: Collection[cst.CSTNode]) -> list[cst.BaseStatement]:
     """Makes one of neighbouring statements that `within` made, where they open the same thing.
 
     Args:
         body: Statements of one block.
-        enclosing: Identities of those that `within` made.
+        enclosing: Those that `within` made.
     """
     result: list[cst.BaseStatement] = []
     for statement in body:
         last = result[-1] if result else None
         if (
-            id(statement) in enclosing
-            and id(last) in enclosing
+            statement in enclosing
+            and last in enclosing
             and isinstance(statement, cst.With)
             and isinstance(last, cst.With)
             and _head(statement) == _head(last)
@@ -111,7 +111,7 @@ def joined(body: Sequence[cst.BaseStatement], enclosing: Collection[int]) -> lis
         else:
             result.append(statement)
             continue
-        enclosing = {*enclosing, id(result[-1])}
+        enclosing = {*enclosing, result[-1]}
     return result
 
 

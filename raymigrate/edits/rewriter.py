@@ -85,9 +85,9 @@ class Rewriter(cst.CSTTransformer):
         self.config = config
         self.spans = spans
         self.statement_column = 0
-        self.new: set[int] = set()  # identities of statements that the plan adds
-        self.enclosing: set[int] = set()  # and of those that it puts around others
-        self.gone: set[int] = set()  # and of those that only hold the lines that stood over one that goes away
+        self.new: set[cst.CSTNode] = set()  # statements that the plan adds
+        self.enclosing: set[cst.CSTNode] = set()  # those that it puts around others
+        self.gone: set[cst.CSTNode] = set()  # and those that only hold the lines that stood over one that goes away
         self.edited = dict(edited)
         self.early: set[Span] = set()  # parts that were wanted before they were reached
         span = self._span
@@ -238,7 +238,7 @@ class Rewriter(cst.CSTTransformer):
         middle = self._statements([edit.replacement] if edit.replacement else []) if gone else [updated]
         if edit.within is not None:
             outer = blocks.within(self._statements([edit.within])[0], [templates.laid_out(s) for s in middle])
-            self.enclosing.add(id(outer))
+            self.enclosing.add(outer)
             middle = [outer]
         before = self._statements(edit.before)
         group = [*before, *middle, *self._statements(edit.after)]
@@ -248,11 +248,11 @@ class Rewriter(cst.CSTTransformer):
             group = blocks.hand_over_blank_lines(
                 group, middle[0] if edit.within else updated, blank_line=edit.blank_line
             )
-        self.new.update(id(statement) for statement in group if statement is not updated)
+        self.new.update(statement for statement in group if statement is not updated)
         if not group and edit.comments_stay:
             lines = updated.leading_lines  # type: ignore[attr-defined]
             group = [cst.SimpleStatementLine([cst.Pass()], leading_lines=lines)]
-            self.gone.add(id(group[0]))
+            self.gone.add(group[0])
         if not group:
             return cst.RemoveFromParent()
         return cst.FlattenSentinel(group) if len(group) > 1 else group[0]
@@ -278,7 +278,7 @@ class Rewriter(cst.CSTTransformer):
             body = list(block.body)
             at = 1 if function.get_docstring() is not None else 0
             changes["body"] = block.with_changes(body=[*body[:at], *new, *body[at:]])
-            self.new.update(id(statement) for statement in new)
+            self.new.update(new)
         return function.with_changes(**changes)
 
 
