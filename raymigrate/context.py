@@ -3,11 +3,13 @@
 import ast
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cached_property
 from itertools import chain, count
 
 from raymigrate.config import Options
 from raymigrate.edits.plan import Plan
 from raymigrate.facts.module import Module, Reference
+from raymigrate.facts.places import Places
 from raymigrate.findings import Finding, Kind, Rule
 from raymigrate.skips import Skips
 
@@ -39,6 +41,11 @@ class Context:
     def current_transformers(self) -> bool:
         """Whether arguments get the names of current transformers; with `--ignore RM7` they keep those of 4.30."""
         return self.options.enabled("RM701")
+
+    @cached_property
+    def places(self) -> Places:
+        """Where the functions of the module run."""
+        return Places(self.module)
 
     # -- findings ------------------------------------------------------------------------------
 

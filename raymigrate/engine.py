@@ -14,6 +14,7 @@ from raymigrate.skips import RM906, skipped_whole
 if TYPE_CHECKING:
     from raymigrate.context import Context
     from raymigrate.documents import Document
+    from raymigrate.facts.module import Module
 
 # Beyond this depth of an expression LibCST needs minutes or overflows its stack (ANCHORS.md, C3).
 MAX_DEPTH = 300
@@ -188,18 +189,17 @@ def plan(text: str, path: str, options: Options) -> Context:
     if options.enabled(RM906.code):
         context.findings += context.skips.stale(path)
     if context.plan:
-        _refuse_deep(module.tree)
+        _refuse_deep(module)
         drop_unused_imports(context)
     return context
 
 
-def _refuse_deep(tree: ast.Module) -> None:
-    stack: list[tuple[ast.AST, int]] = [(tree, 0)]
-    while stack:
-        node, depth = stack.pop()
-        if depth > MAX_DEPTH:
-            raise Refused(RM901, f"nests more than {MAX_DEPTH} levels deep, too deep to be rewritten safely.")
-        stack.extend((child, depth + 1) for child in ast.iter_child_nodes(node))
+def _refuse_deep(module: Module) -> None:
+    depth: dict[ast.AST, int] = {module.tree: 0}
+    for node in module.nodes[1:]:
+        depth[node] = depth[module.parent_of[node]] + 1
+    if max(depth.values()) > MAX_DEPTH:
+        raise Refused(RM901, f"nests more than {MAX_DEPTH} levels deep, too deep to be rewritten safely.")
 
 
 def _checked(context: Context, options: Options, settle: Callable[[str], str]) -> tuple[str, list[Finding]]:

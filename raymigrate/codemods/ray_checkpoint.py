@@ -12,7 +12,7 @@ from raymigrate.codemods.tuner_config import tune_name
 from raymigrate.context import Context
 from raymigrate.edits.plan import Code
 from raymigrate.facts.module import Reference
-from raymigrate.facts.places import Place, Places
+from raymigrate.facts.places import Place
 from raymigrate.findings import Rule
 
 API = "https://docs.ray.io/en/latest/train/user-guides/checkpoints.html"
@@ -173,7 +173,7 @@ def _write(context: Context, flow: Flow, report: ast.Call, statement: ast.stmt, 
 
 
 def _in_trial(context: Context, report: ast.Call) -> bool:
-    return Places(context.module).of(report) is Place.TRIAL
+    return context.places.of(report) is Place.TRIAL
 
 
 def _local(context: Context, statement: ast.stmt, name: str, own: set[ast.Name]) -> str:

@@ -11,7 +11,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.tuner_config import tune_name
 from raymigrate.context import Context
 from raymigrate.facts.module import Reference
-from raymigrate.facts.places import Place, Places
+from raymigrate.facts.places import Place
 from raymigrate.findings import Rule
 
 RM413 = Rule(
@@ -60,8 +60,10 @@ LOST = tuple(f"ray.tune.{name}" for name in ("checkpoint_dir", "save_checkpoint"
 def tune_functions(context: Context) -> None:
     """Sends what a Tune function calls to ray.tune; the rest of the module calls ray.train."""
     references = list(context.references(*SESSIONS, *CHECKPOINTS))
-    places = Places(context.module) if references else None
-    if places is None or not (places.trials or places.unseen_trainables):
+    if not references:
+        return
+    places = context.places
+    if not (places.trials or places.unseen_trainables):
         return
     for reference in references:
         place = places.of(reference.root)

@@ -12,7 +12,7 @@ from raymigrate.codemods.tuner import RM405
 from raymigrate.context import Context
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.module import Module
-from raymigrate.facts.places import Place, Places
+from raymigrate.facts.places import Place
 from raymigrate.facts.tuners import TUNERS, TunerCall, made
 from raymigrate.findings import Rule
 
@@ -59,9 +59,8 @@ def experiment_names(context: Context) -> None:
     module = context.module
     if not any(TunerCall(module, call).trainer for call in module.calls(*TUNERS)):
         return
-    places = Places(module)
     for reference in module.references:
-        if reference.qualified in EXPERIMENT_NAMES and places.of(reference.root) is Place.WORKER:
+        if reference.qualified in EXPERIMENT_NAMES and context.places.of(reference.root) is Place.WORKER:
             if reference.qualified != "ray.train.get_context" or _asks_for_the_name(module, reference.node):
                 context.manual(RM415, reference.node, "Here get_experiment_name() gives the name of the trial's run.")
 

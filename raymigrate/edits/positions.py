@@ -52,10 +52,10 @@ class Writing(PositionProvidingCodegenState):
         if node not in self.spans:
             self.spans[node] = start, (self.line, self.column)
 
-    def record_syntactic_position(
+    def record_syntactic_position(  # type: ignore[override]
         self, node: cst.CSTNode, *, start_node: cst.CSTNode | None = None, end_node: cst.CSTNode | None = None
     ) -> AbstractContextManager[None]:
-        """What a node writes in this context is where it stands."""
+        """What a node writes in this context is where it stands; LibCST makes a generator of it, which is slow."""
         return _Recording(self, node, start_node, end_node)
 
 

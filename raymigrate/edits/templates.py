@@ -32,6 +32,16 @@ class _Fill(cst.CSTTransformer):
         super().__init__()
         self.parts = parts
 
+    def on_visit(self, node: cst.CSTNode) -> bool:
+        """Passes over what holds neither a placeholder nor a statement."""
+        return bool(self.parts) or not isinstance(node, (cst.BaseExpression, cst.BaseParenthesizableWhitespace))
+
+    def on_visit_attribute(self, node: cst.CSTNode, attribute: str) -> None:
+        """Nothing: LibCST would look for a method of its own for every attribute."""
+
+    def on_leave_attribute(self, original_node: cst.CSTNode, attribute: str) -> None:
+        """Nothing either."""
+
     def leave_Assign(self, original_node: cst.Assign, updated_node: cst.Assign) -> cst.Assign:
         value = original_node.value
         if isinstance(value, cst.Name) and value.value in self.parts:

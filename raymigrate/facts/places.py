@@ -59,11 +59,10 @@ class Places:
             yield from self._functions(_argument(call, 1, "trainable"))
 
     def _training_functions(self) -> Iterator[FunctionNode]:
-        for node in self.module.nodes:
-            if isinstance(node, ast.Call):
-                name = self.module.qualified(node.func) or ""
-                if name.startswith("ray.train.") and name.endswith("Trainer"):
-                    yield from self._functions(_argument(node, 0, *TRAINING_FUNCTION))
+        for node in self.module.of_type(ast.Call):
+            name = self.module.qualified(node.func) or ""
+            if name.startswith("ray.train.") and name.endswith("Trainer"):
+                yield from self._functions(_argument(node, 0, *TRAINING_FUNCTION))
 
     def _functions(self, node: ast.expr | None) -> Iterator[FunctionNode]:
         """The functions that an expression can stand for, out of their wrappers."""
