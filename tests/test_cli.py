@@ -10,6 +10,7 @@ from click.testing import CliRunner, Result
 
 from raymigrate.cli import main
 from raymigrate.rules import every_rule
+from raymigrate.session import BYTES_WORTH_A_POOL
 from tests.conftest import FIXTURES
 
 LEGACY = FIXTURES / "transformers_trainer/gpt2_wikitext_ray_data/before.py"
@@ -190,10 +191,11 @@ def test_quiet_prints_nothing(train: Path) -> None:
 
 def test_jobs_give_the_same_result(tmp_path: Path) -> None:
     outcomes = []
+    size = sum(path.stat().st_size for path in (FIXTURES / "ray_air").rglob("before.py"))
     for jobs in ("1", "2"):
         folder = tmp_path / jobs
         shutil.copytree(FIXTURES / "projects", folder / "projects")
-        for copy in range(20):
+        for copy in range(BYTES_WORTH_A_POOL // size + 1):
             shutil.copytree(FIXTURES / "ray_air", folder / str(copy))
         invoke("--jobs", jobs, folder)
         outcomes.append({p.relative_to(folder): p.read_bytes() for p in sorted(folder.rglob("*.py"))})
