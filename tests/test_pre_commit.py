@@ -15,6 +15,7 @@ import pytest
 from tests.conftest import FIXTURES, ROOT
 
 LEGACY = FIXTURES / "transformers_trainer/gpt2_wikitext_ray_data/before.py"
+NOTEBOOK = FIXTURES / "notebooks/accelerate_one_string/before.ipynb"
 MAX_MEGABYTES = 60  # libcst 8, pyyaml 3, click 1, pip and its like the rest; torch alone would be 700
 MAX_SECONDS = 300  # half a minute on a quiet machine
 
@@ -109,6 +110,13 @@ def test_the_gate_writes_nothing_and_keeps_legacy_code_out(project: Path, home: 
     assert "train.py:" in outcome.stdout
     assert "RM101" in outcome.stdout
     assert (project / "train.py").read_bytes() == before
+
+
+def test_notebooks_are_converted_too(project: Path, home: Path) -> None:
+    shutil.copy(NOTEBOOK, project / "train.ipynb")
+    git(project, "add", "-A")
+    pre_commit(project, home, "run", "raymigrate")
+    assert (project / "train.ipynb").read_bytes() == NOTEBOOK.with_name("after.ipynb").read_bytes()
 
 
 def test_settings_of_the_project_hold(project: Path, home: Path) -> None:

@@ -205,6 +205,7 @@ Trainer(new)
 
 
 @needs_libraries
+@pytest.mark.ray
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_everything_in_the_table_is_gone_from_the_installed_library(library: str) -> None:
     table = load()
