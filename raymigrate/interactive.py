@@ -28,6 +28,7 @@ ANSWERS = {
     "d": "leave out this change and all later ones in this file",
     "q": "leave out this change and all later ones, and end",
 }
+LEAVE = ("d", "q")
 COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 
@@ -50,6 +51,11 @@ class Conversation:
                 self.rest = answer
             return answer in "ya"
         return self.rest == "a"
+
+    @property
+    def leaves_the_rest(self) -> bool:
+        """Whether there is nothing more to ask, nor to change."""
+        return self.rest in LEAVE
 
     def next_file(self) -> None:
         """Asks again, unless the user has had enough."""
@@ -77,6 +83,8 @@ class InteractiveJob(Job):
         accepted: frozenset[Key] = frozenset()
         asked: frozenset[Key] = frozenset()
         for keys in _questions(whole):
+            if self.conversation.leaves_the_rest:
+                break
             asked |= keys
             trial = self._with(path, data, accepted | asked)
             if trial.after is None or trial.after == current.after:

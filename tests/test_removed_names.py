@@ -205,6 +205,7 @@ Trainer(new)
 
 
 @needs_libraries
+@pytest.mark.ray
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_everything_in_the_table_is_gone_from_the_installed_library(library: str) -> None:
     table = load()
@@ -263,6 +264,7 @@ def installed() -> Answers:
 
 
 @needs_libraries
+@pytest.mark.ray
 @pytest.mark.parametrize("path", CONVERTED, ids=case_name)
 def test_converted_code_uses_what_exists_or_the_tool_says_so(path: Path, installed: Answers) -> None:
     findings = left_to_a_person(path)

@@ -42,8 +42,9 @@ SPEAKS_OF = {
 }
 
 
-def output(script: Path, output_format: str) -> str:
-    return CliRunner().invoke(main, ["--check", "--output-format", output_format, str(script)]).stdout
+def output(script: Path, output_format: str, *options: object) -> str:
+    arguments = ["--check", "--output-format", output_format, *map(str, options), str(script)]
+    return CliRunner().invoke(main, arguments).stdout
 
 
 def places_in_lines(text: str, pattern: re.Pattern[str]) -> list[Place]:
@@ -86,28 +87,23 @@ def names(message: str) -> set[str]:
     return {name.rpartition(".")[2] for name in re.findall(r"[A-Za-z_][\w.]*\w", message)}
 
 
-def test_all_formats_agree_and_point_at_what_they_speak_of(script: Path) -> None:
-    found = json.loads(output(script, "json"))["findings"]
-    places = places_in_json(output(script, "json"))
+def test_all_formats_agree_and_point_at_what_they_speak_of(tmp_path: Path, script: Path) -> None:
+    report = tmp_path / "report.md"
+    as_json = output(script, "json", "--report", report)
+    found = json.loads(as_json)["findings"]
+    places = places_in_json(as_json)
     assert places
     assert places_in_lines(output(script, "text"), TEXT) == places
     assert places_in_lines(output(script, "github"), GITHUB) == places
     assert places_in_sarif(output(script, "sarif")) == places
-    nodes = starts(script)
+    nodes, markdown = starts(script), report.read_text()
     for finding in found:
         sources = nodes.get((finding["line"], finding["column"]))
         assert sources, finding
         source = " ".join(sources)
         wanted = rf"\b({'|'.join(names(finding['message']))})\b|{SPEAKS_OF.get(finding['code'], '(?!)')}"
         assert re.search(wanted, source), (finding, sources)
-
-
-def test_the_report_gives_the_same_places(tmp_path: Path, script: Path) -> None:
-    report = tmp_path / "report.md"
-    CliRunner().invoke(main, ["--check", "--report", str(report), str(script)])
-    text = report.read_text()
-    for finding in json.loads(output(script, "json"))["findings"]:
         if finding["kind"] == "converted":
-            assert re.search(rf"^- line {finding['line']}, \[{finding['code']}\]", text, re.MULTILINE)
+            assert re.search(rf"^- line {finding['line']}, \[{finding['code']}\]", markdown, re.MULTILINE)
         else:
-            assert re.search(rf"^\| `[^`]+`:{finding['line']} \| \[{finding['code']}\]", text, re.MULTILINE)
+            assert re.search(rf"^\| `[^`]+`:{finding['line']} \| \[{finding['code']}\]", markdown, re.MULTILINE)

@@ -455,6 +455,7 @@ def found(hub: HubServer, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
     return json.loads(process.stdout.splitlines()[-1])
 
 
+@pytest.mark.ray
 class TestLibraries:
     def test_tokenizers(self, found: dict[str, Any]) -> None:
         tokens = found["tokens"]
