@@ -17,7 +17,7 @@ from tests.runtime.verify.test_bundled_jobs import verify
 pytestmark = pytest.mark.ray
 
 JOBS = [
-    pytest.param("ray_air/conditional_dict_checkpoint", "B,C", True, id="dict-checkpoint"),
+    pytest.param("accelerate_trainer/bert_mrpc", "B,C", True, id="dict-checkpoint"),
     pytest.param("tracking/mlflow_transformers", "B,C", True, id="mlflow-callback"),
     pytest.param("transformers_trainer/bert_mrpc_preprocessor_and_collator", "B,C", False, id="preprocessor"),
     pytest.param("transformers_trainer/pipeline_predictors", "A,C", False, id="predictors"),
