@@ -1,5 +1,6 @@
 """What the tests share: where the fixtures are."""
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,9 @@ SCRIPTS = sorted(path for path in FIXTURES.rglob("before.py") if "projects" not 
 DOCUMENTS = sorted(path for path in FIXTURES.rglob("before.*") if "projects" not in path.parts)
 PROJECTS = sorted(path.parent for path in FIXTURES.glob("projects/*/before"))
 FALSE_FRIENDS = sorted(FIXTURES.glob("false_friends/*.py"))
+
+# What a shell starts in the background ignores Ctrl-C, and so would the commands that the tests start and interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def case_name(path: Path) -> str:

@@ -402,10 +402,7 @@ class TestEnvironment:
 class TestCommand:
     def test_it_serves_until_interrupted(self, tmp_path: Path) -> None:
         command = [sys.executable, "-m", "raymigrate", "hub", "serve", "--directory", str(tmp_path / "a hub")]
-        process = subprocess.Popen(
-            command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            preexec_fn=heed_interrupts,  # noqa: PLW1509 - no other thread holds a lock here
-        )  # fmt: skip
+        process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         assert process.stdout is not None
         try:
             exports = dict(next_export(process.stdout) for _ in range(2))
@@ -512,11 +509,6 @@ def tensors(path: Path) -> dict[str, Any]:
     entries = {name: entry for name, entry in json.loads(data[8:start]).items() if name != "__metadata__"}
     places = {name: [start + offset for offset in entry["data_offsets"]] for name, entry in entries.items()}
     return {name: (entries[name]["shape"], data[first:last]) for name, (first, last) in places.items()}
-
-
-def heed_interrupts() -> None:
-    """What a shell starts in the background ignores Ctrl-C, and so do its children."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def next_export(lines: Iterator[str]) -> tuple[str, str]:
