@@ -166,6 +166,8 @@ def _print(summary: Summary, *, diff: bool, dry_run: bool, as_json: bool, quiet:
                 for line in text.finding_lines(finding):
                     click.echo(line, err=diff or finding.kind is Kind.ERROR)
     if not quiet:
+        for line in text.project_lines(summary, dry_run=dry_run):
+            click.echo(line, err=True)
         click.echo(text.summary_text(summary, dry_run=dry_run), err=True)
 
 

@@ -1,8 +1,11 @@
 """Many files: finds them, converts each, writes the results."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from raymigrate import engine
 from raymigrate.config import Options
@@ -12,6 +15,10 @@ from raymigrate.files import read_bytes, write_atomically
 from raymigrate.findings import Finding, Kind
 from raymigrate.gates import concerns
 from raymigrate.script import Script, UndecodableError, decode
+
+if TYPE_CHECKING:
+    from raymigrate.facts.project import Project
+    from raymigrate.together import ProjectSummary
 
 # A pool costs 40 ms and LibCST's import per worker; fewer bytes than this are done sooner without.
 BYTES_WORTH_A_POOL = 300_000
@@ -24,10 +31,12 @@ class Summary:
     Args:
         results: Files with findings, in path order.
         scanned: Number of files looked at.
+        projects: Jobs of several files.
     """
 
     results: list[FileResult] = field(default_factory=list)
     scanned: int = 0
+    projects: list[ProjectSummary] = field(default_factory=list)
 
     @property
     def findings(self) -> Iterator[Finding]:
@@ -62,34 +71,52 @@ class Job:
     write: bool = True
 
     def __call__(self, path: str) -> FileResult:
-        """Converts one file; every problem with it becomes a finding."""
+        """Converts one file, unless that takes others as well; every problem with it becomes a finding."""
         try:
             data = read_bytes(path)
             if not self.options.part_of_job and not concerns(data):
                 return FileResult(path)
             script = decode(data)
-            result = engine.convert(script.text, path, self.options, rewrite=self.rewrite)
-            result.script = script
+            result = self.convert(path, script, alone())
             return self.written(result, script, data) if self.write and result.after else result
         except OSError as error:
-            return _failed(path, f"cannot be read: {error.strerror or error}.")
+            return failed(path, f"cannot be read: {error.strerror or error}.")
         except UndecodableError as error:
-            return _failed(path, f"{error}.")
+            return failed(path, f"{error}.")
+
+    def convert(self, path: str, script: Script, project: Project) -> FileResult:
+        """Converts a file and writes nothing."""
+        from raymigrate.facts.project import OtherFileNeeded  # noqa: PLC0415 - most runs never get here
+
+        try:
+            result = engine.convert(script.text, path, self.options, rewrite=self.rewrite, project=project)
+        except OtherFileNeeded:
+            return FileResult(path, waits=True)
+        result.script = script
+        return result
 
     def written(self, result: FileResult, script: Script, data: bytes) -> FileResult:
-        """Writes a new text to its file, unless that has changed since its bytes were read."""
+        """Writes a new text to its file, unless that holds other bytes than `data`."""
         assert result.after is not None
         new = script.encode(result.after)
         try:
             if read_bytes(result.path) != data:
-                return _failed(result.path, "changed while it was being converted; run raymigrate again.")
+                return failed(result.path, "changed while it was being converted; run raymigrate again.")
             write_atomically(result.path, new)
         except OSError as error:
-            return _failed(result.path, f"cannot be written, and is as it was: {error.strerror or error}.")
+            return failed(result.path, f"cannot be written, and is as it was: {error.strerror or error}.")
         return result.written()
 
 
-def _failed(path: str, message: str) -> FileResult:
+def alone() -> Project:
+    """A project in which no second file may be read."""
+    from raymigrate.facts.project import Alone  # noqa: PLC0415 - most runs never get here
+
+    return Alone()
+
+
+def failed(path: str, message: str) -> FileResult:
+    """The result of a file that something could not be done with."""
     return FileResult(path, [Finding(RM902.code, Kind.ERROR, message, path=path)])
 
 
@@ -101,34 +128,25 @@ def run(found: Discovery, job: Job, *, jobs: int = 0) -> Summary:
         job: What to do with each file.
         jobs: Number of processes; 0 chooses.
     """
-    results = {problem.path: _failed(problem.path, problem.message) for problem in found.problems}
+    results = {problem.path: failed(problem.path, problem.message) for problem in found.problems}
+    waiting: list[str] = []
     for result in _map(job, found.candidates, jobs):
-        if result.findings:
+        if result.waits:
+            waiting.append(result.path)
+        elif result.findings:
             results[result.path] = result
-    for result in _imported_parts(job, results):
-        results[result.path] = result
+    projects: list[ProjectSummary] = []
+    if waiting or results:
+        from raymigrate.together import Together  # noqa: PLC0415 - as above
+
+        together = Together(found, job, results)
+        together.convert(waiting)
+        projects = together.summaries()
     if found.candidates:
         from raymigrate.pins.project import pin_results  # noqa: PLC0415 - most runs never get here
 
         results.update((result.path, result) for result in list(pin_results(found, results, job)))
-    return Summary([results[path] for path in sorted(results)], found.scanned)
-
-
-def _imported_parts(job: Job, results: dict[str, FileResult]) -> Iterator[FileResult]:
-    """Converts the modules of the same project that converted jobs import: their functions run in the job."""
-    part = replace(job, options=replace(job.options, part_of_job=True))
-    queue = [result for result in results.values() if any(f.code[:3] in ("RM1", "RM2") for f in result.findings)]
-    done = {os.path.realpath(path) for path in results}
-    while queue:
-        result = queue.pop()
-        for path in engine.local_imports(result.path):
-            real = os.path.realpath(path)
-            if real not in done:
-                done.add(real)
-                imported = part(path)
-                queue.append(imported)
-                if imported.findings:
-                    yield imported
+    return Summary([results[path] for path in sorted(results)], found.scanned, projects)
 
 
 def _map(job: Job, paths: Sequence[str], jobs: int) -> Iterator[FileResult]:
@@ -140,7 +158,7 @@ def _map(job: Job, paths: Sequence[str], jobs: int) -> Iterator[FileResult]:
     from raymigrate.pool import isolated_map  # noqa: PLC0415 - costs 40 ms that small runs do not spend
 
     yield from isolated_map(
-        job, paths, jobs, lost=lambda path: _failed(path, "brought the process down; left as it was.")
+        job, paths, jobs, lost=lambda path: failed(path, "brought the process down; left as it was.")
     )
 
 
