@@ -70,14 +70,19 @@ class Job:
     rewrite: bool = True
     write: bool = True
 
-    def __call__(self, path: str) -> FileResult:
-        """Converts one file, unless that takes others as well; every problem with it becomes a finding."""
+    def __call__(self, path: str, project: Project | None = None) -> FileResult:
+        """Converts one file; every problem with it becomes a finding.
+
+        Args:
+            path: The file.
+            project: The files that may be read besides; without, a file that takes others as well waits.
+        """
         try:
             data = read_bytes(path)
             if not self.options.part_of_job and not concerns(data):
                 return FileResult(path)
             script = decode(data)
-            result = self.convert(path, script, alone())
+            result = self.convert(path, script, project or alone())
             return self.written(result, script, data) if self.write and result.after else result
         except OSError as error:
             return failed(path, f"cannot be read: {error.strerror or error}.")

@@ -61,6 +61,7 @@ class Together:
         self.results = results
         self.alone = {os.path.realpath(path): result for path, result in results.items()}
         self.project = Project(found.roots, original=self._original, may_write=self._is_covered)
+        self.given = {os.path.normpath(path) for path in (*found.named, *found.candidates)}
         self.links: dict[str, set[str]] = {}  # the files of the project that each script of a job imports
         self.paths: dict[str, str] = {}  # by real path: the name under which each file is reported
         self.new: dict[str, FileResult] = {}  # by real path: what was converted here
@@ -197,18 +198,21 @@ class Together:
         """Gives the files that a script asked to change their old text, where the script could not be written."""
         for request in result.asked:
             other = self.new[os.path.realpath(request.path)]
-            if other.after and other.script is not None:
-                try:
-                    write_atomically(other.path, other.script.encode(other.before))
-                except OSError as error:
-                    self.results[other.path] = failed(other.path, f"cannot be written: {error.strerror or error}.")
+            if not other.after or other.script is None:
+                continue
+            message = f"left as it was: {result.path}, which it has to change with, cannot be written."
+            try:
+                write_atomically(other.path, other.script.encode(other.before))
+            except OSError as error:
+                message = f"cannot be given its old text: {error.strerror or error}."
+            self.results[other.path] = failed(other.path, message)
 
     # -- paths that were not given ---------------------------------------------------------------------
 
     def _is_covered(self, path: str) -> bool:
         """Whether a file is among those that were named: itself, or below a folder and not left out there."""
         path = os.path.normpath(path)
-        if path in self.found.named:
+        if path in self.given:
             return True
         for root in self.found.roots:
             base = os.path.normpath(root) if root else ""

@@ -22,6 +22,7 @@ from raymigrate.facts.project_uses import uses_of
 from raymigrate.findings import Kind
 from raymigrate.gates import NEEDLES
 from raymigrate.runtime.hub import HubServer, cached_hub
+from raymigrate.runtime.verify.scripts import Sources
 from raymigrate.session import Job, Summary, run
 from tests.conftest import FIXTURES
 from tests.jobs import run_python
@@ -309,6 +310,7 @@ def test_the_other_file_is_given_back_where_the_script_cannot_be_written(
     summary = convert(tmp_path)
     assert (tmp_path / "model.py").read_text() == before
     assert codes(summary, Kind.ERROR, "train.py") == {"RM902"}
+    assert codes(summary, Kind.ERROR, "model.py") == {"RM902"}
 
 
 @pytest.mark.parametrize("job", [Job(Options(), write=False), Job(Options(), rewrite=False, write=False)])
@@ -352,6 +354,18 @@ def test_the_text_output_sums_a_project_up(tmp_path: Path) -> None:
     assert outcome.exit_code == 0, outcome.output
 
 
+def test_verify_spells_a_driver_anew_that_imports_its_function(tmp_path: Path) -> None:
+    driver = DRIVER.format(imports="from model import init", init="init") + "make(TrainingArguments(no_cuda=True))\n"
+    driver = "from transformers import TrainingArguments\n" + driver.lstrip()
+    write(tmp_path / "job", {"model.py": INIT, "train.py": driver})
+    sources = Sources(original=tmp_path / "job/train.py", converted=None)
+    script, changed = sources.put_respelled(tmp_path / "copy")
+    assert "RM701" in changed
+    assert "use_cpu=True" in script.read_text()
+    assert "TransformersTrainer" in script.read_text()
+    assert "def init(train_dataset" in (script.parent / "model.py").read_text()
+
+
 # -- cost ----------------------------------------------------------------------------------------------
 
 
@@ -382,9 +396,9 @@ def test_few_parsed_files_are_kept(tmp_path: Path) -> None:
 # -- real runs ------------------------------------------------------------------------------------------
 
 RUNS = [
-    ("init_in_config", "train_on_ray.py", {}, r"\neval_loss: \d"),
+    ("init_in_config", "train_on_ray.py", {}, r"eval_loss: \d"),
     ("init_in_config", "train_plain.py", {}, r"plain eval_loss: \d"),
-    ("src_layout", "-m paraphrase.train", {"PYTHONPATH": "src"}, r"\neval_loss: \d"),
+    ("src_layout", "-m paraphrase.train", {"PYTHONPATH": "src"}, r"eval_loss: \d"),
     ("src_layout", "scripts/train_cased.py", {"PYTHONPATH": "src"}, "rows: "),
     ("accelerate_settings", "train.py", {}, "2 processes, DistributedDataParallel, 4 steps"),
 ]
