@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
 from raymigrate import __version__
-
-if TYPE_CHECKING:
-    from raymigrate.session import Summary
+from raymigrate.reporting.terminal import COLOUR_CHOICES, use_colour
+from raymigrate.settings import ConfigurableCommand
 
 # Command -> module that holds it; the module is imported only when the command is called.
 RUNTIME_COMMANDS = {
@@ -27,6 +26,8 @@ NOTHING_KNOWN = (
 )
 CODES = "CODE[,CODE]"
 STYLES = ("auto", "inline", "adapter")
+FORMATS = ("text", "json", "sarif", "github")
+REPORT = click.Path(dir_okay=False)
 
 
 class DefaultConvert(click.Group):
@@ -85,90 +86,40 @@ def _codes(ctx: click.Context, parameter: click.Parameter, value: Sequence[str])
     return codes
 
 
-@main.command()
+@main.command(cls=ConfigurableCommand)
 @click.argument("paths", nargs=-1, required=True)
 @click.option("--diff", is_flag=True, help="Print a unified diff to stdout and write nothing.")
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 if something would change.")
+@click.option("--interactive", is_flag=True, help="Show each conversion and ask whether to make it.")
 @click.option("--select", multiple=True, metavar=CODES, callback=_codes, help="Only these rules, by code or prefix.")
 @click.option("--ignore", multiple=True, metavar=CODES, callback=_codes, help="Not these rules.")
-@click.option("--unsafe", is_flag=True, help="Also apply rewrites that can change behaviour.")
-@click.option("--freeze-numerics", is_flag=True, help="Write out defaults of transformers that changed since 4.30.")
+@click.option("--unsafe/--no-unsafe", help="Also apply rewrites that can change behaviour.")
+@click.option("--freeze-numerics/--no-freeze-numerics", help="Write out defaults of transformers changed since 4.30.")
 @click.option("--style", type=click.Choice(STYLES), default="auto", help="Form of the converted init function.")
+@click.option("--docs/--no-docs", help="Also convert code blocks of Markdown and reStructuredText pages.")
+@click.option("--todo/--no-todo", help="Leave a TODO comment at everything that is left for a person.")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Leave these paths out; .gitignore syntax.")
+@click.option("--force-exclude", is_flag=True, help="Leave excluded files out even where they are named.")
 @click.option("--jobs", type=click.IntRange(0), default=0, help="Number of processes; 0 chooses.")
-@click.option("--output-format", type=click.Choice(["text", "json"]), default="text", help="Format of the findings.")
-@click.option("--statistics", is_flag=True, help="Count the findings per rule.")
+@click.option("--output-format", type=click.Choice(FORMATS), default="text", help="Format of the findings.")
+@click.option("--report", type=REPORT, help="Also write a Markdown report, fit for a pull request.")
+@click.option("--statistics/--no-statistics", help="Count the findings per rule.")
+@click.option("--color", type=click.Choice(COLOUR_CHOICES), default="auto", help="Colour; auto heeds NO_COLOR.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
-@click.option("-v", "--verbose", is_flag=True, help="Also list what was converted.")
-def convert(
-    paths: tuple[str, ...],
-    diff: bool,
-    check: bool,
-    select: tuple[str, ...],
-    ignore: tuple[str, ...],
-    unsafe: bool,
-    freeze_numerics: bool,
-    style: str,
-    exclude: tuple[str, ...],
-    jobs: int,
-    output_format: str,
-    statistics: bool,
-    quiet: bool,
-    verbose: bool,
-) -> None:
-    """Convert files and folders in place (the default command)."""
-    from raymigrate.discovery import discover  # noqa: PLC0415
-    from raymigrate.gates import NEEDLES  # noqa: PLC0415
+@click.option("-v", "--verbose", is_flag=True, help="Also list what was converted and what was skipped.")
+@click.option("--stdin-filename", metavar="FILE", help="With PATH `-`: the name of what comes from stdin.")
+@click.option("--isolated", is_flag=True, help="Do not read [tool.raymigrate] of pyproject.toml.")
+@click.pass_context
+def convert(ctx: click.Context, /, paths: tuple[str, ...], **choices: Any) -> None:
+    """Convert files and folders in place (the default command).
 
-    found = discover(paths, needles=NEEDLES, exclude=exclude, jobs=jobs)
-    if not found.candidates and not found.problems and output_format == "text":  # so ends nearly every run of a hook
-        if not quiet:
-            click.echo(
-                f"nothing legacy found ({found.scanned} file{'' if found.scanned == 1 else 's'} scanned)", err=True
-            )
-        return
+    PATH `-` converts one file from stdin to stdout. Options that are not given come from the table [tool.raymigrate] of
+    the nearest pyproject.toml.
+    """
+    from raymigrate.command import run_conversion  # noqa: PLC0415
 
-    from raymigrate.config import Options  # noqa: PLC0415
-    from raymigrate.session import Job, run  # noqa: PLC0415
-
-    dry_run = diff or check
-    options = Options(select, ignore, unsafe, freeze_numerics, style=style)
-    summary = run(found, Job(options, rewrite=not check or diff, write=not dry_run), jobs=jobs)
-    if summary.results or not quiet:
-        _print(summary, diff=diff, dry_run=dry_run, as_json=output_format == "json", quiet=quiet, verbose=verbose)
-    if statistics and not quiet:
-        from raymigrate.reporting.text import statistics_text  # noqa: PLC0415
-
-        click.echo(statistics_text(summary), err=diff or output_format == "json")
-    sys.exit(summary.exit_code(dry_run=dry_run))
-
-
-def _print(summary: Summary, *, diff: bool, dry_run: bool, as_json: bool, quiet: bool, verbose: bool) -> None:
-    from raymigrate.findings import Kind  # noqa: PLC0415
-    from raymigrate.reporting import text  # noqa: PLC0415
-
-    if diff:
-        from raymigrate.reporting.diff import unified_diff  # noqa: PLC0415
-
-        for result in summary.changed:
-            # Bytes, so that neither line ends nor encodings are touched on the way.
-            sys.stdout.buffer.write(unified_diff(result))
-        sys.stdout.buffer.flush()
-    if as_json:
-        from raymigrate.reporting.json import json_text  # noqa: PLC0415
-
-        click.echo(json_text(summary), err=diff)
-        return
-    for result in summary.results:
-        listed = [f for f in result.findings if f.kind is Kind.ERROR] if quiet else result.findings
-        for finding in listed:
-            if verbose or (dry_run and not diff) or finding.kind is not Kind.CONVERTED:
-                for line in text.finding_lines(finding):
-                    click.echo(line, err=diff or finding.kind is Kind.ERROR)
-    if not quiet:
-        for line in text.project_lines(summary, dry_run=dry_run):
-            click.echo(line, err=True)
-        click.echo(text.summary_text(summary, dry_run=dry_run), err=True)
+    ctx.color = use_colour(choices.pop("color"))
+    sys.exit(run_conversion(paths, ctx.obj, choices))
 
 
 @main.command()

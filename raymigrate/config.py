@@ -12,6 +12,9 @@ class Options:
         ignore: Codes or prefixes of the rules not to apply.
         unsafe: Also make edits that can change behaviour.
         freeze_numerics: Also write out the defaults of transformers that changed since 4.30.
+        todo: Also leave a comment in the code at everything that is left for a person.
+        accepted: The only edits to make: code, message and line of their findings; None for all (see
+            `raymigrate.interactive`).
         part_of_job: Whether the module belongs to a Ray training job although it may not import ray itself.
         style: Form of the converted init function: "auto", "inline" or "adapter".
     """
@@ -21,6 +24,8 @@ class Options:
     unsafe: bool = False
     freeze_numerics: bool = False
     style: str = "auto"
+    todo: bool = False
+    accepted: frozenset[tuple[str, str, str]] | None = None
     part_of_job: bool = False
 
     def enabled(self, code: str) -> bool:

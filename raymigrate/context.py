@@ -2,13 +2,17 @@
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property
 from itertools import chain, count
 
 from raymigrate.config import Options
 from raymigrate.edits.plan import Plan
 from raymigrate.facts.module import Module, Reference
+from raymigrate.facts.places import Places
 from raymigrate.findings import Finding, Kind, Rule
 from raymigrate.requests import Request
+from raymigrate.skips import Skips
 
 
 class Context:
@@ -26,12 +30,15 @@ class Context:
         self.path = path
         self.plan = Plan()
         self.findings: list[Finding] = []
-        self.handled: set[ast.AST] = set()  # root names of references that the plan replaces or that were reported
+        self.skips = Skips(module.text)
+        self.handled: set[ast.AST] = set()  # root names and calls that the plan replaces or that were reported
         self.rewritten: set[ast.AST] = set()  # root names of references that will be gone
+        self.tuned: set[ast.Call] = set()  # configurations that belong to Tune, and are dealt with
         self.emitted: dict[tuple[str, ast.AST | None], str] = {}  # names of generated classes, by kind and block
         self.asked: list[Request] = []  # of other files
         self.done: list[Request] = []  # what other files asked of this one
         self._fresh: set[str] = set()
+        self._kept: dict[tuple[int, int], str] = {}  # place that the user wants kept as it is -> code of its finding
 
     @property
     def current_transformers(self) -> bool:
@@ -53,6 +60,11 @@ class Context:
     def requests(self) -> list[Request]:
         """What other files ask of this one."""
         return self.module.project.requests(self.path) if self.module.project is not None else []
+
+    @cached_property
+    def places(self) -> Places:
+        """Where the functions of the module run."""
+        return Places(self.module)
 
     # -- findings ------------------------------------------------------------------------------
 
@@ -83,13 +95,28 @@ class Context:
         self._report(rule, Kind.MANUAL, node, message, rule.fix if advice is None else advice)
 
     def _report(self, rule: Rule, kind: Kind, node: ast.AST, message: str, advice: str) -> bool:
+        line, column = self.module.start(node)
+        skip = self.skips.of(rule.code, line)  # asked first: a rule that the user leaves out makes no comment stale
         if not self.options.enabled(rule.code):
             return False
-        line, column = self.module.start(node)
+        if self._kept.get((line, column), rule.code) != rule.code:
+            return False  # the rule that comes to speak of what another one was kept from converting
         finding = Finding(rule.code, kind, message, advice, line, column + 1, self.path)
+        if skip is not None:
+            finding = replace(finding, kind=Kind.SKIPPED, advice="", reason=skip.reason)
+            self._kept[line, column] = rule.code
+        declined = kind is Kind.CONVERTED and not self._is_accepted(finding)
+        if declined:
+            finding = replace(finding, kind=Kind.MANUAL, advice="You left this edit out; a later run can make it.")
+            self._kept[line, column] = rule.code
         if finding not in self.findings:
             self.findings.append(finding)
-        return True
+        return skip is None and not declined
+
+    def _is_accepted(self, finding: Finding) -> bool:
+        accepted = self.options.accepted
+        line = self.module.lines[finding.line - 1].strip()
+        return accepted is None or (finding.code, finding.message, line) in accepted
 
     # -- names ---------------------------------------------------------------------------------
 
@@ -115,16 +142,16 @@ class Context:
 
         What the plan puts somewhere else stays.
         """
-        kept = self.plan.parts()
+        moved = {part for code in self.plan.codes() for part in code.parts.values()}
         gone = {
             keyword.value
             for call, edit in self.plan.calls.items()
             for keyword in call.keywords
-            if keyword.arg in edit.remove
+            if keyword.arg in edit.remove and keyword.value not in moved
         }
         for reference in self.module.references:
             around = [reference.node, *self.module.ancestors(reference.node)]
-            if not gone.isdisjoint(around) and kept.isdisjoint(around):
+            if not gone.isdisjoint(around) and moved.isdisjoint(around):
                 self.handle(reference, gone=True)
 
     def fresh(self, *names: str) -> str:

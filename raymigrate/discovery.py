@@ -12,15 +12,18 @@ import stat
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from raymigrate.gitignore import Patterns, excluded, is_ignored, read_gitignore, read_gitignores_above
+from raymigrate.gitignore import Patterns, excluded, is_excluded, is_ignored, read_gitignore, read_gitignores_above
 from raymigrate.scanner import Search, Words
 
 # Ruff's default excludes, less the hidden ones.
 SKIPPED = frozenset(
     {"__pycache__", "__pypackages__", "_build", "buck-out", "build", "dist", "node_modules", "site-packages", "venv"}
 )
+SUFFIXES = (".py", ".ipynb")
+PAGES = (".md", ".markdown", ".rst")
 # Nobody wrote such a file by hand, and to parse it would take minutes and gigabytes of memory.
 MAX_BYTES = 20_000_000
+MAX_NOTEBOOK_BYTES = 200_000_000  # pictures among the outputs, which are not parsed as Python
 KINDS = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 
 
@@ -63,6 +66,8 @@ def discover(
     *,
     needles: Sequence[bytes],
     exclude: Sequence[str] = (),
+    exclude_base: str = "",
+    force_exclude: bool = False,
     suffixes: Iterable[str] = frozenset({".py"}),
     jobs: int = 0,
 ) -> Discovery:
@@ -72,6 +77,8 @@ def discover(
         paths: Files, and directories to walk. A relative path gives relative candidates; a leading `./` is dropped.
         needles: The words to look for; quick if all of them share a substring (see `scanner.Words`).
         exclude: Patterns in the syntax of .gitignore, relative to each walked directory.
+        exclude_base: The folder that they are relative to instead, with everything to be walked below it.
+        force_exclude: Whether they also leave out files that are named.
         suffixes: Ends of the names of the files to look at in directories; a file that is named may have any.
         jobs: How many processes may search; 0 for one per processor.
 
@@ -83,7 +90,7 @@ def discover(
     gc.disable()
     try:
         with Search(Words(needles), jobs or processors()) as search:
-            walk = _Walk(tuple(suffixes), exclude, search)
+            walk = _Walk(tuple(suffixes), exclude, exclude_base, search, force_exclude=force_exclude)
             for path in paths:
                 walk.start(path)
             hits, failures = search.result()
@@ -108,9 +115,13 @@ class _Walk:
     to hold a needle.
     """
 
-    def __init__(self, suffixes: tuple[str, ...], exclude: Sequence[str], search: Search) -> None:
+    def __init__(
+        self, suffixes: tuple[str, ...], exclude: Sequence[str], base: str, search: Search, *, force_exclude: bool
+    ) -> None:
         self._suffixes = suffixes
         self._exclude = exclude
+        self._base = base
+        self._force_exclude = force_exclude
         self._search = search
         self._layers: dict[str, tuple[Patterns, ...]] = {}  # by directory, where there are any
         self.files: set[str] = set()
@@ -132,10 +143,16 @@ class _Walk:
             self.roots.append("" if plain in {"", "."} else os.path.join(plain, ""))
             self._walk(self.roots[-1])
         elif stat.S_ISREG(mode):
-            self.named.add(plain)
-            self._add([plain])
+            if not (self._force_exclude and is_excluded(self._exclude, self._below_base(plain))):
+                self.named.add(plain)
+                self._add([plain])
         else:
             self.problems.append(_not_a_file(path, mode))
+
+    def _below_base(self, path: str) -> str:
+        """A path as patterns see it: relative to their folder."""
+        relative = os.path.relpath(path, self._base or None)
+        return "" if relative == "." else relative.replace(os.sep, "/")
 
     def is_ignored(self, path: str) -> bool:
         """Whether patterns leave a file out."""
@@ -191,7 +208,8 @@ class _Walk:
         return files, subdirectories, markers
 
     def _layers_of_root(self, root: str) -> tuple[Patterns, ...]:
-        layers = [excluded(self._exclude, root)] if self._exclude else []
+        above = self._below_base(root or ".") if self._base else ""
+        layers = [excluded(self._exclude, root, above and f"{above}/")] if self._exclude else []
         try:
             layers += read_gitignores_above(root)
         except OSError as error:
@@ -219,7 +237,7 @@ def _each_file_once(paths: Iterable[str]) -> tuple[list[str], list[Problem]]:
         except OSError as error:
             problems.append(_unreadable(path, error.errno))
             continue
-        if status.st_size > MAX_BYTES:
+        if status.st_size > (MAX_NOTEBOOK_BYTES if path.endswith(".ipynb") else MAX_BYTES):
             problems.append(_too_large(path, status.st_size))
         else:
             first.setdefault((status.st_dev, status.st_ino), path)

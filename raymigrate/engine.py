@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 
 from raymigrate.config import Options
 from raymigrate.findings import Finding, Kind, Rule
+from raymigrate.skips import RM906, skipped_whole
 
 if TYPE_CHECKING:
     from raymigrate.context import Context
+    from raymigrate.documents import Document
+    from raymigrate.facts.module import Module
     from raymigrate.facts.project import Project
     from raymigrate.requests import Request
-    from raymigrate.script import Script
 
 # Beyond this depth of an expression LibCST needs minutes or overflows its stack (ANCHORS.md, C3).
 MAX_DEPTH = 300
@@ -40,15 +42,15 @@ RM903 = Rule(
     "Please report it with the file.",
     "https://docs.python.org/3/",
 )
-RM904 = Rule(
-    "RM904",
+RM908 = Rule(
+    "RM908",
     "a file of the job outside the paths that were given",
     "A script that is converted imports the file, which has to change as well: until then the job fails on current"
     " libraries, or does not train as before.",
     "Name the folder of the project on the command line, or the file too.",
     "https://docs.ray.io/en/latest/train/user-guides.html",
 )
-RULES = (RM901, RM902, RM903, RM904)
+RULES = (RM901, RM902, RM903, RM906, RM908)
 
 
 @dataclass
@@ -61,7 +63,9 @@ class FileResult:
         before: Text as read.
         after: New text, or None if nothing changes.
         left: Findings that stay with the new text, with their places in it.
-        script: How the text is stored in the file; None for text without a file.
+        document: How the text is stored in the file; None for text without a file.
+        rewritten: The document as it is with the new text; None if nothing changes.
+        places: The document in which the findings have their places; by default `document`.
         asked: What this result asks of other files.
         done: What other files asked of this one.
         waits: Whether the file cannot be converted without reading others: nothing was done yet.
@@ -72,7 +76,9 @@ class FileResult:
     before: str = ""
     after: str | None = None
     left: list[Finding] = field(default_factory=list)
-    script: Script | None = None
+    document: Document | None = None
+    rewritten: Document | None = None
+    places: Document | None = None
     asked: list[Request] = field(default_factory=list)
     done: list[Request] = field(default_factory=list)
     waits: bool = False
@@ -88,11 +94,23 @@ class FileResult:
             for finding in self.findings
             if (finding.code, finding.message) not in known
         ]
-        return replace(self, findings=_sorted([*gone, *self.left]))
+        return replace(self, findings=_sorted([*gone, *self.left]), places=self.rewritten)
+
+    def in_cells(self) -> FileResult:
+        """The same result with the findings where a reader of the file sees them: in a notebook by cell."""
+        document = self.places or self.document
+        if document is None:
+            return self
+        findings = []
+        for finding in self.findings:
+            cell, line, column = document.place(finding.line, finding.column)
+            findings.append(replace(finding, cell=cell, line=line, column=column))
+        findings += [replace(remark, path=self.path) for remark in document.remarks]
+        return replace(self, findings=_sorted(findings))
 
 
 def _sorted(findings: list[Finding]) -> list[Finding]:
-    return sorted(findings, key=lambda finding: (finding.line, finding.column, finding.code))
+    return sorted(findings, key=lambda finding: (finding.cell, finding.line, finding.column, finding.code))
 
 
 def moved_lines(before: str, after: str) -> Callable[[int], int]:
@@ -125,6 +143,7 @@ def convert(
     *,
     rewrite: bool = True,
     project: Project | None = None,
+    settle: Callable[[str], str] = str,
 ) -> FileResult:
     """Converts one module.
 
@@ -134,19 +153,36 @@ def convert(
         options: What the user asked for.
         rewrite: False to look only: `after` is then "" where something would change. LibCST is not imported.
         project: The other files of the project; None: nothing is looked up in them.
+        settle: Gives the form that a new text takes in its file. Raises Refused if the file cannot hold it.
 
     Returns:
         The findings and the new text. Text that cannot be parsed gives one finding of kind ERROR.
     """
     options = options or Options()
+    if options.todo and rewrite:
+        from raymigrate.todos import convert_with_todos  # noqa: PLC0415 - only where it is asked for
+
+        bare_options = replace(options, todo=False)
+        result = convert_with_todos(
+            text, lambda bare: convert(bare, path, bare_options, project=project, settle=settle)
+        )
+        try:
+            if result.after:
+                settle(result.after)
+        except Refused as refused:
+            return FileResult(path, [replace(refused.finding, path=path)], text)
+        return result
     try:
         context = plan(text, path, options, project)
         after: str | None = "" if context.plan else None
         left: list[Finding] = []
         if context.plan and rewrite:
-            after, left = _checked(context, options)
+            after, left = _checked(context, options, settle)
     except Refused as refused:
-        return FileResult(path, [replace(refused.finding, path=path)], text)
+        finding = replace(refused.finding, path=path)
+        if skip := skipped_whole(text):
+            finding = replace(finding, kind=Kind.SKIPPED, advice="", reason=skip.reason)
+        return FileResult(path, [finding], text)
     return FileResult(path, _sorted(context.findings), text, after, left, asked=context.asked, done=context.done)
 
 
@@ -177,22 +213,23 @@ def plan(text: str, path: str, options: Options, project: Project | None = None,
     context = Context(module, options, path)
     for item in all_codemods():
         item(context)
+    if options.enabled(RM906.code):
+        context.findings += context.skips.stale(path)
     if context.plan:
-        _refuse_deep(module.tree)
+        _refuse_deep(module)
         drop_unused_imports(context)
     return context
 
 
-def _refuse_deep(tree: ast.Module) -> None:
-    stack: list[tuple[ast.AST, int]] = [(tree, 0)]
-    while stack:
-        node, depth = stack.pop()
-        if depth > MAX_DEPTH:
-            raise Refused(RM901, f"nests more than {MAX_DEPTH} levels deep, too deep to be rewritten safely.")
-        stack.extend((child, depth + 1) for child in ast.iter_child_nodes(node))
+def _refuse_deep(module: Module) -> None:
+    depth: dict[ast.AST, int] = {module.tree: 0}
+    for node in module.nodes[1:]:
+        depth[node] = depth[module.parent_of[node]] + 1
+    if max(depth.values()) > MAX_DEPTH:
+        raise Refused(RM901, f"nests more than {MAX_DEPTH} levels deep, too deep to be rewritten safely.")
 
 
-def _checked(context: Context, options: Options) -> tuple[str, list[Finding]]:
+def _checked(context: Context, options: Options, settle: Callable[[str], str]) -> tuple[str, list[Finding]]:
     """Rewrites, and proves of the result that it parses and that a second run would not change it.
 
     Returns:
@@ -201,7 +238,7 @@ def _checked(context: Context, options: Options) -> tuple[str, list[Finding]]:
     from raymigrate.edits.rewriter import RewriteError, rewrite  # noqa: PLC0415 - imports LibCST
 
     try:
-        after = rewrite(context.module, context.plan)
+        after = settle(rewrite(context.module, context.plan))
     except RewriteError as error:
         raise Refused(RM903, f"left as it was: {error}.") from error
     try:

@@ -11,6 +11,8 @@ class Kind(str, Enum):
     UNSAFE = "unsafe"  # an edit exists, --unsafe applies it
     MANUAL = "manual"  # no sure edit: a person has to decide
     ERROR = "error"  # the file could not be read, parsed or written
+    NOTE = "note"  # nothing is wrong, but something was passed over
+    SKIPPED = "skipped"  # a comment in the file keeps it as it is
 
 
 @dataclass(frozen=True)
@@ -44,9 +46,11 @@ class Finding:
         kind: What became of it.
         message: One sentence: what happens at run time, or what was changed.
         advice: What to do; empty where nothing is left to do.
-        line: Line, counted from 1.
+        line: Line, counted from 1; in a notebook that of the cell.
         column: Column in characters, counted from 1.
         path: File, as the user named it.
+        cell: In a notebook the cell, counted from 1 over all cells, those with prose too; else 0.
+        reason: Why it is skipped, in the words of the comment that skips it.
     """
 
     code: str
@@ -56,3 +60,5 @@ class Finding:
     line: int = 1
     column: int = 1
     path: str = ""
+    cell: int = 0
+    reason: str = ""

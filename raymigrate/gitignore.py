@@ -73,9 +73,22 @@ def is_ignored(layers: Sequence[Patterns], path: str) -> bool:
     return False
 
 
-def excluded(globs: Sequence[str], root: str) -> Patterns:
-    """The patterns of --exclude, relative to the walked directory `root` ("" or ending with a slash)."""
-    return Patterns(_rules(globs), len(root))
+def excluded(globs: Sequence[str], root: str, above: str = "") -> Patterns:
+    """The patterns of --exclude; relative to the walked directory `root` ("" or ending with a slash).
+
+    Args:
+        globs: The patterns.
+        root: The walked directory.
+        above: The way to it from the folder that the patterns are relative to, if that is another one.
+    """
+    return Patterns(_rules(globs), len(root), above)
+
+
+def is_excluded(globs: Sequence[str], path: str) -> bool:
+    """Whether patterns leave out a path that is relative to their folder, or a directory above it."""
+    patterns = excluded(globs, "")
+    prefixes = [path[: slash.end()] for slash in re.finditer("/", path)]
+    return any(patterns.verdict(prefix) for prefix in [*prefixes, path])
 
 
 def read_gitignore(directory: str, skip: int, above: str = "") -> Patterns:

@@ -4,6 +4,7 @@ from functools import cache
 
 from raymigrate import engine
 from raymigrate.codemods import all_rules
+from raymigrate.documents import remarks
 from raymigrate.error_texts import rules_for
 from raymigrate.findings import Rule
 
@@ -11,7 +12,7 @@ from raymigrate.findings import Rule
 @cache
 def every_rule() -> tuple[Rule, ...]:
     """The rules of the codemods and of the engine, by code."""
-    return tuple(sorted([*all_rules(), *engine.RULES], key=lambda rule: rule.code))
+    return tuple(sorted([*all_rules(), *engine.RULES, *remarks.RULES], key=lambda rule: rule.code))
 
 
 def rule_by_code(code: str) -> Rule:

@@ -7,7 +7,18 @@ from dataclasses import dataclass
 
 
 class UndecodableError(Exception):
-    """The bytes are not text in the encoding that the file declares."""
+    """The bytes are not what the file declares or its name says; the message is half a sentence.
+
+    Args:
+        message: What is wrong.
+        line: Where.
+        column: Where in the line.
+    """
+
+    def __init__(self, message: str, line: int = 1, column: int = 1) -> None:
+        super().__init__(message)
+        self.line = line
+        self.column = column
 
 
 @dataclass(frozen=True)

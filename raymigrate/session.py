@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from raymigrate import engine
 from raymigrate.config import Options
+from raymigrate.conversion import convert_document, failed
 from raymigrate.discovery import Discovery, processors
-from raymigrate.engine import RM902, FileResult
+from raymigrate.documents import UndecodableError, open_document
+from raymigrate.engine import FileResult
 from raymigrate.files import read_bytes, write_atomically
 from raymigrate.findings import Finding, Kind
 from raymigrate.gates import concerns
-from raymigrate.script import Script, UndecodableError, decode
 
 if TYPE_CHECKING:
     from raymigrate.facts.project import Project
@@ -29,7 +29,7 @@ class Summary:
     """What a run found and did.
 
     Args:
-        results: Files with findings, in path order.
+        results: Files with findings or changes, in path order.
         scanned: Number of files looked at.
         projects: Jobs of several files.
     """
@@ -71,39 +71,46 @@ class Job:
     write: bool = True
 
     def __call__(self, path: str, project: Project | None = None) -> FileResult:
-        """Converts one file; every problem with it becomes a finding.
+        """Converts one file; every problem with it becomes a finding. For the arguments see `convert`."""
+        try:
+            data = read_bytes(path)
+        except OSError as error:
+            return failed(path, f"cannot be read: {error.strerror or error}.")
+        result = self.convert(path, data, project)
+        if self.write and result.after:
+            assert result.document is not None
+            result = self.written(result, result.document.encode(result.after), data)
+        return result.in_cells()
+
+    def convert(self, path: str, data: bytes, project: Project | None = None) -> FileResult:
+        """Converts the bytes of one file and writes nothing; every problem with them becomes a finding.
+
+        Places are those in the text of the document; `FileResult.in_cells` gives those in the file.
 
         Args:
             path: The file.
-            project: The files that may be read besides; without, a file that takes others as well waits.
+            data: Its bytes.
+            project: The files that may be read besides; without, a file that cannot do without others waits.
         """
-        try:
-            data = read_bytes(path)
-            if not self.options.part_of_job and not concerns(data):
-                return FileResult(path)
-            script = decode(data)
-            result = self.convert(path, script, project or alone())
-            return self.written(result, script, data) if self.write and result.after else result
-        except OSError as error:
-            return failed(path, f"cannot be read: {error.strerror or error}.")
-        except UndecodableError as error:
-            return failed(path, f"{error}.")
-
-    def convert(self, path: str, script: Script, project: Project) -> FileResult:
-        """Converts a file and writes nothing."""
-        from raymigrate.facts.project import OtherFileNeeded  # noqa: PLC0415 - most runs never get here
+        if not self.options.part_of_job and not concerns(data, path):
+            return FileResult(path)
+        from raymigrate.facts.project import Alone, OtherFileNeeded  # noqa: PLC0415 - most runs never get here
 
         try:
-            result = engine.convert(script.text, path, self.options, rewrite=self.rewrite, project=project)
+            document = open_document(data, path)
+            result = convert_document(document, path, self.options, rewrite=self.rewrite, project=project or Alone())
+            if result.after:
+                document.encode(result.after)
         except OtherFileNeeded:
             return FileResult(path, waits=True)
-        result.script = script
+        except UndecodableError as error:
+            return failed(path, f"{error}.", error.line, error.column)
+        except OSError as error:
+            return failed(path, f"cannot be read: {error.strerror or error}.")
         return result
 
-    def written(self, result: FileResult, script: Script, data: bytes) -> FileResult:
-        """Writes a new text to its file, unless that holds other bytes than `data`."""
-        assert result.after is not None
-        new = script.encode(result.after)
+    def written(self, result: FileResult, new: bytes, data: bytes) -> FileResult:
+        """Writes new bytes to a file, unless it holds others than `data` by now."""
         try:
             if read_bytes(result.path) != data:
                 return failed(result.path, "changed while it was being converted; run raymigrate again.")
@@ -113,32 +120,28 @@ class Job:
         return result.written()
 
 
-def alone() -> Project:
-    """A project in which no second file may be read."""
-    from raymigrate.facts.project import Alone  # noqa: PLC0415 - most runs never get here
-
-    return Alone()
+Progress = Callable[[Iterator[FileResult], int], Iterator[FileResult]]
 
 
-def failed(path: str, message: str) -> FileResult:
-    """The result of a file that something could not be done with."""
-    return FileResult(path, [Finding(RM902.code, Kind.ERROR, message, path=path)])
+def _unseen(results: Iterator[FileResult], total: int) -> Iterator[FileResult]:
+    return results
 
 
-def run(found: Discovery, job: Job, *, jobs: int = 0) -> Summary:
+def run(found: Discovery, job: Job, *, jobs: int = 0, progress: Progress = _unseen) -> Summary:
     """Converts the files that a search found.
 
     Args:
         found: See `raymigrate.discovery.discover`.
         job: What to do with each file.
         jobs: Number of processes; 0 chooses.
+        progress: Passes the results on, given their number, and tells the user how far it is.
     """
     results = {problem.path: failed(problem.path, problem.message) for problem in found.problems}
     waiting: list[str] = []
-    for result in _map(job, found.candidates, jobs):
+    for result in progress(_map(job, found.candidates, jobs), len(found.candidates)):
         if result.waits:
             waiting.append(result.path)
-        elif result.findings:
+        elif result.findings or result.after is not None:
             results[result.path] = result
     projects: list[ProjectSummary] = []
     if waiting or results:

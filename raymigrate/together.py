@@ -12,15 +12,15 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from raymigrate.conversion import failed
 from raymigrate.discovery import SKIPPED, Discovery
-from raymigrate.engine import RM904, FileResult
+from raymigrate.engine import RM908, FileResult
 from raymigrate.facts.project import LIBRARIES, Project
 from raymigrate.files import read_bytes, write_atomically
 from raymigrate.findings import Finding, Kind
 from raymigrate.gitignore import is_ignored
 from raymigrate.pins.project import layers_of
-from raymigrate.script import Script, UndecodableError, decode
-from raymigrate.session import Job, failed
+from raymigrate.session import Job
 
 # The first part of a module that a text imports; none for a relative import.
 IMPORTED = re.compile(r"^[ \t]*(?:from|import)[ \t]+([^\W\d]\w*)?", re.MULTILINE)
@@ -96,11 +96,9 @@ class Together:
         real = os.path.realpath(path)
         self.paths.setdefault(real, path)
         try:
-            result = job.convert(path, self._script(path), self.project)
+            result = job.convert(path, self._old(path), self.project)
         except OSError as error:
             result = failed(path, f"cannot be read: {error.strerror or error}.")
-        except UndecodableError as error:
-            result = failed(path, f"{error}.")
         self.new[real] = result
         for request in result.asked:
             asked = self.project.asked.setdefault(os.path.realpath(request.path), [])
@@ -108,16 +106,16 @@ class Together:
                 asked.append(request)
         return result
 
-    def _script(self, path: str) -> Script:
-        """The text of a file before this run."""
+    def _old(self, path: str) -> bytes:
+        """What a file held before this run."""
         before = self.alone.get(os.path.realpath(path))
-        if before is not None and before.script is not None:
-            return replace(before.script, text=before.before)
-        return decode(read_bytes(path))
+        if before is not None and before.document is not None:
+            return before.document.encode(before.before)
+        return read_bytes(path)
 
     def _original(self, path: str) -> str | None:
         before = self.alone.get(os.path.realpath(path))
-        return before.before if before is not None and before.script is not None else None
+        return before.before if before is not None and before.document is not None else None
 
     def _convert_asked(self) -> None:
         """Converts the files that others ask to change, with all that is asked of them; they may ask in turn."""
@@ -180,16 +178,18 @@ class Together:
                 continue
             if self.job.write and result.after:
                 result = self._written(real, result)
-            if result.findings:
-                self.results[self.alone[real].path if real in self.alone else result.path] = result
+            if result.findings or result.after is not None:
+                name = self.alone[real].path if real in self.alone else result.path
+                self.results[name] = result.in_cells()
 
     def _written(self, real: str, result: FileResult) -> FileResult:
         """Writes one file, over what the first conversion wrote where there was one."""
-        earlier = self.alone.get(real, result)
-        last = earlier if earlier.script is not None else result
-        assert last.script is not None and result.script is not None
-        text = last.after if last is not result and last.after is not None else last.before
-        written = self.job.written(result, result.script, last.script.encode(text))
+        assert result.document is not None and result.after is not None
+        old = result.document.encode(result.before)
+        earlier = self.alone.get(real)
+        if earlier is not None and earlier.document is not None and earlier.after is not None:
+            old = earlier.document.encode(earlier.after)
+        written = self.job.written(result, result.document.encode(result.after), old)
         if has_error(written):
             self._take_back(result)
         return written
@@ -198,11 +198,11 @@ class Together:
         """Gives the files that a script asked to change their old text, where the script could not be written."""
         for request in result.asked:
             other = self.new[os.path.realpath(request.path)]
-            if not other.after or other.script is None:
+            if not other.after or other.document is None:
                 continue
             message = f"left as it was: {result.path}, which it has to change with, cannot be written."
             try:
-                write_atomically(other.path, other.script.encode(other.before))
+                write_atomically(other.path, other.document.encode(other.before))
             except OSError as error:
                 message = f"cannot be given its old text: {error.strerror or error}."
             self.results[other.path] = failed(other.path, message)
@@ -249,15 +249,15 @@ class Together:
                     1,
                 )
                 finding = Finding(
-                    RM904.code,
+                    RM908.code,
                     Kind.MANUAL,
                     f"{result.path} is part of this job and has to change ({codes}); it is not among the paths given.",
-                    RM904.fix,
+                    RM908.fix,
                     line,
                     1,
                     place,
                 )
-                if not self.job.options.enabled(RM904.code):
+                if not self.job.options.enabled(RM908.code):
                     continue
                 earlier = self.results.get(place)
                 if earlier is None:
@@ -300,7 +300,7 @@ def _line(found: re.Match[str]) -> str:
 
 def is_job(result: FileResult) -> bool:
     """Whether a file has a legacy trainer."""
-    return any(finding.code[:3] in ("RM1", "RM2") for finding in result.findings)
+    return any(f.code[:3] in ("RM1", "RM2") and f.kind is not Kind.SKIPPED for f in result.findings)
 
 
 def has_error(result: FileResult) -> bool:

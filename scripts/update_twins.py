@@ -10,8 +10,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from raymigrate.config import Options
-from raymigrate.discovery import discover
-from raymigrate.engine import convert
+from raymigrate.conversion import convert_document
+from raymigrate.discovery import SUFFIXES, discover
+from raymigrate.documents import open_document
+from raymigrate.engine import FileResult
 from raymigrate.findings import Finding
 from raymigrate.gates import NEEDLES
 from raymigrate.session import Job, run
@@ -21,7 +23,15 @@ FIXTURES = Path(__file__).parent.parent / "fixtures"
 
 def told(findings: list[Finding]) -> str:
     """The findings as text: place, code, what became of it, message."""
-    return "".join(f"{f.line}:{f.column} {f.code} {f.kind.value}: {f.message}\n" for f in findings)
+    places = [f"cell {f.cell}:{f.line}:{f.column}" if f.cell else f"{f.line}:{f.column}" for f in findings]
+    return "".join(f"{p} {f.code} {f.kind.value}: {f.message}\n" for p, f in zip(places, findings, strict=True))
+
+
+def converted(path: Path, options: Options, data: bytes | None = None) -> tuple[bytes, FileResult]:
+    """Converts a file, or other bytes under its name; gives the new bytes and what was said of the old ones."""
+    document = open_document(path.read_bytes() if data is None else data, str(path))
+    result = convert_document(document, str(path), options)
+    return document.encode(result.before if result.after is None else result.after), result.in_cells()
 
 
 def options_of(before: Path) -> Options:
@@ -31,15 +41,15 @@ def options_of(before: Path) -> Options:
 
 
 def update_case(before: Path) -> None:
-    """Converts one script."""
-    result = convert(before.read_bytes().decode(), str(before), options_of(before))
-    before.with_name("after.py").write_bytes((result.after or result.before).encode())
+    """Converts one file."""
+    after, result = converted(before, options_of(before))
+    before.with_name(f"after{before.suffix}").write_bytes(after)
     before.with_name("findings.txt").write_text(told(result.findings), encoding="utf-8")
 
 
 def project_findings(folder: Path, options: Options) -> str:
     """Converts a folder, and gives the findings of each file, with paths as seen from the folder."""
-    summary = run(discover([str(folder)], needles=NEEDLES), Job(options))
+    summary = run(discover([str(folder)], needles=NEEDLES, suffixes=SUFFIXES), Job(options))
     text = "".join(f"{Path(r.path).relative_to(folder)}\n{told(r.findings)}\n" for r in summary.results)
     return text.replace(f"{folder}/", "")
 

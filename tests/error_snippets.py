@@ -135,7 +135,6 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         "ray.train.Checkpoint.from_uri('s3://bucket/run')",
         "ray.train.Checkpoint.from_bytes(b'')",
         "ray.train.Checkpoint.from_object_ref(None)",
-        "ray.train.Checkpoint(HERE).uri",
         "ray.train.Checkpoint(HERE).get_preprocessor()",
     ],
     "RM401": [
@@ -156,10 +155,9 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         "import pyarrow.fs\npyarrow.fs.FileSystem.from_uri('results')",
     ],
     "RM403": ["TorchTrainer(loop, metadata={'a': 1})", "TorchTrainer(loop, resume_from_checkpoint=object())"],
-    "RM404": [
-        "ray.train.RunConfig(stop={'training_iteration': 1})",
-        "ray.train.RunConfig(callbacks=[ray.tune.Callback()])",
-    ],
+    "RM404": ["ray.train.RunConfig(stop={'training_iteration': 1})"],
+    "RM408": ["ray.train.RunConfig(callbacks=[ray.tune.Callback()])"],
+    "RM607": ["ray.train.Checkpoint(HERE).uri"],
     "RM405": ["ray.tune.Tuner(TorchTrainer(loop)).fit()"],
     "RM501": ["from ray.data.preprocessors import BatchMapper"],
     "RM502": ["TorchTrainer(loop, preprocessor=object())"],

@@ -61,6 +61,7 @@ def run_python(command: list[str], hub_url: str, folder: Path, *, timeout: float
         "HOME": str(folder),
         "RAY_TMPDIR": ray_folder,
         "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_raylet_start_wait_time_s": "300",  # on a loaded machine Ray's 30 seconds are not enough
         "RAY_AUTH_MODE": "disabled",
         # Two workers and Ray Data need more than the two CPUs of a small machine; they are only counted, not used.
         "RAY_OVERRIDE_RESOURCES": '{"CPU": 8}',

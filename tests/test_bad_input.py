@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from raymigrate import session
+from raymigrate import conversion, session
 from raymigrate.cli import main
 from raymigrate.engine import convert
 from tests.conftest import FIXTURES
@@ -135,7 +135,7 @@ def test_a_file_that_changes_meanwhile_is_left(good: Path, monkeypatch: pytest.M
         good.write_text("edited = True\n")
         return original(*arguments, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(session.engine, "convert", convert_and_edit)
+    monkeypatch.setattr(conversion, "convert", convert_and_edit)
     result = invoke("--jobs", "1", good)
     assert result.exit_code == 2
     assert "changed while it was being converted" in result.stderr

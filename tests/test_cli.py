@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from raymigrate.cli import main
 from raymigrate.rules import every_rule
-from tests.conftest import FIXTURES
+from tests.conftest import FIXTURES, SCRIPTS, case_name
 
 LEGACY = FIXTURES / "transformers_trainer/gpt2_wikitext_ray_data/before.py"
 WITH_MANUAL_WORK = FIXTURES / "transformers_trainer/wrong_arity/before.py"
@@ -66,24 +66,36 @@ def test_diff_prints_only_the_diff_to_stdout_and_writes_nothing(train: Path) -> 
     assert all(line[:1] in " +-@\\" for line in result.stdout.splitlines())
 
 
-@pytest.mark.parametrize(("ending", "last"), [("\n", "\n"), ("\r\n", "")], ids=["usual", "CRLF, no newline at the end"])
+@pytest.mark.parametrize(
+    ("scripts", "ending", "last"),
+    [(SCRIPTS, "\n", "\n"), (SCRIPTS[::4], "\r\n", "")],
+    ids=["usual", "CRLF, no newline at the end"],
+)
 def test_git_applies_the_diff(
-    tmp_path: Path, script: Path, ending: str, last: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, scripts: list[Path], ending: str, last: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = (script.read_text().rstrip("\n") + last).replace("\n", ending)
-    train = tmp_path / "train.py"
-    train.write_bytes(text.encode())
-    for name in ("accelerate_config.yaml", "accelerate_config.json"):
-        if script.with_name(name).exists():
-            shutil.copy(script.with_name(name), tmp_path)
     monkeypatch.chdir(tmp_path)
-    patch = invoke("--diff", "train.py").stdout_bytes
-    if patch:
-        subprocess.run(["git", "apply", "-"], input=patch, check=True)
-    applied = train.read_bytes()
-    train.write_bytes(text.encode())
-    invoke(train)
-    assert train.read_bytes() == applied
+    texts = {}
+    for script in scripts:
+        train = Path(case_name(script), "train.py")
+        train.parent.mkdir(parents=True)
+        texts[train] = (script.read_text().rstrip("\n") + last).replace("\n", ending).encode()
+        for name in ("accelerate_config.yaml", "accelerate_config.json"):
+            if script.with_name(name).exists():
+                shutil.copy(script.with_name(name), train.parent)
+
+    def write() -> None:
+        for train, text in texts.items():
+            train.write_bytes(text)
+
+    write()
+    patch = invoke("--diff", ".").stdout_bytes
+    subprocess.run(["git", "apply", "-"], input=patch, check=True)
+    applied = {train: train.read_bytes() for train in texts}
+    assert sum(applied[train] != text for train, text in texts.items()) > 0.9 * len(scripts)
+    write()
+    invoke(".")
+    assert {train: train.read_bytes() for train in texts} == applied
 
 
 @pytest.mark.parametrize(
@@ -168,7 +180,8 @@ def test_json_is_one_document(train: Path) -> None:
     assert document["version"] == 1
     assert document["changed"] == [str(train)]
     finding = document["findings"][0]
-    assert {"code", "kind", "message", "advice", "line", "column", "path", "link"} == finding.keys()
+    keys = {"code", "kind", "message", "advice", "line", "column", "path", "cell", "reason", "link"}
+    assert keys == finding.keys()
 
 
 def test_findings_point_at_what_they_speak_of(script: Path) -> None:
@@ -187,13 +200,14 @@ def test_quiet_prints_nothing(train: Path) -> None:
     assert (result.stdout, result.stderr) == ("", "")
 
 
-def test_jobs_give_the_same_result(tmp_path: Path) -> None:
+def test_jobs_give_the_same_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("raymigrate.session.BYTES_WORTH_A_POOL", 0)
     outcomes = []
     for jobs in ("1", "2"):
         folder = tmp_path / jobs
         shutil.copytree(FIXTURES / "projects", folder / "projects")
-        for copy in range(20):
-            shutil.copytree(FIXTURES / "ray_air", folder / str(copy))
+        for copy in range(3):
+            shutil.copytree(FIXTURES / "torch_trainer", folder / str(copy))
         invoke("--jobs", jobs, folder)
         outcomes.append({p.relative_to(folder): p.read_bytes() for p in sorted(folder.rglob("*.py"))})
     assert outcomes[0] == outcomes[1]

@@ -96,3 +96,16 @@ def test_a_line_with_several_statements_is_refused() -> None:
 
     with pytest.raises(RewriteError, match="line 1 "):
         edited("x = 1; y = 2\n", change)
+
+
+def test_statements_that_go_take_no_other_with_them() -> None:
+    """LibCST makes and frees nodes all the time: what is told apart by `id()` alone may be another node later on."""
+    text = "".join(f"if x:\n    # Why.\n    a = {n}\n    b = g(1, h(2))\nif y:\n    main()\n" for n in range(100))
+
+    def change(module: Module, plan: Plan) -> None:
+        for node in module.nodes:
+            if isinstance(node, ast.Assign) and node.targets[0].id == "a":
+                edit = plan.statement(node)
+                edit.removed = edit.comments_stay = True
+
+    assert edited(text, change) == "".join(f"{line}\n" for line in text.splitlines() if "a = " not in line)

@@ -38,6 +38,7 @@ def environment(folder: Path) -> dict[str, str]:
     }
 
 
+@pytest.mark.ray
 def test_what_the_libraries_say_leads_to_the_rule(tmp_path: Path) -> None:
     script = Path(__file__).with_name("error_snippets.py")
     command = [sys.executable, str(script)]

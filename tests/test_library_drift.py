@@ -59,6 +59,7 @@ def ask(asked: dict[str, list[str]]) -> dict[str, dict[str, bool]]:
 
 
 @needs_libraries
+@pytest.mark.ray
 def test_what_the_codemods_call_gone_is_gone_and_its_successor_is_there() -> None:
     gone = {
         "tokenizer": [*tokenizer_calls.CALLS, tokenizer_calls.AS_TARGET, *tokenizer_calls.GONE],

@@ -261,7 +261,6 @@ def test_every_output_format(tmp_path: Path) -> None:
         ("pyproject_toml", b"\xff\x00ray==\x00"),
         ("poetry_lock", b'name = "ray"\nversion = \n'),
         ("requirements_txt", b"\xff\xfer"),
-        ("explore_ipynb", b'"!pip install ray==2.6.3", from ray.train'),
     ],
 )
 def test_bad_files_stop_nothing_and_stay_as_they_are(tmp_path: Path, name: str, content: bytes) -> None:

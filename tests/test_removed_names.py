@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from raymigrate.documents import open_document
 from raymigrate.engine import convert
 from raymigrate.findings import Finding, Kind
 from raymigrate.removed_names import load
@@ -14,7 +15,9 @@ from scripts.library_sources import Library
 from tests.conftest import FIXTURES, ROOT
 from tests.imported_names import LIBRARIES, Answers, Use, ask, uses
 
-CONVERTED = sorted([*FIXTURES.rglob("after.py"), *FIXTURES.glob("projects/*/after/**/*.py")])
+CONVERTED = sorted(
+    [*FIXTURES.rglob("after.py"), *FIXTURES.rglob("after.ipynb"), *FIXTURES.glob("projects/*/after/**/*.py")]
+)
 
 GONE = {
     "ray.train.huggingface": """
@@ -110,6 +113,11 @@ ARGUMENTS_GONE = {
 }
 
 
+def module_text(path: Path) -> str:
+    """The Python of a script or notebook."""
+    return open_document(path.read_bytes(), str(path)).text
+
+
 def qualified(table: dict[str, str]) -> list[str]:
     """The names of one of the tables above."""
     return [f"{module}.{name}" for module, names in table.items() for name in names.split()]
@@ -197,6 +205,7 @@ Trainer(new)
 
 
 @needs_libraries
+@pytest.mark.ray
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_everything_in_the_table_is_gone_from_the_installed_library(library: str) -> None:
     table = load()
@@ -219,7 +228,7 @@ def case_name(path: Path) -> str:
 
 def left_to_a_person(path: Path) -> list[Finding]:
     """What the tool says about a converted script: of what it could not convert it has to say so again."""
-    return [f for f in convert(path.read_text(encoding="utf-8"), str(path)).findings if f.kind is not Kind.CONVERTED]
+    return [f for f in convert(module_text(path), str(path)).findings if f.kind is not Kind.CONVERTED]
 
 
 def is_of_import(use: Use, other: Use) -> bool:
@@ -249,18 +258,19 @@ def installed() -> Answers:
     """What the installed libraries say about every name and keyword in the converted fixtures."""
     keywords: dict[str, set[str]] = defaultdict(set)
     for path in CONVERTED:
-        for use in uses(path.read_text(encoding="utf-8")):
+        for use in uses(module_text(path)):
             keywords[use.name].update(use.keywords)
     return ask(sorted(keywords), {name: sorted(given) for name, given in keywords.items() if given})
 
 
 @needs_libraries
+@pytest.mark.ray
 @pytest.mark.parametrize("path", CONVERTED, ids=case_name)
 def test_converted_code_uses_what_exists_or_the_tool_says_so(path: Path, installed: Answers) -> None:
     findings = left_to_a_person(path)
     if any(finding.code.startswith("RM91") for finding in findings):
         pytest.skip("this script could never have run, and is left as it was")
-    found = uses(path.read_text(encoding="utf-8"))
+    found = uses(module_text(path))
     flagged = {finding.line for finding in findings}
     said = [use for use in found if use.line in flagged]
     assert (

@@ -30,13 +30,16 @@ def checkpoint_preprocessors(context: Context) -> None:
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in METHODS):
             continue
         trainer = _trainer_behind(context, node.func.value)
+        if trainer is None:
+            continue
         name = context.emitted.get(("preprocessor", trainer))
-        near = trainer is not None and module.scope_of[trainer] is module.scope_of[node]
+        near = module.scope_of[trainer] is module.scope_of[node]
+        context.handled.add(node)
         gone = f"Checkpoint.{node.func.attr}() raises an AttributeError"
         if name is not None and near and node.func.attr == "get_preprocessor" and not node.args:
             if context.converts(RM510, node, f"{gone}; the trainer's own preprocessor takes its place."):
                 context.plan.replace(node, name)
-        elif trainer is not None and module.qualified(trainer.func) in TORCH_TRAINERS:
+        else:
             context.manual(RM510, node, f"{gone}: Ray Train puts no preprocessor into a checkpoint.")
 
 

@@ -63,6 +63,9 @@ def _move_import(
             context.plan.drop_import(alias, statement)
         return
     if not context.converts(rule, statement, f"{old} is now {move.module}.{move.name}."):
+        if context.options.enabled(rule.code):  # the user wants it kept, and need not hear of every use
+            for use in uses:
+                context.handle(use, gone=False)
         return
     if all(moves.get(f"{statement.module}.{other.name}") == Move(move.module, other.name) for other in statement.names):
         context.plan.import_from(statement, move.module)  # keeps layout and comments

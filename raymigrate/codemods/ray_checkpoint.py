@@ -8,9 +8,11 @@ from dataclasses import dataclass
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.emitted import CHECKPOINT_FILE
+from raymigrate.codemods.tuner_config import tune_name
 from raymigrate.context import Context
 from raymigrate.edits.plan import Code
 from raymigrate.facts.module import Reference
+from raymigrate.facts.places import Place
 from raymigrate.findings import Rule
 
 API = "https://docs.ray.io/en/latest/train/user-guides/checkpoints.html"
@@ -51,11 +53,18 @@ REPORT = """
 {data} = $data
 with tempfile.TemporaryDirectory() as {folder}:
     {checkpoint} = None
-    if {condition}ray.train.get_context().get_world_rank() == 0:
+    if {condition}:
         torch.save({data}, os.path.join({folder}, "{file}"))
-        {checkpoint} = ray.train.Checkpoint.from_directory({folder})
-    ray.train.report($metrics, checkpoint={checkpoint})
+        {checkpoint} = {module}.Checkpoint.from_directory({folder})
+    {module}.report($metrics, checkpoint={checkpoint})
 """
+REPORT_ALWAYS = """
+{data} = $data
+with tempfile.TemporaryDirectory() as {folder}:
+    torch.save({data}, os.path.join({folder}, "{file}"))
+    {module}.report($metrics, checkpoint={module}.Checkpoint.from_directory({folder}))
+"""
+ON_RANK_0 = "ray.train.get_context().get_world_rank() == 0"
 
 
 @dataclass(frozen=True)
@@ -119,7 +128,8 @@ def _rewrite_report(context: Context, reference: Reference) -> bool:
         _write(context, flow, report, statement, data)
     for need in ("os", "tempfile", "torch"):
         context.plan.need_import(need)
-    context.plan.need_import("ray.train", near=reference.binding.statement)
+    if not all(_in_trial(context, report) for report in flow.reports):
+        context.plan.need_import("ray.train", near=reference.binding.statement)
     for handled in (*makers, *(module.reference_at[report.func] for report in flow.reports)):
         context.handle(handled, gone=True)
     return True
@@ -138,13 +148,21 @@ def _carry(context: Context, flow: Flow, statement: ast.stmt) -> str:
 
 
 def _write(context: Context, flow: Flow, report: ast.Call, statement: ast.stmt, data: str) -> None:
-    template = REPORT.format(
-        file=CHECKPOINT_FILE,
-        checkpoint=_local(context, statement, "checkpoint", set(flow.bindings)),
-        data=data,
-        folder=_local(context, statement, "checkpoint_dir", set(flow.bindings)),
-        condition=f"{data} is not None and " if flow.optional else "",
-    ).lstrip("\n")
+    in_trial = _in_trial(context, report)  # a trial is one process, and Tune has a report of its own
+    conditions = [f"{data} is not None"] if flow.optional else []
+    conditions += [] if in_trial else [ON_RANK_0]
+    template = (
+        (REPORT if conditions else REPORT_ALWAYS)
+        .format(
+            file=CHECKPOINT_FILE,
+            module=tune_name(context, flow.made[0].func) if in_trial else "ray.train",
+            checkpoint=_local(context, statement, "checkpoint", set(flow.bindings)),
+            data=data,
+            folder=_local(context, statement, "checkpoint_dir", set(flow.bindings)),
+            condition=" and ".join(conditions),
+        )
+        .lstrip("\n")
+    )
     given, metrics = _checkpoint_argument(report), _metrics_argument(report)
     assert given is not None and metrics is not None
     if flow.bindings:
@@ -152,6 +170,10 @@ def _write(context: Context, flow: Flow, report: ast.Call, statement: ast.stmt, 
     if given in flow.made:
         given = flow.made[0].args[0]
     context.plan.statement(statement).replacement = Code(template, {"data": given, "metrics": metrics})
+
+
+def _in_trial(context: Context, report: ast.Call) -> bool:
+    return context.places.of(report) is Place.TRIAL
 
 
 def _local(context: Context, statement: ast.stmt, name: str, own: set[ast.Name]) -> str:

@@ -311,11 +311,16 @@ def _batches(context: Context, call: ast.Call, function: BatchFunction) -> None:
     constant, edit = context.module.constant, context.plan.call(call)
     batch_format = constant(argument(call, "batch_format"))
     if batch_format in (None, "default") and argument(call, "batch_format") is None and function.takes_a_frame:
-        if context.converts(RM508, call, "The function uses its batch as a DataFrame, and would get a dict of arrays."):
+        if context.converts(
+            RM508,
+            function.given,
+            f"{function.described} uses its batch as a DataFrame, and would get a dict of arrays.",
+        ):
             edit.set("batch_format", '"pandas"')
             batch_format = "pandas"
     elif batch_format == "default" and function.takes_a_frame:
-        if context.converts(RM508, call, 'batch_format="default" is "numpy" today; the function takes a DataFrame.'):
+        keyword = next(keyword for keyword in call.keywords if keyword.arg == "batch_format")
+        if context.converts(RM508, keyword, 'batch_format="default" is "numpy" today; the function takes a DataFrame.'):
             edit.set("batch_format", '"pandas"')
             batch_format = "pandas"
     if batch_format == "pandas":
@@ -329,7 +334,9 @@ def _copied(context: Context, call: ast.Call, function: BatchFunction, batch_for
     """Gives a function that changes its batch a copy of it, as legacy Ray did."""
     if not function.writes_to_arrays(batch_format):
         return
-    if context.converts(RM503, call, "The function changes its batch in place, and would get a read-only one."):
+    if context.converts(
+        RM503, function.given, f"{function.described} changes its batch in place, and would get a read-only one."
+    ):
         edit = context.plan.call(call)
         if argument(call, "batch_size", 1) is None:
             edit.set("batch_size", str(BATCH_SIZE))

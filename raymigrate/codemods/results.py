@@ -1,63 +1,17 @@
-"""RM60x: what scripts do with the result of a legacy trainer: checkpoints, metrics, predictors."""
+"""RM604 and RM605: what scripts read of the result of a trainer."""
 
 import ast
-from collections.abc import Iterator
+import sys
 
 from raymigrate.codemods import codemod
 from raymigrate.context import Context
-from raymigrate.error_texts import gone_names
-from raymigrate.facts.legacy import HF, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
+from raymigrate.facts.legacy import TRANSFORMERS_TRAINERS
+from raymigrate.facts.module import Module
+from raymigrate.facts.results import results as reads_of_results
 from raymigrate.findings import Rule
 
-CHECKPOINT_GUIDE = "https://docs.ray.io/en/latest/train/user-guides/checkpoints.html"
-INFERENCE_GUIDE = "https://docs.ray.io/en/latest/data/batch_inference.html"
 RESULT_GUIDE = "https://docs.ray.io/en/latest/train/user-guides/results.html"
 
-RM601 = Rule(
-    "RM601",
-    "a checkpoint class of ray.train.huggingface",
-    "Ray >= 2.9 has no such class: the import fails.",
-    "Use the Checkpoint that result.checkpoint is: with checkpoint.as_directory() as folder, load the model with"
-    ' from_pretrained(os.path.join(folder, "checkpoint")).',
-    CHECKPOINT_GUIDE,
-    errors=(
-        *gone_names(HF, "TransformersCheckpoint", "HuggingFaceCheckpoint", "LegacyTransformersCheckpoint"),
-        *gone_names(f"{HF}.transformers", "TransformersCheckpoint", "LegacyTransformersCheckpoint"),
-        f"No module named '{HF}.huggingface_checkpoint'",
-        f"No module named '{HF}.transformers.transformers_checkpoint'",
-        "`TransformersCheckpoint` will be hard deprecated in Ray 2.8",
-        "'Checkpoint' object has no attribute 'get_model'",
-        "'Checkpoint' object has no attribute 'get_tokenizer'",
-        "'Checkpoint' object has no attribute 'get_training_arguments'",
-    ),
-)
-RM602 = Rule(
-    "RM602",
-    "files of a checkpoint that lie one folder deeper",
-    'RayTrainReportCallback puts the files of Transformers into the folder "checkpoint" of a Ray checkpoint; the legacy'
-    " trainer put them at its root.",
-    'Look in os.path.join(folder, "checkpoint").',
-    CHECKPOINT_GUIDE,
-    errors=("Error no file named model.safetensors, or pytorch_model.bin, found in directory",),
-)
-RM603 = Rule(
-    "RM603",
-    "a predictor of Ray Train",
-    "The predictors are gone from current Ray: the import fails.",
-    "Load a transformers pipeline in a class with __call__(self, batch), and give the class to ds.map_batches.",
-    INFERENCE_GUIDE,
-    errors=(
-        *gone_names(HF, "TransformersPredictor", "HuggingFacePredictor"),
-        *gone_names(f"{HF}.transformers", "TransformersPredictor"),
-        *gone_names("ray.train.torch", "TorchPredictor"),
-        f"No module named '{HF}.huggingface_predictor'",
-        f"No module named '{HF}.transformers.transformers_predictor'",
-        "No module named 'ray.train.batch_predictor'",
-        "No module named 'ray.train.predictor'",
-        "`BatchPredictor` is deprecated from Ray 2.6",
-        "The TransformersPredictor will be hard deprecated in Ray 2.8",
-    ),
-)
 RM604 = Rule(
     "RM604",
     "metrics and attributes of a result that Train V2 does not fill",
@@ -89,31 +43,6 @@ RM605 = Rule(
     ),
 )
 
-CHECKPOINTS = tuple(
-    f"{module}.{name}"
-    for module in (
-        HF,
-        f"{HF}.transformers",
-        f"{HF}.huggingface_checkpoint",
-        f"{HF}.transformers.transformers_checkpoint",
-    )
-    for name in ("HuggingFaceCheckpoint", "TransformersCheckpoint", "LegacyTransformersCheckpoint")
-)
-PREDICTORS = (
-    *(
-        f"{module}.{name}"
-        for module in (
-            HF,
-            f"{HF}.transformers",
-            f"{HF}.huggingface_predictor",
-            f"{HF}.transformers.transformers_predictor",
-        )
-        for name in ("HuggingFacePredictor", "TransformersPredictor")
-    ),
-    "ray.train.batch_predictor.BatchPredictor",
-    "ray.train.predictor.Predictor",
-    "ray.train.torch.TorchPredictor",
-)
 REPORTS = ("ray.air.session.report", "ray.train.report")
 FILLED_BY_TUNE = frozenset(
     [
@@ -135,50 +64,59 @@ FILLED_BY_TUNE = frozenset(
         "checkpoint_dir_name",
     ]
 )
-GONE_ATTRIBUTES = ("log_dir", "config", "dataset_stats")
+ATTRIBUTES = {
+    "metrics": "",
+    "log_dir": "",
+    "config": "raises a DeprecationWarning on Ray >= 2.51: keep the configuration in a variable.",
+    "dataset_stats": "raises an AttributeError on Ray >= 2.51.",
+    "metrics_dataframe": "has a row for each checkpoint that is kept on Ray >= 2.51, where it had one for each report,"
+    " and is None without checkpoints.",
+}
 
 
-@codemod("(?:HuggingFace|Transformers|LegacyTransformers)Checkpoint", order=70)
-def checkpoint_classes(context: Context) -> None:
-    """Names every use of the checkpoint classes."""
-    _report(context, RM601, CHECKPOINTS)
-
-
-@codemod("(?:HuggingFace|Transformers|Batch|Torch)?Predictor", order=70)
-def predictors(context: Context) -> None:
-    """Names every use of the predictors."""
-    _report(context, RM603, PREDICTORS)
-
-
-def _report(context: Context, rule: Rule, names: tuple[str, ...]) -> None:
-    for reference in list(context.references(*names)):
-        name = reference.binding.qualified if reference.binding.qualified in names else reference.qualified
-        context.manual(rule, reference.node, f"{name} is gone: current Ray raises an ImportError.")
-        context.handle(reference, gone=False)
-
-
-@codemod("metrics", "checkpoint", "log_dir", "config", order=70)
+@codemod("metrics", "log_dir", "config", "dataset_stats", "metrics_dataframe", order=70)
 def results(context: Context) -> None:
-    """Reports reads of a trainer's result that find nothing, or files at another place."""
+    """Reads of a trainer's result that find nothing, or something else, on current Ray."""
     legacy = any(reference.qualified.startswith("ray.air.") for reference in context.module.references)
-    for result, by_transformers in _results(context):
-        use = context.module.parent_of[result]
-        if not isinstance(use, ast.Attribute):
-            continue
-        if use.attr in GONE_ATTRIBUTES:
-            context.manual(RM604, use, f"result.{use.attr} does not exist on Ray >= 2.51.")
-        elif use.attr == "metrics":
-            _metrics(context, use)
-            if legacy and not by_transformers and _reports_no_checkpoint(context):
+    for read, trainer in reads_of_results(context.module, *ATTRIBUTES):
+        if read.attr == "log_dir":
+            _log_dir(context, read)
+        elif read.attr in ATTRIBUTES and read.attr != "metrics":
+            context.manual(RM604, read, f"result.{read.attr} {ATTRIBUTES[read.attr]}")
+        else:
+            _metrics(context, read)
+            if legacy and trainer not in TRANSFORMERS_TRAINERS and _reports_no_checkpoint(context):
                 context.manual(
-                    RM605, use, "No report here carries a checkpoint, so result.metrics is None on Ray >= 2.51."
+                    RM605, read, "No report here carries a checkpoint, so result.metrics is None on Ray >= 2.51."
                 )
-        elif use.attr == "checkpoint" and by_transformers:
-            reader = context.module.parent_of[use]
-            if isinstance(reader, ast.Attribute) and reader.attr in ("as_directory", "to_directory", "path", "uri"):
-                context.manual(
-                    RM602, use, 'The files of Transformers lie in the folder "checkpoint" of the checkpoint.'
-                )
+
+
+def _log_dir(context: Context, read: ast.Attribute) -> None:
+    """`print(result.log_dir)` becomes `print(result.path)`; what reads files there is reported."""
+    gone = "result.log_dir raises an AttributeError on Ray >= 2.51"
+    if not is_shown(context.module, read):
+        context.manual(
+            RM604,
+            read,
+            f"{gone}.",
+            "result.path is the folder of the run: a str and no Path, with checkpoints, but without Tune's result.json,"
+            " progress.csv and files that the workers wrote.",
+        )
+    elif context.converts(RM604, read, f"{gone}; now result.path."):
+        context.plan.replace(read, "$result.path", result=read.value)
+
+
+def is_shown(module: Module, node: ast.expr) -> bool:
+    """Whether a value is only turned into text: printed, logged, formatted."""
+    parent = module.parent_of[node]
+    if isinstance(parent, ast.FormattedValue):
+        return sys.version_info >= (3, 12)  # before, ast does not tell where the parts of an f-string stand
+    if not isinstance(parent, ast.Call) or node not in parent.args:
+        return False
+    function = parent.func
+    if isinstance(function, ast.Name):
+        return function.id in ("print", "str") and not module.scope_of[function].lookup(function.id)
+    return isinstance(function, ast.Attribute) and function.attr in ("info", "debug", "warning", "format")
 
 
 def _reports_no_checkpoint(context: Context) -> bool:
@@ -198,24 +136,5 @@ def _metrics(context: Context, metrics: ast.Attribute) -> None:
         call = context.module.parent_of[read]
         key = call.args[0] if isinstance(call, ast.Call) and call.args else None
     if isinstance(key, ast.Constant) and key.value in FILLED_BY_TUNE:
-        context.manual(RM604, metrics, f'result.metrics has no "{key.value}" on Ray >= 2.51.')
-
-
-def _results(context: Context) -> Iterator[tuple[ast.expr, bool]]:
-    """Expressions that are the result of a trainer's fit(), and whether it is a TransformersTrainer."""
-    module = context.module
-    for node in module.nodes:
-        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "fit"):
-            continue
-        trainer = module.value(node.func.value)
-        name = module.qualified(trainer.func) if isinstance(trainer, ast.Call) else None
-        if name not in TRAINERS | TORCH_TRAINERS:
-            continue
-        yield node, name in TRANSFORMERS_TRAINERS
-        assigned = module.parent_of[node]
-        if isinstance(assigned, ast.Assign) and isinstance(assigned.targets[0], ast.Name):
-            target = assigned.targets[0]
-            scope = module.scope_of[target].find(target.id)
-            if scope is not None and len(scope.bindings[target.id]) == 1:
-                for use in module.uses(target.id, scope):
-                    yield use, name in TRANSFORMERS_TRAINERS
+        outcome = "this raises a KeyError" if isinstance(read, ast.Subscript) else "this gives the default"
+        context.manual(RM604, metrics, f'result.metrics has no "{key.value}" on Ray >= 2.51: {outcome}.')

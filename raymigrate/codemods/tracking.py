@@ -14,6 +14,7 @@ from raymigrate.edits.plan import Code
 from raymigrate.facts.legacy import CONFIG_CLASSES, TRANSFORMERS_TRAINERS
 from raymigrate.facts.runs import fits, only_use, trainers_of
 from raymigrate.facts.trainers import TrainerCall
+from raymigrate.facts.tuners import REPORT_TO_TUNE
 from raymigrate.findings import Rule
 
 RM408 = Rule(
@@ -81,8 +82,8 @@ def tune_callback(context: Context, node: ast.expr) -> str | None:
     if not isinstance(value, ast.Call):
         return None
     name = context.module.qualified(value.func)
-    if name is not None:
-        return name if name.startswith(("ray.air.", "ray.tune.")) else None
+    if name is not None:  # TuneReportCallback is a UserCallback, although it is Tune's
+        return name if name.startswith(("ray.air.", "ray.tune.")) and name != REPORT_TO_TUNE else None
     definition = context.module.definition(value.func)
     bases = definition.bases if isinstance(definition, ast.ClassDef) else []
     tune = any((context.module.qualified(base) or "").startswith("ray.tune.") for base in bases)
@@ -143,7 +144,7 @@ def convert(context: Context) -> None:
     """Turns loggers of Tune into UserCallbacks, and reports other callbacks of Tune."""
     for config in context.module.calls(*RUN_CONFIGS):
         keyword = _callbacks(config)
-        if keyword is None or context.module.constant(keyword.value) in (None, []):
+        if keyword is None or context.module.constant(keyword.value) in (None, []) or config in context.tuned:
             continue
         items = _listed(context, keyword)
         names = [name for item in items or [] if (name := tune_callback(context, item))]

@@ -11,6 +11,7 @@ from raymigrate.codemods.preprocessors import PREPROCESSOR_REFUSED, RM502
 from raymigrate.context import Context
 from raymigrate.error_texts import refused_arguments
 from raymigrate.facts.legacy import CONFIG_CLASSES, TORCH_TRAINERS, TRAINERS
+from raymigrate.facts.tuners import config_names
 from raymigrate.findings import Rule
 
 ISSUE = "https://github.com/ray-project/ray/issues/49454"
@@ -81,19 +82,14 @@ DELETED: Mapping[str, frozenset[str]] = {
     "FailureConfig": frozenset({"fail_fast"}),
 }
 REFUSED_BY_TRAINER = ("preprocessor", "resume_from_checkpoint", "metadata")
-TUNERS = ("ray.tune.Tuner", "ray.tune.tuner.Tuner")
-
-
-def _classes(name: str) -> tuple[str, ...]:
-    return tuple(f"{module}.{name}" for module in ("ray.air", "ray.air.config", "ray.train"))
 
 
 @codemod(*CONFIG_CLASSES, order=40)
 def configuration(context: Context) -> None:
     """Deletes what Train V2 refuses in RunConfig, ScalingConfig, CheckpointConfig and FailureConfig."""
     for name in CONFIG_CLASSES:
-        for call in context.module.calls(*_classes(name)):
-            if _belongs_to_tuner(context, call):
+        for call in context.module.calls(*config_names(name)):
+            if call in context.tuned:
                 continue
             for keyword in call.keywords:
                 if keyword.arg in DELETED[name]:
@@ -112,20 +108,13 @@ def run_names(context: Context) -> None:
     for call in context.module.calls(*TRAINERS):
         given = next((keyword.value for keyword in call.keywords if keyword.arg == "run_config"), None)
         config = context.module.value(given) if given is not None else None
-        if call not in context.plan.calls or not isinstance(config, ast.Call):
+        if call not in context.plan.calls or not isinstance(config, ast.Call) or config in context.tuned:
             continue
         for keyword in config.keywords:
             if keyword.arg == "name" and isinstance(context.module.constant(keyword.value), str):
                 context.manual(
                     RM406, keyword, "A second run with this name goes on from the first one's last checkpoint."
                 )
-
-
-def _belongs_to_tuner(context: Context, call: ast.Call) -> bool:
-    """Whether a config is handed to a Tuner, which has a RunConfig of its own."""
-    parent = context.module.parent_of[call]
-    owner = context.module.parent_of.get(parent) if isinstance(parent, ast.keyword) else None
-    return isinstance(owner, ast.Call) and context.module.qualified(owner.func) in TUNERS
 
 
 def _run_config(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
@@ -191,24 +180,3 @@ def trainer_arguments(context: Context) -> None:
                 context.manual(RM502, keyword, PREPROCESSOR_REFUSED)
             else:
                 context.manual(RM403, keyword, f"TorchTrainer({keyword.arg}=) raises on Ray >= 2.51.")
-
-
-@codemod("Tuner", order=45)
-def tuner(context: Context) -> None:
-    """Reports a Tuner over a trainer: Train V2 trainers are no Tune trainables."""
-    trainers = TORCH_TRAINERS | TRAINERS
-    for call in context.module.calls(*TUNERS):
-        first = call.args[0] if call.args else next((k.value for k in call.keywords if k.arg == "trainable"), None)
-        value = context.module.value(first) if first is not None else None
-        if isinstance(value, ast.Call) and context.module.qualified(value.func) in trainers:
-            context.manual(RM405, call, "Tuner(trainer) raises a TuneError on Ray >= 2.51.")
-
-
-RM405 = Rule(
-    "RM405",
-    "a Tuner over a trainer",
-    "On Ray >= 2.51 a trainer is no Tune trainable: Tuner(trainer) raises a TuneError.",
-    "Write a function that builds the trainer from its config and calls fit(), and give that function to the Tuner.",
-    "https://docs.ray.io/en/latest/train/user-guides/hyperparameter-optimization.html",
-    errors=("Improper 'run' - not string nor trainable",),
-)

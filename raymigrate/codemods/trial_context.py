@@ -10,6 +10,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.ray_air import RM305
 from raymigrate.context import Context
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
+from raymigrate.facts.places import Place
 
 GET_CONTEXT = ("ray.train.get_context", "ray.train.context.get_context")
 NAMES = ("get_trial_name", "get_trial_id")
@@ -28,6 +29,8 @@ def trial_of_context(context: Context) -> None:
         method, owner = node.func.attr, module.value(node.func.value)
         if not (isinstance(owner, ast.Call) and module.qualified(owner.func) in GET_CONTEXT):
             continue
+        if context.places.of(node) is Place.TRIAL:
+            continue  # in a Tune function there is a trial, and `tune_functions` deals with it
         if method in NAMES:
             if context.converts(RM305, node, f"{method}() raises on Ray >= 2.51; now get_experiment_name()."):
                 context.plan.replace(node.func, "$context.get_experiment_name", context=node.func.value)

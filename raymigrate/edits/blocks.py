@@ -1,4 +1,4 @@
-"""Blank lines around statements that are new in a block."""
+"""Statements that are new in a block, or go into one: their place, and the blank lines around them."""
 
 from collections.abc import Collection, Sequence
 from itertools import pairwise
@@ -23,19 +23,19 @@ def _blank_lines(statement: cst.CSTNode) -> int:
     return lines
 
 
-def spaced(body: Sequence[cst.BaseStatement], new: Collection[int], wanted: int) -> list[cst.BaseStatement]:
+def spaced(body: Sequence[cst.BaseStatement], new: Collection[cst.CSTNode], wanted: int) -> list[cst.BaseStatement]:
     """Sets new definitions off by blank lines, and what follows them; other statements stay as they are.
 
     Args:
         body: Statements of one block.
-        new: Identities of the statements that were not there before.
+        new: The statements that were not there before.
         wanted: Number of blank lines around definitions in this block.
     """
     result = list(body[:1])
     for previous, statement in pairwise(body):
-        touched = id(statement) in new or id(previous) in new
+        touched = statement in new or previous in new
         there = _blank_lines(statement)
-        wrong = there < wanted or (there > wanted and id(statement) in new)
+        wrong = there < wanted or (there > wanted and statement in new)
         if touched and wrong and (is_definition(previous) or is_definition(statement)):
             lines = [cst.EmptyLine(indent=False)] * wanted
             kept = statement.leading_lines[there:]  # type: ignore[attr-defined]
@@ -58,3 +58,69 @@ def hand_over_blank_lines(group: list[Statement], anchor: cst.CSTNode, *, blank_
     own = [*([cst.EmptyLine(indent=False)] if blank_line else []), *lines[count:]]
     rest = [s.with_changes(leading_lines=own) if s is anchor else s for s in group[1:]]
     return [first, *rest]
+
+
+def handed_down(body: Sequence[cst.BaseStatement], gone: Collection[cst.CSTNode]) -> list[cst.BaseStatement]:
+    """Moves the lines over statements that are gone to the next statement; no such statements are left.
+
+    Args:
+        body: Statements of one block.
+        gone: The statements that stand for those that are gone.
+    """
+    result: list[cst.BaseStatement] = []
+    lines: list[cst.EmptyLine] = []
+    for statement in body:
+        if statement in gone:
+            lines += statement.leading_lines  # type: ignore[attr-defined]
+            continue
+        if lines:
+            statement = statement.with_changes(leading_lines=[*lines, *statement.leading_lines])  # type: ignore[attr-defined]
+        lines = []
+        result.append(statement)
+    return result
+
+
+def within(outer: Statement, statements: list[Statement]) -> Statement:
+    """Puts statements into the body of `with ...: pass`, which takes over the comments and blank lines before them."""
+    assert isinstance(outer, cst.With)
+    first, *rest = statements
+    body = [*_body(outer), first.with_changes(leading_lines=[]), *rest]
+    return outer.with_changes(body=cst.IndentedBlock(body), leading_lines=first.leading_lines)
+
+
+def joined(body: Sequence[cst.BaseStatement], enclosing: Collection[cst.CSTNode]) -> list[cst.BaseStatement]:
+    """Makes one of neighbouring statements that `within` made, where they open the same thing.
+
+    Args:
+        body: Statements of one block.
+        enclosing: Those that `within` made.
+    """
+    result: list[cst.BaseStatement] = []
+    for statement in body:
+        last = result[-1] if result else None
+        if (
+            statement in enclosing
+            and last in enclosing
+            and isinstance(statement, cst.With)
+            and isinstance(last, cst.With)
+            and _head(statement) == _head(last)
+        ):
+            first, *rest = _body(statement)
+            moved = first.with_changes(leading_lines=[*statement.leading_lines, *first.leading_lines])
+            result[-1] = last.with_changes(body=last.body.with_changes(body=[*_body(last), moved, *rest]))
+        else:
+            result.append(statement)
+            continue
+        enclosing = {*enclosing, result[-1]}
+    return result
+
+
+def _head(statement: cst.With) -> str:
+    bare = statement.with_changes(leading_lines=[], body=cst.SimpleStatementSuite([cst.Pass()]))
+    return cst.Module([]).code_for_node(bare)
+
+
+def _body(statement: cst.With) -> list[Statement]:
+    """The statements inside, without a lone `pass`."""
+    inside = list(statement.body.body)
+    return [s for s in inside if not (isinstance(s, cst.SimpleStatementLine) and isinstance(s.body[0], cst.Pass))]  # type: ignore[misc]

@@ -1,6 +1,7 @@
 """Where new imports go, and which are there already."""
 
 import ast
+import re
 import sys
 from collections import defaultdict
 
@@ -16,7 +17,8 @@ def place_imports(module: Module, plan: Plan) -> None:
 
     A name goes into an import from the same module where there is one. Else, an import asked for near an old one takes
     its place, so that an import inside a function stays there; modules of the standard library join the others of it
-    at the head of the file; the rest follows the last import there. What the module imports already is not repeated.
+    at the head of the file; the rest follows the last import there, and so does what new code needs before the old
+    import. What the module imports already is not repeated.
     """
     near_old: dict[ast.stmt, Names] = defaultdict(lambda: defaultdict(list))
     last: Names = defaultdict(list)
@@ -31,7 +33,7 @@ def place_imports(module: Module, plan: Plan) -> None:
         same = _from_same_module(module, plan, wanted, scope) if name is not None else None
         if same is not None and name is not None:
             plan.import_additions.setdefault(same, []).append(name)
-        elif near is not None:
+        elif near is not None and not _comes_too_late(module, plan, near, name):
             near_old[near][wanted].append(name)
         elif name is None and wanted in sys.stdlib_module_names:
             standard.append(wanted)
@@ -46,6 +48,20 @@ def place_imports(module: Module, plan: Plan) -> None:
         edit = plan.statement(anchor)
         follows = _is_import(anchor) or _is_docstring(anchor)
         (edit.after if follows else edit.before).append(Code("\n".join(_lines(last))))
+
+
+def _comes_too_late(module: Module, plan: Plan, near: ast.stmt, name: str | None) -> bool:
+    """Whether new code that stands before an old import names what is to be imported there: in notebooks it does."""
+    if name is None or module.scope_of[near] is not module.scope_of[module.tree]:
+        return False
+    codes = [
+        code
+        for statement, edit in plan.statements.items()
+        if statement.lineno < near.lineno
+        for code in (*edit.before, *edit.after, edit.replacement)
+        if code is not None
+    ]
+    return any(re.search(rf"\b{name}\b", code.template) for code in codes)
 
 
 def _from_same_module(module: Module, plan: Plan, wanted: str, scope: Scope) -> ast.ImportFrom | None:
@@ -138,4 +154,5 @@ def _is_import(statement: ast.stmt) -> bool:
 
 
 def _is_docstring(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+    """Whether a statement does nothing; a bare name stands for the edge of a cell or for a magic."""
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, (ast.Constant, ast.Name))

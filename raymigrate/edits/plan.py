@@ -7,7 +7,7 @@ which comes out with its own formatting and with the edits made inside it, or a 
 """
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 Part = ast.expr | str
@@ -26,7 +26,7 @@ class CallEdit:
     """Changes to one call; several rules can add to the same one.
 
     Args:
-        function: New source of the called object.
+        function: New code of the called object.
         names: Names for the positional arguments, in order, where they become keywords.
         rename: Old to new keyword names.
         remove: Keywords to take away.
@@ -34,7 +34,7 @@ class CallEdit:
         first: New value of the first argument.
     """
 
-    function: str | None = None
+    function: Code | str | None = None
     names: list[str] = field(default_factory=list)
     rename: dict[str, str] = field(default_factory=dict)
     remove: set[str] = field(default_factory=set)
@@ -59,14 +59,19 @@ class StatementEdit:
         after: Code to put after it.
         replacement: Code to put in its place.
         removed: Whether it goes away.
+        comments_stay: Whether the lines over it, when it goes away, come over the next statement.
         blank_line: Whether a blank line parts it from what is put before it.
+        within: A compound statement, `with ...: pass`, into whose body it goes, after what is there besides `pass`.
+            Neighbours that go into the same one share it.
     """
 
     before: list[Code] = field(default_factory=list)
     after: list[Code] = field(default_factory=list)
     replacement: Code | None = None
     removed: bool = False
+    comments_stay: bool = False
     blank_line: bool = False
+    within: Code | None = None
 
 
 @dataclass
@@ -99,6 +104,7 @@ class Plan:
         self.dicts: dict[ast.Dict, dict[str, Code]] = {}
         self.statements: dict[ast.stmt, StatementEdit] = {}
         self.functions: dict[ast.AST, FunctionEdit] = {}
+        self.without_bases: set[ast.ClassDef] = set()  # classes that lose their base classes
         self.import_modules: dict[ast.ImportFrom, str] = {}
         self.import_additions: dict[ast.ImportFrom, list[str]] = {}
         self.dropped_imports: dict[ast.alias, ast.Import | ast.ImportFrom] = {}
@@ -113,6 +119,7 @@ class Plan:
                 self.dicts,
                 self.statements,
                 self.functions,
+                self.without_bases,
                 self.import_modules,
                 self.dropped_imports,
                 self.renamed_imports,
@@ -120,15 +127,19 @@ class Plan:
             )
         )
 
-    def parts(self) -> set[ast.AST]:
-        """The expressions that come out in statements of their own."""
-        return {
-            part
-            for edit in self.statements.values()
-            for code in (*edit.before, *edit.after, *([edit.replacement] if edit.replacement else []))
-            for part in code.parts.values()
-            if isinstance(part, ast.AST)
-        }
+    def codes(self) -> Iterator[Code]:
+        """All code in the plan."""
+        yield from self.expressions.values()
+        for call in self.calls.values():
+            yield from [*call.values.values(), *([call.first] if call.first else [])]
+            yield from [call.function] if isinstance(call.function, Code) else []
+        for entries in self.dicts.values():
+            yield from entries.values()
+        for statement in self.statements.values():
+            yield from [*statement.before, *statement.after]
+            yield from [code for code in (statement.replacement, statement.within) if code]
+        for function in self.functions.values():
+            yield from function.body_start
 
     def replace(self, node: ast.expr, template: str, **parts: Part) -> None:
         """Replaces an expression."""

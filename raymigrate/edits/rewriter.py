@@ -1,20 +1,23 @@
-"""Carries out a plan with LibCST, in one parse and one visit."""
+"""Carries out a plan with LibCST, in one parse and one visit; more where an edit wants a part that stands below it."""
 
 import ast
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Any
 
 import libcst as cst
-from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
 from raymigrate.edits import blocks, templates
 from raymigrate.edits.imports import place_imports
 from raymigrate.edits.plan import Code, FunctionEdit, Part, Plan, StatementEdit
+from raymigrate.edits.positions import Place, Span, Writing
 from raymigrate.edits.sequences import add_names, edit_call, edit_dict
 from raymigrate.facts.module import Module
 
-Span = tuple[tuple[int, int], tuple[int, int]]
 Statement = blocks.Statement
+VISITS = 4
+WHITESPACE = (cst.BaseParenthesizableWhitespace, cst.TrailingWhitespace, cst.EmptyLine)
+TO_COME = "_raymigrate_part_to_come"  # stands for a part that was not reached yet
 
 
 class RewriteError(Exception):
@@ -39,11 +42,18 @@ def rewrite(module: Module, plan: Plan) -> str:
         parsed = cst.parse_module(module.text)
     except (cst.ParserSyntaxError, RecursionError) as error:
         raise RewriteError(f"LibCST cannot parse it: {error}") from error
-    if parsed.code != module.text:
+    written = Writing(parsed)
+    if written.code != module.text:
         raise RewriteError("LibCST does not give it back byte for byte")
-    wrapper = MetadataWrapper(parsed, unsafe_skip_copy=True)
-    rewriter = Rewriter(module, plan, wrapper)
-    result = wrapper.module.visit(rewriter)
+    edited: dict[Span, cst.BaseExpression] = {}
+    for _ in range(VISITS):
+        rewriter = Rewriter(module, plan, parsed.config_for_parsing, written.spans, edited)
+        result = parsed.visit(rewriter)
+        if not rewriter.early and (not edited or TO_COME not in result.code):
+            break
+        edited = rewriter.edited  # every part was reached now: again, for the edits that came before theirs
+    else:
+        raise RewriteError("parts of edits wait for each other")
     if rewriter.pending:
         line = min(start[0] for _, start in rewriter.pending)
         raise RewriteError(f"an edit at line {line} found no place")
@@ -51,51 +61,64 @@ def rewrite(module: Module, plan: Plan) -> str:
 
 
 class Rewriter(cst.CSTTransformer):
-    """One visit over the module: expressions from the inside out, then statements, then the blocks around them."""
+    """One visit over the module: expressions from the inside out, then statements, then the blocks around them.
 
-    def __init__(self, module: Module, plan: Plan, wrapper: MetadataWrapper) -> None:
+    Args:
+        module: The module.
+        plan: What to change.
+        config: How its code is to be parsed.
+        spans: Where the nodes of its LibCST tree stand.
+        edited: Parts of templates as an earlier visit left them, for edits that want them before they are reached.
+    """
+
+    def __init__(
+        self,
+        module: Module,
+        plan: Plan,
+        config: cst.PartialParserConfig,
+        spans: dict[cst.CSTNode, Span],
+        edited: dict[Span, cst.BaseExpression],
+    ) -> None:
         super().__init__()
         self.module = module
         self.plan = plan
-        self.config = wrapper.module.config_for_parsing
-        self.positions = wrapper.resolve(PositionProvider)
+        self.config = config
+        self.spans = spans
         self.statement_column = 0
-        self.new: set[int] = set()  # identities of statements that the plan adds
-        self.edited: dict[Span, cst.BaseExpression] = {}
+        self.new: set[cst.CSTNode] = set()  # statements that the plan adds
+        self.enclosing: set[cst.CSTNode] = set()  # those that it puts around others
+        self.gone: set[cst.CSTNode] = set()  # and those that only hold the lines that stood over one that goes away
+        self.edited = dict(edited)
+        self.early: set[Span] = set()  # parts that were wanted before they were reached
         span = self._span
         self.expressions = {span(node): code for node, code in plan.expressions.items()}
         self.calls = {span(node): edit for node, edit in plan.calls.items()}
         self.dicts = {span(node): edit for node, edit in plan.dicts.items()}
         self.statements = {module.start(node): edit for node, edit in plan.statements.items()}
+        self.without_bases = {module.start(node) for node in plan.without_bases}
         self.functions = {module.start(node): edit for node, edit in plan.functions.items()}
         self.import_modules = {module.start(node): name for node, name in plan.import_modules.items()}
         self.import_additions = {module.start(node): names for node, names in plan.import_additions.items()}
         self.dropped = {module.start(alias): alias for alias in plan.dropped_imports}
         self.renamed = {module.start(alias): name for alias, name in plan.renamed_imports.items()}
         self.parts = self._wanted_parts()
-        self.pending: set[tuple[str, tuple[int, int]]] = {
+        self.pending: set[tuple[str, Place]] = {
             *(("expression", key[0]) for key in (*self.expressions, *self.calls, *self.dicts)),
             *(("statement", key) for key in self.statements),
             *(("function", key) for key in self.functions),
+            *(("class", key) for key in self.without_bases),
             *(("import", key) for key in (*self.dropped, *self.renamed, *self.import_modules, *self.import_additions)),
         }
+
+        self.touched = sorted({*(place for _, place in self.pending), *(start for start, _ in self.parts)})
 
     def _span(self, node: ast.AST) -> Span:
         return self.module.start(node), self.module.end(node)
 
     def _wanted_parts(self) -> set[Span]:
-        plan = self.plan
-        codes: list[Code] = list(plan.expressions.values())
-        for call in plan.calls.values():
-            codes += [*call.values.values(), *([call.first] if call.first else [])]
-        for entries in plan.dicts.values():
-            codes += entries.values()
-        for statement in plan.statements.values():
-            codes += [*statement.before, *statement.after]
-            codes += [statement.replacement] if statement.replacement else []
-        for function in plan.functions.values():
-            codes += function.body_start
-        return {self._span(part) for code in codes for part in code.parts.values() if isinstance(part, ast.AST)}
+        return {
+            self._span(part) for code in self.plan.codes() for part in code.parts.values() if isinstance(part, ast.AST)
+        }
 
     # -- parts -----------------------------------------------------------------------------------
 
@@ -105,7 +128,8 @@ class Rewriter(cst.CSTTransformer):
             return cst.parse_expression(part, config=self.config)
         node = self.edited.get(self._span(part))
         if node is None:
-            raise RewriteError(f"a part at line {part.lineno} is used before it was reached")
+            self.early.add(self._span(part))
+            return cst.Name(TO_COME)
         return node.deep_clone()
 
     def _expression(self, code: Code) -> cst.BaseExpression:
@@ -125,17 +149,18 @@ class Rewriter(cst.CSTTransformer):
         if isinstance(original_node, (cst.SimpleStatementLine, cst.BaseCompoundStatement)):
             return self._leave_statement(original_node, updated_node)
         if isinstance(updated_node, cst.IndentedBlock):
-            body = updated_node.body or [cst.SimpleStatementLine([cst.Pass()])]
+            body = blocks.handed_down(updated_node.body, self.gone)
+            body = blocks.joined(body, self.enclosing) or [cst.SimpleStatementLine([cst.Pass()])]
             return updated_node.with_changes(body=blocks.spaced(body, self.new, 1))
         if isinstance(updated_node, cst.Module):
-            return updated_node.with_changes(body=blocks.spaced(updated_node.body, self.new, 2))
+            body = blocks.joined(blocks.handed_down(updated_node.body, self.gone), self.enclosing)
+            return updated_node.with_changes(body=blocks.spaced(body, self.new, 2))
         return updated_node
 
     def _leave_expression(self, original: cst.BaseExpression, updated: cst.CSTNode) -> cst.CSTNode:
-        place = self.positions.get(original)
-        if not isinstance(place, CodeRange):
+        span = self.spans.get(original)
+        if span is None:
             return updated
-        span = ((place.start.line, place.start.column), (place.end.line, place.end.column))
         if isinstance(updated, cst.Call) and span in self.calls:
             updated = edit_call(updated, self.calls[span], self._expression, self._depth(span))
             self.pending.discard(("expression", span[0]))
@@ -150,10 +175,19 @@ class Rewriter(cst.CSTTransformer):
         return updated
 
     def on_visit(self, node: cst.CSTNode) -> bool:
-        """Keeps track of the statement that is being visited."""
+        """Keeps track of the statement that is being visited, and passes over those in which nothing is to change."""
         if isinstance(node, (cst.SimpleStatementLine, cst.BaseCompoundStatement)):
-            self.statement_column = self.positions[node].start.column
-        return True
+            start, end = self.spans[node]
+            self.statement_column = start[1]
+            if isinstance(node, cst.SimpleStatementLine):
+                return bisect_left(self.touched, start) < bisect_left(self.touched, end)
+        return not isinstance(node, WHITESPACE)
+
+    def on_visit_attribute(self, node: cst.CSTNode, attribute: str) -> None:
+        """Nothing: LibCST would look for a method of its own for every attribute."""
+
+    def on_leave_attribute(self, original_node: cst.CSTNode, attribute: str) -> None:
+        """Nothing either."""
 
     def _depth(self, span: Span) -> int:
         """How much deeper than its statement the line is indented on which an expression starts."""
@@ -163,16 +197,15 @@ class Rewriter(cst.CSTTransformer):
     def _leave_import(self, updated: cst.CSTNode, original: cst.Import | cst.ImportFrom) -> object:
         if isinstance(original.names, cst.ImportStar):
             return updated
-        place = self.positions[original].start
-        source = self.import_modules.get((place.line, place.column))
+        place = self.spans[original][0]
+        source = self.import_modules.get(place)
         if source is not None:
-            self.pending.discard(("import", (place.line, place.column)))
+            self.pending.discard(("import", place))
             updated = updated.with_changes(module=cst.parse_expression(source))
         kept: list[cst.ImportAlias] = []
         names: Sequence[cst.ImportAlias] = updated.names  # type: ignore[attr-defined]
         for old, new in zip(original.names, names, strict=True):
-            start = self.positions[old].start
-            key = (start.line, start.column)
+            key = self.spans[old][0]
             if key in self.dropped:
                 self.pending.discard(("import", key))
             elif key in self.renamed:
@@ -184,18 +217,21 @@ class Rewriter(cst.CSTTransformer):
             return cst.RemoveFromParent()
         if len(kept) < len(original.names):
             kept[-1] = kept[-1].with_changes(comma=original.names[-1].comma)
-        if (place.line, place.column) in self.import_additions:
-            self.pending.discard(("import", (place.line, place.column)))
+        if place in self.import_additions:
+            self.pending.discard(("import", place))
             assert isinstance(original, cst.ImportFrom)
-            kept = add_names(original, kept, self.import_additions[place.line, place.column])
+            kept = add_names(original, kept, self.import_additions[place])
         return updated.with_changes(names=kept)
 
     def _leave_statement(self, original: Statement, updated: cst.CSTNode) -> object:
-        start = self.positions[original].start
-        key = (start.line, start.column)
+        key = self.spans[original][0]
         if isinstance(updated, cst.FunctionDef) and key in self.functions:
             updated = self._edit_function(updated, self.functions[key])
             self.pending.discard(("function", key))
+        if isinstance(updated, cst.ClassDef) and key in self.without_bases:
+            no_brackets = cst.MaybeSentinel.DEFAULT
+            updated = updated.with_changes(bases=[], lpar=no_brackets, rpar=no_brackets)
+            self.pending.discard(("class", key))
         edit = self.statements.get(key, StatementEdit())
         self.pending.discard(("statement", key))
         gone = edit.removed or edit.replacement is not None
@@ -204,13 +240,23 @@ class Rewriter(cst.CSTTransformer):
             if gone and len(updated.body) > 1:
                 raise RewriteError(f"line {key[0]} holds several statements; put each on its own line")
         middle = self._statements([edit.replacement] if edit.replacement else []) if gone else [updated]
+        if edit.within is not None:
+            outer = blocks.within(self._statements([edit.within])[0], [templates.laid_out(s) for s in middle])
+            self.enclosing.add(outer)
+            middle = [outer]
         before = self._statements(edit.before)
         group = [*before, *middle, *self._statements(edit.after)]
         if gone:
             group = _keep_comments(updated, group)
         elif before and not blocks.is_definition(before[0]):
-            group = blocks.hand_over_blank_lines(group, updated, blank_line=edit.blank_line)
-        self.new.update(id(statement) for statement in group if statement is not updated)
+            group = blocks.hand_over_blank_lines(
+                group, middle[0] if edit.within else updated, blank_line=edit.blank_line
+            )
+        self.new.update(statement for statement in group if statement is not updated)
+        if not group and edit.comments_stay:
+            lines = updated.leading_lines  # type: ignore[attr-defined]
+            group = [cst.SimpleStatementLine([cst.Pass()], leading_lines=lines)]
+            self.gone.add(group[0])
         if not group:
             return cst.RemoveFromParent()
         return cst.FlattenSentinel(group) if len(group) > 1 else group[0]
@@ -236,7 +282,7 @@ class Rewriter(cst.CSTTransformer):
             body = list(block.body)
             at = 1 if function.get_docstring() is not None else 0
             changes["body"] = block.with_changes(body=[*body[:at], *new, *body[at:]])
-            self.new.update(id(statement) for statement in new)
+            self.new.update(new)
         return function.with_changes(**changes)
 
 

@@ -106,15 +106,18 @@ def edit_call(call: cst.Call, edit: CallEdit, parse: ParseExpression, depth: int
         if new_name in values:
             arguments[index] = argument.with_changes(value=parse(values.pop(new_name)))
     for name, code in values.items():
-        new = cst.Arg(keyword=cst.Name(name), value=parse(code), equal=EQUAL)
+        value = parse(code)
+        if isinstance(value, cst.Dict):
+            value = dict_one_per_line_if_long(value, depth + 4)
+        new = cst.Arg(keyword=cst.Name(name), value=value, equal=EQUAL)
         arguments = append(arguments, new, call.whitespace_before_args)
     changes: dict[str, object] = {"args": arguments}
     if not arguments:
         changes["whitespace_before_args"] = cst.SimpleWhitespace("")
     if edit.function is not None:
-        changes["func"] = parse(Code(edit.function))
+        changes["func"] = parse(Code(edit.function) if isinstance(edit.function, str) else edit.function)
     edited = call.with_changes(**changes)
-    grown = len(arguments) > len(call.args)
+    grown = len(arguments) > len(call.args) or isinstance(edit.function, Code)
     return one_per_line_if_long(edited, depth) if grown else edited
 
 

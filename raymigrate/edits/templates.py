@@ -8,7 +8,9 @@ import libcst as cst
 from raymigrate.edits.plan import Code, Part
 from raymigrate.edits.sequences import dedented, dict_one_per_line_if_long, one_per_line_if_long
 
-PLACEHOLDER = re.compile(r"\$([a-z_]+)")
+PLACEHOLDER = re.compile(r"\$([a-z_][a-z0-9_]*)")
+# An argument, an element, the value of a key: what stands between such signs needs no parentheses.
+STANDS_ALONE = re.compile(r"(?:(?<=[(\[{,=])|(?<=[:,] ))\$[a-z_][a-z0-9_]*(?=[,)\]}])")
 # Expressions that bind so loosely that they need parentheses inside most others.
 LOOSE = (
     cst.BooleanOperation,
@@ -29,6 +31,16 @@ class _Fill(cst.CSTTransformer):
     def __init__(self, parts: dict[str, cst.BaseExpression]) -> None:
         super().__init__()
         self.parts = parts
+
+    def on_visit(self, node: cst.CSTNode) -> bool:
+        """Passes over what holds neither a placeholder nor a statement."""
+        return bool(self.parts) or not isinstance(node, (cst.BaseExpression, cst.BaseParenthesizableWhitespace))
+
+    def on_visit_attribute(self, node: cst.CSTNode, attribute: str) -> None:
+        """Nothing: LibCST would look for a method of its own for every attribute."""
+
+    def on_leave_attribute(self, original_node: cst.CSTNode, attribute: str) -> None:
+        """Nothing either."""
 
     def leave_Assign(self, original_node: cst.Assign, updated_node: cst.Assign) -> cst.Assign:
         value = original_node.value
@@ -58,21 +70,43 @@ def _laid_out(value: cst.BaseExpression) -> cst.BaseExpression:
     return dict_one_per_line_if_long(value) if isinstance(value, cst.Dict) else value
 
 
-def _source(code: Code, prefix: str) -> str:
-    return PLACEHOLDER.sub(lambda match: f"{prefix}{match[1]}__", code.template)
+class _LayOut(cst.CSTTransformer):
+    def visit_Call(self, node: cst.Call) -> bool:
+        return False
+
+    def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.BaseExpression:
+        return _laid_out(updated_node)
 
 
-def _parts(code: Code, prefix: str, resolve: Resolve) -> dict[str, cst.BaseExpression]:
-    names = set(PLACEHOLDER.findall(code.template))
-    return {f"{prefix}{name}__": resolve(code.parts[name]) for name in names}
+def laid_out(statement: cst.CSTNode) -> cst.SimpleStatementLine | cst.BaseCompoundStatement:
+    """Breaks a long statement whose value is a call into lines."""
+    result = statement
+    if isinstance(statement, cst.SimpleStatementLine):
+        result = statement.visit(_LayOut())  # type: ignore[assignment]
+    assert isinstance(result, (cst.SimpleStatementLine, cst.BaseCompoundStatement))
+    return result
+
+
+def _source(template: str, *, whole: bool) -> str:
+    """The template as Python: each placeholder is a name that tells whether its part stands alone there."""
+    alone = {match.start() for match in STANDS_ALONE.finditer(template)}
+
+    def named(match: re.Match[str]) -> str:
+        return f"{'__whole_' if whole or match.start() in alone else '__inner_'}{match[1]}__"
+
+    return PLACEHOLDER.sub(named, template)
+
+
+def _parts(code: Code, resolve: Resolve) -> dict[str, cst.BaseExpression]:
+    resolved = {name: resolve(code.parts[name]) for name in set(PLACEHOLDER.findall(code.template))}
+    return {f"__{kind}_{name}__": part for name, part in resolved.items() for kind in ("whole", "inner")}
 
 
 def expression(code: Code, resolve: Resolve, config: cst.PartialParserConfig) -> cst.BaseExpression:
     """Parses a template that is one expression."""
-    whole = PLACEHOLDER.fullmatch(code.template)
-    prefix = "__whole_" if whole else "__inner_"
-    node = cst.parse_expression(_source(code, prefix), config=config)
-    filled = node.visit(_Fill(_parts(code, prefix, resolve)))
+    whole = PLACEHOLDER.fullmatch(code.template) is not None
+    node = cst.parse_expression(_source(code.template, whole=whole), config=config)
+    filled = node.visit(_Fill(_parts(code, resolve)))
     assert isinstance(filled, cst.BaseExpression)
     return filled
 
@@ -81,9 +115,8 @@ def statements(
     code: Code, resolve: Resolve, config: cst.PartialParserConfig
 ) -> list[cst.SimpleStatementLine | cst.BaseCompoundStatement]:
     """Parses a template that is a list of statements."""
-    prefix = "__whole_"
-    module = cst.parse_module(_source(code, prefix), config=config)
-    filled = module.visit(_Fill(_parts(code, prefix, resolve)))
+    module = cst.parse_module(_source(code.template, whole=True), config=config)
+    filled = module.visit(_Fill(_parts(code, resolve)))
     body = list(filled.body)
     if body and module.header:  # blank lines and comments before the first statement
         body[0] = body[0].with_changes(leading_lines=[*module.header, *body[0].leading_lines])

@@ -94,6 +94,7 @@ class BatchFunction:
     def __init__(self, module: Module, node: ast.expr) -> None:
         found = None if isinstance(node, ast.Lambda) else module.elsewhere(node)
         self.module = module if found is None else found.module
+        self.given = node
         self.elsewhere = found is not None
         self.node = self._body_of(found.node if found is not None else self._definition(node))
 
@@ -106,6 +107,12 @@ class BatchFunction:
             calls = [n for n in found.body if isinstance(n, ast.FunctionDef) and n.name == "__call__"]
             found = calls[0] if calls else None
         return found if isinstance(found, (ast.FunctionDef, ast.Lambda)) else None
+
+    @property
+    def described(self) -> str:
+        """What to call it at the head of a sentence."""
+        named = isinstance(self.given, (ast.Name, ast.Attribute))
+        return f"{self.module.source(self.given)}()" if named else "The function"
 
     @property
     def visible(self) -> bool:

@@ -7,13 +7,15 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from operator import itemgetter
+from typing import TYPE_CHECKING, TypeVar
 
 from raymigrate.facts.scopes import Binding, FunctionNode, Scope, ScopeBuilder
 
 if TYPE_CHECKING:
     from raymigrate.facts.project import Definition, Project
 
+Node = TypeVar("Node", bound=ast.AST)
 DefinitionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -85,6 +87,17 @@ class Module:
         """Source text of a node."""
         return ast.get_source_segment(self.text, node) or ""
 
+    def of_type(self, kind: type[Node]) -> list[Node]:
+        """Every node of exactly this type, in source order."""
+        return self._by_type.get(kind, [])  # type: ignore[return-value]
+
+    @cached_property
+    def _by_type(self) -> dict[type[ast.AST], list[ast.AST]]:
+        found: dict[type[ast.AST], list[ast.AST]] = {}
+        for node in self.nodes:
+            found.setdefault(type(node), []).append(node)
+        return found
+
     # -- names ---------------------------------------------------------------------------------
 
     @cached_property
@@ -129,26 +142,30 @@ class Module:
 
     def calls(self, *names: str) -> Iterator[ast.Call]:
         """Calls of the objects with these qualified names, in source order."""
-        wanted = frozenset(names)
-        for node in self.nodes:
-            if isinstance(node, ast.Call) and self._qualified.get(node.func) in wanted:
-                yield node
+        found = [entry for name in dict.fromkeys(names) for entry in self._calls.get(name, ())]
+        yield from (call for _, call in sorted(found, key=itemgetter(0)))
+
+    @cached_property
+    def _calls(self) -> dict[str, list[tuple[int, ast.Call]]]:
+        """Calls by the qualified name of what is called, each with its number in source order."""
+        calls: dict[str, list[tuple[int, ast.Call]]] = {}
+        for number, call in enumerate(self.of_type(ast.Call)):
+            if name := self._qualified.get(call.func):
+                calls.setdefault(name, []).append((number, call))
+        return calls
 
     @cached_property
     def names(self) -> frozenset[str]:
         """Every identifier bound or read anywhere; a new name must not be one of them."""
         found = {name for scope in {id(s): s for s in self.scope_of.values()}.values() for name in scope.bindings}
-        return frozenset(found | {node.id for node in self.nodes if isinstance(node, ast.Name)})
+        return frozenset(found | {node.id for node in self.of_type(ast.Name)})
 
     def uses(self, name: str, scope: Scope) -> list[ast.Name]:
         """Every read of a name that is bound in `scope`."""
         return [
             node
-            for node in self.nodes
-            if isinstance(node, ast.Name)
-            and node.id == name
-            and isinstance(node.ctx, ast.Load)
-            and self.scope_of[node].find(name) is scope
+            for node in self.of_type(ast.Name)
+            if node.id == name and isinstance(node.ctx, ast.Load) and self.scope_of[node].find(name) is scope
         ]
 
     # -- places --------------------------------------------------------------------------------

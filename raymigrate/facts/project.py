@@ -14,11 +14,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from raymigrate.documents import UndecodableError, open_document
 from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import Binding
 from raymigrate.files import read_bytes
 from raymigrate.requests import Request
-from raymigrate.script import UndecodableError, decode
 
 # A folder with one of these is a project: imports are looked for up to it.
 MARKERS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
@@ -120,7 +120,7 @@ class Project:
     def _parse(self, path: str) -> Module | None:
         try:
             text = self._original(path)
-            text = decode(read_bytes(path)).text if text is None else text
+            text = open_document(read_bytes(path), path).text if text is None else text
             self.parsed.append(path)
             return Module(text, path, self)
         except (OSError, UndecodableError, SyntaxError, ValueError, RecursionError, MemoryError):

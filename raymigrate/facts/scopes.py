@@ -1,13 +1,16 @@
 """Lexical scopes: which binding a name refers to, by Python's own rules."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 ScopeNode = ast.Module | ast.ClassDef | FunctionNode | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+SCOPED = (*FUNCTIONS, *COMPREHENSIONS, ast.ClassDef)
+# `ast.Load()`, `ast.Add()`: one object each for a whole program, so they have no place in it.
+SYMBOLS = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,7 @@ class ScopeBuilder:
         scope_of: The scope that each node is evaluated in.
         parent_of: The parent of each node.
         imports: Every import statement, in source order.
+        order: Every node in source order, without those that are shared (SYMBOLS).
     """
 
     def __init__(self, tree: ast.Module) -> None:
@@ -96,28 +100,22 @@ class ScopeBuilder:
             self.order.append(node)
             if isinstance(node, (ast.Global, ast.Nonlocal)):
                 scope.elsewhere.update(node.names)
-            children = list(self._children(node, scope))
-            for child, _ in children:
+            inner, outside = self._inside(node, scope)
+            children = [child for child in ast.iter_child_nodes(node) if not isinstance(child, SYMBOLS)]
+            for child in reversed(children):
                 self.parent_of[child] = node
-            stack.extend(reversed(children))
+                stack.append((child, scope if child in outside else inner))
         for node in self.order:
             self._bind(node, self.scope_of[node])
 
-    def _children(self, node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST, Scope]]:
-        """Children of a node with the scope each is evaluated in: decorators and defaults belong outside."""
-        if node is scope.node and isinstance(node, ast.Module):
-            inner = scope
-        elif isinstance(node, (*FUNCTIONS, *COMPREHENSIONS, ast.ClassDef)):
-            inner = Scope(node, scope)
-        else:
-            inner = scope
-        outside = set[ast.AST]()
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            outside.update(node.decorator_list)
-        elif isinstance(node, ast.ClassDef):
-            outside.update([*node.decorator_list, *node.bases, *node.keywords])
-        for child in ast.iter_child_nodes(node):
-            yield child, scope if child in outside else inner
+    def _inside(self, node: ast.AST, scope: Scope) -> tuple[Scope, Collection[ast.AST]]:
+        """The scope in which the children of a node are evaluated, and those of them that belong outside of it."""
+        if not isinstance(node, SCOPED):
+            return scope, ()
+        outside: list[ast.AST] = [] if isinstance(node, (ast.Lambda, *COMPREHENSIONS)) else [*node.decorator_list]
+        if isinstance(node, ast.ClassDef):
+            outside += [*node.bases, *node.keywords]
+        return Scope(node, scope), outside
 
     def _bind(self, node: ast.AST, scope: Scope) -> None:
         if isinstance(node, (ast.Import, ast.ImportFrom)):

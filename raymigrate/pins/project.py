@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import ast
-import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,10 +12,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from raymigrate.codemods.pinned_versions import RM731, message
+from raymigrate.documents import Plain
 from raymigrate.engine import FileResult
 from raymigrate.files import read_bytes
 from raymigrate.findings import Finding, Kind
-from raymigrate.gates import NEEDLES
 from raymigrate.gitignore import Patterns, excluded, is_ignored, read_gitignore, read_gitignores_above
 from raymigrate.pins.evidence import is_converted, is_legacy
 from raymigrate.pins.readers import SUBFOLDERS, Reader, reader_of
@@ -54,8 +53,6 @@ class PinFile:
     def pins(self) -> list[Pin]:
         """What keeps out versions that are needed; nothing in a file that cannot be understood."""
         if self.data is None or not re.search(PACKAGES, self.data.replace(b"\0", b""), re.IGNORECASE):
-            return []
-        if self.path.endswith(".ipynb") and not any(needle in self.data for needle in NEEDLES):
             return []
         try:
             return list(self.reader(self.script.text))
@@ -175,12 +172,12 @@ def decode(data: bytes) -> Script:
 
 def _added(earlier: FileResult, file: PinFile, job: Job) -> FileResult:
     """The result of a file that is a script as well, such as a setup.py that imports ray: both changes in turn."""
-    if earlier.after and earlier.script and not job.write:
-        file = PinFile(file.path, file.reader, earlier.script.encode(earlier.after))
+    if earlier.after and earlier.document and not job.write:
+        file = PinFile(file.path, file.reader, earlier.document.encode(earlier.after))
     result = _result(file, job)
     findings = [*earlier.findings, *result.findings]
     after = earlier.after if result.after is None else result.after
-    return replace(earlier, findings=findings, after=after, script=earlier.script or result.script)
+    return replace(earlier, findings=findings, after=after, document=earlier.document or result.document)
 
 
 def _result(file: PinFile, job: Job) -> FileResult:
@@ -202,9 +199,9 @@ def _result(file: PinFile, job: Job) -> FileResult:
         findings.append(Finding(RM731.code, kind, message(pin), advice, line, column, file.path))
     changes = job.options.unsafe and new != text and not refused
     after = (new if job.rewrite else "") if changes else None
-    result = FileResult(file.path, findings, text, after, script=file.script)
+    result = FileResult(file.path, findings, text, after, document=Plain(file.script))
     if after and job.write:
-        return job.written(result, file.script, file.data or b"")
+        return job.written(result, file.script.encode(after), file.data or b"")
     return result
 
 
@@ -249,6 +246,5 @@ PARSERS: Mapping[str, Callable[[str], object]] = {
     "Pipfile": _toml,
     ".yml": _yaml,
     ".yaml": _yaml,
-    ".ipynb": json.loads,
     ".py": ast.parse,
 }

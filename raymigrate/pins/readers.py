@@ -136,14 +136,6 @@ def install_commands(text: str) -> Iterator[Pin]:
             yield from _command_pins(command, within_string=line.count('"') % 2 + line.count("'") % 2 > 0)
 
 
-def notebook(text: str) -> Iterator[Pin]:
-    """The install commands in the cells of a notebook: lines in strings of JSON."""
-    for command in INSTALL.finditer(text):
-        line = _line_before(command)
-        if re.fullmatch(r"[^\"\\]*(?:\"source\": *\[? *)?\"\s*[%!]+\s*(?:\w+ +-m +)?", line):
-            yield from _command_pins(command, within_string=False)
-
-
 def _line_before(command: re.Match[str]) -> str:
     """What stands before a command on its line; of a line without end, the last part."""
     text, end = command.string, command.start()
@@ -209,7 +201,6 @@ READERS: tuple[tuple[str, Reader], ...] = (
     (r"(?:.*[-_.])?(?:environment|conda|env)(?:[-_.].*)?\.ya?ml", conda_environment),
     (r"(?:.*\.)?(?:Dockerfile|Containerfile)(?:[-_.].*)?|.*\.dockerfile", dockerfile),
     (r"poetry\.lock|uv\.lock|pdm\.lock|Pipfile\.lock|.*conda-lock\.ya?ml", lock_file),
-    (r".*\.ipynb", notebook),
 )
 # Folders beside the code of a project that hold such files.
 SUBFOLDERS = ("requirements", "reqs", "docker", "conda", "env", "envs", "environments", "deploy")

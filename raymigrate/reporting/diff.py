@@ -2,9 +2,12 @@
 
 import difflib
 
+from raymigrate.documents import Plain
 from raymigrate.engine import FileResult
 from raymigrate.script import Script
 
+CONTEXT = 3
+HUGE = 20_000  # lines
 NO_NEWLINE = b"\\ No newline at end of file\n"
 
 
@@ -12,16 +15,30 @@ def unified_diff(result: FileResult) -> bytes:
     """The change of one file in its own bytes: encoding, byte order mark and line ends; empty if there is none."""
     if result.after is None:
         return b""
-    script = result.script or Script(result.before, "utf-8", bom=False)
-    before, after = (_lines(script.encode(text)) for text in (result.before, result.after))
+    document = result.document or Plain(Script(result.before, "utf-8", bom=False))
+    before, after = (_lines(document.encode(text)) for text in (result.before, result.after))
     path = result.path.lstrip("/").encode("utf-8", "surrogateescape")
-    # difflib compares bytes through strings; latin-1 gives each byte a character of its own.
-    lines = difflib.unified_diff(
-        [line.decode("latin-1") for line in before], [line.decode("latin-1") for line in after], "a", "b", n=3
-    )
-    next(lines, None), next(lines, None)
-    head = b"--- a/%s\n+++ b/%s\n" % (path, path)
-    return head + b"".join(_terminated(line.encode("latin-1")) for line in lines)
+    # Without the guess at junk, which would show equal lines of a notebook as changed; but it keeps huge files quick.
+    matcher = difflib.SequenceMatcher(None, before, after, autojunk=len(before) > HUGE)
+    lines = [b"--- a/%s\n+++ b/%s\n" % (path, path)]
+    for group in matcher.get_grouped_opcodes(CONTEXT):
+        first, last = group[0], group[-1]
+        lines.append(b"@@ -%s +%s @@\n" % (_range(first[1], last[2]), _range(first[3], last[4])))
+        for tag, start, stop, new_start, new_stop in group:
+            if tag == "equal":
+                lines += [_terminated(b" " + line) for line in before[start:stop]]
+                continue
+            lines += [_terminated(b"-" + line) for line in before[start:stop]]
+            lines += [_terminated(b"+" + line) for line in after[new_start:new_stop]]
+    return b"".join(lines)
+
+
+def _range(start: int, stop: int) -> bytes:
+    """The lines of a hunk as a unified diff writes them: the first, counted from 1, and how many."""
+    length = stop - start
+    if length == 1:
+        return b"%d" % (start + 1)
+    return b"%d,%d" % (start + 1 if length else start, length)
 
 
 def _lines(data: bytes) -> list[bytes]:

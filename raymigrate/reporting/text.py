@@ -8,16 +8,29 @@ import click
 from raymigrate.findings import Finding, Kind
 from raymigrate.session import Summary
 
-COLOURS = {Kind.CONVERTED: "green", Kind.UNSAFE: "yellow", Kind.MANUAL: "yellow", Kind.ERROR: "red"}
+COLOURS = {
+    Kind.CONVERTED: "green",
+    Kind.UNSAFE: "yellow",
+    Kind.MANUAL: "yellow",
+    Kind.ERROR: "red",
+    Kind.NOTE: "blue",
+    Kind.SKIPPED: "bright_black",
+}
 
 
 def finding_lines(finding: Finding) -> Iterator[str]:
-    """`path:line:column: CODE kind message`, and what to do below it."""
-    place = click.style(f"{finding.path}:{finding.line}:{finding.column}", bold=True)
+    """`path:line:column: CODE kind message`, and below it what to do, or why it is skipped.
+
+    Lines are never cut or wrapped: terminals do that, and logs and editors want a finding on one line.
+    """
+    cell = f"cell {finding.cell}:" if finding.cell else ""
+    place = click.style(f"{finding.path}:{cell}{finding.line}:{finding.column}", bold=True)
     kind = click.style(finding.kind.value, fg=COLOURS[finding.kind])
     yield f"{place}: {click.style(finding.code, fg='cyan')} {kind}: {finding.message}"
     if finding.advice and finding.kind is not Kind.CONVERTED:
         yield f"    {finding.advice}"
+    if finding.reason:
+        yield f"    Reason: {finding.reason}"
 
 
 def summary_text(summary: Summary, *, dry_run: bool) -> str:
@@ -26,21 +39,23 @@ def summary_text(summary: Summary, *, dry_run: bool) -> str:
     changed = len(summary.changed)
     parts = []
     if changed:
-        parts.append(f"{_files(changed)} {'would be converted' if dry_run else 'converted'}")
+        parts.append(f"{files_text(changed)} {'would be converted' if dry_run else 'converted'}")
     if counts[Kind.MANUAL]:
         parts.append(f"{counts[Kind.MANUAL]} left for a person")
     if counts[Kind.UNSAFE]:
         parts.append(f"{counts[Kind.UNSAFE]} more with --unsafe")
     if counts[Kind.ERROR]:
         parts.append(f"{counts[Kind.ERROR]} could not be done")
+    if counts[Kind.SKIPPED]:
+        parts.append(f"{counts[Kind.SKIPPED]} skipped")
     outcome = ", ".join(parts) if parts else "nothing legacy found"
-    return f"{outcome} ({_files(summary.scanned)} scanned)"
+    return f"{outcome} ({files_text(summary.scanned)} scanned)"
 
 
 def project_lines(summary: Summary, *, dry_run: bool) -> Iterator[str]:
     """What became of each job of several files."""
     for project in summary.projects:
-        parts = [f"{_files(project.read)} read"]
+        parts = [f"{files_text(project.read)} read"]
         if project.converted:
             parts.append(f"{project.converted} {'would be converted' if dry_run else 'converted'}")
         if project.left:
@@ -51,10 +66,14 @@ def project_lines(summary: Summary, *, dry_run: bool) -> Iterator[str]:
 
 
 def statistics_text(summary: Summary) -> str:
-    """Findings per rule, the most frequent first."""
+    """Findings per rule, the most frequent first: how many, the rule, what became of them, what it is about."""
+    from raymigrate.rules import rule_by_code  # noqa: PLC0415 - loads every codemod
+
     counts = Counter((finding.code, finding.kind.value) for finding in summary.findings)
-    return "\n".join(f"{count:6}  {code}  {kind}" for (code, kind), count in counts.most_common())
+    rows = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return "\n".join(f"{count:6}  {code}  {kind:9}  {rule_by_code(code).title}" for (code, kind), count in rows)
 
 
-def _files(count: int) -> str:
+def files_text(count: int) -> str:
+    """A number of files, in words."""
     return f"{count} file{'' if count == 1 else 's'}"

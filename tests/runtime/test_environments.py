@@ -244,6 +244,7 @@ def test_the_python_that_is_asked_for_must_fit(tmp_path: Path) -> None:
 # Making.
 
 
+@pytest.mark.slow
 def test_the_real_pip_makes_a_whole_environment_once(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(tiny))
     monkeypatch.setenv("PIP_TARGET", str(tiny / "elsewhere"))

@@ -124,7 +124,11 @@ def run_arm(
         "cluster": cluster is not None,
         **asdict(overrides),
     }
-    variables = {**arm.variables, "RAYMIGRATE_RECORDER": json.dumps(settings)}
+    variables = {
+        **arm.variables,
+        "RAYMIGRATE_RECORDER": json.dumps(settings),
+        "TORCHINDUCTOR_CACHE_DIR": str(folder / "torchinductor"),  # importing a Trainer makes it, used or not
+    }
     if "threads" in pins:
         variables["OMP_NUM_THREADS"] = str(pins["threads"])
     if "seed" in pins:

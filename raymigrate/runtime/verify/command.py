@@ -199,7 +199,7 @@ def _sources(script: Path, original: Path | None, revision: str | None, folder: 
         return Sources(at_revision(script, revision, folder), script)
     if not is_legacy(script):
         raise VerifyError(
-            f"{script.name} has no legacy trainer; name its legacy version with --original FILE or --original-rev REV."
+            f"{script.name} has nothing to convert; name its legacy version with --original FILE or --original-rev REV."
         )
     return Sources(script)
 

@@ -128,9 +128,9 @@ def _changed_by_conversion(folder: Path) -> Iterator[str]:
 
 
 def is_legacy(script: Path) -> bool:
-    """Whether a script still has a legacy trainer (RM1xx, RM2xx), in itself or in what it imports."""
+    """Whether a script or what it imports has anything that is to be converted: a legacy trainer, ray.air, ..."""
     summary = run(discover([str(script)], needles=NEEDLES), Job(Options(), rewrite=False, write=False))
-    return any(finding.code.startswith(("RM1", "RM2")) for finding in summary.findings)
+    return any(finding.kind is Kind.CONVERTED for finding in summary.findings)
 
 
 def at_revision(script: Path, revision: str, folder: Path) -> Path:

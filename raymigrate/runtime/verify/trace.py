@@ -44,7 +44,7 @@ class Step:
         gradient_norm: 2-norm over all gradients as the optimizer saw them.
         learning_rates: One for each parameter group.
         batches: The micro-batches.
-        time: When it was over, in seconds since the epoch.
+        time: When it was over, in seconds since the epoch; no part of what is equal.
     """
 
     number: int
@@ -53,7 +53,7 @@ class Step:
     gradient_norm: float | None
     learning_rates: tuple[float, ...]
     batches: tuple[Batch, ...]
-    time: float
+    time: float = field(compare=False)
 
     @property
     def loss(self) -> float | None:

@@ -1,6 +1,7 @@
 """`raymigrate verify --address`: the arms run as Ray Jobs on a cluster of two nodes, which lie on this machine.
 
-Slow: real Ray. Each node has one CPU, so that the two workers must be on different nodes.
+Slow: real Ray. Each node has one CPU, so that the two workers must be on different nodes. A cluster that takes jobs
+needs ray[default]; that is installed for these nodes alone: with it every Ray that a test starts has a dashboard.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from ray.job_submission import JobSubmissionClient
 
 from raymigrate.runtime.verify.cluster import Cluster
 from raymigrate.runtime.verify.processes import RUN_VARIABLE, TimedOut, end_processes, ray_folder
+from tests.conftest import FIXTURES
 from tests.runtime.verify.test_bundled_jobs import GPT2
 
 pytestmark = pytest.mark.ray
@@ -34,11 +36,27 @@ def free_port() -> int:
         return port
 
 
+def install_default(folder: Path) -> None:
+    """What ray[default] needs beyond this environment."""
+    import ray  # noqa: PLC0415 - only when the tests run
+
+    constraints = ["-c", str(FIXTURES.parent / "constraints.txt")]
+    packages = [f"ray[default]=={ray.__version__}", "--report", str(folder / "needed.json")]
+    command = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", *constraints]
+    subprocess.run([*command, "--dry-run", *packages], check=True)
+    needed = json.loads((folder / "needed.json").read_text())["install"]
+    names = [f"{each['metadata']['name']}=={each['metadata']['version']}" for each in needed]
+    subprocess.run([*command, "--no-deps", "--target", str(folder / "default"), *names], check=True)
+
+
 def start_node(log: Path, *options: str) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "ray.scripts.scripts", "start", "--block", "--num-cpus=1", "--disable-usage-stats"]
     options = (*options, "--node-ip-address=127.0.0.1", f"--dashboard-agent-listen-port={free_port()}")
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     environment = {**os.environ, "PATH": path, RUN_VARIABLE: NAME, "RAY_AUTH_MODE": "disabled"}
+    environment["PYTHONPATH"] = os.pathsep.join(
+        filter(None, (str(log.parent / "default"), environment.get("PYTHONPATH")))
+    )
     with log.open("wb") as output:
         return subprocess.Popen([*command, *options], env=environment, stdout=output, stderr=output)
 
@@ -59,6 +77,7 @@ def wait_for_nodes(dashboard: str, count: int, logs: list[Path]) -> None:
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Address of the job server of two nodes."""
     folder = tmp_path_factory.mktemp("cluster")
+    install_default(folder)
     port, dashboard_port = free_port(), free_port()
     dashboard = f"http://127.0.0.1:{dashboard_port}"
     logs = [folder / "head.txt", folder / "node.txt"]

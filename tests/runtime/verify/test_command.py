@@ -58,7 +58,7 @@ def test_wrong_usage_is_told_in_one_sentence(arguments: list[str], message: str,
 def test_a_script_without_legacy_version_is_refused() -> None:
     outcome = CliRunner().invoke(main, ["verify", str(BERT / "after.py")])
     assert outcome.exit_code == 2
-    assert "after.py has no legacy trainer; name its legacy version with --original FILE or" in outcome.output
+    assert "after.py has nothing to convert; name its legacy version with --original FILE or" in outcome.output
 
 
 def test_an_arm_that_fails_gives_exit_code_2_and_its_log(legacy: Path) -> None:

@@ -11,6 +11,8 @@ import pytest
 
 from tests.runtime.verify.test_recorder import run
 
+pytestmark = pytest.mark.ray  # processes that import all of Ray Train and accelerate
+
 ONE_GPU = "import torch; torch.cuda.device_count = lambda: 1\n"
 TRAINER = """
 from ray.train import ScalingConfig

@@ -52,6 +52,7 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Trace:
     return train(tmp_path_factory.mktemp("pinned"))
 
 
+@pytest.mark.ray
 def test_every_step_is_recorded(trace: Trace) -> None:
     attempt = trace.first_rank
     assert [step.number for step in attempt.steps] == list(range(1, 9))
@@ -73,6 +74,7 @@ def test_every_step_is_recorded(trace: Trace) -> None:
     assert all(attempt.final_weights[name] != digest for name, digest in attempt.initial_weights.items())
 
 
+@pytest.mark.ray
 def test_a_pinned_job_repeats_itself_and_an_unpinned_one_does_not(trace: Trace, tmp_path: Path) -> None:
     again = train(tmp_path / "again")
     assert again.first_rank.steps == trace.first_rank.steps
@@ -80,6 +82,7 @@ def test_a_pinned_job_repeats_itself_and_an_unpinned_one_does_not(trace: Trace, 
     assert train(tmp_path / "unpinned", pins={}).first_rank.steps != trace.first_rank.steps
 
 
+@pytest.mark.ray
 def test_the_order_of_rows_hangs_on_seed_and_epoch_alone(trace: Trace, tmp_path: Path) -> None:
     def rows(trace: Trace) -> list[str]:
         return [row for step in trace.first_rank.steps for batch in step.batches for row in batch.rows]
@@ -90,12 +93,14 @@ def test_the_order_of_rows_hangs_on_seed_and_epoch_alone(trace: Trace, tmp_path:
     assert set(in_threes[:12]) == set(in_threes[12:])
 
 
+@pytest.mark.ray
 def test_a_job_stops_after_the_last_step_asked_for(tmp_path: Path) -> None:
     attempt = train(tmp_path, max_steps=5).first_rank
     assert len(attempt.steps) == 5
     assert attempt.final_weights
 
 
+@pytest.mark.ray
 def test_a_worker_is_killed_once(tmp_path: Path) -> None:
     kill = {"rank": 0, "step": 2}
     done = run(tmp_path, str(SCRIPT), "3", "0.1", kill=kill)
@@ -105,6 +110,7 @@ def test_a_worker_is_killed_once(tmp_path: Path) -> None:
     assert trace.ranks[0][0].final_weights is None
 
 
+@pytest.mark.ray
 def test_nothing_is_recorded_outside_a_worker(tmp_path: Path) -> None:
     code = "import torch; m = torch.nn.Linear(2, 2); torch.optim.SGD(m.parameters()).step(); m(torch.ones(1, 2))"
     done = run(tmp_path, "-c", code, rank=None)
@@ -112,6 +118,7 @@ def test_nothing_is_recorded_outside_a_worker(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.ray
 def test_a_fault_of_the_recorder_is_loud(tmp_path: Path) -> None:
     """It ends the job, and is found by whoever runs the arm."""
     code = (

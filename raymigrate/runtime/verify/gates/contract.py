@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from raymigrate.runtime.verify.pairs import Pair, check
+from raymigrate.runtime.verify.pairs import Pair, check, not_applicable
 from raymigrate.runtime.verify.results import Check, Gate
 from raymigrate.runtime.verify.trace import Attempt, Step
 
@@ -136,6 +136,8 @@ def _model(pair: Pair) -> Check:
     left, right = (trace.first_rank.model for trace in pair.traces)
     names = ("model", "dtypes", "trainable", "device")
     apart = [f"{name}: {left.get(name)} and {right.get(name)}" for name in names if left.get(name) != right.get(name)]
+    if not left or not right:
+        return not_applicable("model", "no module of more than one layer was called in training")
     figures = f"{left.get('model')}, {left.get('trainable'):,} trainable parameters, {'/'.join(left.get('dtypes', []))}"
     return check("model", not apart, "; ".join(apart) or figures)
 

@@ -1,0 +1,121 @@
+"""`raymigrate convert`: from the choices of the user to an exit code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from raymigrate.discovery import PAGES, SUFFIXES, discover
+from raymigrate.gates import NEEDLES
+from raymigrate.settings import Settings
+
+if TYPE_CHECKING:
+    from raymigrate.session import Job, Summary
+
+DOCUMENTS = ("json", "sarif")  # formats that are one document, which is never missing
+Choices = Mapping[str, Any]
+
+
+def run_conversion(paths: Sequence[str], settings: Settings, choices: Choices) -> int:
+    """Finds files, converts them, and shows what was found.
+
+    Args:
+        paths: Files and folders, or `-` alone for stdin.
+        settings: Tells which of the choices come from pyproject.toml.
+        choices: The options of the command, by name.
+
+    Returns:
+        The exit code of DESIGN.md.
+    """
+    if choices["interactive"]:
+        for other in ("check", "diff", "todo"):
+            if choices[other]:
+                raise click.UsageError(f"--interactive does not go together with --{other}.")
+        if "-" in paths:
+            raise click.UsageError("--interactive reads its answers from stdin, so it cannot convert what comes there.")
+    if "-" in paths:
+        if len(paths) > 1:
+            raise click.UsageError("`-` stands for stdin, so it has to be the only path.")
+        return _convert_stdin(choices)
+    found = discover(
+        paths,
+        needles=NEEDLES,
+        exclude=choices["exclude"],
+        exclude_base=settings.folder if "exclude" in settings.values else "",
+        force_exclude=choices["force_exclude"],
+        suffixes=(*SUFFIXES, *PAGES) if choices["docs"] else SUFFIXES,
+        jobs=choices["jobs"],
+    )
+    document = choices["output_format"] in DOCUMENTS or choices["report"]
+    if not found.candidates and not found.problems and not document:  # so ends nearly every run of a hook
+        if not choices["quiet"]:
+            click.echo(
+                f"nothing legacy found ({found.scanned} file{'' if found.scanned == 1 else 's'} scanned)", err=True
+            )
+        return 0
+
+    from raymigrate.reporting.terminal import with_progress  # noqa: PLC0415 - as below: a clean run needs none of it
+    from raymigrate.session import run  # noqa: PLC0415
+
+    job = _job(choices, write=True)
+    if choices["interactive"]:
+        from raymigrate.interactive import InteractiveJob  # noqa: PLC0415
+
+        summary = run(found, InteractiveJob(job.options), jobs=1)
+    else:
+        summary = run(found, job, jobs=choices["jobs"], progress=with_progress)
+    return _shown(summary, choices)
+
+
+def _convert_stdin(choices: Choices) -> int:
+    """Converts what comes from stdin, and writes it to stdout: converted, or as it came if nothing was to be done.
+
+    So an editor that pipes a buffer through never loses it, whatever the exit code.
+    """
+    from raymigrate.facts.project import Project  # noqa: PLC0415
+    from raymigrate.session import Summary  # noqa: PLC0415
+
+    data = sys.stdin.buffer.read()
+    path = choices["stdin_filename"] or "<stdin>"
+    summary = Summary(scanned=1)
+    if any(needle in data for needle in NEEDLES):
+        result = _job(choices, write=False).convert(path, data, Project(may_write=lambda path: False))
+        if result.findings or result.after is not None:
+            summary.results.append(result)
+        if result.after and result.document is not None and not _dry_run(choices):
+            data = result.document.encode(result.after)
+            summary.results = [result.written()]
+        summary.results = [result.in_cells() for result in summary.results]
+    if not _dry_run(choices):
+        stdout = sys.stdout.buffer
+        stdout.write(data)
+        stdout.flush()
+    return _shown(summary, choices, stdout_taken=not _dry_run(choices))
+
+
+def _dry_run(choices: Choices) -> bool:
+    return bool(choices["diff"] or choices["check"])
+
+
+def _job(choices: Choices, *, write: bool) -> Job:
+    from raymigrate.config import Options  # noqa: PLC0415
+    from raymigrate.session import Job  # noqa: PLC0415
+
+    options = Options(**{f.name: choices[f.name] for f in fields(Options) if f.name in choices})
+    # A check alone need not know the new text, so it does without LibCST; SARIF carries it as fixes, and comments
+    # that are to be written or taken away show only in it.
+    rewrite = not choices["check"] or choices["diff"] or choices["todo"] or choices["output_format"] == "sarif"
+    return Job(options, rewrite=rewrite, write=write and not _dry_run(choices))
+
+
+def _shown(summary: Summary, choices: Choices, *, stdout_taken: bool = False) -> int:
+    from raymigrate.reporting.output import Output  # noqa: PLC0415
+
+    dry_run = _dry_run(choices)
+    given = {f.name: choices[f.name] for f in fields(Output) if f.name in choices}
+    Output(**given, dry_run=dry_run, stdout_taken=stdout_taken or choices["diff"]).show(summary)
+    return summary.exit_code(dry_run=dry_run)

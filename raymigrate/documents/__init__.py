@@ -1,0 +1,111 @@
+"""How Python sits in a file: alone, in the cells of a notebook or a script, in the code blocks of a page.
+
+A document gives the text of one module, and takes a changed one back: `encode` puts the changes where they belong and
+leaves every other byte of the file as it is.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from raymigrate.discovery import PAGES
+from raymigrate.documents.cells import NotSplit
+from raymigrate.documents.remarks import Place
+from raymigrate.findings import Finding
+from raymigrate.script import Script, UndecodableError, decode
+
+__all__ = ["Document", "NotSplit", "Place", "Plain", "UndecodableError", "open_document", "reopened"]
+
+NOTEBOOK = ".ipynb"
+
+
+class Document(Protocol):
+    """A file that holds Python."""
+
+    remarks: list[Finding]
+    """What there is to say of it before anything is converted: one of kind ERROR means that nothing can be."""
+
+    @property
+    def encoding(self) -> str:
+        """The encoding of the file."""
+
+    @property
+    def text(self) -> str:
+        """Its Python as one module."""
+
+    def place(self, line: int, column: int) -> Place:
+        """The place in the file of a place in the text; both count from 1."""
+
+    def code(self, text: str) -> list[str]:
+        """The lines of the text, or of a changed one, that hold Python of the file."""
+
+    def encode(self, text: str) -> bytes:
+        """The file with a changed text.
+
+        Raises:
+            UndecodableError: If the encoding of the file has not all of its characters.
+            NotSplit: If it does not fall into the same cells.
+        """
+
+
+class Plain:
+    """A file that is Python and nothing else."""
+
+    def __init__(self, script: Script) -> None:
+        self.script = script
+        self.text = script.text
+        self.encoding = script.encoding
+        self.remarks: list[Finding] = []
+
+    def place(self, line: int, column: int) -> Place:
+        """The same place."""
+        return Place(0, line, column)
+
+    def code(self, text: str) -> list[str]:
+        """All lines."""
+        return text.split("\n")
+
+    def encode(self, text: str) -> bytes:
+        """The text in the encoding of the file."""
+        return self.script.encode(text)
+
+
+def open_document(data: bytes, filename: str) -> Document:
+    """Reads a file.
+
+    Args:
+        data: Its bytes.
+        filename: Its name, which tells what it is: a notebook, a page, else Python.
+
+    Raises:
+        UndecodableError: If it is not what its name says; the message is half a sentence.
+    """
+    name = filename.lower()
+    if name.endswith(NOTEBOOK):
+        from raymigrate.documents.notebook import Notebook  # noqa: PLC0415 - most runs meet none
+
+        return Notebook(data)
+    script = decode(data)
+    if name.endswith(PAGES):
+        from raymigrate.documents.pages import page  # noqa: PLC0415
+
+        return page(script, filename)
+    if b"%" in data or b"!" in data or b"?" in data or b"# In[" in data or b"# Databricks" in data:
+        from raymigrate.documents.cell_scripts import cell_script  # noqa: PLC0415
+
+        return cell_script(script) or Plain(script)
+    return Plain(script)
+
+
+def reopened(document: Document, text: str, filename: str) -> Document:
+    """The document as it will be once a changed text is in it.
+
+    Raises:
+        UndecodableError: See `Document.encode`.
+        NotSplit: If what it then holds is not the changed text: the edges of cells or magics are in its way.
+    """
+    data = document.encode(text)
+    again = open_document(data, filename)
+    if again.code(again.text) != document.code(text) or document.encode(again.text) != data:
+        raise NotSplit("an edit lies across a magic or the edge of a cell")
+    return again

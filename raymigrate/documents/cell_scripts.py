@@ -1,0 +1,57 @@
+"""Scripts made of cells: Databricks sources, the percent format, and notebooks saved as `.py`."""
+
+import re
+
+from raymigrate.documents.lines import split_lines
+from raymigrate.documents.magics import CELL_MAGIC, PYTHON_CELL_MAGICS, masked, syntax_error
+from raymigrate.documents.regions import Regions
+from raymigrate.documents.remarks import Place, old_pins, uses_train
+from raymigrate.script import Script
+
+# https://docs.databricks.com/aws/en/notebooks/notebook-format: the first line, and what parts the cells.
+DATABRICKS = "# Databricks notebook source"
+COMMAND = re.compile(r"# COMMAND -{10}\s*$")
+# What may stand over the Python of a Databricks cell: its title, and a cell of another language, as comments.
+HEAD = re.compile(r"\s*$|# (?:Databricks notebook source|DBTITLE|MAGIC)\b")
+# https://jupytext.readthedocs.io/en/latest/formats-scripts.html; `# In[3]:` is what nbconvert writes.
+PERCENT = re.compile(r"# ?%%(?:$|[\s\[])|# In\[[\d ]*\]:")
+# A quick look for lines that are no Python but IPython's.
+MAGIC_LINE = re.compile(r"^\s*[%!?]|=\s*[%!](?!=)|\?\s*$|^(?:pip|conda) ", re.MULTILINE)
+
+
+def cell_script(script: Script) -> Regions | None:
+    """The cells of a script; None if it is an ordinary one."""
+    lines = [line.text for line in split_lines(script.text)]
+    if lines and lines[0].startswith(DATABRICKS):
+        edges = [index for index, line in enumerate(lines) if COMMAND.match(line)]
+    else:
+        edges = [index for index, line in enumerate(lines) if PERCENT.match(line)]
+        if not edges and not _has_magics(script.text, lines):
+            return None
+    starts = [_start_of_python(lines, edge + 1) for edge in (-1, *edges)]
+    regions = [(min(start, stop), stop, 0) for start, stop in zip(starts, [*edges, len(lines)], strict=True)]
+    document = Regions(script, regions)
+    if document.has_unread and syntax_error(script.text) is None:
+        return None  # what looks like the edge of a cell stands in a string or inside a block
+    if uses_train(document.text):
+        for number, line in enumerate(lines, 1):
+            document.remarks += old_pins(line, Place(0, number, 1))
+    return document
+
+
+def _start_of_python(lines: list[str], index: int) -> int:
+    """The line from which a cell holds Python; the end of the file if it is in another language."""
+    while index < len(lines) and HEAD.match(lines[index]):
+        index += 1
+    magic = CELL_MAGIC.match(lines[index]) if index < len(lines) else None
+    if magic is None:
+        return index
+    return index + 1 if magic[1] in PYTHON_CELL_MAGICS else len(lines)
+
+
+def _has_magics(text: str, lines: list[str]) -> bool:
+    """Whether a script is no Python, but would be without what IPython adds."""
+    if not MAGIC_LINE.search(text) or syntax_error(text) is None:
+        return False
+    names = iter(range(len(lines)))
+    return syntax_error("\n".join(masked(lines, lambda: f"mask_{next(names)}__", automagic=True).lines)) is None

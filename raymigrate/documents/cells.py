@@ -1,0 +1,159 @@
+"""Cells joined to the text of one module, so that a name imported in one and used in another resolves; and back."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import count
+
+from raymigrate.documents.lines import trimmed
+from raymigrate.documents.magics import Masked, masked, syntax_error
+from raymigrate.documents.remarks import Place, not_parsed, uses_train
+from raymigrate.findings import Finding
+
+# What a cell that cannot be parsed may not mention, besides Ray: it might use, or hide, what the other cells are about.
+LEGACY_TRAINERS = {"HuggingFaceTrainer", "TransformersTrainer", "AccelerateTrainer"}
+
+
+class NotSplit(Exception):
+    """A changed text does not fall into the same cells; the message says why."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The Python of one cell.
+
+    Args:
+        number: Its number, counted from 1 over all cells of the document, or 0 where places are those of the file.
+        first: The line, in the cell or in the file, on which the Python starts.
+        lines: The source lines, without what stands before every line of the cell.
+        indent: How many characters that is.
+    """
+
+    number: int
+    first: int
+    lines: tuple[str, ...]
+    indent: int = 0
+
+    def place(self, line: int, column: int) -> Place:
+        """A place in the document, from an index of a line and a column."""
+        return Place(self.number, self.first + line, self.indent + column)
+
+
+@dataclass
+class Cells:
+    """Cells as one module.
+
+    Between them stand lines with a name that is used nowhere else. These are statements, not comments, so that
+    nothing can come to stand on the wrong side of a cell's edge, or go away together with its neighbour.
+
+    Args:
+        cells: The cells, in order.
+    """
+
+    cells: list[Cell]
+    text: str = field(init=False)
+    unread: list[tuple[Cell, SyntaxError]] = field(init=False, default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Masks and joins them; cells that cannot be parsed take no part."""
+        source = "\n".join("\n".join(cell.lines) for cell in self.cells)
+        self._prefix = next(p for n in count(1) if (p := f"{'_' * n}cell_") not in source)
+        self._parts: list[tuple[int, Masked]] = []  # index of the cell, its lines
+        names = (f"{self._prefix}mask_{number}__" for number in count(1))
+        for index, cell in enumerate(self.cells):
+            part = masked(cell.lines, lambda: next(names))
+            if error := syntax_error("\n".join(part.lines)):
+                part = masked(cell.lines, lambda: next(names), automagic=True)
+                if syntax_error("\n".join(part.lines)):
+                    self.unread.append((cell, error))
+                    continue
+            self._parts.append((index, part))
+        self.text = self._joined()
+
+    @property
+    def remarks(self) -> Iterator[Finding]:
+        """What there is to say of cells that cannot be parsed."""
+        legacy = self._names_from_ray() | LEGACY_TRAINERS
+        for cell, error in self.unread:
+            place = cell.place((error.lineno or 1) - 1, error.offset or 1)
+            concerns = not legacy.isdisjoint(re.findall(r"\w+", "\n".join(cell.lines)))
+            if concerns or uses_train(self.text):
+                yield not_parsed(error.msg, place, concerns=concerns)
+
+    def _joined(self) -> str:
+        lines: list[str] = []
+        self._origins: list[tuple[int, int, int]] = []  # for each line: index of the cell, of its line, shift
+        for index, part in self._parts:
+            if part is not self._parts[0][1]:
+                lines.append(self._edge(index))
+                self._origins.append((index, 0, 0))
+            lines += part.lines
+            self._origins += [(index, *place) for place in zip(part.origins, part.shifts, strict=True)]
+        return "".join(f"{line}\n" for line in lines)
+
+    def _edge(self, index: int) -> str:
+        """The line before a cell."""
+        return f"{self._prefix}{index + 1}__"
+
+    def _names_from_ray(self) -> set[str]:
+        """The names that the cells import from Ray."""
+        return {"ray"} | {
+            alias.asname or alias.name
+            for node in ast.walk(ast.parse(self.text))
+            if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "ray"
+            for alias in node.names
+        }
+
+    def place(self, line: int, column: int) -> Place:
+        """The place in the document of a place in the text; lines and columns count from 1."""
+        if not self._origins:
+            return Place(0, line, column)
+        index, origin, shift = self._origins[min(max(line, 1), len(self._origins)) - 1]
+        return self.cells[index].place(origin, column + shift)
+
+    def split(self, text: str) -> dict[int, list[str]]:
+        """Takes a changed text apart.
+
+        Returns:
+            The new source lines of each cell that has changed, by the index of the cell.
+
+        Raises:
+            NotSplit: If an edge of a cell, or what stood for a magic, is not where it was.
+        """
+        changed: dict[int, list[str]] = {}
+        for (index, part), lines in zip(self._parts, self._at_edges(text), strict=True):
+            old = self.cells[index].lines
+            new = trimmed(old, _unmasked(lines, part))
+            if new != list(old):
+                changed[index] = new
+        return changed
+
+    def _at_edges(self, text: str) -> list[list[str]]:
+        """The lines of each cell in a changed text."""
+        parts: list[list[str]] = [[]]
+        edges = [self._edge(index) for index, _ in self._parts[1:]]
+        for line in text.removesuffix("\n").split("\n"):
+            if len(parts) <= len(edges) and line == edges[len(parts) - 1]:
+                parts.append([])
+            else:
+                parts[-1].append(line)
+        if len(parts) <= len(edges) or any(edge in line for edge in edges for part in parts for line in part):
+            raise NotSplit("the result does not fall into the same cells")
+        return parts if self._parts else []
+
+    def code(self, text: str) -> list[str]:
+        """The lines of Python of this text or a changed one: no blank lines, no edges, no masks of whole lines."""
+        return [line for line in text.split("\n") if line.strip() and not line.lstrip().startswith(self._prefix)]
+
+
+def _unmasked(lines: list[str], part: Masked) -> list[str]:
+    """Puts back what names stand for."""
+    text = "\n".join(lines)
+    for name, original in part.originals.items():
+        if text.count(name) != 1:
+            raise NotSplit(f"`{original.strip()}` has no place in the result")
+        text = text.replace(name, original)
+    return text.split("\n")

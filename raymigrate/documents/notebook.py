@@ -1,0 +1,281 @@
+"""Jupyter notebooks: JSON that is edited in place, so that nothing but the changed source lines changes.
+
+The format: https://nbformat.readthedocs.io/en/latest/format_description.html. A notebook is never written anew from its
+data: editors differ in indentation, escaping, line ends and the order of keys, and each of them may have written it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from codecs import BOM_UTF8
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from raymigrate.documents.cells import Cell, Cells
+from raymigrate.documents.json_spans import Span, elements, members, start_of_value
+from raymigrate.documents.lines import Line, spliced
+from raymigrate.documents.magics import CELL_MAGIC, PYTHON_CELL_MAGICS
+from raymigrate.documents.remarks import Place, old_pins, other_language, uses_train
+from raymigrate.findings import Finding
+from raymigrate.script import UndecodableError
+
+NEWLINE = r"(?:\\r|\\u000[dD])(?:\\n|\\u000[aA])|\\[nr]|\\u000[aAdD]"
+RAW_LINE = re.compile(
+    rf"((?:[^\\]|\\u(?!000[aAdD])[0-9a-fA-F]{{4}}|\\[^nru])*)(?:({NEWLINE})|\Z)",
+    re.DOTALL,
+)
+# Blank lines, and comments that Colab, nbdev and Quarto read at the head of a cell: nothing may come before them.
+HEAD = re.compile(r"\s*(?:#\s*@(?:title|markdown)\b|#\|)|\s*$")
+CHARACTER = re.compile(r"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u....|\\.|.", re.DOTALL)  # as it is written in JSON
+ESCAPE = re.compile(r"\\u[0-9a-fA-F]{4}|\\.")
+# Where the metadata of a notebook name its language.
+LANGUAGES = (
+    ("kernelspec", "language"),
+    ("language_info", "name"),
+    ("application/vnd.databricks.v1+notebook", "language"),
+)
+PYTHON = {"python", "python2", "python3", "ipython", "ipython3", "pyspark"}
+
+
+class NotebookError(UndecodableError):
+    """The file is no notebook that can be read."""
+
+
+@dataclass(frozen=True)
+class RawLine:
+    """One source line: as text, and as it is written in JSON."""
+
+    line: Line
+    raw: str
+
+
+@dataclass(frozen=True)
+class Source:
+    """The source of one code cell.
+
+    Args:
+        span: Where its value stands in the file.
+        parts: The lines in each string of the value.
+        gaps: What stands around the strings of a list; empty for a single string.
+        whole_lines: Whether each string holds whole lines, so that `parts` are the strings of the file.
+    """
+
+    span: Span
+    parts: tuple[tuple[RawLine, ...], ...]
+    gaps: tuple[str, ...]
+    whole_lines: bool = True
+
+    @cached_property
+    def lines(self) -> list[RawLine]:
+        """All lines."""
+        return [line for part in self.parts for line in part]
+
+    def position(self, line: int, column: int) -> int:
+        """Where in the file a character of the source stands; line and column count from 1."""
+        position = self.span[0]
+        if not self.whole_lines:
+            return position
+        before = line - 1
+        for part, gap in zip(self.parts, self.gaps or ("",), strict=False):
+            position += len(gap) + (2 if self.gaps else 1)  # a bracket, or the quotation mark of the string before
+            if before < len(part):
+                lengths = [len(raw.raw) for raw in part[:before]]
+                return position + sum(lengths) + sum(map(len, CHARACTER.findall(part[before].raw)[: column - 1]))
+            before -= len(part)
+            position += sum(len(raw.raw) for raw in part)
+        return self.span[0]
+
+    def written(self, lines: Sequence[str]) -> str:
+        """The value with new lines, in the form that it has: a string, a list of lines, or a list of one string."""
+        if not self.gaps:
+            return f'"{"".join(lines)}"'
+        if not lines:
+            return "[]"
+        strings = lines if len(self.parts) != 1 or len(self.parts[0]) == 1 else ["".join(lines)]
+        between = self.gaps[1] if len(self.gaps) > 2 else f",{self.gaps[0]}"
+        return f"[{self.gaps[0]}{between.join(f'{chr(34)}{string}{chr(34)}' for string in strings)}{self.gaps[-1]}]"
+
+
+class Notebook:
+    """A notebook.
+
+    Args:
+        data: Its bytes.
+
+    Raises:
+        NotebookError: If they are no notebook of format 4.
+    """
+
+    encoding = "utf-8"
+
+    def __init__(self, data: bytes) -> None:
+        self._bom = data.startswith(BOM_UTF8)
+        self._json = _decoded(data)
+        self._sources: dict[int, Source] = {}  # by index of the cell among those that take part
+        self._by_number: dict[int, Source] = {}
+        self.remarks: list[Finding] = []
+        content = _loaded(self._json)
+        cells: list[Cell] = []
+        pins: list[Finding] = []
+        if _is_python(content):
+            for number, source in self._code_cells(content):
+                for line, raw in enumerate(source.lines, 1):
+                    pins += old_pins(raw.line.text, Place(number, line, 1))
+                self._by_number[number] = source
+                cell = self._python_of(number, source)
+                if cell is not None:
+                    self._sources[len(cells)] = source
+                    cells.append(cell)
+        self._cells = Cells(cells)
+        self.remarks += [*self._cells.remarks, *(pins if uses_train(self.text) else ())]
+
+    @property
+    def text(self) -> str:
+        """The Python of all cells as one module."""
+        return self._cells.text
+
+    def place(self, line: int, column: int) -> Place:
+        """The cell, its line and column, of a place in the text."""
+        return self._cells.place(line, column)
+
+    def place_in_file(self, cell: int, line: int, column: int) -> tuple[int, int]:
+        """The line and column in the JSON of the file of a place in a cell, as `place` gives it."""
+        position = self._by_number[cell].position(line, column)
+        return self._json.count("\n", 0, position) + 1, position - self._json.rfind("\n", 0, position)
+
+    def code(self, text: str) -> list[str]:
+        """See `Cells.code`."""
+        return self._cells.code(text)
+
+    def encode(self, text: str) -> bytes:
+        """The file with a changed text; `NotSplit` if that cannot be."""
+        pieces: list[str] = []
+        position = 0
+        for index, lines in sorted(self._cells.split(text).items()):
+            source = self._sources[index]
+            head = [raw.line.text for raw in source.lines[: self._cells.cells[index].first - 1]]
+            pieces += [self._json[position : source.span[0]], self._edited(source, [*head, *lines])]
+            position = source.span[1]
+        return (BOM_UTF8 if self._bom else b"") + "".join([*pieces, self._json[position:]]).encode()
+
+    def _edited(self, source: Source, lines: list[str]) -> str:
+        """The value of a source with new lines; each line that was there is written as it was."""
+        old = source.lines
+        new: list[str] = []
+        for index, line in spliced([raw.line for raw in old], lines):
+            same = index is not None and old[index].line == line
+            new.append(old[index].raw if same and index is not None else self._escaped(line.text + line.end))
+        return source.written(new)
+
+    def _escaped(self, text: str) -> str:
+        """A text as the file would write it in a string: what it escapes elsewhere is escaped here."""
+        return "".join(map(self._escaped_character, text))
+
+    def _escaped_character(self, character: str) -> str:
+        known = self._escapes.get(character)
+        return known or json.dumps(character, ensure_ascii=self._json.isascii())[1:-1]
+
+    @cached_property
+    def _escapes(self) -> dict[str, str]:
+        """Characters that the code cells escape, and how; of several forms the first."""
+        found: dict[str, str] = {}
+        for source in self._sources.values():
+            for raw in source.lines:
+                for escape in ESCAPE.findall(raw.raw):
+                    found.setdefault(json.loads(f'"{escape}"'), escape)
+        return found
+
+    # -- reading -----------------------------------------------------------------------------------
+
+    def _code_cells(self, content: dict[str, Any]) -> Iterator[tuple[int, Source]]:
+        text = self._json
+        cells = members(text, start_of_value(text))["cells"][0]
+        for number, (cell, (start, _)) in enumerate(zip(content["cells"], elements(text, cells), strict=True), 1):
+            if isinstance(cell, dict) and cell.get("cell_type") == "code":
+                value = cell.get("source")
+                is_list = isinstance(value, list) and all(isinstance(line, str) for line in value)
+                if is_list or isinstance(value, str):
+                    yield number, _source(text, members(text, start)["source"])
+
+    def _python_of(self, number: int, source: Source) -> Cell | None:
+        """The cell, less what has to stand at its head; None if a cell magic there makes it another language."""
+        lines = [raw.line.text for raw in source.lines]
+        first = next((index for index, line in enumerate(lines) if not HEAD.match(line)), len(lines))
+        magic = CELL_MAGIC.match(lines[first]) if lines[first:] else None
+        if magic is None:
+            return Cell(number, first + 1, tuple(lines[first:]))
+        body = lines[first + 1 :]
+        if magic[1] in PYTHON_CELL_MAGICS:
+            return Cell(number, first + 2, tuple(body))
+        self.remarks += other_language(magic[0], body, Place(number, first + 1, 1))
+        return None
+
+
+def _decoded(data: bytes) -> str:
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise NotebookError("is UTF-16, and JSON is UTF-8; save it as UTF-8")
+    try:
+        return data.removeprefix(BOM_UTF8).decode()
+    except UnicodeDecodeError as error:
+        raise NotebookError(
+            f"is not UTF-8 (byte {error.start} does not fit), which JSON is; save it as UTF-8"
+        ) from error
+
+
+def _loaded(text: str) -> dict[str, Any]:
+    """The data of a notebook of format 4."""
+    try:
+        content = json.loads(text)
+    except json.JSONDecodeError as error:
+        message = f"is no notebook: not JSON ({error.msg}); open and save it in Jupyter, or repair it"
+        raise NotebookError(message, error.lineno, error.colno) from error
+    except RecursionError as error:
+        raise NotebookError("is nested too deeply for a notebook") from error
+    version = content.get("nbformat") if isinstance(content, dict) else None
+    if isinstance(version, int) and version < 4:
+        raise NotebookError(
+            f"is a notebook of format {version}, from before 2015; convert it with"
+            " `jupyter nbconvert --to notebook --inplace` first"
+        )
+    if version is None or not isinstance(content.get("cells"), list):
+        raise NotebookError("is no notebook: it is JSON, but has no nbformat and cells")
+    return dict(content)
+
+
+def _is_python(content: dict[str, Any]) -> bool:
+    """Whether the notebook is Python's; one that does not say is taken for it."""
+    metadata = content.get("metadata")
+    for key, name in LANGUAGES:
+        entry = metadata.get(key) if isinstance(metadata, dict) else None
+        language = entry.get(name) if isinstance(entry, dict) else None
+        if isinstance(language, str):
+            return language.lower() in PYTHON
+    return True
+
+
+def _source(text: str, span: Span) -> Source:
+    start, end = span
+    if text[start] == '"':
+        return Source(span, (_raw_lines(text[start + 1 : end - 1]),), ())
+    strings = elements(text, start)
+    edges = [start + 1, *(edge for string in strings for edge in string), end - 1]
+    gaps = tuple(text[a:b] for a, b in zip(edges[::2], edges[1::2], strict=True))
+    raw = [text[a + 1 : b - 1] for a, b in strings]
+    parts = tuple(_raw_lines(string) for string in raw)
+    if all(part and part[-1].line.end for part in parts[:-1]):
+        return Source(span, parts, gaps)
+    # Strings that do not end where lines end: such a list is written with one line each, if the cell changes.
+    return Source(span, tuple((line,) for line in _raw_lines("".join(raw))), gaps, whole_lines=False)
+
+
+def _raw_lines(raw: str) -> tuple[RawLine, ...]:
+    """The lines of the inside of a JSON string."""
+    lines = []
+    for match in RAW_LINE.finditer(raw):
+        if match[0]:
+            text, end = json.loads(f'"{match[1]}"'), json.loads(f'"{match[2] or ""}"')
+            lines.append(RawLine(Line(text, end), match[0]))
+    return tuple(lines)

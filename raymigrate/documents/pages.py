@@ -1,0 +1,131 @@
+"""Markdown and reStructuredText pages: their Python code blocks, as the cells of one module.
+
+Fences: https://spec.commonmark.org/0.31.2/#fenced-code-blocks; directives:
+https://www.sphinx-doc.org/en/master/usage/restructuredtext/directives.html#directive-code-block. Doctests, literal
+blocks without a language and differences are left alone.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from raymigrate.documents.lines import split_lines
+from raymigrate.documents.regions import Regions
+from raymigrate.documents.remarks import RM907, Place, remark
+from raymigrate.findings import Finding, Kind
+from raymigrate.script import Script
+
+FENCE = re.compile(r"([ \t>]*)(`{3,}|~{3,})[ \t]*(.*?)[ \t]*$")
+LANGUAGE = re.compile(r"\{?\.?(?:python3?|py|ipython3?|code-cell|testcode|code-block)\b(?:\}[ \t]*(?:i?python3?|py)?)?")
+DIRECTIVE = re.compile(
+    r"([ \t]*)\.\.[ \t]+(?:(?:code-block|code|sourcecode)::[ \t]*(?:i?python3?|py)|testcode::.*)[ \t]*$"
+)
+OPTION = re.compile(r"[ \t]*:[\w-]+:")
+HEADING = re.compile(r"#{1,6}[ \t]|.*\n[ \t]*([=~^\"'*+#.-])\1{2,}[ \t]*$")
+LEGACY_TRAINER = re.compile(r"\b(?:HuggingFace|Transformers|Accelerate)Trainer\b")
+NEW_TRAINER = re.compile(r"\bTorchTrainer\(")
+# Words over a block that shows the legacy form on purpose.
+ON_PURPOSE = re.compile(
+    r"\b(?:old|before|legacy|deprecated|previous(?:ly)?|migrat\w+|instead of|no longer|removed|used to)\b"
+    r"|\bRay (?:<|2\.\d\b)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A code block of a page: its lines, as indices, what stands before each, and what the page says over it."""
+
+    start: int
+    stop: int
+    indent: int
+    code: str
+    prose: str
+
+
+def page(script: Script, filename: str) -> Regions:
+    """The Python code blocks of a page, less those that show the legacy form on purpose."""
+    lines = [line.text for line in split_lines(script.text)]
+    found = _directives(lines) if filename.lower().endswith(".rst") else _fences(lines)
+    blocks = [_block(lines, *place) for place in found]
+    shows_new = any(NEW_TRAINER.search(block.code) and not LEGACY_TRAINER.search(block.code) for block in blocks)
+    left = [b for b in blocks if LEGACY_TRAINER.search(b.code) and (shows_new or ON_PURPOSE.search(b.prose))]
+    document = Regions(script, [(b.start, b.stop, b.indent) for b in blocks if b not in left])
+    document.remarks = [_unreadable(finding) for finding in document.remarks]
+    for block in left:
+        message = "The page sets old and new code side by side, so this block was left."
+        document.remarks.append(remark(RM907, Kind.NOTE, message, Place(0, block.start + 1, block.indent + 1)))
+    return document
+
+
+def _unreadable(finding: Finding) -> Finding:
+    """A block that cannot be parsed is left, and the others are converted: a page is no program."""
+    if finding.kind is not Kind.ERROR:
+        return finding
+    message = "This code block cannot be parsed, and it mentions Ray: it was left."
+    return replace(finding, code=RM907.code, kind=Kind.MANUAL, message=message, advice=RM907.fix)
+
+
+def _block(lines: list[str], start: int, stop: int, indent: int, head: int) -> Block:
+    return Block(start, stop, indent, "\n".join(line[indent:] for line in lines[start:stop]), _prose(lines, head))
+
+
+def _prose(lines: list[str], head: int) -> str:
+    """What stands right over a block: the paragraph before it, and the heading of its section."""
+    above = lines[:head]
+    while above and not above[-1].strip():
+        above.pop()
+    paragraph: list[str] = []
+    while above and above[-1].strip() and len(paragraph) < 4:
+        paragraph.append(above.pop())
+    heading = next((line for line in reversed(lines[:head]) if HEADING.match(line)), "")
+    return "\n".join([heading, *paragraph])
+
+
+def _fences(lines: list[str]) -> Iterator[tuple[int, int, int, int]]:
+    """Fenced blocks of Python: first line, line behind the last, indentation, line of the fence."""
+    index = 0
+    while index < len(lines):
+        fence = FENCE.match(lines[index])
+        head = index
+        index += 1
+        if fence is None:
+            continue
+        closing = re.compile(rf"[ \t>]*{fence[2][0]}{{{len(fence[2])},}}[ \t]*$")
+        while index < len(lines) and not closing.match(lines[index]):
+            index += 1
+        if LANGUAGE.match(fence[3]) and index < len(lines):
+            yield from _without_options(lines, head + 1, index, len(fence[1]), head)
+        index += 1
+
+
+def _directives(lines: list[str]) -> Iterator[tuple[int, int, int, int]]:
+    """Blocks of code directives: first line, line behind the last, indentation, line of the directive."""
+    for head, line in enumerate(lines):
+        directive = DIRECTIVE.match(line)
+        if directive is None:
+            continue
+        stop = head + 1
+        while stop < len(lines) and (not lines[stop].strip() or _indent(lines[stop]) > len(directive[1])):
+            stop += 1
+        content = [line for line in lines[head + 1 : stop] if line.strip()]
+        if content:
+            indent = min(_indent(line) for line in content)
+            while not lines[stop - 1].strip():
+                stop -= 1
+            yield from _without_options(lines, head + 1, stop, indent, head)
+
+
+def _without_options(
+    lines: list[str], start: int, stop: int, indent: int, head: int
+) -> Iterator[tuple[int, int, int, int]]:
+    """A block less the options of its directive; none if its lines do not share the indentation."""
+    while start < stop and OPTION.match(lines[start]):
+        start += 1
+    margins = {line[:indent] for line in lines[start:stop] if line.strip()}
+    if len(margins) <= 1:
+        yield start, stop, indent, head
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())

@@ -1,0 +1,70 @@
+"""Text files in which Python stands in regions: cells of a script, code blocks of a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from raymigrate.documents.cells import Cell, Cells
+from raymigrate.documents.lines import spliced, split_lines
+from raymigrate.documents.remarks import Place
+from raymigrate.findings import Finding
+from raymigrate.script import Script
+
+
+class Regions:
+    """A text file with regions of Python; what is outside of them stays byte for byte.
+
+    Args:
+        script: The decoded file.
+        regions: The first line of each region and the one behind its last, as indices, and its indentation.
+    """
+
+    def __init__(self, script: Script, regions: Sequence[tuple[int, int, int]]) -> None:
+        self._script = script
+        self.encoding = script.encoding
+        self._lines = split_lines(script.text)
+        cells = []
+        for start, stop, indent in regions:
+            lines = [line.text for line in self._lines[start:stop]]
+            cells.append(Cell(0, start + 1, tuple(line[indent:] for line in lines), indent))
+        self._cells = Cells(cells)
+        self.remarks: list[Finding] = list(self._cells.remarks)
+
+    @property
+    def text(self) -> str:
+        """The Python of all regions as one module."""
+        return self._cells.text
+
+    @property
+    def has_unread(self) -> bool:
+        """Whether Python's parser does not take one of them."""
+        return bool(self._cells.unread)
+
+    def place(self, line: int, column: int) -> Place:
+        """The place in the file of a place in the text."""
+        return self._cells.place(line, column)
+
+    def code(self, text: str) -> list[str]:
+        """See `Cells.code`."""
+        return self._cells.code(text)
+
+    def encode(self, text: str) -> bytes:
+        """The file with a changed text; `NotSplit` if that cannot be."""
+        result = list(self._lines)
+        for index, lines in sorted(self._cells.split(text).items(), reverse=True):
+            cell = self._cells.cells[index]
+            start, stop = cell.first - 1, cell.first - 1 + len(cell.lines)
+            old = self._lines[start:stop]
+            margin = next((line.text[: cell.indent] for line in old if line.text.strip()), " " * cell.indent)
+            # A blank line of an indented region may be shorter than the margin: it is recognised by what is left of it.
+            bare = [line._replace(text=line.text[cell.indent :]) for line in old]
+            new = spliced(bare, lines)
+            result[start:stop] = [
+                old[at]._replace(end=line.end) if at is not None else line._replace(text=_indented(line.text, margin))
+                for at, line in new
+            ]
+        return self._script.encode("".join(line.text + line.end for line in result))
+
+
+def _indented(line: str, margin: str) -> str:
+    return margin + line if line.strip() else line

@@ -1,0 +1,87 @@
+"""RM9xx: what there is to say of a document itself: cells and code blocks that cannot be read, or that were left."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from raymigrate.findings import Finding, Kind, Rule
+
+CELL_MAGICS = "https://ipython.readthedocs.io/en/stable/interactive/magics.html#cell-magics"
+
+RM904 = Rule(
+    "RM904",
+    "a cell that is no Python",
+    "Python's parser does not take the cell. It does not mention Ray, so it was left, and the others converted.",
+    "Nothing, unless it was meant to be Python.",
+    "https://docs.python.org/3/reference/",
+)
+RM905 = Rule(
+    "RM905",
+    "legacy code in a cell of another kind",
+    "What stands below a cell magic such as %%writefile or %%bash is not read: the code in it stays as it is.",
+    "Write the file by hand and run raymigrate on it, or take the magic away.",
+    CELL_MAGICS,
+)
+RM907 = Rule(
+    "RM907",
+    "a code block of a page that was left",
+    "The page shows old and new code side by side, or the block cannot be parsed.",
+    "Change it by hand if it should not show the legacy form.",
+    "https://docs.ray.io/en/latest/train/getting-started-transformers.html#transformerstrainer-migration-guide",
+)
+RULES = (RM904, RM905, RM907)
+
+LEGACY_CODE = re.compile(
+    r"^\s*(?:from|import)\s+ray\.(?:air|train\.huggingface|ml)\b|\b(?:HuggingFace|Transformers|Accelerate)Trainer\("
+    r"|^\s*from ray import air\b",
+    re.MULTILINE,
+)
+USES_TRAIN = re.compile(r"\bray\.(?:train|air|ml)\b|\bfrom ray import .*\b(?:train|air)\b")
+
+
+class Place(NamedTuple):
+    """A place as a reader of the file counts: the cell from 1 (0 where a file has none), line, column."""
+
+    cell: int
+    line: int
+    column: int
+
+
+def uses_train(text: str) -> bool:
+    """Whether a module uses Ray Train or AIR; only then does it matter what else its document holds."""
+    return bool(USES_TRAIN.search(text))
+
+
+def remark(rule: Rule, kind: Kind, message: str, place: Place) -> Finding:
+    """A finding at a place of a document."""
+    advice = "" if kind is Kind.NOTE else rule.fix
+    return Finding(rule.code, kind, message, advice, place.line, place.column, cell=place.cell)
+
+
+def not_parsed(reason: str, place: Place, *, concerns: bool) -> Finding:
+    """Says of a cell that it cannot be parsed: an error if it mentions Ray, else a note."""
+    cell = f"cell {place.cell}" if place.cell else "the cell"
+    if concerns:
+        message = f"{cell} cannot be parsed ({reason}), and it mentions Ray: nothing was converted."
+        advice = "Correct the cell, or take it out, and run raymigrate again."
+        return Finding("RM901", Kind.ERROR, message, advice, place.line, place.column, cell=place.cell)
+    return remark(RM904, Kind.NOTE, f"{cell} is no Python ({reason}) and was left as it is.", place)
+
+
+def other_language(magic: str, body: Sequence[str], place: Place) -> Iterator[Finding]:
+    """Says of a cell of another kind that it holds legacy code."""
+    if LEGACY_CODE.search("\n".join(body)):
+        yield remark(RM905, Kind.MANUAL, f"The legacy code below {magic} is not read, and stays as it is.", place)
+
+
+def old_pins(line: str, place: Place) -> Iterator[Finding]:
+    """Says of a line that it installs a version that converted code does not run on."""
+    if "install" not in line:
+        return
+    from raymigrate.codemods.pinned_versions import RM731, message  # noqa: PLC0415 - few lines install anything
+    from raymigrate.pins.readers import install_commands  # noqa: PLC0415
+
+    for pin in install_commands(line.replace("# MAGIC ", " " * len("# MAGIC "), 1)):
+        advice = pin.obstacle or f"Write {pin.replacement} here, install anew, and verify the job."
+        column = place.column + pin.start
+        yield Finding(RM731.code, Kind.MANUAL, message(pin), advice, place.line, column, cell=place.cell)

@@ -1,0 +1,78 @@
+"""Where the nodes of a LibCST tree stand, counted while its code is written out: one pass for both."""
+
+from contextlib import AbstractContextManager
+from types import TracebackType
+
+import libcst as cst
+from libcst.metadata.position_provider import PositionProvidingCodegenState
+
+Place = tuple[int, int]  # line from 1, column in characters from 0
+Span = tuple[Place, Place]
+
+
+class Writing(PositionProvidingCodegenState):
+    """Writes out the code of a module and notes what `PositionProvider` would give for each node of it.
+
+    The provider itself visits the module once more for nothing and makes objects of what are pairs here, which takes a
+    third of the time of a conversion.
+
+    Args:
+        module: The module to write out.
+
+    Attributes:
+        spans: Start and end of each node, without the whitespace that means nothing there.
+    """
+
+    def __init__(self, module: cst.Module) -> None:
+        super().__init__(module.default_indent, module.default_newline, provider=None)  # type: ignore[arg-type]
+        self.spans: dict[cst.CSTNode, Span] = {}
+        self._starts: list[Place] = []
+        module._codegen(self)
+
+    @property
+    def code(self) -> str:
+        """The code, as `Module.code` gives it."""
+        return "".join(self.tokens)
+
+    def add_token(self, value: str) -> None:
+        """Takes the next piece of code."""
+        self.tokens.append(value)
+        if value.isalnum():
+            self.column += len(value)
+        else:
+            self._update_position(value)
+
+    def before_codegen(self, node: cst.CSTNode) -> None:
+        """Notes where a node starts."""
+        self._starts.append((self.line, self.column))
+
+    def after_codegen(self, node: cst.CSTNode) -> None:
+        """Notes where a node ends, unless it told more exactly by itself."""
+        start = self._starts.pop()
+        if node not in self.spans:
+            self.spans[node] = start, (self.line, self.column)
+
+    def record_syntactic_position(  # type: ignore[override]
+        self, node: cst.CSTNode, *, start_node: cst.CSTNode | None = None, end_node: cst.CSTNode | None = None
+    ) -> AbstractContextManager[None]:
+        """What a node writes in this context is where it stands; LibCST makes a generator of it, which is slow."""
+        return _Recording(self, node, start_node, end_node)
+
+
+class _Recording(AbstractContextManager[None]):
+    def __init__(
+        self, writing: Writing, node: cst.CSTNode, start_node: cst.CSTNode | None, end_node: cst.CSTNode | None
+    ) -> None:
+        self.writing = writing
+        self.node = node
+        self.start_node = start_node
+        self.end_node = end_node
+        self.start = writing.line, writing.column
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        spans = self.writing.spans
+        start = self.start if self.start_node is None else spans[self.start_node][0]
+        end = (self.writing.line, self.writing.column) if self.end_node is None else spans[self.end_node][1]
+        spans[self.node] = start, end

@@ -1,0 +1,9 @@
+"""What ends a run at once, with exit code 2."""
+
+import click
+
+
+class CannotWorkError(click.ClickException):
+    """The tool cannot do its work; the message says why and is all that is printed."""
+
+    exit_code = 2

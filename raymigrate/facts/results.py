@@ -1,0 +1,186 @@
+"""The result of a trainer's fit(), and the checkpoints in it: which expressions stand for them."""
+
+import ast
+from collections.abc import Iterator
+from enum import Enum
+
+from raymigrate.facts.flow import sources
+from raymigrate.facts.legacy import HF, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
+from raymigrate.facts.module import Module
+
+CHECKPOINT_CLASSES = tuple(
+    f"{module}.{name}"
+    for module in (
+        HF,
+        f"{HF}.transformers",
+        f"{HF}.huggingface_checkpoint",
+        f"{HF}.transformers.transformers_checkpoint",
+    )
+    for name in ("HuggingFaceCheckpoint", "TransformersCheckpoint", "LegacyTransformersCheckpoint")
+)
+
+
+class Layout(Enum):
+    """Where the files of Transformers are in a checkpoint."""
+
+    NESTED = "in the folder `checkpoint`, where RayTrainReportCallback puts them"
+    ROOT = "at its root"
+    UNKNOWN = "at either place: it is not known which Ray wrote it"
+
+
+def trainer_of(module: Module, result: ast.expr) -> str | None:
+    """The class whose `fit()` gave a value, where every way to it leads to the same trainer class."""
+    names: set[str | None] = set()
+    for source in sources(module, result):
+        if not (isinstance(source, ast.Call) and isinstance(source.func, ast.Attribute) and source.func.attr == "fit"):
+            return None
+        for trainer in sources(module, source.func.value):
+            names.add(module.qualified(trainer.func) if isinstance(trainer, ast.Call) else None)
+    name = names.pop() if len(names) == 1 else None
+    return name if name in TRAINERS | TORCH_TRAINERS else None
+
+
+def results(module: Module, *attributes: str) -> Iterator[tuple[ast.Attribute, str]]:
+    """Reads of these attributes of a trainer's result, with the trainer's class, in source order."""
+    for node in module.nodes:
+        if isinstance(node, ast.Attribute) and node.attr in attributes:
+            trainer = trainer_of(module, node.value)
+            if trainer is not None:
+                yield node, trainer
+
+
+def is_checkpoint(module: Module, node: ast.expr) -> bool:
+    """Whether a value is the checkpoint of a trainer's result."""
+    return all(
+        isinstance(source, ast.Attribute) and source.attr == "checkpoint" and trainer_of(module, source.value)
+        for source in sources(module, node)
+    )
+
+
+def class_method(module: Module, call: ast.expr) -> str | None:
+    """The method of a legacy checkpoint class that a call calls: `from_checkpoint`; "" for the class itself."""
+    name = module.qualified(call.func) if isinstance(call, ast.Call) else None
+    if name is None:
+        return None
+    owner = next((c for c in CHECKPOINT_CLASSES if name == c or name.startswith(f"{c}.")), None)
+    return name.removeprefix(owner).removeprefix(".") if owner else None
+
+
+def layout(module: Module, node: ast.expr) -> Layout | None:
+    """Where the files lie in a checkpoint of a Transformers model; None where a value is not known to be one."""
+    if isinstance(definition := module.definition(node), ast.arg) and definition.annotation is not None:
+        annotated = module.qualified(definition.annotation)
+        if annotated in CHECKPOINT_CLASSES:
+            return Layout.UNKNOWN
+    found = {_layout_of_source(module, source) for source in _sources(module, node)}
+    if None in found:
+        return None
+    return found.pop() if len(found) == 1 else Layout.UNKNOWN
+
+
+def _sources(module: Module, node: ast.expr) -> list[ast.expr]:
+    """Like `sources`, and through a name that is bound anew: `checkpoint = Class.from_checkpoint(checkpoint)`.
+
+    Only an object of a checkpoint class has the methods that are asked for, so its other bindings do not matter.
+    """
+    if isinstance(node, ast.Name):
+        bindings = module.scope_of[node].lookup(node.id)
+        parents = [module.parent_of[binding.node] for binding in bindings if not isinstance(binding.node, ast.arg)]
+        values = [parent.value for parent in parents if isinstance(parent, ast.Assign)]
+        if values and len(values) == len(parents) and all(class_method(module, value) is not None for value in values):
+            return values
+    return sources(module, node)
+
+
+def _layout_of_source(module: Module, node: ast.expr) -> Layout | None:
+    method = class_method(module, node)
+    if method == "from_checkpoint" and isinstance(node, ast.Call) and node.args:
+        given = node.args[0]
+        again = isinstance(given, ast.Name) and len(module.scope_of[given].lookup(given.id)) > 1
+        return (None if again else layout(module, given)) or Layout.UNKNOWN
+    if method is not None:
+        return Layout.ROOT if method == "from_model" else Layout.UNKNOWN
+    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Subscript):
+        best = node.value.value  # result.best_checkpoints[0][0]
+        node = best if isinstance(best, ast.Attribute) and module.constant(node.slice) == 0 else node
+    if isinstance(node, ast.Attribute) and node.attr in ("checkpoint", "best_checkpoints"):
+        return Layout.NESTED if trainer_of(module, node.value) in TRANSFORMERS_TRAINERS else None
+    return None
+
+
+def carries_preprocessor(module: Module, checkpoint: ast.expr, user: ast.AST) -> bool | None:
+    """Whether a legacy checkpoint held a preprocessor, which a predictor then applied first.
+
+    Args:
+        module: The module.
+        checkpoint: The checkpoint.
+        user: Where it is used; `checkpoint.set_preprocessor(None)` before it took the preprocessor out.
+
+    Returns:
+        None where that cannot be seen.
+    """
+    if isinstance(checkpoint, ast.Name) and takes_preprocessor_out(module, checkpoint, user):
+        return False
+    return _carries(module, checkpoint, set())
+
+
+def takes_preprocessor_out(module: Module, name: ast.Name, user: ast.AST) -> bool:
+    """Whether `name.set_preprocessor(None)` stands before a node, in the same function."""
+    scope = module.scope_of[name].find(name.id)
+    return scope is not None and any(
+        is_set_to_none(module, use)
+        and use.lineno < user.lineno  # type: ignore[attr-defined]
+        and module.parent_of[module.statement(use)] in module.ancestors(user)
+        for use in module.uses(name.id, scope)
+    )
+
+
+def is_set_to_none(module: Module, use: ast.expr) -> bool:
+    """Whether a name is read in a statement `name.set_preprocessor(None)`."""
+    method = module.parent_of[use]
+    call = module.parent_of[method]
+    if not isinstance(method, ast.Attribute) or method.attr != "set_preprocessor" or not isinstance(call, ast.Call):
+        return False
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    return len(given) == 1 and module.constant(given[0]) is None and isinstance(module.parent_of[call], ast.Expr)
+
+
+def _carries(module: Module, node: ast.expr, seen: set[ast.AST]) -> bool | None:
+    """`carries_preprocessor`, whatever is taken out later; through a name that is bound several times too."""
+    if isinstance(node, ast.Name) and len(bindings := module.scope_of[node].lookup(node.id)) > 1:
+        assignments = [module.parent_of.get(binding.node) for binding in bindings]
+        values = [a.value if isinstance(a, ast.Assign) else None for a in assignments]
+    else:
+        values = list(sources(module, node))
+    found = {_source_carries(module, value, seen) for value in values if value is None or value not in seen}
+    return True if True in found else None if None in found or not found else False
+
+
+def _source_carries(module: Module, node: ast.expr | None, seen: set[ast.AST]) -> bool | None:
+    if node is None:
+        return None
+    seen.add(node)
+    method = class_method(module, node)
+    if method is not None and isinstance(node, ast.Call):
+        given = {keyword.arg: keyword.value for keyword in node.keywords}
+        if method == "from_checkpoint" and len(node.args) == 1:
+            return _carries(module, node.args[0], seen)
+        return module.constant(given.get("preprocessor")) is not None if method == "from_model" else None
+    if isinstance(node, ast.Name):
+        return _carries(module, node, seen)
+    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Subscript):
+        node = node.value.value  # result.best_checkpoints[0][0]
+    if not isinstance(node, ast.Attribute) or node.attr not in ("checkpoint", "best_checkpoints"):
+        return None
+    if trainer_of(module, node.value) is None:
+        return None
+    given_to_trainers: set[bool | None] = set()
+    for fit in sources(module, node.value):
+        assert isinstance(fit, ast.Call) and isinstance(fit.func, ast.Attribute)
+        for trainer in sources(module, fit.func.value):
+            assert isinstance(trainer, ast.Call)
+            keywords = {keyword.arg: keyword.value for keyword in trainer.keywords}
+            unknown = None in keywords or "resume_from_checkpoint" in keywords
+            has_one = module.constant(keywords.get("preprocessor")) is not None
+            given_to_trainers.add(None if unknown and not has_one else has_one)
+    return given_to_trainers.pop() if len(given_to_trainers) == 1 else None

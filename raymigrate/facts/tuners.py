@@ -1,0 +1,122 @@
+"""Constructions of `ray.tune.Tuner`, and the trainers and configurations handed to them."""
+
+import ast
+from dataclasses import dataclass
+from functools import cached_property
+
+from raymigrate.facts.legacy import CONFIG_CLASSES, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
+from raymigrate.facts.module import Module
+
+TUNERS = ("ray.tune.Tuner", "ray.tune.tuner.Tuner")
+TUNE_CONFIGS = ("ray.tune.TuneConfig", "ray.tune.tune_config.TuneConfig")
+
+# A callback of Train, although it comes with Tune: it hands the reports of the workers on to the trial.
+REPORT_TO_TUNE = "ray.tune.integration.ray_train.TuneReportCallback"
+
+
+def config_names(name: str) -> tuple[str, ...]:
+    """The qualified names of one of the configuration classes that Train and Tune once shared."""
+    assert name in CONFIG_CLASSES
+    return tuple(f"{module}.{name}" for module in ("ray.air", "ray.air.config", "ray.train"))
+
+
+@dataclass(frozen=True, eq=False)
+class TunerCall:
+    """One construction of a Tuner.
+
+    Args:
+        module: The module it stands in.
+        node: The call.
+    """
+
+    module: Module
+    node: ast.Call
+
+    @cached_property
+    def arguments(self) -> dict[str, ast.expr]:
+        """The arguments that can be seen, by name."""
+        given = {keyword.arg: keyword.value for keyword in self.node.keywords if keyword.arg}
+        if self.node.args and not isinstance(self.node.args[0], ast.Starred):
+            given["trainable"] = self.node.args[0]
+        return given
+
+    @property
+    def unpacked(self) -> bool:
+        """Whether there are arguments that cannot be seen."""
+        starred = any(isinstance(argument, ast.Starred) for argument in self.node.args)
+        return starred or any(keyword.arg is None for keyword in self.node.keywords)
+
+    @cached_property
+    def trainer(self) -> ast.Call | None:
+        """The construction of a trainer that the trainable is; None where it is anything else."""
+        return self.made("trainable", *TORCH_TRAINERS, *TRAINERS)
+
+    @property
+    def loop_config_key(self) -> str:
+        """The argument of the trainer that holds the configuration of its training function."""
+        name = self.module.qualified(self.trainer.func) if self.trainer is not None else None
+        return "trainer_init_config" if name in TRANSFORMERS_TRAINERS else "train_loop_config"
+
+    @cached_property
+    def param_space(self) -> dict[str, ast.expr] | None:
+        """The entries of the search space; None where they cannot be seen."""
+        given = self.arguments.get("param_space")
+        if is_none(given) or given is None:
+            return {}
+        return entries(self.module, given) if only_use(self.module, given) else None
+
+    @property
+    def tuned_scaling(self) -> ast.Call | None:
+        """The ScalingConfig in the search space, if there is one."""
+        return made(self.module, (self.param_space or {}).get("scaling_config"), *config_names("ScalingConfig"))
+
+    @property
+    def most_workers(self) -> int | None:
+        """The largest number of workers that the search space offers, where its choices can be seen."""
+        scaling = self.tuned_scaling
+        workers = next((k.value for k in scaling.keywords if k.arg == "num_workers"), None) if scaling else None
+        sample = made(self.module, workers, *(f"ray.tune.{name}" for name in ("choice", "grid_search")))
+        choices = self.module.constant(sample.args[0] if sample and sample.args else workers)
+        if not isinstance(choices, list):
+            choices = [choices]
+        return max(choices) if choices and all(type(choice) is int for choice in choices) else None
+
+    def made(self, argument: str, *names: str) -> ast.Call | None:
+        """The call of one of these classes that an argument stands for; None where it is anything else."""
+        return made(self.module, self.arguments.get(argument), *names)
+
+
+def made(module: Module, node: ast.expr | None, *names: str) -> ast.Call | None:
+    """The call of one of these classes that an expression stands for; None where it is anything else."""
+    value = module.value(node) if node is not None else None
+    return value if isinstance(value, ast.Call) and module.qualified(value.func) in names else None
+
+
+def entries(module: Module, node: ast.expr) -> dict[str, ast.expr] | None:
+    """The entries of a dict display, or of a call of dict with keywords; None where they cannot be seen."""
+    value = module.value(node)
+    if isinstance(value, ast.Dict):
+        keys = [module.constant(key) if key is not None else ... for key in value.keys]
+        if all(isinstance(key, str) for key in keys):
+            return dict(zip(map(str, keys), value.values, strict=True))
+    if isinstance(value, ast.Call) and ast.unparse(value.func) == "dict" and all_keywords(value):
+        return {str(keyword.arg): keyword.value for keyword in value.keywords}
+    return None
+
+
+def is_none(node: ast.expr | None) -> bool:
+    """Whether an argument is not given, or given as None."""
+    return node is None or (isinstance(node, ast.Constant) and node.value is None)
+
+
+def all_keywords(call: ast.Call) -> bool:
+    """Whether every argument of a call is a keyword that can be seen."""
+    return not call.args and all(keyword.arg for keyword in call.keywords)
+
+
+def only_use(module: Module, node: ast.expr) -> bool:
+    """Whether an expression stands in its place only, or is a name that is assigned once and read here only."""
+    if not isinstance(node, ast.Name):
+        return True
+    scope = module.scope_of[node].find(node.id)
+    return scope is not None and len(scope.bindings[node.id]) == 1 and module.uses(node.id, scope) == [node]

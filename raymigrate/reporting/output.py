@@ -1,0 +1,109 @@
+"""Shows what a run found: decides which stream gets what, and in which format."""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from raymigrate.errors import CannotWorkError
+from raymigrate.findings import Finding, Kind
+from raymigrate.session import Summary
+
+
+@dataclass(frozen=True)
+class Output:
+    """What the user wants to see.
+
+    Args:
+        output_format: "text", "json", "sarif" or "github".
+        diff: Whether stdout gets the changes.
+        stdout_taken: Whether stdout is kept for something else than findings: the changes, or converted code.
+        dry_run: Whether nothing was written.
+        quiet: Print nothing but errors.
+        verbose: Also list what was converted and what was skipped.
+        statistics: Also count the findings per rule.
+        report: File for a Markdown report.
+    """
+
+    output_format: str = "text"
+    diff: bool = False
+    stdout_taken: bool = False
+    dry_run: bool = False
+    quiet: bool = False
+    verbose: bool = False
+    statistics: bool = False
+    report: str | None = None
+
+    def show(self, summary: Summary) -> None:
+        """Prints a summary and writes the report.
+
+        Raises:
+            CannotWorkError: If the report cannot be written.
+        """
+        if self.diff:
+            self._diff(summary)
+        if summary.results or not self.quiet:
+            self._findings(summary)
+        if self.statistics and not self.quiet:
+            from raymigrate.reporting.text import statistics_text  # noqa: PLC0415
+
+            documents = self.output_format in ("json", "sarif")
+            click.echo(statistics_text(summary), err=self.stdout_taken or documents)
+        if self.report is not None:
+            self._report(summary, self.report)
+
+    def listed(self, summary: Summary) -> Iterator[Finding]:
+        """The findings that text and annotations show."""
+        for finding in summary.findings:
+            if self.quiet:
+                shown = finding.kind is Kind.ERROR
+            elif finding.kind is Kind.SKIPPED:
+                shown = self.verbose
+            else:
+                shown = finding.kind is not Kind.CONVERTED or self.verbose or (self.dry_run and not self.diff)
+            if shown:
+                yield finding
+
+    def _diff(self, summary: Summary) -> None:
+        from raymigrate.reporting.diff import unified_diff  # noqa: PLC0415
+
+        stream = sys.stdout.buffer
+        for result in summary.changed:
+            # Bytes, so that neither line ends nor encodings are touched on the way.
+            stream.write(unified_diff(result))
+        stream.flush()
+
+    def _findings(self, summary: Summary) -> None:
+        if self.output_format == "json":
+            from raymigrate.reporting.json import json_text  # noqa: PLC0415
+
+            click.echo(json_text(summary), err=self.stdout_taken)
+        elif self.output_format == "sarif":
+            from raymigrate.reporting.sarif import sarif_text  # noqa: PLC0415
+
+            click.echo(sarif_text(summary, dry_run=self.dry_run), err=self.stdout_taken)
+        else:
+            self._lines(summary)
+
+    def _lines(self, summary: Summary) -> None:
+        from raymigrate.reporting import github, text  # noqa: PLC0415
+
+        for finding in self.listed(summary):
+            lines = text.finding_lines(finding) if self.output_format == "text" else github.annotation(finding)
+            # GitHub reads annotations from either stream.
+            for line in lines:
+                click.echo(line, err=self.stdout_taken or finding.kind is Kind.ERROR)
+        if not self.quiet:
+            for line in text.project_lines(summary, dry_run=self.dry_run):
+                click.echo(line, err=True)
+            click.echo(text.summary_text(summary, dry_run=self.dry_run), err=True)
+
+    def _report(self, summary: Summary, path: str) -> None:
+        from raymigrate.reporting.markdown import markdown_text  # noqa: PLC0415
+
+        try:
+            Path(path).write_text(markdown_text(summary, dry_run=self.dry_run), encoding="utf-8")
+        except OSError as error:
+            raise CannotWorkError(f"{path}: the report cannot be written: {error.strerror or error}.") from None

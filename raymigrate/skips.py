@@ -1,0 +1,119 @@
+"""Comments that keep code as it is: `# raymigrate: skip` at a statement or line, `# raymigrate: skip-file` for a file.
+
+Both take codes, `skip[RM302,RM4]`, and a reason behind two dashes: `# raymigrate: skip -- runs on the old cluster`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from raymigrate.comments import LogicalLine, read_comments
+from raymigrate.findings import Finding, Kind, Rule
+
+MARK = "raymigrate:"
+COMMENT = re.compile(
+    r"#\s*raymigrate:\s*(?P<word>skip-file|skip)(?![\w-])\s*(?:\[(?P<codes>[^\]]*)\])?\s*(?:--\s*(?P<reason>.*\S)\s*)?"
+)
+
+RM906 = Rule(
+    "RM906",
+    "a skip comment that silences nothing",
+    "Nothing changes at run time; but the comment would silence what comes to stand there later.",
+    "Delete the comment, or the codes in it that are not needed.",
+    "https://docs.python.org/3/reference/lexical_analysis.html#comments",
+)
+
+
+@dataclass
+class Skip:
+    """One such comment.
+
+    Args:
+        lines: The lines that it covers; all lines for a whole file.
+        codes: Codes or prefixes that it silences; empty means all.
+        reason: What it says behind the dashes.
+        line: Its own line, counted from 1.
+        column: Its column, counted from 1.
+        used: The codes that it did silence; "" if it names none.
+    """
+
+    lines: range
+    codes: tuple[str, ...]
+    reason: str
+    line: int
+    column: int
+    used: set[str] = field(default_factory=set)
+
+    def silences(self, code: str, line: int) -> bool:
+        """Whether it covers a finding, which is noted."""
+        if line not in self.lines:
+            return False
+        fitting = {name for name in self.codes if code.startswith(name)} if self.codes else {""}
+        self.used |= fitting
+        return bool(fitting)
+
+    def stale(self) -> str:
+        """What it says in vain, as a sentence; empty if nothing."""
+        if not self.used:
+            return "This comment silences nothing."
+        vain = [code for code in self.codes if code not in self.used]
+        return f"This comment names {', '.join(vain)}, which is not found there." if vain else ""
+
+
+class Skips:
+    """All such comments of a module."""
+
+    def __init__(self, text: str) -> None:
+        self._skips = list(_read(text)) if MARK in text else []
+
+    def of(self, code: str, line: int) -> Skip | None:
+        """The comment that silences a rule on a line, if there is one; every one that does is noted as used."""
+        found = [skip for skip in self._skips if skip.silences(code, line)]
+        return found[0] if found else None
+
+    def stale(self, path: str) -> Iterator[Finding]:
+        """Findings about the comments that silenced nothing; to be asked when all rules have been applied."""
+        for skip in self._skips:
+            if message := skip.stale():
+                yield Finding(RM906.code, Kind.MANUAL, message, RM906.fix, skip.line, skip.column, path)
+
+
+def _read(text: str) -> Iterator[Skip]:
+    comments, logical_lines = read_comments(text)
+    for comment in comments:
+        match = COMMENT.search(comment.text)
+        if match is None:
+            continue
+        codes = tuple(code.strip() for code in (match["codes"] or "").split(",") if code.strip())
+        if match["word"] == "skip-file":
+            covered = range(1, text.count("\n") + 2)
+        else:
+            covered = _covered(comment.line, logical_lines, alone=comment.alone)
+        column = comment.column + match.start()
+        yield Skip(covered, codes, match["reason"] or "", comment.line, column)
+
+
+def _covered(line: int, logical_lines: list[LogicalLine], *, alone: bool) -> range:
+    """The lines that a comment speaks of.
+
+    At the start or the end of a statement it is the whole statement, amid it that line; on a line of its own before a
+    statement it is that statement, amid one the next line.
+    """
+    for logical in logical_lines:
+        if logical.last < line:
+            continue
+        inside = logical.first < line < logical.last
+        if inside:
+            return range(line + 1, line + 2) if alone else range(line, line + 1)
+        return range(logical.first, logical.last + 1)
+    return range(line, line)
+
+
+def skipped_whole(text: str) -> Skip | None:
+    """The skip-file comment of a text that may not be Python."""
+    match = COMMENT.search(text) if MARK in text else None
+    while match is not None and match["word"] != "skip-file":
+        match = COMMENT.search(text, match.end())
+    return Skip(range(0), (), match["reason"] or "", 1, 1) if match else None

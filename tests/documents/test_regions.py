@@ -1,0 +1,181 @@
+"""Databricks sources, percent scripts and pages: edited in place, and no line crosses the edge of a cell."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from raymigrate.cli import main
+from raymigrate.config import Options
+from raymigrate.documents import Plain, open_document
+from raymigrate.findings import Finding, Kind
+from scripts.update_twins import converted
+from tests.conftest import DOCUMENTS, SCRIPTS
+from tests.documents.notebooks import cells_of
+
+LEGACY = "from ray.air import session\n"
+USE = "session.report({})\n"
+EDGES = {
+    "databricks": ("# Databricks notebook source\n", "\n# COMMAND ----------\n\n"),
+    "percent": ("# %%\n", "\n# %% a cell\n"),
+    "exported": ("# In[1]:\n\n", "\n\n# In[ ]:\n\n\n"),
+}
+
+
+def invoke(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+def convert(text: str | bytes, name: str = "x.py") -> tuple[str, list[Finding]]:
+    after, result = converted(Path(name), Options(), text.encode() if isinstance(text, str) else text)
+    return after.decode("latin-1" if isinstance(text, bytes) else "utf-8"), result.findings
+
+
+def pieces(text: str, edge: str) -> list[str]:
+    return [piece.strip() for piece in text.split(edge.strip())]
+
+
+@pytest.mark.parametrize("form", EDGES)
+@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["LF", "CRLF"])
+def test_edges_and_magics_stay_where_they_are(form: str, end: str) -> None:
+    head, edge = EDGES[form]
+    cells = ["%pip install x\n", LEGACY, "def loop(config):\n    " + USE, "!ls\nx = 1\n", "x?\n"]
+    text = (head + edge.join(cells)).replace("\n", end)
+    after, findings = convert(text)
+    assert {finding.kind for finding in findings} == {Kind.CONVERTED}
+    assert after == text.replace("from ray.air import session", "import ray.train").replace("session.", "ray.train.")
+
+
+@pytest.mark.parametrize("form", EDGES)
+def test_every_fixture_in_cells(form: str) -> None:
+    """Each cell of the result holds what it held: no statement moves to another one."""
+    head, edge = EDGES[form]
+    for number, script in enumerate(SCRIPTS[::7]):
+        cells = cells_of(script.read_text().replace("\r\n", "\n"), number)
+        text = head + edge.join(f"# cell {index}\n{cell}\n" for index, cell in enumerate(cells))
+        after, result = converted(script, Options(), text.encode())
+        assert not [f for f in result.findings if f.kind is Kind.ERROR], script
+        new = pieces(after.decode().removeprefix(head), edge)
+        assert len(new) == len(cells)
+        for index, piece in enumerate(new):  # a comment goes with an import that goes
+            marks = [line for line in piece.split("\n") if line.startswith("# cell ")]
+            assert marks in ([], [f"# cell {index}"]), script
+
+
+def test_cells_of_other_languages_and_titles_stay() -> None:
+    text = (
+        "# Databricks notebook source\n# MAGIC %md\n# MAGIC ray.train.huggingface\n\n# COMMAND ----------\n\n"
+        f"# DBTITLE 1,Imports\n{LEGACY}\n# COMMAND ----------\n\n"
+        f"# MAGIC %sh\n# MAGIC ls\n\n# COMMAND ----------\n\n{USE}"
+    )
+    after, _ = convert(text)
+    assert after == text.replace(LEGACY, "import ray.train\n").replace("session.", "ray.train.")
+
+
+def test_a_cell_that_loses_all_its_lines_stays() -> None:
+    head, edge = EDGES["databricks"]
+    unused = "from ray.train.huggingface import TransformersTrainer\n"
+    after, _ = convert(head + edge.join(["x = 1\n", unused, LEGACY, USE]))
+    assert after.count("# COMMAND ----------") == 3
+    assert "TransformersTrainer" not in after
+
+
+def test_a_cell_that_cannot_be_parsed_is_refused_by_its_line() -> None:
+    head, edge = EDGES["databricks"]
+    text = head + edge.join([LEGACY, "x = 1\n", "session.report(\n"])
+    after, (finding,) = convert(text)
+    assert after == text
+    assert (finding.code, finding.kind, finding.line) == ("RM901", Kind.ERROR, 10)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'{LEGACY}s = """\n# %%\n"""\n{USE}',
+        f"{LEGACY}def f():\n    x = 1\n# %%\n    session.report({{}})\n",
+        f"{LEGACY}print('what?', 7 % 2)  # why?\n{USE}",
+    ],
+    ids=["in a string", "inside a block", "no magic"],
+)
+def test_what_only_looks_like_a_cell_is_an_ordinary_script(text: str) -> None:
+    assert isinstance(open_document(text.encode(), "x.py"), Plain)
+    assert "ray.train.report" in convert(text)[0]
+
+
+def test_a_script_with_magics_is_converted() -> None:
+    """As Colab saves notebooks: `!pip` lines amid Python."""
+    after, findings = convert(f"!pip install ray[air]==2.6\n{LEGACY}{USE}")
+    assert after == "!pip install ray[air]==2.6\nimport ray.train\nray.train.report({})\n"
+    assert [f.code for f in findings] == ["RM731", "RM302"]
+
+
+def test_encodings_and_mixed_line_ends_stay() -> None:
+    text = (
+        b"# coding: latin-1\n# %%\n# \xe9\r\nfrom ray.air import session\r\n# %%\r!ls\nx = '\xe9'; session.report({})"
+    )
+    after, _ = convert(text)
+    expected = text.replace(b"from ray.air import session", b"import ray.train").replace(b"session.", b"ray.train.")
+    assert after.encode("latin-1") == expected
+
+
+@given(st.text(alphabet="a1 =(\n\r\"'#%!?\\", max_size=120), st.sampled_from([*EDGES]))
+@settings(max_examples=80, deadline=None)
+def test_any_text_is_given_back(text: str, form: str) -> None:
+    data = (EDGES[form][0] + text + EDGES[form][1] + "!ls\n").encode()
+    document = open_document(data, "x.py")
+    assert document.encode(document.text) == data
+
+
+def test_every_fixture_is_given_back() -> None:
+    for path in DOCUMENTS:
+        document = open_document(path.read_bytes(), str(path))
+        assert document.encode(document.text) == path.read_bytes()
+
+
+# -- pages ---------------------------------------------------------------------------------------------
+
+
+def test_pages_are_looked_at_on_request_only(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"```python\n{LEGACY}{USE}```\n")
+    assert invoke(tmp_path).exit_code == 0
+    assert LEGACY in page.read_text()
+    assert invoke("--docs", tmp_path).exit_code == 0
+    assert page.read_text() == "```python\nimport ray.train\nray.train.report({})\n```\n"
+
+
+@pytest.mark.parametrize(
+    "fence",
+    [
+        "```python\n{}```\n",
+        "````py title='x'\n```\n````\n```python\n{}```\n",
+        "~~~ {{.python}}\n{}~~~\n",
+        "```{{code-cell}} python\n:tags: [x]\n{}```\n",
+    ],
+)
+def test_fences(fence: str) -> None:
+    after, _ = convert(fence.format(LEGACY + USE), "page.md")
+    assert "session" not in after
+
+
+@pytest.mark.parametrize("fence", ["```\n{}```\n", "```bash\n{}```\n", "```diff\n{}```\n", "```pycon\n>>> {}```\n"])
+def test_fences_of_other_languages_are_left(fence: str) -> None:
+    text = fence.format(LEGACY)
+    assert convert(text, "page.md") == (text, [])
+
+
+def test_a_block_that_cannot_be_parsed_is_told_and_the_others_convert() -> None:
+    text = f"```python\n{LEGACY}{USE}```\n\n```python\nsession.report(\n```\n"
+    after, findings = convert(text, "page.md")
+    assert after == text.replace(LEGACY, "import ray.train\n").replace("session.report({})", "ray.train.report({})")
+    assert [(f.code, f.kind, f.line) for f in findings if f.code != "RM302"] == [("RM907", Kind.MANUAL, 7)]
+
+
+def test_a_block_that_shows_the_old_form_on_purpose_is_left() -> None:
+    block = "```python\nfrom ray.train.huggingface import TransformersTrainer\n\nTransformersTrainer(f)\n```\n"
+    for prose in ("## Before\n\n", "In Ray 2.6 and older:\n\n", "This is deprecated:\n"):
+        after, findings = convert(prose + block, "page.md")
+        assert after == prose + block
+        assert [(f.code, f.kind) for f in findings] == [("RM907", Kind.NOTE)]

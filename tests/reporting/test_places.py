@@ -1,0 +1,109 @@
+"""Every format gives the same places, and at each place stands what the finding speaks of."""
+
+import ast
+import json
+import re
+from pathlib import Path
+from urllib.parse import unquote
+
+from click.testing import CliRunner
+
+from raymigrate.cli import main
+from raymigrate.documents import open_document
+
+Place = tuple[str, int, int, str]  # file, line, column, code
+TEXT = re.compile(r"^(.+?):(\d+):(\d+): (RM\d{3}) \w+: ", re.MULTILINE)
+GITHUB = re.compile(r"^::\w+ file=(.+?),line=(\d+),col=(\d+),title=raymigrate (RM\d{3}) ", re.MULTILINE)
+REQUIREMENT = re.compile(r"[\w-]+(?:\[[\w,]+\])?[=<>~!]=[\w.]+")  # in a %pip or a !pip
+# Rules whose message speaks of what happens, not of the name that makes it happen: what stands there.
+SPEAKS_OF = {
+    "RM103": "Trainer",
+    "RM104": "Arguments|Accelerator|Trainer",
+    "RM107": r"[Dd]ataset|_ds\b|\"train\"",
+    "RM108": "_ds",
+    "RM110": "Arguments|Trainer",
+    "RM202": r"ACCELERATE_CONFIG|_type\"|_environment\"|_precision\"|_config\"|\.ya?ml|\.json",
+    "RM205": "train",
+    "RM206": "Trainer",
+    "RM208": "train",
+    "RM406": "name",
+    "RM407": "report",
+    "RM409": "setup_wandb",
+    "RM413": "report",
+    "RM481": "evaluate|load_metric",
+    "RM501": "BatchMapper|preprocessor",
+    "RM502": "Scaler",
+    "RM509": "train",
+    "RM692": "BatchMapper",
+    "RM706": r"\*\*",
+    "RM714": "dataset",
+    "RM716": "rows",
+    "RM914": "train",
+}
+
+
+def output(script: Path, output_format: str, *options: object) -> str:
+    arguments = ["--check", "--output-format", output_format, *map(str, options), str(script)]
+    return CliRunner().invoke(main, arguments).stdout
+
+
+def places_in_lines(text: str, pattern: re.Pattern[str]) -> list[Place]:
+    return sorted((Path(file).name, int(line), int(column), code) for file, line, column, code in pattern.findall(text))
+
+
+def places_in_json(text: str) -> list[Place]:
+    return sorted((Path(f["path"]).name, f["line"], f["column"], f["code"]) for f in json.loads(text)["findings"])
+
+
+def places_in_sarif(text: str) -> list[Place]:
+    places = []
+    for result in json.loads(text)["runs"][0]["results"]:
+        location = result["locations"][0]["physicalLocation"]
+        region = location["region"]
+        name = Path(unquote(location["artifactLocation"]["uri"])).name
+        places.append((name, region["startLine"], region["startColumn"], result["ruleId"]))
+    return sorted(places)
+
+
+def starts(script: Path) -> dict[tuple[int, int], list[str]]:
+    """The source of every node and every requirement, by the place in the file where it starts."""
+    document = open_document(script.read_bytes(), script.name)
+    text = document.text.replace("\r\n", "\n")
+    lines = text.split("\n")
+    found: dict[tuple[int, int], list[str]] = {}
+    for node in ast.walk(ast.parse(text)):
+        if hasattr(node, "lineno"):
+            column = len(lines[node.lineno - 1].encode()[: node.col_offset].decode()) + 1
+            _, line, column = document.place(node.lineno, column)
+            found.setdefault((line, column), []).append(ast.get_source_segment(text, node) or "")
+    for number, line in enumerate(script.read_text().split("\n"), 1):
+        for match in REQUIREMENT.finditer(line):
+            found.setdefault((number, match.start() + 1), []).append(match[0])
+    return found
+
+
+def names(message: str) -> set[str]:
+    """The last parts of the names that a message gives: `ray.air.config.RunConfig` is imported as `RunConfig`."""
+    return {name.rpartition(".")[2] for name in re.findall(r"[A-Za-z_][\w.]*\w", message)}
+
+
+def test_all_formats_agree_and_point_at_what_they_speak_of(tmp_path: Path, script: Path) -> None:
+    report = tmp_path / "report.md"
+    as_json = output(script, "json", "--report", report)
+    found = json.loads(as_json)["findings"]
+    places = places_in_json(as_json)
+    assert places
+    assert places_in_lines(output(script, "text"), TEXT) == places
+    assert places_in_lines(output(script, "github"), GITHUB) == places
+    assert places_in_sarif(output(script, "sarif")) == places
+    nodes, markdown = starts(script), report.read_text()
+    for finding in found:
+        sources = nodes.get((finding["line"], finding["column"]))
+        assert sources, finding
+        source = " ".join(sources)
+        wanted = rf"\b({'|'.join(names(finding['message']))})\b|{SPEAKS_OF.get(finding['code'], '(?!)')}"
+        assert re.search(wanted, source), (finding, sources)
+        if finding["kind"] == "converted":
+            assert re.search(rf"^- line {finding['line']}, \[{finding['code']}\]", markdown, re.MULTILINE)
+        else:
+            assert re.search(rf"^\| `[^`]+`:{finding['line']} \| \[{finding['code']}\]", markdown, re.MULTILINE)

@@ -1,0 +1,87 @@
+"""Colour and progress."""
+
+import io
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from raymigrate.cli import main
+from raymigrate.reporting import terminal
+from raymigrate.reporting.terminal import use_colour, with_progress
+from tests.conftest import FIXTURES
+
+LEGACY = FIXTURES / "transformers_trainer/readme_example/before.py"
+
+
+@pytest.fixture(autouse=True)
+def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("NO_COLOR", "FORCE_COLOR", "TERM"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.parametrize(
+    ("choice", "variables", "expected"),
+    [
+        ("auto", {}, None),
+        ("auto", {"NO_COLOR": "1"}, False),
+        ("auto", {"NO_COLOR": ""}, None),
+        ("auto", {"TERM": "dumb"}, False),
+        ("auto", {"FORCE_COLOR": "1"}, True),
+        ("auto", {"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
+        ("always", {"NO_COLOR": "1"}, True),
+        ("never", {"FORCE_COLOR": "1"}, False),
+    ],
+)
+def test_the_option_beats_the_variables(
+    choice: str, variables: dict[str, str], expected: bool | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert use_colour(choice) is expected
+
+
+def test_a_pipe_gets_no_colour_unless_it_is_asked_for() -> None:
+    assert "\x1b[" not in CliRunner().invoke(main, ["--check", str(LEGACY)]).stdout
+    assert "\x1b[" in CliRunner().invoke(main, ["--check", "--color", "always", str(LEGACY)]).stdout
+
+
+def test_documents_are_never_coloured() -> None:
+    arguments = ["--check", "--color", "always", "--output-format", "json", str(LEGACY)]
+    assert "\x1b[" not in CliRunner().invoke(main, arguments).stdout
+
+
+def test_findings_are_never_wrapped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A finding is one line in a pipe, however narrow the terminal claims to be."""
+    lines = CliRunner().invoke(main, ["--check", str(LEGACY)]).stdout
+    monkeypatch.setenv("COLUMNS", "20")
+    assert CliRunner().invoke(main, ["--check", str(LEGACY)]).stdout == lines
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_long_run_shows_its_progress_and_takes_it_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr(terminal, "PATIENCE", 0.0)
+    monkeypatch.setattr(terminal, "INTERVAL", 0.0)
+    assert list(with_progress("abc", 3)) == ["a", "b", "c"]
+    assert stream.getvalue().split(terminal.CLEAR_LINE) == ["", "1 of 3 files", "2 of 3 files", "3 of 3 files", ""]
+
+
+def test_a_short_run_shows_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    assert list(with_progress("abc", 3)) == ["a", "b", "c"]
+    assert stream.getvalue() == ""
+
+
+def test_a_pipe_gets_no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr(terminal, "PATIENCE", 0.0)
+    assert list(with_progress("abc", 3)) == ["a", "b", "c"]
+    assert stream.getvalue() == ""

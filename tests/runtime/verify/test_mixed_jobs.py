@@ -1,0 +1,37 @@
+"""Jobs that mix what surrounds the trainers: verified, some with a killed worker too.
+
+The stand-in (arm B) refuses predictors and Tuner(trainer), so those jobs are held against real Ray 2.6 (arm A), in an
+environment that is made first unless it is cached. Slow: real Ray, two CPU workers.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import FIXTURES
+from tests.runtime.verify.test_bundled_jobs import verify
+
+pytestmark = pytest.mark.ray
+
+JOBS = [
+    pytest.param("accelerate_trainer/bert_mrpc", "B,C", True, id="dict-checkpoint"),
+    pytest.param("tracking/mlflow_transformers", "B,C", True, id="mlflow-callback"),
+    pytest.param("transformers_trainer/bert_mrpc_preprocessor_and_collator", "B,C", False, id="preprocessor"),
+    pytest.param("transformers_trainer/pipeline_predictors", "A,C", False, id="predictors"),
+    pytest.param("transformers_trainer/tuner_bert_mrpc", "A,C", False, id="tuner"),
+]
+
+
+@pytest.mark.parametrize(("case", "arms", "kill"), JOBS)
+def test_a_mixed_job_trains_as_before(case: str, arms: str, kill: bool, tmp_path: Path) -> None:
+    options = ["--arms", arms, "--report", "out.json", *(["--kill-worker"] if kill else [])]
+    done = verify(FIXTURES / case / "before.py", *options, folder=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = json.loads((tmp_path / "out.json").read_text())
+    assert report["passed"] is True
+    gates = {gate["name"]: gate["status"] for gate in report["comparisons"][0]["gates"]}
+    assert gates["course"] != "not applicable"
+    assert (gates["failure"] == "pass") is kill

@@ -1,0 +1,96 @@
+"""`--todo`: comments at what is left for a person, never twice, and gone when their reason is."""
+
+import ast
+import shutil
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from raymigrate.cli import main
+from raymigrate.comments import read_comments
+from raymigrate.config import Options
+from raymigrate.conversion import convert_document
+from raymigrate.documents import open_document
+from raymigrate.engine import convert
+from raymigrate.findings import Kind
+from tests.conftest import FIXTURES
+
+TODO = Options(todo=True)
+EXAMPLE = FIXTURES / "transformers_trainer/readme_example/before.py"
+
+
+def statement_of(text: str, line: int) -> int:
+    return next(one.first for one in read_comments(text)[1] if one.first <= line <= one.last)
+
+
+def test_the_comment_stands_before_the_statement() -> None:
+    text = EXAMPLE.read_text()
+    after = convert(text, options=TODO).after
+    lines = after.splitlines()
+    at = next(number for number, line in enumerate(lines) if "TODO(raymigrate): RM604" in line)
+    assert lines[at].startswith("# TODO(raymigrate): RM604 result.metrics has no")
+    assert "time_total_s" in lines[at + 1]
+
+
+def test_a_second_run_changes_nothing(script: Path) -> None:
+    document = open_document(script.read_bytes(), script.name)
+    once = convert_document(document, str(script), TODO)
+    assert not [f for f in once.findings if f.kind is Kind.ERROR]
+    written = open_document(document.encode(once.after or once.before), script.name)
+    text = written.text
+    ast.parse(text)
+    again = convert_document(written, str(script), TODO)
+    assert again.after is None
+    left = [f for f in again.findings if f.kind is Kind.MANUAL]
+    assert {(f.code, f.message, f.line) for f in left} <= {(f.code, f.message, f.line) for f in once.written().findings}
+    assert text.count("# TODO(raymigrate): ") == len(
+        {(f.code, f.message, statement_of(text, f.line)) for f in left if f.code != "RM906"}
+    )
+
+
+def test_only_comments_are_added(script: Path) -> None:
+    document = open_document(script.read_bytes(), script.name)
+    without = convert_document(document, str(script), Options()).after or document.text
+    with_todos = convert_document(document, str(script), TODO).after or document.text
+    kept = [line for line in with_todos.splitlines(keepends=True) if "# TODO(raymigrate)" not in line]
+    assert "".join(kept) == without
+
+
+def test_a_comment_goes_with_its_reason(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    shutil.copy(EXAMPLE, path)
+    run = CliRunner().invoke
+    assert run(main, ["--todo", str(path)]).exit_code == 1
+    text = path.read_text()
+    assert text.count("TODO(raymigrate)") == 1
+    lines = text.splitlines(keepends=True)
+    at = next(number for number, line in enumerate(lines) if "RM604" in line)
+    path.write_text("".join(lines[: at + 1]))  # the statement is deleted, its comment forgotten
+    assert run(main, ["--check", "--todo", str(path)]).exit_code == 1
+    run(main, ["--todo", str(path)])
+    assert "TODO(raymigrate)" not in path.read_text()
+
+
+def test_a_file_with_nothing_but_an_old_comment_is_cleaned(tmp_path: Path) -> None:
+    path = tmp_path / "plain.py"
+    path.write_text('x = "# TODO(raymigrate): RM604 y"\n# TODO(raymigrate): RM604 result.metrics\nimport os\n')
+    assert CliRunner().invoke(main, ["--todo", str(path)]).exit_code == 0
+    assert path.read_text() == 'x = "# TODO(raymigrate): RM604 y"\nimport os\n'
+
+
+def test_without_the_option_comments_stay(tmp_path: Path) -> None:
+    path = tmp_path / "plain.py"
+    path.write_text("# TODO(raymigrate): RM604 result.metrics\nimport os\n")
+    before = path.read_bytes()
+    CliRunner().invoke(main, [str(path)])
+    assert path.read_bytes() == before
+
+
+def test_windows_line_ends_and_places_are_kept() -> None:
+    text = EXAMPLE.read_text().replace("\n", "\r\n")
+    result = convert(text, options=TODO)
+    assert result.after.count("\n") == result.after.count("\r\n")
+    lines = result.after.split("\r\n")
+    for finding in result.written().findings:
+        if finding.code == "RM604":
+            assert "time_total_s" in lines[finding.line - 1][finding.column - 1 :]
