@@ -1,6 +1,7 @@
 """Scripts whose functions and settings stand in other files of the same project."""
 
 import ast
+import json
 import os
 import re
 import shutil
@@ -14,7 +15,7 @@ from click.testing import CliRunner
 from raymigrate import session, together
 from raymigrate.cli import main
 from raymigrate.config import Options
-from raymigrate.discovery import discover
+from raymigrate.discovery import SUFFIXES, discover
 from raymigrate.facts import project as project_facts
 from raymigrate.facts.module import Module
 from raymigrate.facts.project import Project
@@ -69,7 +70,7 @@ def write(folder: Path, files: dict[str, str]) -> None:
 
 
 def convert(*paths: Path, job: Job | None = None, exclude: tuple[str, ...] = ()) -> Summary:
-    found = discover([str(path) for path in paths], needles=NEEDLES, exclude=exclude)
+    found = discover([str(path) for path in paths], needles=NEEDLES, exclude=exclude, suffixes=SUFFIXES)
     return run(found, job or Job(Options()), jobs=1)
 
 
@@ -352,6 +353,56 @@ def test_the_text_output_sums_a_project_up(tmp_path: Path) -> None:
     outcome = CliRunner().invoke(main, [str(tmp_path)])
     assert f"project {tmp_path}: 2 files read, 2 converted" in outcome.output
     assert outcome.exit_code == 0, outcome.output
+
+
+def test_json_and_the_report_sum_a_project_up(tmp_path: Path) -> None:
+    write(tmp_path, {"model.py": INIT, "train.py": DRIVER.format(imports="from model import init", init="init")})
+    report = tmp_path / "report.md"
+    outcome = CliRunner().invoke(main, ["--check", "--output-format", "json", "--report", str(report), str(tmp_path)])
+    assert json.loads(outcome.stdout)["projects"] == [
+        {"folder": str(tmp_path), "read": 2, "converted": 2, "left": 0, "outside": 0}
+    ]
+    assert "2 files read, 2 would be converted" in report.read_text()
+
+
+# -- drivers that are no file of their own -------------------------------------------------------------
+
+
+def test_a_notebook_uses_the_function_of_a_file(tmp_path: Path) -> None:
+    cells = [
+        {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": lines}
+        for lines in (
+            ["%load_ext autoreload\n", "from model import init"],
+            ["from ray.train.huggingface import TransformersTrainer\n"],
+            ["trainer = TransformersTrainer(trainer_init_per_worker=init)\n", "result = trainer.fit()"],
+        )
+    ]
+    notebook = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    write(tmp_path, {"model.py": INIT, "train.ipynb": json.dumps(notebook, indent=1)})
+    summary = convert(tmp_path)
+    after = ["".join(cell["source"]) for cell in json.loads((tmp_path / "train.ipynb").read_text())["cells"]]
+    assert after[0].startswith("%load_ext autoreload\n") and "from model import init" in after[0]
+    assert "trainer = init(None, None, **config)" in "\n".join(after)
+    assert "TransformersTrainer" not in "\n".join(after)
+    assert "def init(train_dataset" in (tmp_path / "model.py").read_text()  # the form that the notebook calls
+    assert codes(summary, Kind.ERROR, "train.ipynb") == set()
+
+
+def test_stdin_reads_the_files_beside_it_and_changes_none(tmp_path: Path) -> None:
+    write(tmp_path, {"model.py": INIT})
+    before = (tmp_path / "model.py").read_text()
+    driver = DRIVER.format(imports="from model import init", init="init")
+    outcome = CliRunner().invoke(main, ["-", "--stdin-filename", str(tmp_path / "train.py")], input=driver)
+    assert "trainer = init(None, None, **config)" in outcome.stdout
+    assert (tmp_path / "model.py").read_text() == before
+
+
+def test_answers_are_asked_for_one_file_at_a_time(tmp_path: Path) -> None:
+    write(tmp_path, {"model.py": INIT, "train.py": DRIVER.format(imports="from model import init", init="init")})
+    before = (tmp_path / "model.py").read_text()
+    CliRunner().invoke(main, ["--interactive", str(tmp_path / "train.py")], input="y\n")
+    assert "trainer = init(None, None, **config)" in (tmp_path / "train.py").read_text()
+    assert (tmp_path / "model.py").read_text() == before
 
 
 def test_verify_spells_a_driver_anew_that_imports_its_function(tmp_path: Path) -> None:
