@@ -76,13 +76,14 @@ def _convert_stdin(choices: Choices) -> int:
 
     So an editor that pipes a buffer through never loses it, whatever the exit code.
     """
+    from raymigrate.facts.project import Project  # noqa: PLC0415
     from raymigrate.session import Summary  # noqa: PLC0415
 
     data = sys.stdin.buffer.read()
     path = choices["stdin_filename"] or "<stdin>"
     summary = Summary(scanned=1)
     if any(needle in data for needle in NEEDLES):
-        result = _job(choices, write=False).convert(path, data)
+        result = _job(choices, write=False).convert(path, data, Project(may_write=lambda path: False))
         if result.findings or result.after is not None:
             summary.results.append(result)
         if result.after and result.document is not None and not _dry_run(choices):

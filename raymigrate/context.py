@@ -11,6 +11,7 @@ from raymigrate.edits.plan import Plan
 from raymigrate.facts.module import Module, Reference
 from raymigrate.facts.places import Places
 from raymigrate.findings import Finding, Kind, Rule
+from raymigrate.requests import Request
 from raymigrate.skips import Skips
 
 
@@ -34,6 +35,8 @@ class Context:
         self.rewritten: set[ast.AST] = set()  # root names of references that will be gone
         self.tuned: set[ast.Call] = set()  # configurations that belong to Tune, and are dealt with
         self.emitted: dict[tuple[str, ast.AST | None], str] = {}  # names of generated classes, by kind and block
+        self.asked: list[Request] = []  # of other files
+        self.done: list[Request] = []  # what other files asked of this one
         self._fresh: set[str] = set()
         self._kept: dict[tuple[int, int], str] = {}  # place that the user wants kept as it is -> code of its finding
 
@@ -41,6 +44,22 @@ class Context:
     def current_transformers(self) -> bool:
         """Whether arguments get the names of current transformers; with `--ignore RM7` they keep those of 4.30."""
         return self.options.enabled("RM701")
+
+    # -- other files of the project -------------------------------------------------------------
+
+    def may_ask(self, path: str) -> bool:
+        """Whether another file may be asked to change."""
+        return self.module.project is not None and self.module.project.may_ask(path)
+
+    def ask(self, request: Request) -> None:
+        """Asks another file to change: this one is written only if that one can be."""
+        if request not in self.asked:
+            self.asked.append(request)
+
+    @property
+    def requests(self) -> list[Request]:
+        """What other files ask of this one."""
+        return self.module.project.requests(self.path) if self.module.project is not None else []
 
     @cached_property
     def places(self) -> Places:

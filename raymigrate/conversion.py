@@ -1,11 +1,17 @@
 """One document's way through the engine: its text is converted, and has to fit into the file again."""
 
+from __future__ import annotations
+
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from raymigrate.config import Options
 from raymigrate.documents import Document, NotSplit, Plain, reopened
 from raymigrate.engine import RM902, RM903, FileResult, Refused, convert
 from raymigrate.findings import Finding, Kind
+
+if TYPE_CHECKING:
+    from raymigrate.facts.project import Project
 
 
 def failed(path: str, message: str, line: int = 1, column: int = 1) -> FileResult:
@@ -13,7 +19,9 @@ def failed(path: str, message: str, line: int = 1, column: int = 1) -> FileResul
     return FileResult(path, [Finding(RM902.code, Kind.ERROR, message, "", line, column, path)])
 
 
-def convert_document(document: Document, path: str, options: Options, *, rewrite: bool = True) -> FileResult:
+def convert_document(
+    document: Document, path: str, options: Options, *, rewrite: bool = True, project: Project | None = None
+) -> FileResult:
     """Converts what a file holds.
 
     Args:
@@ -21,6 +29,7 @@ def convert_document(document: Document, path: str, options: Options, *, rewrite
         path: Its name.
         options: What the user asked for.
         rewrite: See `engine.convert`.
+        project: See `engine.convert`.
 
     Returns:
         The result, with places in the text of the document; `FileResult.in_cells` gives those in the file.
@@ -29,7 +38,7 @@ def convert_document(document: Document, path: str, options: Options, *, rewrite
     if refusals:
         return FileResult(path, refusals, document.text)
     if isinstance(document, Plain):
-        result = convert(document.text, path, options, rewrite=rewrite)
+        result = convert(document.text, path, options, rewrite=rewrite, project=project)
         result.document = result.rewritten = document
         return result
     rewritten: list[Document] = []
@@ -41,7 +50,7 @@ def convert_document(document: Document, path: str, options: Options, *, rewrite
             raise Refused(RM903, f"left as it was: {error}.") from error
         return rewritten[0].text
 
-    result = convert(document.text, path, options, rewrite=rewrite, settle=settle)
+    result = convert(document.text, path, options, rewrite=rewrite, project=project, settle=settle)
     result.document = document
     result.rewritten = rewritten[0] if result.after and rewritten else None
     return result

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from raymigrate.context import Context
     from raymigrate.documents import Document
     from raymigrate.facts.module import Module
+    from raymigrate.facts.project import Project
+    from raymigrate.requests import Request
 
 # Beyond this depth of an expression LibCST needs minutes or overflows its stack (ANCHORS.md, C3).
 MAX_DEPTH = 300
@@ -40,7 +42,15 @@ RM903 = Rule(
     "Please report it with the file.",
     "https://docs.python.org/3/",
 )
-RULES = (RM901, RM902, RM903, RM906)
+RM908 = Rule(
+    "RM908",
+    "a file of the job outside the paths that were given",
+    "A script that is converted imports the file, which has to change as well: until then the job fails on current"
+    " libraries, or does not train as before.",
+    "Name the folder of the project on the command line, or the file too.",
+    "https://docs.ray.io/en/latest/train/user-guides.html",
+)
+RULES = (RM901, RM902, RM903, RM906, RM908)
 
 
 @dataclass
@@ -56,6 +66,9 @@ class FileResult:
         document: How the text is stored in the file; None for text without a file.
         rewritten: The document as it is with the new text; None if nothing changes.
         places: The document in which the findings have their places; by default `document`.
+        asked: What this result asks of other files.
+        done: What other files asked of this one.
+        waits: Whether the file cannot be converted without reading others: nothing was done yet.
     """
 
     path: str
@@ -66,6 +79,9 @@ class FileResult:
     document: Document | None = None
     rewritten: Document | None = None
     places: Document | None = None
+    asked: list[Request] = field(default_factory=list)
+    done: list[Request] = field(default_factory=list)
+    waits: bool = False
 
     def written(self) -> FileResult:
         """The same result once the new text is in the file: its findings have their places in that."""
@@ -126,6 +142,7 @@ def convert(
     options: Options | None = None,
     *,
     rewrite: bool = True,
+    project: Project | None = None,
     settle: Callable[[str], str] = str,
 ) -> FileResult:
     """Converts one module.
@@ -135,6 +152,7 @@ def convert(
         path: Its file; configuration files that the script names are looked up beside it.
         options: What the user asked for.
         rewrite: False to look only: `after` is then "" where something would change. LibCST is not imported.
+        project: The other files of the project; None: nothing is looked up in them.
         settle: Gives the form that a new text takes in its file. Raises Refused if the file cannot hold it.
 
     Returns:
@@ -145,7 +163,9 @@ def convert(
         from raymigrate.todos import convert_with_todos  # noqa: PLC0415 - only where it is asked for
 
         bare_options = replace(options, todo=False)
-        result = convert_with_todos(text, lambda bare: convert(bare, path, bare_options, settle=settle))
+        result = convert_with_todos(
+            text, lambda bare: convert(bare, path, bare_options, project=project, settle=settle)
+        )
         try:
             if result.after:
                 settle(result.after)
@@ -153,7 +173,7 @@ def convert(
             return FileResult(path, [replace(refused.finding, path=path)], text)
         return result
     try:
-        context = plan(text, path, options)
+        context = plan(text, path, options, project)
         after: str | None = "" if context.plan else None
         left: list[Finding] = []
         if context.plan and rewrite:
@@ -163,11 +183,18 @@ def convert(
         if skip := skipped_whole(text):
             finding = replace(finding, kind=Kind.SKIPPED, advice="", reason=skip.reason)
         return FileResult(path, [finding], text)
-    return FileResult(path, _sorted(context.findings), text, after, left)
+    return FileResult(path, _sorted(context.findings), text, after, left, asked=context.asked, done=context.done)
 
 
-def plan(text: str, path: str, options: Options) -> Context:
+def plan(text: str, path: str, options: Options, project: Project | None = None, *, again: bool = False) -> Context:
     """Runs the codemods over a text: findings and planned edits.
+
+    Args:
+        text: The text.
+        path: Its file.
+        options: What the user asked for.
+        project: The other files of the project.
+        again: Whether the text is a result, and not what the file held.
 
     Raises:
         Refused: If the text is not Python, or nested too deeply for LibCST.
@@ -178,7 +205,7 @@ def plan(text: str, path: str, options: Options) -> Context:
     from raymigrate.import_cleanup import drop_unused_imports  # noqa: PLC0415
 
     try:
-        module = Module(text)
+        module = Module(text, path, project) if again or project is None else project.module_of(text, path)
     except SyntaxError as error:
         raise Refused(RM901, f"cannot be parsed: {error.msg}.", error.lineno or 1, error.offset or 1) from error
     except (RecursionError, MemoryError, ValueError) as error:
@@ -215,41 +242,10 @@ def _checked(context: Context, options: Options, settle: Callable[[str], str]) -
     except RewriteError as error:
         raise Refused(RM903, f"left as it was: {error}.") from error
     try:
-        again = plan(after, context.path, options)
+        again = plan(after, context.path, options, context.module.project, again=True)
     except Refused as refused:
         raise Refused(RM903, f"left as it was: the result {refused}") from refused
     if again.plan:
         codes = ", ".join(sorted({finding.code for finding in again.findings if finding.kind is Kind.CONVERTED}))
         raise Refused(RM903, f"left as it was: a second run would change it again ({codes}).")
     return after, again.findings
-
-
-def local_imports(path: str) -> list[str]:
-    """Files beside a script, or below its folder, that it imports: `from training.init import f`.
-
-    A file that cannot be read imports nothing here; it has its own finding.
-    """
-    from pathlib import Path  # noqa: PLC0415 - most runs never get here
-
-    from raymigrate.documents import UndecodableError, open_document  # noqa: PLC0415
-
-    try:
-        tree = ast.parse(open_document(Path(path).read_bytes(), path).text)
-    except (OSError, UndecodableError, SyntaxError, ValueError, RecursionError):
-        return []
-    folder = Path(path).parent
-    found: list[str] = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-            roots = [folder]
-        elif isinstance(node, ast.ImportFrom):
-            names = [node.module or ""] + [f"{node.module or ''}.{alias.name}".strip(".") for alias in node.names]
-            roots = [folder] if not node.level else [Path(path).parents[node.level - 1]]
-        else:
-            continue
-        for root in roots:
-            for name in names:
-                place = root.joinpath(*name.split("."))
-                found += [str(f) for f in (place.with_suffix(".py"), place / "__init__.py") if name and f.is_file()]
-    return list(dict.fromkeys(found))

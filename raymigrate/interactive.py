@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 import click
 
 from raymigrate.engine import FileResult
+from raymigrate.facts.project import Project
 from raymigrate.findings import Finding, Kind
 from raymigrate.reporting.diff import unified_diff
 from raymigrate.reporting.text import finding_lines
@@ -73,9 +74,10 @@ class InteractiveJob(Job):
 
     conversation: Conversation = field(default_factory=Conversation)
 
-    def convert(self, path: str, data: bytes) -> FileResult:
-        """Converts the bytes of a file as far as the user wants it."""
-        whole = super().convert(path, data)
+    def convert(self, path: str, data: bytes, project: Project | None = None) -> FileResult:
+        """Converts the bytes of a file as far as the user wants it; no file asks another one to change."""
+        project = Project(may_write=lambda path: False)
+        whole = super().convert(path, data, project)
         if whole.after is None:
             return whole
         self.conversation.next_file()
@@ -86,17 +88,17 @@ class InteractiveJob(Job):
             if self.conversation.leaves_the_rest:
                 break
             asked |= keys
-            trial = self._with(path, data, accepted | asked)
+            trial = self._with(path, data, project, accepted | asked)
             if trial.after is None or trial.after == current.after:
                 continue  # no change on its own, or one that the engine refuses: asked together with the next
             change = replace(trial, before=current.after or whole.before)
             if self.conversation.wants(change, [f for f in whole.findings if _key(f, whole.before) in asked]):
                 current, accepted = trial, accepted | asked
             asked = frozenset()
-        return self._with(path, data, accepted)
+        return self._with(path, data, project, accepted)
 
-    def _with(self, path: str, data: bytes, accepted: frozenset[Key]) -> FileResult:
-        return Job(replace(self.options, accepted=accepted), write=False).convert(path, data)
+    def _with(self, path: str, data: bytes, project: Project, accepted: frozenset[Key]) -> FileResult:
+        return Job(replace(self.options, accepted=accepted), write=False).convert(path, data, project)
 
 
 def _questions(result: FileResult) -> Iterator[frozenset[Key]]:

@@ -1,17 +1,24 @@
 """Many files: finds them, converts each, writes the results."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from raymigrate.config import Options
 from raymigrate.conversion import convert_document, failed
 from raymigrate.discovery import Discovery, processors
 from raymigrate.documents import UndecodableError, open_document
-from raymigrate.engine import FileResult, local_imports
+from raymigrate.engine import FileResult
 from raymigrate.files import read_bytes, write_atomically
 from raymigrate.findings import Finding, Kind
 from raymigrate.gates import concerns
+
+if TYPE_CHECKING:
+    from raymigrate.facts.project import Project
+    from raymigrate.together import ProjectSummary
 
 # A pool costs 40 ms and LibCST's import per worker; fewer bytes than this are done sooner without.
 BYTES_WORTH_A_POOL = 300_000
@@ -24,10 +31,12 @@ class Summary:
     Args:
         results: Files with findings or changes, in path order.
         scanned: Number of files looked at.
+        projects: Jobs of several files.
     """
 
     results: list[FileResult] = field(default_factory=list)
     scanned: int = 0
+    projects: list[ProjectSummary] = field(default_factory=list)
 
     @property
     def findings(self) -> Iterator[Finding]:
@@ -61,30 +70,39 @@ class Job:
     rewrite: bool = True
     write: bool = True
 
-    def __call__(self, path: str) -> FileResult:
-        """Converts one file; every problem with it becomes a finding."""
+    def __call__(self, path: str, project: Project | None = None) -> FileResult:
+        """Converts one file; every problem with it becomes a finding. For the arguments see `convert`."""
         try:
             data = read_bytes(path)
         except OSError as error:
             return failed(path, f"cannot be read: {error.strerror or error}.")
-        result = self.convert(path, data)
+        result = self.convert(path, data, project)
         if self.write and result.after:
             assert result.document is not None
             result = self.written(result, result.document.encode(result.after), data)
         return result.in_cells()
 
-    def convert(self, path: str, data: bytes) -> FileResult:
+    def convert(self, path: str, data: bytes, project: Project | None = None) -> FileResult:
         """Converts the bytes of one file and writes nothing; every problem with them becomes a finding.
 
         Places are those in the text of the document; `FileResult.in_cells` gives those in the file.
+
+        Args:
+            path: The file.
+            data: Its bytes.
+            project: The files that may be read besides; without, a file that cannot do without others waits.
         """
         if not self.options.part_of_job and not concerns(data, path):
             return FileResult(path)
+        from raymigrate.facts.project import Alone, OtherFileNeeded  # noqa: PLC0415 - most runs never get here
+
         try:
             document = open_document(data, path)
-            result = convert_document(document, path, self.options, rewrite=self.rewrite)
+            result = convert_document(document, path, self.options, rewrite=self.rewrite, project=project or Alone())
             if result.after:
                 document.encode(result.after)
+        except OtherFileNeeded:
+            return FileResult(path, waits=True)
         except UndecodableError as error:
             return failed(path, f"{error}.", error.line, error.column)
         except OSError as error:
@@ -92,7 +110,7 @@ class Job:
         return result
 
     def written(self, result: FileResult, new: bytes, data: bytes) -> FileResult:
-        """Writes new bytes to a file, unless it has changed since the old ones were read."""
+        """Writes new bytes to a file, unless it holds others than `data` by now."""
         try:
             if read_bytes(result.path) != data:
                 return failed(result.path, "changed while it was being converted; run raymigrate again.")
@@ -119,37 +137,24 @@ def run(found: Discovery, job: Job, *, jobs: int = 0, progress: Progress = _unse
         progress: Passes the results on, given their number, and tells the user how far it is.
     """
     results = {problem.path: failed(problem.path, problem.message) for problem in found.problems}
+    waiting: list[str] = []
     for result in progress(_map(job, found.candidates, jobs), len(found.candidates)):
-        if result.findings or result.after is not None:
+        if result.waits:
+            waiting.append(result.path)
+        elif result.findings or result.after is not None:
             results[result.path] = result
-    for result in _imported_parts(job, results):
-        results[result.path] = result
+    projects: list[ProjectSummary] = []
+    if waiting or results:
+        from raymigrate.together import Together  # noqa: PLC0415 - as above
+
+        together = Together(found, job, results)
+        together.convert(waiting)
+        projects = together.summaries()
     if found.candidates:
         from raymigrate.pins.project import pin_results  # noqa: PLC0415 - most runs never get here
 
         results.update((result.path, result) for result in list(pin_results(found, results, job)))
-    return Summary([results[path] for path in sorted(results)], found.scanned)
-
-
-def _imported_parts(job: Job, results: dict[str, FileResult]) -> Iterator[FileResult]:
-    """Converts the modules of the same project that converted jobs import: their functions run in the job."""
-    part = replace(job, options=replace(job.options, part_of_job=True))
-    queue = [result for result in results.values() if any(_is_job(f) for f in result.findings)]
-    done = {os.path.realpath(path) for path in results}
-    while queue:
-        result = queue.pop()
-        for path in local_imports(result.path):
-            real = os.path.realpath(path)
-            if real not in done:
-                done.add(real)
-                imported = part(path)
-                queue.append(imported)
-                if imported.findings:
-                    yield imported
-
-
-def _is_job(finding: Finding) -> bool:
-    return finding.code[:3] in ("RM1", "RM2") and finding.kind is not Kind.SKIPPED
+    return Summary([results[path] for path in sorted(results)], found.scanned, projects)
 
 
 def _map(job: Job, paths: Sequence[str], jobs: int) -> Iterator[FileResult]:

@@ -7,6 +7,7 @@ import json
 import shutil
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from raymigrate.config import Options
 from raymigrate.conversion import convert_document
@@ -46,13 +47,23 @@ def update_case(before: Path) -> None:
     before.with_name("findings.txt").write_text(told(result.findings), encoding="utf-8")
 
 
+def project_findings(folder: Path, options: Options) -> str:
+    """Converts a folder, and gives the findings of each file, with paths as seen from the folder."""
+    summary = run(discover([str(folder)], needles=NEEDLES, suffixes=SUFFIXES), Job(options))
+    text = "".join(f"{Path(r.path).relative_to(folder)}\n{told(r.findings)}\n" for r in summary.results)
+    return text.replace(f"{folder}/", "")
+
+
 def update_project(before: Path) -> None:
     """Converts a folder of scripts as one run does."""
     after = before.with_name("after")
     shutil.rmtree(after, ignore_errors=True)
-    shutil.copytree(before, after, ignore=shutil.ignore_patterns("__pycache__"))
-    summary = run(discover([str(after)], needles=NEEDLES, suffixes=SUFFIXES), Job(options_of(before)))
-    text = "".join(f"{Path(r.path).relative_to(after)}\n{told(r.findings)}\n" for r in summary.results)
+    # Away from this repository, whose other files are no part of the project.
+    with TemporaryDirectory() as folder:
+        copy = Path(folder, "project")
+        shutil.copytree(before, copy, ignore=shutil.ignore_patterns("__pycache__"))
+        text = project_findings(copy, options_of(before))
+        shutil.copytree(copy, after)
     before.with_name("findings.txt").write_text(text, encoding="utf-8")
 
 
@@ -60,7 +71,7 @@ def main() -> None:
     """Updates all fixtures, or those whose path holds one of the words given."""
     words = sys.argv[1:]
     for before in sorted(FIXTURES.rglob("before*")):
-        if words and not any(word in str(before) for word in words):
+        if words and not any(word in str(before.relative_to(FIXTURES)) for word in words):
             continue
         (update_project if before.is_dir() else update_case)(before)
         print(before.relative_to(FIXTURES))

@@ -7,8 +7,8 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 FIXTURES = ROOT / "fixtures"
-SCRIPTS = sorted(path for path in FIXTURES.rglob("before.py") if "projects" not in path.parts)
-DOCUMENTS = sorted(path for path in FIXTURES.rglob("before.*") if "projects" not in path.parts)
+SCRIPTS = sorted(path for path in FIXTURES.rglob("before.py") if "projects" not in path.relative_to(FIXTURES).parts)
+DOCUMENTS = sorted(path for path in FIXTURES.rglob("before.*") if "projects" not in path.relative_to(FIXTURES).parts)
 PROJECTS = sorted(path.parent for path in FIXTURES.glob("projects/*/before"))
 FALSE_FRIENDS = sorted(FIXTURES.glob("false_friends/*.py"))
 

@@ -27,7 +27,7 @@ def resolved(text: str) -> list[str]:
             "try:\n  from ray.train import report\nexcept ImportError:\n  from ray.air.session import report\nreport\n",
             [],
         ),
-        ("from .air import session\nsession\n", []),
+        ("from .air import session\nsession\n", [".air.session"]),
         ("from ray.air import session\ndef f():\n    global session\n    session = 1\nsession\n", []),
         ("from ray.air import session\nf'{session.get_world_rank()}'\n", ["ray.air.session.get_world_rank"]),
         ("from ray.air import session\nlambda: session\n", ["ray.air.session"]),

@@ -9,6 +9,7 @@ from typing import Any
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.emitted import ON_CPU
+from raymigrate.codemods.loop_elsewhere import RM206, is_wrapped, report_loss_scale, wrap_loop
 from raymigrate.codemods.loss_scale import keep_loss_scale
 from raymigrate.codemods.trainer_arguments import prepare_datasets
 from raymigrate.context import Context
@@ -68,13 +69,6 @@ RM205 = Rule(
     'DataConfig(datasets_to_split=["train"]) keeps it. Take it away if the code was written for Ray 2.7.',
     "https://docs.ray.io/en/latest/train/api/doc/ray.train.DataConfig.html",
 )
-RM206 = Rule(
-    "RM206",
-    "an Accelerator that is not made in this file",
-    "The values of accelerate_config, and cpu=True on CPU workers, have to reach an Accelerator made elsewhere.",
-    "They go to the workers' environment, which accelerate reads: RunConfig(worker_runtime_env=...).",
-    "https://docs.ray.io/en/latest/train/api/doc/ray.train.RunConfig.html",
-)
 RM207 = Rule(
     "RM207",
     "an accelerate_config that cannot be read",
@@ -115,6 +109,7 @@ def convert(context: Context) -> None:
             context.handle(reference, gone=True)
             _convert_config(context, call)
             keep_loss_scale(context, call)
+            report_loss_scale(context, call)
             _require_config(context, call)
             _convert_datasets(context, call)
     for reference in list(context.references(*ACCELERATE_TRAINERS)):
@@ -146,11 +141,17 @@ def _convert_config(context: Context, call: TrainerCall) -> None:
 
 
 def _read(context: Context, given: ast.expr | None) -> dict[str, Any] | None:
-    """The config as a dict: a literal, or the file that it names, looked up beside the script."""
-    literal = context.module.constant(given)
+    """The config as a dict: a literal, or the file that it names, looked up beside the script.
+
+    Either may stand in another file of the project, which the script imports it from.
+    """
+    if given is None:
+        return None
+    module, value = context.module.followed(given)
+    literal = module.constant(value)
     if isinstance(literal, dict):
         return literal
-    path = file_named(context.module, given, context.path) if given is not None else None
+    path = file_named(module, value, context.path if module is context.module else module.path)
     if path is None:
         return None
     try:
@@ -200,6 +201,8 @@ def _apply(context: Context, call: TrainerCall, places: Destination) -> bool:
     module = context.module
     accelerators = _inside(call, list(module.calls(*ACCELERATORS)))
     arguments = _inside(call, list(module.calls(*TRAINING_ARGUMENTS)))
+    if call.imported is not None:  # what this file makes is for something else
+        accelerators, arguments = [], []
     for accelerator in accelerators:
         _edit_accelerator(context, call, accelerator, places)
     if accelerators:
@@ -256,6 +259,8 @@ def _set_environment(context: Context, call: TrainerCall, environment: dict[str,
         quoted["ACCELERATE_USE_CPU"] = f"str(not {use_gpu}).lower()".replace("not not ", "")
     entries = ", ".join(f'"{name}": {value}' for name, value in quoted.items())
     source = f'{{"env_vars": {{{entries}}}}}'
+    if given is not None and not isinstance(run_config, ast.Call) and wrap_loop(context, call, environment):
+        return
     if call.use_gpu is None and "ACCELERATE_USE_CPU" in environment and not use_gpu:
         context.manual(
             RM206, call.node, f"No Accelerator is made here, and use_gpu is not known: set {listed} on the workers."
@@ -289,18 +294,23 @@ def _use_gpu_source(context: Context, call: TrainerCall) -> str:
 
 def _require_config(context: Context, call: TrainerCall) -> None:
     """Makes sure that the training function gets its config (SEMANTICS.md T13)."""
-    function = call.function
+    function = call.imported.function if call.imported is not None else call.function
+    if is_wrapped(context, call):
+        return
     if not isinstance(function, ast.FunctionDef) or len(parameters(function)) != 1 or not function.args.defaults:
         return
     name = function.args.args[0].arg
     message = f"{function.name}({name}=...) would be called without the config by Ray >= 2.51."
-    if not context.converts(RM204, function, message):
+    if not context.converts(RM204, function if call.imported is None else call.node, message):
         return
-    if len(context.module.uses(function.name, context.module.scope_of[function])) == 1:
+    if call.imported is None and len(context.module.uses(function.name, context.module.scope_of[function])) == 1:
         context.plan.function(function).undefault.add(name)
     else:
         edit = context.plan.call(call.node)
-        source = f"lambda config: {function.name}(config)"
+        name = context.module.source(call.arguments[FIRST])
+        source = f"lambda train_loop_config: {name}(train_loop_config)"
+        if name.partition(".")[0] != "config":
+            source = f"lambda config: {name}(config)"
         if call.node.args:
             edit.set_first(source)
         else:

@@ -34,7 +34,7 @@ def train_together_on_cpu(context: Context, call: TrainerCall, function: TrainFu
     inside = [
         c for c in module.calls(*TRAINING_ARGUMENTS) if function.init is not None and module.inside(c, function.init)
     ]
-    if function.inline and inside and not any(_has_unpacking(c) for c in inside):
+    if function.inline and inside and not any(has_unpacking(c) for c in inside):
         for arguments in inside:
             _set_use_cpu(context, call, arguments, function)
         return
@@ -47,7 +47,8 @@ def train_together_on_cpu(context: Context, call: TrainerCall, function: TrainFu
         function.start.append(ENVIRONMENT + line)
 
 
-def _has_unpacking(call: ast.Call) -> bool:
+def has_unpacking(call: ast.Call) -> bool:
+    """Whether a call has arguments that cannot be seen."""
     return any(keyword.arg is None for keyword in call.keywords)
 
 

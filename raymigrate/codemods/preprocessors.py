@@ -14,23 +14,25 @@ from raymigrate.edits.plan import Code, Part
 from raymigrate.error_texts import gone_names, refused_arguments
 from raymigrate.facts.batch_functions import BatchFunction
 from raymigrate.facts.comments import comments_of
-from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
-from raymigrate.facts.module import Module
+from raymigrate.facts.preprocessor_uses import is_preprocessor_argument, may_become_function
 from raymigrate.facts.preprocessors import (
     BATCH_MAPPERS,
     CHAINS,
     Helper,
+    Imported,
     Mapper,
     Stage,
     Transformer,
     arguments,
     class_name,
     helper,
+    imported,
     stages,
 )
 from raymigrate.facts.trainers import TrainerCall
 from raymigrate.findings import Rule
 from raymigrate.import_cleanup import is_exported
+from raymigrate.requests import DatasetFunction
 
 DATA = "https://docs.ray.io/en/latest/train/user-guides/data-loading-preprocessing.html#preprocessing-data"
 
@@ -87,12 +89,14 @@ class Preprocessing:
         call: The trainer call.
         stages: Its stages, in order.
         helper: The function that makes it, if that has to be changed.
+        imported: What it is, if another file of the project defines it.
     """
 
     context: Context
     call: TrainerCall
     stages: list[Stage]
     helper: Helper | None = None
+    imported: Imported | None = None
 
     def codes(self, source: str, target: str, choices: Choices) -> list[Code]:
         """The lines that fit the preprocessor and transform the datasets.
@@ -102,7 +106,7 @@ class Preprocessing:
             target: Name for the dict of transformed datasets.
             choices: Which dataset to fit on and which to leave.
         """
-        if self.helper is not None:
+        if self.helper is not None or self._is_changed_elsewhere:
             return self._helper_codes(source, target, choices)
         found: list[Code] = []
         number = 0
@@ -119,6 +123,11 @@ class Preprocessing:
                 found += self._fit_and_transform(members, source, target, choices)
             source = target
         return found
+
+    @property
+    def _is_changed_elsewhere(self) -> bool:
+        """Whether the other file is asked to give a function that maps a dataset."""
+        return self.imported is not None and any(isinstance(stage, Mapper) for stage in self.stages)
 
     def _fit_and_transform(self, members: list[Stage], source: str, target: str, choices: Choices) -> list[Code]:
         """Lines for stages that current Ray still has."""
@@ -162,6 +171,8 @@ class Preprocessing:
     def _is_new(self, nodes: list[ast.expr], whole: ast.expr) -> bool:
         """Whether the stages cannot have been fitted before: they are made here, and nothing else uses them."""
         module = self.context.module
+        if self.imported is not None and not self.imported.is_new:
+            return False
         for node in (*nodes, whole):
             scope = module.scope_of[node].find(node.id) if isinstance(node, ast.Name) else None
             if scope is None or not isinstance(node, ast.Name):
@@ -174,7 +185,6 @@ class Preprocessing:
 
     def _helper_codes(self, source: str, target: str, choices: Choices) -> list[Code]:
         """Lines that use the function which a helper returns in place of its BatchMappers."""
-        assert self.helper is not None
         given = self.call.arguments["preprocessor"]
         found = []
         if isinstance(given, ast.Name):
@@ -187,28 +197,35 @@ class Preprocessing:
     def finish(self) -> str:
         """Takes away what only the trainer used; returns its comments."""
         if self.helper is not None:
-            self._change_helper(self.helper)
+            change_helper(self.context, self.helper)
         given = self.call.arguments["preprocessor"]
-        if self.helper is None and any(isinstance(stage, Mapper) for stage in self.stages):
-            return _remove(self.context, given)
+        if self.helper is None and self.imported is None and any(isinstance(stage, Mapper) for stage in self.stages):
+            return remove_mappers(self.context, given)
         return "" if isinstance(given, ast.Name) else comments_of(self.context.module, given, moved=True)
 
-    def _change_helper(self, made: Helper) -> None:
-        """Lets the helper return a function that maps a dataset."""
-        context, parts, lines = self.context, dict[str, Part](), list[str]()
-        for number, stage in enumerate(made.stages):
-            assert isinstance(stage, Mapper)
-            lines.append(f"dataset.map_batches({map_batches_arguments(context, stage, LETTERS[number], parts)})")
-        name = context.fresh("preprocess", "preprocess_dataset")
-        body = "".join(f"    dataset = {line}\n" for line in lines[:-1]) + f"    return {lines[-1]}\n"
-        returned = context.module.parent_of[made.value]
-        assert isinstance(returned, ast.Return)
-        context.plan.statement(returned).replacement = Code(f"def {name}(dataset):\n{body}\nreturn {name}\n", parts)
-        context.plan.function(made.function).drop_return_annotation = made.function.returns is not None
-        for node in ast.walk(made.function.returns) if made.function.returns else ():
-            if node in context.module.reference_at:
-                context.handle(context.module.reference_at[node], gone=True)
-        _remove(context, made.value)
+
+def change_helper(context: Context, made: Helper) -> None:
+    """Lets a helper return a function that maps a dataset."""
+    body, parts = function_body(context, made.stages)
+    name = context.fresh("preprocess", "preprocess_dataset")
+    returned = context.module.parent_of[made.value]
+    assert isinstance(returned, ast.Return)
+    inner = f"def {name}(dataset):\n{body}\nreturn {name}\n"
+    context.plan.statement(returned).replacement = Code(inner, parts)
+    context.plan.function(made.function).drop_return_annotation = made.function.returns is not None
+    for node in ast.walk(made.function.returns) if made.function.returns else ():
+        if node in context.module.reference_at:
+            context.handle(context.module.reference_at[node], gone=True)
+    remove_mappers(context, made.value)
+
+
+def function_body(context: Context, mappers: list[Stage]) -> tuple[str, dict[str, Part]]:
+    """The body of a function of `dataset` that does what BatchMappers did, and the parts of its template."""
+    parts, lines = dict[str, Part](), list[str]()
+    for number, stage in enumerate(mappers):
+        assert isinstance(stage, Mapper)
+        lines.append(f"dataset.map_batches({map_batches_arguments(context, stage, LETTERS[number], parts)})")
+    return "".join(f"    dataset = {line}\n" for line in lines[:-1]) + f"    return {lines[-1]}\n", parts
 
 
 def preprocessing(context: Context, call: TrainerCall) -> Preprocessing | None:
@@ -219,6 +236,9 @@ def preprocessing(context: Context, call: TrainerCall) -> Preprocessing | None:
     given = call.arguments.get("preprocessor")
     if given is None or (isinstance(given, ast.Constant) and given.value is None):
         return None
+    other = imported(context.module, given)
+    if other is not None:
+        return preprocessing_elsewhere(context, call, given, other)
     made = helper(context.module, given)
     found = made.stages if made is not None else stages(context.module, given)
     if not found:
@@ -240,6 +260,29 @@ def preprocessing(context: Context, call: TrainerCall) -> Preprocessing | None:
     return Preprocessing(context, call, found, made if mappers else None)
 
 
+def preprocessing_elsewhere(
+    context: Context, call: TrainerCall, given: ast.expr, found: Imported
+) -> Preprocessing | None:
+    """What to do in place of a preprocessor that another file of the project defines.
+
+    That file has to change where there is a BatchMapper in it: it then gives a function that maps a dataset.
+    """
+    mappers = [stage for stage in found.stages if isinstance(stage, Mapper)]
+    path = found.definition.module.path
+    if not mappers:
+        fittable = any(isinstance(stage, Transformer) and stage.fittable for stage in found.stages)
+        message = "The preprocessor is fitted and applied to each dataset here."
+        if not call.datasets.may_have("train") or not context.converts(RM502, given, message):
+            return None
+        return Preprocessing(context, call, [Transformer(given, fittable)], imported=found)
+    if len(mappers) < len(found.stages) or not may_become_function(context.module.project, found.definition):
+        return None
+    if not context.converts(RM501, given, f"{found.definition.name} of {path} maps a dataset now, and is called here."):
+        return None
+    context.ask(DatasetFunction(path, found.definition.name))
+    return Preprocessing(context, call, found.stages, imported=found)
+
+
 def _helper_is_ours(context: Context, made: Helper, given: ast.expr) -> bool:
     """Whether a helper that returns BatchMappers, and what it returns, are used for this trainer only."""
     module = context.module
@@ -259,16 +302,8 @@ def _only_the_trainer_uses(context: Context, given: ast.expr, call: TrainerCall)
         return True
     scope = module.scope_of[given].find(given.id)
     return scope is not None and all(
-        use is given or _is_preprocessor_argument(module, use) for use in module.uses(given.id, scope)
+        use is given or is_preprocessor_argument(module, use) for use in module.uses(given.id, scope)
     )
-
-
-def _is_preprocessor_argument(module: Module, use: ast.Name) -> bool:
-    parent = module.parent_of[use]
-    if not isinstance(parent, ast.keyword) or parent.arg != "preprocessor":
-        return False
-    owner = module.parent_of[parent]
-    return isinstance(owner, ast.Call) and module.qualified(owner.func) in TRAINERS | TORCH_TRAINERS
 
 
 def transformed(source: str, target: str, expression: str, choices: Choices, parts: Mapping[str, Part]) -> Code:
@@ -302,7 +337,7 @@ def map_batches_arguments(context: Context, mapper: Mapper, letter: str, parts: 
     function = BatchFunction(context.module, given["fn"])
     if batch_format == "pandas":
         for place in function.lost_assignments if function.visible else ():
-            report_lost_assignment(context, place)
+            report_lost_assignment(context, place, function, mapper.call)
     # A function that cannot be seen may change its batch, as it could with legacy Ray.
     copied = not function.visible or function.writes_to_arrays(str(batch_format))
     if f"batch_size_{letter}" not in parts and (copied or function.pads_per_batch):
@@ -310,17 +345,21 @@ def map_batches_arguments(context: Context, mapper: Mapper, letter: str, parts: 
     return f"{template}, zero_copy_batch=False" if copied else template
 
 
-def report_lost_assignment(context: Context, place: ast.AST) -> None:
-    """Reports a change to a column of a DataFrame that goes to a copy."""
+def report_lost_assignment(context: Context, place: ast.AST, function: BatchFunction, call: ast.Call) -> None:
+    """Reports a change to a column of a DataFrame that goes to a copy; at the call, if it stands in another file."""
+    what = "this"
+    if function.elsewhere:
+        line, _ = function.module.start(place)
+        place, what = call, f"line {line} of {function.module.path}"
     context.manual(
         RM503,
         place,
-        "Since pandas 3 this changes a copy of the column, and the batch stays as it was, in silence.",
+        f"Since pandas 3 {what} changes a copy of the column, and the batch stays as it was, in silence.",
         'Assign to the frame: frame.loc[rows, "column"] = value, or frame["column"] = frame["column"].method(...).',
     )
 
 
-def _remove(context: Context, node: ast.expr) -> str:
+def remove_mappers(context: Context, node: ast.expr) -> str:
     """Takes away `preprocessor = BatchMapper(...)` lines that only the trainer used; returns their comments."""
     module = context.module
     value = module.value(node)
@@ -342,8 +381,10 @@ def _remove(context: Context, node: ast.expr) -> str:
     if reference is not None:
         context.handle(reference, gone=True)
     if module.qualified(value.func) in CHAINS:
-        comments += "".join(_remove(context, argument) for argument in value.args if isinstance(argument, ast.Name))
+        comments += "".join(
+            remove_mappers(context, argument) for argument in value.args if isinstance(argument, ast.Name)
+        )
         for argument in value.args:
             if not isinstance(argument, ast.Name):
-                _remove(context, argument)  # its comments are those of the Chain
+                remove_mappers(context, argument)  # its comments are those of the Chain
     return comments

@@ -325,7 +325,7 @@ def _batches(context: Context, call: ast.Call, function: BatchFunction) -> None:
             batch_format = "pandas"
     if batch_format == "pandas":
         for place in function.lost_assignments:
-            report_lost_assignment(context, place)
+            report_lost_assignment(context, place, function, call)
     if argument(call, "zero_copy_batch") is None and batch_format != "pyarrow":
         _copied(context, call, function, "pandas" if batch_format == "pandas" else "numpy")
 

@@ -171,15 +171,22 @@ def _for_trainer(context: Context, config: ast.Call) -> bool:
     return name not in ("ray.tune.Tuner", "ray.tune.tuner.Tuner")
 
 
-def report_logs(context: Context, call: TrainerCall, function: TrainFunction) -> None:
-    """Lets the training function of a TransformersTrainer report what it logs, where a logger will listen."""
+def is_tracked(context: Context, call: TrainerCall) -> bool:
+    """Whether a trainer call has loggers of Tune that are converted."""
     given = call.arguments.get("run_config")
     config = context.module.value(given) if given is not None else None
     if not isinstance(config, ast.Call) or not context.options.enabled("RM408"):
-        return
+        return False
     try:
         _tracked(context, config)
     except NotSure:
+        return False
+    return True
+
+
+def report_logs(context: Context, call: TrainerCall, function: TrainFunction) -> None:
+    """Lets the training function of a TransformersTrainer report what it logs, where a logger will listen."""
+    if not is_tracked(context, call):
         return
     near = context.module.reference_at[call.node.func].binding.statement
     name = context.fresh("LogReportCallback")

@@ -1,7 +1,8 @@
 """The training function that takes the place of an init function, in its two forms.
 
 inline: the init function itself becomes `train_func(config)`. adapter: the init function stays as it is, and a new
-`train_func(config)` calls it. DESIGN.md, "Two forms", says when which is safe.
+`train_func(config)` calls it. DESIGN.md, "Two forms", says when which is safe. An init function that stands in another
+file is read there; `function_elsewhere.py` has the inline form for it.
 """
 
 import ast
@@ -11,6 +12,7 @@ from functools import cached_property
 from raymigrate.codemods import emitted
 from raymigrate.context import Context
 from raymigrate.edits.plan import Code
+from raymigrate.facts.module import Module
 from raymigrate.facts.trainers import TrainerCall, is_generator_or_async, returns
 from raymigrate.import_cleanup import is_exported
 
@@ -32,6 +34,10 @@ class TrainFunction:
         self.call = call
         self.given = call.arguments[argument]
         self.init = call.function if isinstance(call.function, ast.FunctionDef) else None
+        # The function wherever it stands, and the module that it stands in.
+        imported = call.imported if self.init is None else None
+        self.body = self.init if imported is None else imported.function
+        self.body_module = self.module if imported is None else imported.module
         self.inline = self._can_inline()
         self.name = context.fresh("train_func")
         self.start: list[str] = []  # extra first lines of the training function
@@ -46,55 +52,42 @@ class TrainFunction:
 
     def _can_inline(self) -> bool:
         """Whether the init function can become the training function: see DESIGN.md."""
-        style = self.context.options.style
         init, module = self.init, self.module
-        if style == "adapter" or init is None or not isinstance(self.given, ast.Name):
+        if self.context.options.style == "adapter" or init is None or not isinstance(self.given, ast.Name):
             return False
-        scope = module.scope_of[init]
-        arguments = init.args
-        positional = [*arguments.posonlyargs, *arguments.args]
-        ends = returns(module, init)
         return (
-            module.uses(init.name, scope) == [self.given]
+            module.uses(init.name, module.scope_of[init]) == [self.given]
             and not is_exported(module, init.name)
-            and not init.decorator_list
-            and not is_generator_or_async(module, init)
-            and isinstance(module.parent_of[init], (ast.Module, ast.FunctionDef, ast.If, ast.Try, ast.With))
-            and len(positional) == INLINE_PARAMETERS
-            and arguments.kwarg is not None
-            and not arguments.vararg
-            and not arguments.kwonlyargs
-            and ends == [init.body[-1]]
-            and ends[0].value is not None
+            and has_inline_form(module, init)
         )
 
     @cached_property
     def dataset_parameters(self) -> list[str]:
         """The names under which the init function gets its two datasets."""
-        if self.init is None or not self._names_its_datasets:
+        if self.body is None or not self._names_its_datasets:
             return ["train_dataset", "eval_dataset"]
         return [parameter.arg for parameter in self._positional[:2]]
 
     @property
     def _positional(self) -> list[ast.arg]:
-        assert self.init is not None
-        return [*self.init.args.posonlyargs, *self.init.args.args]
+        assert self.body is not None
+        return [*self.body.args.posonlyargs, *self.body.args.args]
 
     @property
     def _names_its_datasets(self) -> bool:
         """Whether the two datasets arrive in parameters of their own, and not in *args."""
-        return self.init is not None and len(self._positional) >= INLINE_PARAMETERS
+        return self.body is not None and len(self._positional) >= INLINE_PARAMETERS
 
     @cached_property
     def read_dataset_parameters(self) -> list[str]:
         """Those of them that the function reads; all of them where its body is not visible."""
-        if self.init is None or not self._names_its_datasets:
+        if self.body is None or not self._names_its_datasets:
             return self.dataset_parameters
-        scope = self.module.scope(self.init)
+        scope = self.body_module.scope(self.body)
         return [
             name
             for name in self.dataset_parameters
-            if self.module.uses(name, scope) and not self._assigned_first(name, self.init)
+            if self.body_module.uses(name, scope) and not self._assigned_first(name, self.body)
         ]
 
     def _assigned_first(self, name: str, function: ast.FunctionDef) -> bool:
@@ -210,7 +203,14 @@ class TrainFunction:
     def _config_name(self) -> str:
         if self.inline and self.init is not None and self.init.args.kwarg is not None:
             return self.init.args.kwarg.arg
-        return "config"
+        return self._unless_callee("config", "train_loop_config")
+
+    def _unless_callee(self, name: str, other: str) -> str:
+        """A local name of the adapter; another one where it would hide what the adapter calls: `config.init(...)`."""
+        root: ast.expr = self.given
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        return other if isinstance(root, ast.Name) and root.id == name else name
 
     def _finish(self, trainer: str) -> str:
         """Lines that train with the built Trainer: loader, report callback, resume."""
@@ -255,8 +255,9 @@ class TrainFunction:
             for name, key in zip(self.dataset_parameters, keys, strict=True)
         ]
         body = "\n".join(self.start) + "\n" + self._datasets() if self.start else self._datasets()
-        body += f"trainer = {callee}({', '.join(arguments)}, **config)\n" + self._finish("trainer")
-        code = f"def {self.name}(config):\n{textwrap.indent(body, '    ')}"
+        config, trainer = self._config_name(), self._unless_callee("trainer", "hf_trainer")
+        body += f"{trainer} = {callee}({', '.join(arguments)}, **{config})\n" + self._finish(trainer)
+        code = f"def {self.name}({config}):\n{textwrap.indent(body, '    ')}"
         anchor = self.call.statement
         if self.init is not None and isinstance(self.module.parent_of[self.init], ast.Module):
             plan.statement(self.init).after.append(Code(code))
@@ -272,3 +273,20 @@ class TrainFunction:
             return self.module.source(self.given), ""
         name = self.context.fresh("trainer_init_per_worker")
         return name, f"{name} = $init\n"
+
+
+def has_inline_form(module: Module, init: ast.FunctionDef) -> bool:
+    """Whether an init function is written in a way that lets it become a training function."""
+    arguments = init.args
+    ends = returns(module, init)
+    return (
+        not init.decorator_list
+        and not is_generator_or_async(module, init)
+        and isinstance(module.parent_of[init], (ast.Module, ast.FunctionDef, ast.If, ast.Try, ast.With))
+        and len([*arguments.posonlyargs, *arguments.args]) == INLINE_PARAMETERS
+        and arguments.kwarg is not None
+        and not arguments.vararg
+        and not arguments.kwonlyargs
+        and ends == [init.body[-1]]
+        and ends[0].value is not None
+    )

@@ -9,13 +9,15 @@ import ast
 from raymigrate.codemods import codemod
 from raymigrate.codemods.cpu_workers import train_together_on_cpu
 from raymigrate.codemods.freeze_numerics import keep_loss_mean
+from raymigrate.codemods.function_elsewhere import FunctionElsewhere, strip_loggers, train_function
 from raymigrate.codemods.loss_scale import keep_loss_scale
+from raymigrate.codemods.reports_to import check_use_of_datasets, silence_loggers
 from raymigrate.codemods.tracking import report_logs
-from raymigrate.codemods.train_function import TrainFunction
 from raymigrate.codemods.trainer_arguments import convert_trainer_arguments
 from raymigrate.context import Context
 from raymigrate.error_texts import gone_names, refused_arguments
-from raymigrate.facts.legacy import HF, TRAINING_ARGUMENTS, TRANSFORMERS_TRAINERS
+from raymigrate.facts.legacy import HF, TRANSFORMERS_TRAINERS
+from raymigrate.facts.module import Module
 from raymigrate.facts.trainers import TrainerCall, parameters, returns, trainer_calls
 from raymigrate.findings import Rule
 
@@ -55,20 +57,6 @@ RM103 = Rule(
         "The `restore` and `can_restore` APIs are deprecated",
         "'TorchTrainer' object has no attribute 'as_trainable'",
     ),
-)
-RM105 = Rule(
-    "RM105",
-    "report_to, which the legacy trainer ignored",
-    "The legacy trainer removed every logging integration; on current Ray report_to starts them on the workers.",
-    'report_to becomes "none", as it was in effect. Set it again to start logging.',
-    "https://docs.ray.io/en/latest/train/user-guides/experiment-tracking.html",
-)
-RM106 = Rule(
-    "RM106",
-    "a Trainer subclass or a dataset used in a way that the Ray Data loader cannot keep",
-    "The legacy trainer handed over a Hugging Face IterableDataset and patched get_train_dataloader().",
-    "Check this place by hand.",
-    GUIDE,
 )
 RM108 = Rule(
     "RM108",
@@ -145,16 +133,18 @@ def _convert_call(context: Context, call: TrainerCall) -> bool:
         return False
     if not context.converts(RM101, call.node, f"{name} is gone from Ray >= 2.9; now TorchTrainer."):
         return False
-    function = TrainFunction(context, call, FIRST)
+    function = train_function(context, call, FIRST)
     _report_unread_datasets(context, call)
     if function.init is not None:
-        _check_use_of_datasets(context, function)
+        check_use_of_datasets(context, function)
         if function.inline:
-            _silence_loggers(context, function.init)
-    train_together_on_cpu(context, call, function)
-    keep_loss_scale(context, call, function)
-    report_logs(context, call, function)
-    keep_loss_mean(context, call, function)
+            silence_loggers(context, function.init)
+    if not isinstance(function, FunctionElsewhere):  # else these are the other file's business
+        train_together_on_cpu(context, call, function)
+        strip_loggers(context, call, function)
+        keep_loss_scale(context, call, function)
+        report_logs(context, call, function)
+        keep_loss_mean(context, call, function)
     edit = context.plan.call(call.node)
     if call.node.args:
         edit.first = function.reference
@@ -169,19 +159,31 @@ def _convert_call(context: Context, call: TrainerCall) -> bool:
 
 def _never_ran(context: Context, call: TrainerCall) -> bool:
     """Reports functions that the legacy trainer refused or could not use."""
-    function = call.function
+    module, function = context.module, call.function
+    place, where = function, ""
+    if not isinstance(function, (ast.FunctionDef, ast.Lambda)) and call.imported is not None:
+        module, function = call.imported.module, call.imported.node
+        place, where = call.node, f" ({module.path})"
+    return _refused(context, module, function, place, where)
+
+
+def _refused(context: Context, module: Module, function: ast.AST | None, place: ast.AST | None, where: str) -> bool:
     if isinstance(function, (ast.FunctionDef, ast.Lambda)):
-        method = isinstance(context.module.parent_of[function], ast.ClassDef)
+        method = isinstance(module.parent_of[function], ast.ClassDef)
         given = len(parameters(function)) - method
         if given < 3:
             label = function.name if isinstance(function, ast.FunctionDef) else "the lambda"
-            context.manual(RM911, function, f"{label} takes {given} parameters; Ray refused fewer than 3.")
+            context.manual(
+                RM911, place or function, f"{label}{where} takes {given} parameters; Ray refused fewer than 3."
+            )
             return True
     if isinstance(function, ast.FunctionDef):
-        values = [node.value for node in returns(context.module, function)]
+        values = [node.value for node in returns(module, function)]
         if not values or all(value is None or isinstance(value, (ast.Dict, ast.Constant)) for value in values):
             context.manual(
-                RM912, function, f"{function.name} returns no Trainer, so the legacy trainer failed with it."
+                RM912,
+                place or function,
+                f"{function.name}{where} returns no Trainer, so the legacy trainer failed with it.",
             )
             return True
     return False
@@ -208,31 +210,3 @@ def _report_unread_datasets(context: Context, call: TrainerCall) -> None:
             context.manual(
                 RM108, value, f'The dataset "{key}" was never read: the legacy trainer knew "evaluation" only.'
             )
-
-
-def _check_use_of_datasets(context: Context, function: TrainFunction) -> None:
-    """Reports attributes of the dataset arguments, and Trainer subclasses with their own loader."""
-    module = context.module
-    if not function.uses_ray_data:
-        return
-    for name in function.read_dataset_parameters:
-        for use in module.uses(name, module.scope(function.init)):  # type: ignore[arg-type]
-            parent = module.parent_of[use]
-            if isinstance(parent, ast.Attribute):
-                context.manual(RM106, parent, f"{name}.{parent.attr} was a Hugging Face IterableDataset's attribute.")
-    for node in module.nodes:
-        if isinstance(node, ast.FunctionDef) and node.name == "get_train_dataloader":
-            context.manual(
-                RM106, node, "This get_train_dataloader() is not called: the shard's loader takes its place."
-            )
-
-
-def _silence_loggers(context: Context, init: ast.FunctionDef) -> None:
-    for call in context.module.calls(*TRAINING_ARGUMENTS):
-        if not context.module.inside(call, init):
-            continue
-        for keyword in call.keywords:
-            if keyword.arg == "report_to" and context.module.constant(keyword.value) not in (None, "none", []):
-                message = "report_to had no effect under the legacy trainer; on current Ray it starts the loggers."
-                if context.converts(RM105, keyword, message):
-                    context.plan.call(call).set("report_to", '"none"')

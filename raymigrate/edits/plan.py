@@ -108,6 +108,7 @@ class Plan:
         self.import_modules: dict[ast.ImportFrom, str] = {}
         self.import_additions: dict[ast.ImportFrom, list[str]] = {}
         self.dropped_imports: dict[ast.alias, ast.Import | ast.ImportFrom] = {}
+        self.renamed_imports: dict[ast.alias, str] = {}
         self.needed_imports: list[tuple[str, str | None, ast.stmt | None]] = []
 
     def __bool__(self) -> bool:
@@ -121,6 +122,7 @@ class Plan:
                 self.without_bases,
                 self.import_modules,
                 self.dropped_imports,
+                self.renamed_imports,
                 self.needed_imports,
             )
         )

@@ -100,13 +100,14 @@ class Rewriter(cst.CSTTransformer):
         self.import_modules = {module.start(node): name for node, name in plan.import_modules.items()}
         self.import_additions = {module.start(node): names for node, names in plan.import_additions.items()}
         self.dropped = {module.start(alias): alias for alias in plan.dropped_imports}
+        self.renamed = {module.start(alias): name for alias, name in plan.renamed_imports.items()}
         self.parts = self._wanted_parts()
         self.pending: set[tuple[str, Place]] = {
             *(("expression", key[0]) for key in (*self.expressions, *self.calls, *self.dicts)),
             *(("statement", key) for key in self.statements),
             *(("function", key) for key in self.functions),
             *(("class", key) for key in self.without_bases),
-            *(("import", key) for key in (*self.dropped, *self.import_modules, *self.import_additions)),
+            *(("import", key) for key in (*self.dropped, *self.renamed, *self.import_modules, *self.import_additions)),
         }
 
         self.touched = sorted({*(place for _, place in self.pending), *(start for start, _ in self.parts)})
@@ -207,6 +208,9 @@ class Rewriter(cst.CSTTransformer):
             key = self.spans[old][0]
             if key in self.dropped:
                 self.pending.discard(("import", key))
+            elif key in self.renamed:
+                self.pending.discard(("import", key))
+                kept.append(new.with_changes(name=cst.Name(self.renamed[key])))
             else:
                 kept.append(new)
         if not kept:

@@ -92,17 +92,20 @@ class BatchFunction:
     """
 
     def __init__(self, module: Module, node: ast.expr) -> None:
-        self.module = module
+        found = None if isinstance(node, ast.Lambda) else module.elsewhere(node)
+        self.module = module if found is None else found.module
         self.given = node
-        self.node = self._definition(node)
+        self.elsewhere = found is not None
+        self.node = self._body_of(found.node if found is not None else self._definition(node))
 
-    def _definition(self, node: ast.expr) -> ast.FunctionDef | ast.Lambda | None:
-        found = node if isinstance(node, ast.Lambda) else self.module.definition(node)
+    def _definition(self, node: ast.expr) -> ast.AST | None:
+        value = self.module.value(node)
+        return value if isinstance(value, ast.Lambda) else self.module.definition(node)
+
+    def _body_of(self, found: ast.AST | None) -> ast.FunctionDef | ast.Lambda | None:
         if isinstance(found, ast.ClassDef):
             calls = [n for n in found.body if isinstance(n, ast.FunctionDef) and n.name == "__call__"]
             found = calls[0] if calls else None
-        elif isinstance(value := self.module.value(node), ast.Lambda):
-            found = value
         return found if isinstance(found, (ast.FunctionDef, ast.Lambda)) else None
 
     @property

@@ -1,14 +1,19 @@
 """One Python module as the codemods see it: its tree, its names, and what they stand for."""
 
+from __future__ import annotations
+
 import ast
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from raymigrate.facts.scopes import Binding, FunctionNode, Scope, ScopeBuilder
+
+if TYPE_CHECKING:
+    from raymigrate.facts.project import Definition, Project
 
 Node = TypeVar("Node", bound=ast.AST)
 DefinitionNode = ast.FunctionDef | ast.AsyncFunctionDef
@@ -40,13 +45,17 @@ class Module:
 
     Args:
         text: The source text.
+        path: Its file; empty for text without a file.
+        project: Finds what the module imports from other files; None: nothing is looked up there.
 
     Raises:
         SyntaxError: If the text is not Python.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, path: str = "", project: Project | None = None) -> None:
         self.text = text
+        self.path = path
+        self.project = project
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # invalid escapes in somebody's code are no news of ours
             self.tree = ast.parse(text)
@@ -220,6 +229,16 @@ class Module:
             elif isinstance(parent, ast.AnnAssign) and parent.target is target:
                 node = parent.value or node
         return node
+
+    def elsewhere(self, node: ast.expr) -> Definition | None:
+        """What a name or attribute stands for, if another file of the project defines it."""
+        return self.project.definition(self, node) if self.project is not None else None
+
+    def followed(self, node: ast.expr) -> tuple[Module, ast.expr]:
+        """Follows a name to the expression assigned to it, into other files too; with the module of that."""
+        value = self.value(node)
+        found = self.elsewhere(value)
+        return (found.module, found.value) if found is not None and found.value is not None else (self, value)
 
     def constant(self, node: ast.expr | None) -> object:
         """The value of a literal, followed through names; `...` where it is not a literal."""

@@ -4,6 +4,7 @@ import ast
 from dataclasses import dataclass
 
 from raymigrate.facts.module import Module
+from raymigrate.facts.project import Definition
 from raymigrate.facts.trainers import returns
 
 PREPROCESSORS = "ray.data.preprocessors"
@@ -151,3 +152,43 @@ def helper(module: Module, node: ast.expr) -> Helper | None:
         return None
     found = stages(module, ends[0].value)
     return None if found is None else Helper(call, function, ends[0].value, found)
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A preprocessor that another file of the project defines, in a variable or through a function.
+
+    Args:
+        definition: The variable or function.
+        made: The expression that makes it.
+        stages: Its stages.
+    """
+
+    definition: Definition
+    made: ast.expr
+    stages: list[Stage]
+
+    @property
+    def is_new(self) -> bool:
+        """Whether every use makes another one, which so cannot have been fitted before."""
+        module = self.definition.module
+        return self.definition.function is not None and module.inside(module.value(self.made), self.definition.function)
+
+
+def imported(module: Module, node: ast.expr) -> Imported | None:
+    """What a preprocessor stands for that comes from another file of the project."""
+    value = module.value(node)
+    found = module.elsewhere(value.func if isinstance(value, ast.Call) else value)
+    if found is None or isinstance(value, ast.Call) != (found.function is not None):
+        return None
+    return imported_as(found)
+
+
+def imported_as(found: Definition) -> Imported | None:
+    """The preprocessor that a definition is, or makes; None where that cannot be followed."""
+    made = found.value
+    if found.function is not None:
+        ends = returns(found.module, found.function)
+        made = ends[0].value if len(ends) == 1 and not found.function.decorator_list else None
+    parts = stages(found.module, made) if made is not None else None
+    return Imported(found, made, parts) if made is not None and parts else None

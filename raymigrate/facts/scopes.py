@@ -19,7 +19,7 @@ class Binding:
 
     Args:
         node: The node that binds: an `ast.alias`, a definition, an `ast.Name` that is stored to, an `ast.arg`, ...
-        qualified: The dotted name that an import binds, else None.
+        qualified: The dotted name that an import binds, with its dots in front where it is relative; else None.
         statement: The import statement, else None.
     """
 
@@ -66,13 +66,14 @@ class Scope:
 
 
 def import_bindings(statement: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, Binding]]:
-    """The names that an import statement binds, with what they stand for; relative and star imports bind None."""
+    """The names that an import statement binds, with what they stand for: `.mod.f` where it is relative."""
     for alias in statement.names:
         if isinstance(statement, ast.Import):
             name = alias.asname or alias.name.partition(".")[0]
             yield name, Binding(alias, alias.name if alias.asname else name, statement)
         elif alias.name != "*":
-            qualified = None if statement.level else f"{statement.module}.{alias.name}"
+            source = "." * statement.level + (f"{statement.module}." if statement.module else "")
+            qualified = f"{source}{alias.name}"
             yield alias.asname or alias.name, Binding(alias, qualified, statement)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from raymigrate.facts.module import DefinitionNode, Module
+from raymigrate.facts.project import Definition
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,12 @@ class TrainerCall:
         return given if isinstance(given, ast.Lambda) else self.module.definition(given) if given is not None else None
 
     @cached_property
+    def imported(self) -> Definition | None:
+        """The definition of the function handed over, if it stands in another file of the project."""
+        given = self.arguments.get(self.first)
+        return self.module.elsewhere(given) if given is not None else None
+
+    @cached_property
     def datasets(self) -> Datasets:
         """The datasets handed over."""
         node = self.arguments.get("datasets")
@@ -95,12 +102,15 @@ class TrainerCall:
         config = self.arguments.get("scaling_config")
         if config is None:
             return False
-        value = self.module.value(config)
+        module, value = self.module.followed(config)
         if not isinstance(value, ast.Call) or any(keyword.arg is None for keyword in value.keywords):
             return None
+        name = ast.unparse(value.func)
+        if module is not self.module and name.rpartition(".")[2] != "ScalingConfig":
+            return None  # what a function of another file returns
         for keyword in value.keywords:
             if keyword.arg == "use_gpu":
-                literal = self.module.constant(keyword.value)
+                literal = module.constant(keyword.value)
                 return literal if isinstance(literal, bool) else None
         return len(value.args) > 2 and None
 

@@ -116,7 +116,7 @@ def _files(folder: str, found: Discovery) -> list[PinFile]:
     ]
     if not paths:
         return []
-    layers = _layers(folder, found)
+    layers = layers_of(folder, found)
     files = []
     for path, reader in paths:
         subfolder = path[: path.rfind("/") + 1]
@@ -136,7 +136,7 @@ def _read_by(directory: str) -> list[tuple[str, Reader]]:
     return [(path, reader) for path in paths if (reader := _reader(path)) and os.path.isfile(path)]
 
 
-def _layers(folder: str, found: Discovery) -> list[Patterns]:
+def layers_of(folder: str, found: Discovery) -> list[Patterns]:
     """The patterns that hold in a folder, the strongest first."""
     root = next(root for root in found.roots if folder.startswith(root))
     own: list[Patterns] = []

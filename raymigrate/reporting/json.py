@@ -16,6 +16,7 @@ def json_text(summary: Summary) -> str:
         "version": VERSION,
         "scanned": summary.scanned,
         "changed": [result.path for result in summary.changed],
+        "projects": [asdict(project) for project in summary.projects],
         "findings": [finding_dict(finding) for finding in summary.findings],
     }
     return json.dumps(document, indent=2, ensure_ascii=False)

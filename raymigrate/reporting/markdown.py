@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from raymigrate.findings import Finding, Kind
 from raymigrate.reporting.paths import relative_posix
-from raymigrate.reporting.text import files_text, summary_text
+from raymigrate.reporting.text import files_text, project_lines, summary_text
 from raymigrate.rules import rule_by_code
 from raymigrate.session import Summary
 
@@ -21,6 +21,8 @@ SECTIONS = (
 def markdown_text(summary: Summary, *, dry_run: bool) -> str:
     """The whole report."""
     blocks = ["# raymigrate", f"{summary_text(summary, dry_run=dry_run)}."]
+    if projects := [f"- {_cell(line)}" for line in project_lines(summary, dry_run=dry_run)]:
+        blocks.append("\n".join(projects))
     for kind, title in SECTIONS:
         findings = [finding for finding in summary.findings if finding.kind is kind]
         if findings:

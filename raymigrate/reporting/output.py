@@ -96,6 +96,8 @@ class Output:
             for line in lines:
                 click.echo(line, err=self.stdout_taken or finding.kind is Kind.ERROR)
         if not self.quiet:
+            for line in text.project_lines(summary, dry_run=self.dry_run):
+                click.echo(line, err=True)
             click.echo(text.summary_text(summary, dry_run=self.dry_run), err=True)
 
     def _report(self, summary: Summary, path: str) -> None:

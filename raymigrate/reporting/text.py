@@ -52,6 +52,19 @@ def summary_text(summary: Summary, *, dry_run: bool) -> str:
     return f"{outcome} ({files_text(summary.scanned)} scanned)"
 
 
+def project_lines(summary: Summary, *, dry_run: bool) -> Iterator[str]:
+    """What became of each job of several files."""
+    for project in summary.projects:
+        parts = [f"{files_text(project.read)} read"]
+        if project.converted:
+            parts.append(f"{project.converted} {'would be converted' if dry_run else 'converted'}")
+        if project.left:
+            parts.append(f"{project.left} with something left for a person")
+        if project.outside:
+            parts.append(f"{project.outside} outside the paths given")
+        yield f"project {project.folder}: {', '.join(parts)}"
+
+
 def statistics_text(summary: Summary) -> str:
     """Findings per rule, the most frequent first: how many, the rule, what became of them, what it is about."""
     from raymigrate.rules import rule_by_code  # noqa: PLC0415 - loads every codemod

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from raymigrate.config import Options
 from raymigrate.discovery import discover
+from raymigrate.facts.project import Project
 from raymigrate.findings import Finding, Kind
 from raymigrate.gates import NEEDLES
 from raymigrate.runtime.verify.errors import VerifyError
@@ -71,7 +72,8 @@ class Sources:
         script = copied(self.original, folder)
         changed = [*_changed_by_conversion(script.parent)]
         job = Job(Options(select=LIBRARIES_ONLY, part_of_job=True))
-        findings = [finding for path in changed for finding in job(path).findings]
+        project = Project([str(script.parent)])
+        findings = [finding for path in changed for finding in job(path, project).findings]
         return script, sorted({finding.code for finding in findings if finding.kind is Kind.CONVERTED})
 
 

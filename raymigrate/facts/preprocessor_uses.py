@@ -1,0 +1,63 @@
+"""Whether a preprocessor that one file of a project defines is given to trainers and used for nothing else."""
+
+import ast
+
+from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
+from raymigrate.facts.module import Module
+from raymigrate.facts.project import Definition, Project
+from raymigrate.facts.project_uses import Uses, answer
+
+
+def may_become_function(project: Project | None, definition: Definition) -> bool:
+    """Whether all that a project does with a preprocessor of BatchMappers is to give it to trainers."""
+    if project is None or not project.may_ask(definition.module.path) or not has_place(definition):
+        return False
+
+    called = definition.function is not None
+
+    def only_for_trainers(uses: Uses) -> bool:
+        return not uses.unclear and all(
+            project.may_ask(module.path) and _goes_to_trainers(module, node, called=called)
+            for module, node in uses.reads
+        )
+
+    return answer(project, "only for trainers", definition, only_for_trainers)
+
+
+def has_place(definition: Definition) -> bool:
+    """Whether a definition stands at the top of its file, alone in its statement."""
+    module = definition.module
+    if definition.function is not None:
+        return isinstance(module.parent_of[definition.function], ast.Module)
+    statement = module.parent_of[definition.node]
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    return len(targets) == 1 and isinstance(module.parent_of[statement], ast.Module)
+
+
+def _goes_to_trainers(module: Module, node: ast.expr, *, called: bool) -> bool:
+    """Whether a preprocessor, or the call of the function that makes it, is given to trainers and nothing else."""
+    if called:
+        call = module.parent_of[node]
+        if not isinstance(call, ast.Call) or call.func is not node:
+            return False
+        node = call
+    if is_preprocessor_argument(module, node):
+        return True
+    assigned = module.parent_of[node]
+    if not isinstance(assigned, ast.Assign) or len(assigned.targets) != 1:
+        return False
+    name = assigned.targets[0]
+    scope = module.scope_of[name].find(name.id) if isinstance(name, ast.Name) else None
+    if scope is None or not isinstance(name, ast.Name) or len(scope.bindings[name.id]) != 1:
+        return False
+    uses = module.uses(name.id, scope)
+    return bool(uses) and all(is_preprocessor_argument(module, use) for use in uses)
+
+
+def is_preprocessor_argument(module: Module, use: ast.expr) -> bool:
+    """Whether an expression is the preprocessor= of a trainer that is converted."""
+    parent = module.parent_of[use]
+    if not isinstance(parent, ast.keyword) or parent.arg != "preprocessor":
+        return False
+    owner = module.parent_of[parent]
+    return isinstance(owner, ast.Call) and module.qualified(owner.func) in TRAINERS | TORCH_TRAINERS

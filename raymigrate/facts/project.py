@@ -1,0 +1,329 @@
+# ruff: noqa: PTH100, PTH110, PTH113, PTH117, PTH118, PTH120 - works on strings, as discovery.py does
+"""The files of a project as they import each other: where a name that a script imports is defined.
+
+Names are followed as Python would at run time: absolute from the folder of a script, from the root of a package, from
+the folder of the project and its `src`; relative; and through the `__init__.py` of packages.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import sys
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from raymigrate.documents import UndecodableError, open_document
+from raymigrate.facts.module import Module
+from raymigrate.facts.scopes import Binding
+from raymigrate.files import read_bytes
+from raymigrate.requests import Request
+
+# A folder with one of these is a project: imports are looked for up to it.
+MARKERS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
+LEVELS = 8
+RE_EXPORTS = 8
+# Where a project has a folder of such a name, Python still imports the library: it is no part of the project.
+LIBRARIES = sys.stdlib_module_names | {
+    *("ray", "torch", "transformers", "datasets", "accelerate", "evaluate", "tokenizers", "peft", "trl"),
+    *("numpy", "pandas", "sklearn", "mlflow", "wandb", "deepspeed"),
+}
+MODULES_KEPT = 64
+
+
+@dataclass(frozen=True)
+class Definition:
+    """What a name stands for in the file where it gets its value.
+
+    Args:
+        module: That file.
+        node: The definition, or the name that is assigned to.
+        name: Its name there.
+        re_exported: Whether another file stands between this one and the one that uses it.
+    """
+
+    module: Module
+    node: ast.AST
+    name: str
+    re_exported: bool = False
+
+    @property
+    def function(self) -> ast.FunctionDef | None:
+        """The function that it is, if it is one."""
+        return self.node if isinstance(self.node, ast.FunctionDef) else None
+
+    @property
+    def value(self) -> ast.expr | None:
+        """The expression assigned to the name, if it is a variable."""
+        if not isinstance(self.node, ast.Name):
+            return None
+        value = self.module.value(self.node)
+        return None if value is self.node else value
+
+
+class Project:
+    """Finds definitions in other files; each file is read and parsed once.
+
+    Args:
+        tops: Folders in which imports are looked for although nothing marks them as a project.
+        original: Text of a file that has been changed since, or None.
+        may_write: Whether a file may be changed.
+    """
+
+    def __init__(
+        self,
+        tops: Sequence[str] = (),
+        *,
+        original: Callable[[str], str | None] = lambda path: None,
+        may_write: Callable[[str], bool] = lambda path: True,
+    ) -> None:
+        self.tops = frozenset(os.path.abspath(top) for top in tops)
+        self.parsed: list[str] = []  # each file that was parsed, in order
+        self.asked: dict[str, list[Request]] = {}  # what files are asked to change, by real path
+        self.refused: set[str] = set()  # real paths of files that could not be changed so
+        self.uses: dict[tuple[str, str, str], bool] = {}  # answers of project_uses.py, which cost a search each
+        self._original = original
+        self._may_write = may_write
+        self._modules: OrderedDict[str, Module | None] = OrderedDict()
+        self._roots: dict[str, list[str]] = {}
+
+    # -- files ---------------------------------------------------------------------------------
+
+    def module(self, path: str) -> Module | None:
+        """The module in a file; None if it cannot be read or parsed, which is a finding of its own elsewhere."""
+        key = os.path.realpath(path)
+        if key not in self._modules:
+            self._keep(key, self._parse(path))
+        self._modules.move_to_end(key)
+        return self._modules[key]
+
+    def module_of(self, text: str, path: str) -> Module:
+        """The module with a text: the one of the file, if that has this text.
+
+        Raises:
+            SyntaxError: If the text is not Python.
+        """
+        key = os.path.realpath(path)
+        known = self._modules.get(key)
+        if known is None or known.text != text:
+            self.parsed.append(path)
+            known = Module(text, path, self)
+            self._keep(key, known)
+        return known
+
+    def _keep(self, key: str, module: Module | None) -> None:
+        self._modules[key] = module
+        while len(self._modules) > MODULES_KEPT:
+            self._modules.popitem(last=False)
+
+    def _parse(self, path: str) -> Module | None:
+        try:
+            text = self._original(path)
+            text = open_document(read_bytes(path), path).text if text is None else text
+            self.parsed.append(path)
+            return Module(text, path, self)
+        except (OSError, UndecodableError, SyntaxError, ValueError, RecursionError, MemoryError):
+            return None
+
+    def may_ask(self, path: str) -> bool:
+        """Whether another file may be asked to change."""
+        return self._may_write(path) and os.path.realpath(path) not in self.refused
+
+    def requests(self, path: str) -> list[Request]:
+        """What is asked of a file."""
+        return self.asked.get(os.path.realpath(path), [])
+
+    def folder(self, path: str) -> str:
+        """The folder of the project that a file belongs to, absolute."""
+        here = os.path.dirname(os.path.abspath(path))
+        marked = (f for f in _upwards(here) if any(os.path.exists(os.path.join(f, marker)) for marker in MARKERS))
+        named = [folder for folder in _upwards(here) if folder in self.tops]
+        return next(marked, None) or (named[-1] if named else _package_root(here))
+
+    def roots(self, path: str) -> list[str]:
+        """The folders that absolute imports of a file start at, the nearest first."""
+        here = os.path.dirname(os.path.abspath(path))
+        if here not in self._roots:
+            package, top = _package_root(here), self.folder(path)
+            between = [folder for folder in _upwards(package) if _is_below(folder, top)] or [package]
+            found = [f for root in between for f in (root, os.path.join(root, "src"))]
+            # A script in a package is started from its own folder, but its modules are imported from the root of it.
+            found.insert(0 if here == package else len(found), here)
+            self._roots[here] = list(dict.fromkeys(found))
+        return self._roots[here]
+
+    def file(self, path: str, name: str, level: int = 0) -> str | None:
+        """The file that a module's name leads to from a file.
+
+        Args:
+            path: The file that imports.
+            name: Dotted name; "" for the package itself in `from . import x`.
+            level: Number of dots in front of it.
+        """
+        parts = [part for part in name.split(".") if part]
+        if level:
+            folder = os.path.dirname(path)
+            for _ in range(level - 1):
+                folder = os.path.dirname(folder) if folder else ".."
+            return _module_file(os.path.join(folder, *parts))
+        if not parts or parts[0] in LIBRARIES:
+            return None
+        found = (_module_file(os.path.join(root, *parts)) for root in self.roots(path))
+        first = next((file for file in found if file is not None), None)
+        return None if first is None else _like(first, path)
+
+    def imported_files(self, module: Module) -> Iterator[tuple[str, ast.stmt]]:
+        """The files of the project that a module imports, with the statement that does so."""
+        for statement in module.imports:
+            for alias in statement.names:
+                if isinstance(statement, ast.Import):
+                    names, level = [alias.name], 0
+                else:
+                    source = statement.module or ""
+                    names, level = [source, f"{source}.{alias.name}".strip(".")], statement.level
+                for name in names:
+                    file = self.file(module.path, name, level)
+                    if file is not None:
+                        yield file, statement
+
+    # -- definitions -----------------------------------------------------------------------------
+
+    def definition(self, module: Module, node: ast.expr) -> Definition | None:
+        """What a name or an attribute of a module stands for, if another file of the project defines it.
+
+        Several bindings have to lead to the same definition: `try: from .m import f`, `except ImportError: from m
+        import f`.
+        """
+        names = _names(node)
+        if names is None:
+            return None
+        root = _root(node)
+        bindings = module.scope_of[root].lookup(root.id)
+        if not bindings:
+            return self._from_stars(module, names, 0)
+        return self._common([self._imported(module, binding, names, 0) for binding in bindings])
+
+    def imported(self, module: Module, binding: Binding) -> Definition | None:
+        """What a name stands for that an import binds."""
+        return self._imported(module, binding, [""], 0)
+
+    def _common(self, found: list[Definition | None]) -> Definition | None:
+        first = found[0] if found else None
+        if first is None or any(other is None or other.node is not first.node for other in found):
+            return None
+        return first
+
+    def _imported(self, module: Module, binding: Binding, names: list[str], depth: int) -> Definition | None:
+        """What a dotted name stands for whose first part is bound by an import."""
+        statement, alias = binding.statement, binding.node
+        if statement is None or not isinstance(alias, ast.alias) or depth > RE_EXPORTS:
+            return None
+        if isinstance(statement, ast.ImportFrom):
+            file = self.file(module.path, statement.module or "", statement.level)
+            sub = f"{statement.module or ''}.{alias.name}".strip(".")
+            found = self._member(file, [alias.name, *names[1:]], depth) if file is not None else None
+            if found is None and len(names) > 1 and (file := self.file(module.path, sub, statement.level)):
+                found = self._member(file, names[1:], depth)
+            return found
+        dotted = alias.name.split(".") if alias.asname else []
+        rest = names[1:] if alias.asname else names
+        for length in range(len(rest) - 1, -1 if alias.asname else 0, -1):
+            file = self.file(module.path, ".".join([*dotted, *rest[:length]]))
+            if file is not None:
+                return self._member(file, rest[length:], depth)
+        return None
+
+    def _member(self, file: str, names: list[str], depth: int) -> Definition | None:
+        """What a name of a file stands for."""
+        module = self.module(file)
+        if module is None or not names:
+            return None
+        bindings = module.scope_of[module.tree].bindings.get(names[0], [])
+        if not bindings:
+            return self._from_stars(module, names, depth)
+        if all(binding.statement is not None for binding in bindings):
+            return self._common(
+                [_re_exported(self._imported(module, binding, names, depth + 1)) for binding in bindings]
+            )
+        if len(bindings) != 1 or len(names) != 1:
+            return None
+        return Definition(module, bindings[0].node, names[0])
+
+    def _from_stars(self, module: Module, names: list[str], depth: int) -> Definition | None:
+        """What a name stands for that nothing but a star import can bring in."""
+        found = [
+            self._member(source, names, depth + 1)
+            for statement in module.imports
+            if isinstance(statement, ast.ImportFrom) and statement.names[0].name == "*" and depth <= RE_EXPORTS
+            if (source := self.file(module.path, statement.module or "", statement.level))
+        ]
+        return self._common([_re_exported(definition) for definition in found if definition is not None])
+
+
+class OtherFileNeeded(Exception):
+    """A file cannot be converted without reading another one."""
+
+
+class Alone(Project):
+    """A project of which only one file at a time may be read.
+
+    It tells files that can be converted on their own, in any process, from those that need the others.
+    """
+
+    def module(self, path: str) -> Module | None:
+        """Refuses.
+
+        Raises:
+            OtherFileNeeded: Always.
+        """
+        raise OtherFileNeeded(path)
+
+
+def _re_exported(found: Definition | None) -> Definition | None:
+    return None if found is None else Definition(found.module, found.node, found.name, True)
+
+
+def _names(node: ast.expr) -> list[str] | None:
+    """The parts of `a.b.c`; None for any other expression."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return [node.id, *reversed(parts)] if isinstance(node, ast.Name) else None
+
+
+def _root(node: ast.expr) -> ast.Name:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    assert isinstance(node, ast.Name)
+    return node
+
+
+def _upwards(folder: str) -> Iterator[str]:
+    for _ in range(LEVELS):
+        yield folder
+        if os.path.dirname(folder) == folder:
+            return
+        folder = os.path.dirname(folder)
+
+
+def _is_below(folder: str, top: str) -> bool:
+    return folder == top or folder.startswith(os.path.join(top, ""))
+
+
+def _package_root(folder: str) -> str:
+    """The folder that a package stands in; a folder that is no package stands for itself."""
+    while os.path.isfile(os.path.join(folder, "__init__.py")) and os.path.dirname(folder) != folder:
+        folder = os.path.dirname(folder)
+    return folder
+
+
+def _module_file(place: str) -> str | None:
+    package, module = os.path.join(place, "__init__.py"), f"{place}.py"
+    return package if os.path.isfile(package) else module if os.path.isfile(module) else None
+
+
+def _like(found: str, path: str) -> str:
+    """A path written as another one is: relative to the current folder, or absolute."""
+    return found if os.path.isabs(path) else os.path.relpath(found)

@@ -1,0 +1,134 @@
+# ruff: noqa: PTH118, PTH119, PTH120 - works on strings, as discovery.py does
+"""Every use that a project makes of something that one of its files defines."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from raymigrate.discovery import SKIPPED
+from raymigrate.facts.module import Module
+from raymigrate.facts.project import Definition, Project
+from raymigrate.files import read_bytes
+
+SUFFIXES = (".py", ".ipynb")
+# Names in such files may name a function too: `_target_: training.init.build`.
+CONFIGURATION = (".yaml", ".yml", ".json", ".toml", ".cfg", ".sh")
+CONFIGURATION_BYTES = 100_000
+
+
+@dataclass
+class Uses:
+    """What a project does with a definition.
+
+    Args:
+        reads: Where it is read, outside the file that defines it or in it.
+        imports: The imports that bind it, re-exports included.
+        unclear: Files that name it in a way that cannot be followed.
+    """
+
+    reads: list[tuple[Module, ast.expr]] = field(default_factory=list)
+    imports: list[tuple[Module, ast.alias]] = field(default_factory=list)
+    unclear: list[str] = field(default_factory=list)
+
+
+def answer(project: Project, question: str, definition: Definition, decide: Callable[[Uses], bool]) -> bool:
+    """Answers a question about all uses of a definition, once for all files that ask it.
+
+    Args:
+        project: The project.
+        question: A word for the question.
+        definition: What is used.
+        decide: Tells from the uses.
+    """
+    key = (question, os.path.realpath(definition.module.path), definition.name)
+    if key not in project.uses:
+        project.uses[key] = decide(uses_of(project, definition))
+    return project.uses[key]
+
+
+def uses_of(project: Project, definition: Definition) -> Uses:
+    """Finds every use of a definition in the files of its project, by name and then by what the name stands for."""
+    uses = Uses()
+    home = definition.module
+    word = re.compile(rb"\b" + re.escape(definition.name.encode()) + rb"\b")
+    stem = os.path.basename(os.path.dirname(home.path) if home.path.endswith("__init__.py") else home.path)
+    module_word = re.compile(rb"\b" + re.escape(stem.removesuffix(".py").encode()) + rb"\b")
+    for path in files_below(project.folder(home.path)):
+        try:
+            if path.endswith(CONFIGURATION) and os.stat(path).st_size > CONFIGURATION_BYTES:  # noqa: PTH116
+                continue
+            data = read_bytes(path)
+        except OSError:
+            continue
+        same = os.path.realpath(path) == os.path.realpath(home.path)
+        if word.search(data) is None and not (same or b"import *" in data):
+            continue
+        module = home if same else project.module(path) if path.endswith(".py") else None
+        if module is not None:
+            _add(project, uses, module, definition)
+        elif module_word.search(data) is not None:
+            uses.unclear.append(path)
+    return uses
+
+
+def _add(project: Project, uses: Uses, module: Module, definition: Definition) -> None:
+    """Adds the uses in one module."""
+    own = module is definition.module
+    for node in module.nodes:
+        if isinstance(node, ast.alias):
+            if _imports(project, module, node, definition):
+                uses.imports.append((module, node))
+        elif isinstance(node, ast.Name) and own and node.id == definition.name and isinstance(node.ctx, ast.Load):
+            if module.scope_of[node].find(node.id) is module.scope_of[module.tree]:
+                uses.reads.append((module, node))
+        elif isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load) and not own:
+            last = node.id if isinstance(node, ast.Name) else node.attr
+            found = project.definition(module, node) if last in _names_of(uses, module, definition) else None
+            if found is not None and _same(found, definition):
+                uses.reads.append((module, node))
+        elif isinstance(node, ast.Constant) and node.value == definition.name and not _is_harmless(module, node):
+            uses.unclear.append(module.path)
+
+
+def _names_of(uses: Uses, module: Module, definition: Definition) -> set[str]:
+    """The names under which a module may know the definition."""
+    return {definition.name, *(alias.asname for other, alias in uses.imports if other is module and alias.asname)}
+
+
+def _imports(project: Project, module: Module, alias: ast.alias, definition: Definition) -> bool:
+    statement = module.parent_of[alias]
+    if not isinstance(statement, ast.ImportFrom) or alias.name != definition.name:
+        return False
+    bindings = module.scope_of[statement].bindings.get(alias.asname or alias.name, [])
+    found = [project.imported(module, binding) for binding in bindings if binding.node is alias]
+    return any(other is not None and _same(other, definition) for other in found)
+
+
+def _same(found: Definition, other: Definition) -> bool:
+    """Whether two definitions are one: a file may have been parsed anew in between."""
+    places = [(os.path.realpath(d.module.path), d.module.start(d.node), d.name) for d in (found, other)]
+    return places[0] == places[1]
+
+
+def _is_harmless(module: Module, node: ast.Constant) -> bool:
+    """Whether a string that spells the name is a key, as in `**{"trainer_init_per_worker": f}`, or in `__all__`."""
+    parent = module.parent_of.get(node)
+    if isinstance(parent, ast.Dict):
+        return node in parent.keys
+    assigned = module.parent_of.get(parent) if isinstance(parent, (ast.List, ast.Tuple)) else None
+    targets = assigned.targets if isinstance(assigned, ast.Assign) else []
+    return any(isinstance(target, ast.Name) and target.id == "__all__" for target in targets)
+
+
+def files_below(folder: str) -> Iterator[str]:
+    """The files of a project that may name a function, without those that no project keeps its own source in."""
+    for directory, folders, names in os.walk(folder):
+        folders[:] = sorted(f for f in folders if f not in SKIPPED and not f.startswith("."))
+        if "pyvenv.cfg" in names:
+            folders.clear()
+            continue
+        yield from (os.path.join(directory, n) for n in sorted(names) if n.endswith((*SUFFIXES, *CONFIGURATION)))

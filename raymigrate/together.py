@@ -1,0 +1,308 @@
+# ruff: noqa: PTH117, PTH120 - works on strings, as discovery.py does
+"""Files that are converted together: scripts that need other files of their project, and what their jobs import.
+
+What a script asks of another file is done in both or in neither: both are converted and checked before either is
+written. Files outside the paths that were given are read, and never written.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from raymigrate.conversion import failed
+from raymigrate.discovery import SKIPPED, Discovery
+from raymigrate.engine import RM908, FileResult
+from raymigrate.facts.project import LIBRARIES, Project
+from raymigrate.files import read_bytes, write_atomically
+from raymigrate.findings import Finding, Kind
+from raymigrate.gitignore import is_ignored
+from raymigrate.pins.project import layers_of
+from raymigrate.session import Job
+
+# The first part of a module that a text imports; none for a relative import.
+IMPORTED = re.compile(r"^[ \t]*(?:from|import)[ \t]+([^\W\d]\w*)?", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class ProjectSummary:
+    """A job of several files, as far as they import each other.
+
+    Args:
+        folder: Their common folder.
+        read: Files of the job.
+        converted: Those that change.
+        left: Those in which something is left for a person.
+        outside: Those outside the paths that were given.
+    """
+
+    folder: str
+    read: int
+    converted: int
+    left: int
+    outside: int
+
+
+class Together:
+    """Converts files that belong together.
+
+    Args:
+        found: What was named on the command line.
+        job: What to do with each file.
+        results: What became of the files that were converted on their own; what is converted here is added.
+    """
+
+    def __init__(self, found: Discovery, job: Job, results: dict[str, FileResult]) -> None:
+        self.found = found
+        self.job = job
+        self.part = replace(job, options=replace(job.options, part_of_job=True))
+        self.results = results
+        self.alone = {os.path.realpath(path): result for path, result in results.items()}
+        self.project = Project(found.roots, original=self._original, may_write=self._is_covered)
+        self.given = {os.path.normpath(path) for path in (*found.named, *found.candidates)}
+        self.links: dict[str, set[str]] = {}  # the files of the project that each script of a job imports
+        self.paths: dict[str, str] = {}  # by real path: the name under which each file is reported
+        self.new: dict[str, FileResult] = {}  # by real path: what was converted here
+
+    def convert(self, waiting: Iterable[str]) -> None:
+        """Converts the files that wait for others and what jobs import, and writes them.
+
+        Args:
+            waiting: Files that could not be converted on their own.
+        """
+        waiting = list(waiting)
+        while True:
+            self.new.clear()
+            self.links.clear()
+            self.project.asked.clear()
+            self.project.uses.clear()
+            for path in waiting:
+                self._add(path, self.job)
+            self._convert_asked()
+            self._convert_imported()
+            refused = self._refused()
+            if not refused:
+                break
+            self.project.refused |= refused
+        self._write()
+        self._report_outside()
+
+    # -- conversion --------------------------------------------------------------------------------
+
+    def _add(self, path: str, job: Job) -> FileResult:
+        """Converts a file, and remembers what it asks of others."""
+        real = os.path.realpath(path)
+        self.paths.setdefault(real, path)
+        try:
+            result = job.convert(path, self._old(path), self.project)
+        except OSError as error:
+            result = failed(path, f"cannot be read: {error.strerror or error}.")
+        self.new[real] = result
+        for request in result.asked:
+            asked = self.project.asked.setdefault(os.path.realpath(request.path), [])
+            if not any((other.path, other.name) == (request.path, request.name) for other in asked):
+                asked.append(request)
+        return result
+
+    def _old(self, path: str) -> bytes:
+        """What a file held before this run."""
+        before = self.alone.get(os.path.realpath(path))
+        if before is not None and before.document is not None:
+            return before.document.encode(before.before)
+        return read_bytes(path)
+
+    def _original(self, path: str) -> str | None:
+        before = self.alone.get(os.path.realpath(path))
+        return before.before if before is not None and before.document is not None else None
+
+    def _convert_asked(self) -> None:
+        """Converts the files that others ask to change, with all that is asked of them; they may ask in turn."""
+        carried_out: dict[str, int] = {}
+        while True:
+            open_requests = [real for real, asked in self.project.asked.items() if carried_out.get(real) != len(asked)]
+            if not open_requests:
+                return
+            for real in open_requests:
+                asked = self.project.asked[real]
+                carried_out[real] = len(asked)
+                path = self.paths.get(real) or asked[0].path
+                known = real in self.alone or path in self.found.candidates
+                self._add(path, self.job if known else self.part)
+
+    def _convert_imported(self) -> None:
+        """Converts the modules of the same project that converted jobs import: their functions run in the job."""
+        results = {**self.alone, **self.new}
+        queue = [real for real, result in results.items() if is_job(result)]
+        seen = set(queue)
+        while queue:
+            real = queue.pop()
+            result = self.new.get(real) or self.alone.get(real)
+            path = self.paths.setdefault(real, result.path if result is not None else real)
+            if result is not None and result.before and not may_import_files(result.before):
+                continue
+            module = self.project.module(path)
+            for path, _ in self.project.imported_files(module) if module is not None else ():
+                imported = os.path.realpath(path)
+                self.paths.setdefault(imported, path)
+                if imported != real:
+                    self.links.setdefault(real, set()).add(imported)
+                if imported in seen:
+                    continue
+                seen.add(imported)
+                queue.append(imported)
+                if imported not in results:
+                    self._add(path, self.part)
+
+    def _refused(self) -> set[str]:
+        """The files that cannot be changed as they are asked, or for a script that cannot be converted."""
+        refused = set()
+        for result in self.new.values():
+            for request in result.asked:
+                real = os.path.realpath(request.path)
+                target = self.new[real]
+                names = {(done.path, done.name) for done in target.done}
+                if has_error(result) or has_error(target) or (request.path, request.name) not in names:
+                    refused.add(real)
+        return refused
+
+    # -- writing -------------------------------------------------------------------------------------
+
+    def _write(self) -> None:
+        """Writes what changed: first the files that others ask to change, then the others."""
+        order = sorted(self.new, key=lambda real: (real not in self.project.asked, self.paths[real]))
+        for real in order:
+            result = self.new[real]
+            if not self._is_covered(result.path):
+                continue
+            if self.job.write and result.after:
+                result = self._written(real, result)
+            if result.findings or result.after is not None:
+                name = self.alone[real].path if real in self.alone else result.path
+                self.results[name] = result.in_cells()
+
+    def _written(self, real: str, result: FileResult) -> FileResult:
+        """Writes one file, over what the first conversion wrote where there was one."""
+        assert result.document is not None and result.after is not None
+        old = result.document.encode(result.before)
+        earlier = self.alone.get(real)
+        if earlier is not None and earlier.document is not None and earlier.after is not None:
+            old = earlier.document.encode(earlier.after)
+        written = self.job.written(result, result.document.encode(result.after), old)
+        if has_error(written):
+            self._take_back(result)
+        return written
+
+    def _take_back(self, result: FileResult) -> None:
+        """Gives the files that a script asked to change their old text, where the script could not be written."""
+        for request in result.asked:
+            other = self.new[os.path.realpath(request.path)]
+            if not other.after or other.document is None:
+                continue
+            message = f"left as it was: {result.path}, which it has to change with, cannot be written."
+            try:
+                write_atomically(other.path, other.document.encode(other.before))
+            except OSError as error:
+                message = f"cannot be given its old text: {error.strerror or error}."
+            self.results[other.path] = failed(other.path, message)
+
+    # -- paths that were not given ---------------------------------------------------------------------
+
+    def _is_covered(self, path: str) -> bool:
+        """Whether a file is among those that were named: itself, or below a folder and not left out there."""
+        path = os.path.normpath(path)
+        if path in self.given:
+            return True
+        for root in self.found.roots:
+            base = os.path.normpath(root) if root else ""
+            below = path if not base or base == "." else path[len(base) + 1 :] if path.startswith(f"{base}/") else ""
+            if not below or os.path.isabs(below) or below.startswith("../"):
+                continue
+            folders = below.split("/")[:-1]
+            if any(folder in SKIPPED or folder.startswith(".") for folder in folders):
+                continue
+            start = root + below
+            layers = layers_of(start[: start.rfind("/") + 1], self.found)
+            inner = [root + "/".join(folders[: n + 1]) + "/" for n in range(len(folders))]
+            if not any(is_ignored(layers, name) for name in (*inner, start)):
+                return True
+        return False
+
+    def _report_outside(self) -> None:
+        """Says of each file that would have to change but was not named which file that is."""
+        for real, result in self.new.items():
+            if self._is_covered(result.path) or not any(f.kind is not Kind.ERROR for f in result.findings):
+                continue
+            codes = ", ".join(sorted({finding.code for finding in result.findings}))
+            for importer in (name for name, links in self.links.items() if real in links):
+                place = self.paths[importer]
+                if not self._is_covered(place):
+                    continue
+                module = self.project.module(place)
+                line = next(
+                    (
+                        statement.lineno
+                        for path, statement in (self.project.imported_files(module) if module else ())
+                        if os.path.realpath(path) == real
+                    ),
+                    1,
+                )
+                finding = Finding(
+                    RM908.code,
+                    Kind.MANUAL,
+                    f"{result.path} is part of this job and has to change ({codes}); it is not among the paths given.",
+                    RM908.fix,
+                    line,
+                    1,
+                    place,
+                )
+                if not self.job.options.enabled(RM908.code):
+                    continue
+                earlier = self.results.get(place)
+                if earlier is None:
+                    self.results[place] = FileResult(place, [finding])
+                else:
+                    self.results[place] = replace(earlier, findings=[*earlier.findings, finding])
+
+    # -- summaries -------------------------------------------------------------------------------------
+
+    def summaries(self) -> list[ProjectSummary]:
+        """What became of each job of several files; jobs that share a file count as one."""
+        groups: list[set[str]] = []
+        for real, links in self.links.items():
+            group = {real, *links}
+            joined = [other for other in groups if not group.isdisjoint(other)]
+            groups = [other for other in groups if other not in joined] + [group.union(*joined)]
+        return sorted((self._summary(group) for group in groups), key=lambda summary: summary.folder)
+
+    def _summary(self, group: set[str]) -> ProjectSummary:
+        results = {os.path.realpath(path): result for path, result in self.results.items()}
+        known = [results[real] for real in group if real in results]
+        left = [r for r in known if any(f.kind in (Kind.MANUAL, Kind.UNSAFE, Kind.ERROR) for f in r.findings)]
+        folder = os.path.commonpath([os.path.dirname(self.paths[real]) or "." for real in group])
+        outside = sum(not self._is_covered(self.paths[real]) for real in group)
+        changed = sum(result.after is not None for result in known)
+        return ProjectSummary(folder, len(group), changed, len(left), outside)
+
+
+def may_import_files(text: str) -> bool:
+    """Whether a text may import anything but well-known libraries; saves parsing it once more."""
+    return any(found.group(1) not in LIBRARIES or "," in _line(found) for found in IMPORTED.finditer(text))
+
+
+def _line(found: re.Match[str]) -> str:
+    """The rest of a line after `import a`; nothing for `from a import b`, where only one module is named."""
+    if not found.group().lstrip().startswith("import"):
+        return ""
+    return found.string[found.end() : found.string.find("\n", found.end())]
+
+
+def is_job(result: FileResult) -> bool:
+    """Whether a file has a legacy trainer."""
+    return any(f.code[:3] in ("RM1", "RM2") and f.kind is not Kind.SKIPPED for f in result.findings)
+
+
+def has_error(result: FileResult) -> bool:
+    """Whether something could not be done."""
+    return any(finding.kind is Kind.ERROR for finding in result.findings)
