@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from raymigrate import __version__
+from raymigrate.errors import CannotWorkError
 from raymigrate.reporting.terminal import COLOUR_CHOICES, use_colour
 from raymigrate.settings import ConfigurableCommand
 
@@ -119,7 +120,10 @@ def convert(ctx: click.Context, /, paths: tuple[str, ...], **choices: Any) -> No
     from raymigrate.command import run_conversion  # noqa: PLC0415
 
     ctx.color = use_colour(choices.pop("color"))
-    sys.exit(run_conversion(paths, ctx.obj, choices))
+    try:
+        sys.exit(run_conversion(paths, ctx.obj, choices))
+    except KeyboardInterrupt:
+        raise CannotWorkError("Interrupted; every file is either converted or as it was.") from None
 
 
 @main.command()

@@ -1,5 +1,6 @@
 """Runs a function over items in processes, so that one that brings its process down costs one item only."""
 
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -23,7 +24,7 @@ def isolated_map(
     done = 0
     while done < len(items):
         rest = items[done:]
-        with ProcessPoolExecutor(jobs) as pool:
+        with ProcessPoolExecutor(jobs, initializer=_ignore_interrupts) as pool:
             try:
                 for result in pool.map(function, rest):
                     done += 1
@@ -37,8 +38,13 @@ def isolated_map(
 
 
 def _alone(function: Callable[[Item], Result], item: Item, lost: Callable[[Item], Result]) -> Result:
-    with ProcessPoolExecutor(1) as pool:
+    with ProcessPoolExecutor(1, initializer=_ignore_interrupts) as pool:
         try:
             return pool.submit(function, item).result()
         except BrokenProcessPool:
             return lost(item)
+
+
+def _ignore_interrupts() -> None:
+    """Ctrl-C reaches all processes of a terminal: those of the pool finish their item, and the first one ends them."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -2,7 +2,11 @@
 
 import os
 import shutil
+import signal
 import stat
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -185,3 +189,25 @@ def test_a_tree_full_of_bad_files_still_converts_the_good_ones_in_processes(tmp_
     assert result.exit_code == 2
     for script in (tmp_path / "ray_air").rglob("before.py"):
         assert script.read_bytes() == script.with_name("after.py").read_bytes()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_ctrl_c_at_any_moment_leaves_each_file_old_or_new(tmp_path: Path, jobs: str) -> None:
+    """The files are large enough for a pool of processes, and the run too long to end by itself."""
+    old = [LEGACY.encode() + b"# %d\n" % number for number in range(150)]
+    new = [TWIN.encode() + b"# %d\n" % number for number in range(150)]
+    command = [sys.executable, "-m", "raymigrate", "--jobs", jobs, str(tmp_path)]
+    interrupted = 0
+    for seconds in (0.4, 0.8, 1.2, 1.6, 2.0):
+        paths = [tmp_path / f"{number}.py" for number in range(150)]
+        for path, data in zip(paths, old, strict=True):
+            path.write_bytes(data)
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+        time.sleep(seconds)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all processes of the command
+        _, errors = process.communicate(timeout=60)
+        interrupted += errors == "Error: Interrupted; every file is either converted or as it was.\n"
+        assert all(path.read_bytes() in pair for path, *pair in zip(paths, old, new, strict=True))
+        assert sorted(tmp_path.iterdir()) == sorted(paths)
+    assert interrupted >= 3  # the first may come before the command line is there

@@ -72,6 +72,8 @@ class _Recording(AbstractContextManager[None]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        if error is not None:  # Ctrl-C: the children may have no places yet
+            return
         spans = self.writing.spans
         start = self.start if self.start_node is None else spans[self.start_node][0]
         end = (self.writing.line, self.writing.column) if self.end_node is None else spans[self.end_node][1]
