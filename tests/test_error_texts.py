@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from raymigrate.cli import main
-from raymigrate.codemods.transformers_arguments import TRAINING_ARGUMENTS_CHANGES
+from raymigrate.codemods.argument_changes import TRAINING_ARGUMENTS_CHANGES
 from raymigrate.rules import every_rule, rules_by_text
 from tests.error_snippets import SNIPPETS
 

@@ -8,7 +8,8 @@ refuse it (ValueError), `+` and `sum(..., [])` raise a TypeError, json refuses i
 import ast
 
 from raymigrate.codemods import codemod
-from raymigrate.codemods.transformers_arguments import LOAD_DATASET, is_ray_script
+from raymigrate.codemods.argument_changes import LOAD_DATASET
+from raymigrate.codemods.transformers_arguments import is_ray_script
 from raymigrate.context import Context
 from raymigrate.facts.module import Module
 from raymigrate.findings import Rule

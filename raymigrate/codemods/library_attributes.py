@@ -9,7 +9,8 @@ import ast
 from collections.abc import Mapping
 
 from raymigrate.codemods import codemod
-from raymigrate.codemods.transformers_arguments import GUIDE, TRAINING_ARGUMENTS_CHANGES, is_ray_script
+from raymigrate.codemods.argument_changes import TRAINING_ARGUMENTS_CHANGES
+from raymigrate.codemods.transformers_arguments import GUIDE, is_ray_script
 from raymigrate.context import Context
 from raymigrate.facts.legacy import ACCELERATORS, HF_TRAINERS, TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module

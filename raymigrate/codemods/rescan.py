@@ -10,8 +10,9 @@ import builtins
 from collections.abc import Iterator
 
 from raymigrate.codemods import codemod
+from raymigrate.codemods.argument_changes import LIBRARY_NAMES
 from raymigrate.codemods.gone_names import LIBRARIES, RM691, RM692, gone_part
-from raymigrate.codemods.transformers_arguments import LIBRARY_NAMES, is_ray_script
+from raymigrate.codemods.transformers_arguments import is_ray_script
 from raymigrate.context import Context
 from raymigrate.facts.module import Module
 from raymigrate.findings import Rule

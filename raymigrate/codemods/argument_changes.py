@@ -1,0 +1,155 @@
+"""What transformers 5, accelerate 1 and datasets 4 changed in the arguments of their classes and functions.
+
+https://github.com/huggingface/transformers/blob/main/MIGRATION_GUIDE_V5.md; measured on transformers 5.23,
+accelerate 1.15 and datasets 5.2 (SEMANTICS.md section 7). The rules that apply it are in transformers_arguments.py.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from raymigrate.facts.legacy import ACCELERATORS, HF_TRAINERS, TRAINING_ARGUMENTS
+
+
+@dataclass(frozen=True)
+class Change:
+    """What becomes of one keyword argument.
+
+    Args:
+        name: New name; None takes the argument away.
+        value: New value as a template in which `$value` is the old one.
+        only_if: Tells from the literal value (`...` if unknown) whether the change is sure; else it is manual.
+        unless: Another argument that makes this one void.
+        outcome: What happens today where it is given.
+    """
+
+    name: str | None = None
+    value: str | None = None
+    only_if: Callable[[object], bool] = lambda value: True
+    unless: str | None = None
+    outcome: str = "raises a TypeError today"
+
+
+def is_falsy(value: object) -> bool:
+    """Whether a literal value is known, and false."""
+    return value is not ... and not value
+
+
+def is_true(value: object) -> bool:
+    """Whether a literal value is True."""
+    return value is True
+
+
+TRAINING_ARGUMENTS_CHANGES: Mapping[str, Change] = {
+    "evaluation_strategy": Change("eval_strategy"),
+    "no_cuda": Change("use_cpu"),
+    "per_gpu_train_batch_size": Change("per_device_train_batch_size"),
+    "per_gpu_eval_batch_size": Change("per_device_eval_batch_size"),
+    "push_to_hub_token": Change("hub_token"),
+    "push_to_hub_model_id": Change("hub_model_id"),
+    "xpu_backend": Change("ddp_backend"),
+    "torchdynamo": Change("torch_compile_backend"),
+    "warmup_ratio": Change("warmup_steps", unless="warmup_steps"),
+    "group_by_length": Change("train_sampling_strategy", '"group_by_length"', is_true),
+    "include_inputs_for_metrics": Change("include_for_metrics", '["inputs"]', is_true),
+    "include_tokens_per_second": Change("include_num_input_tokens_seen", '"non_padding"', is_true),
+    "adafactor": Change("optim", '"adafactor"', is_true),
+    "dispatch_batches": Change("accelerator_config", '{"dispatch_batches": $value}', unless="split_batches"),
+    "split_batches": Change("accelerator_config", '{"split_batches": $value}', unless="dispatch_batches"),
+    **dict.fromkeys(("overwrite_output_dir", "logging_dir", "ray_scope", "save_safetensors"), Change()),
+    **dict.fromkeys(
+        (
+            "fp16_opt_level",
+            "fp16_backend",
+            "half_precision_backend",
+        ),
+        Change(),
+    ),
+    **dict.fromkeys(
+        (
+            "use_mps_device",
+            "jit_mode_eval",
+            "use_ipex",
+            "tpu_num_cores",
+            "tpu_metrics_debug",
+            "mp_parameters",
+            "past_index",
+            "use_legacy_prediction_loop",
+            "sharded_ddp",
+            "fsdp_min_num_params",
+            "fsdp_transformer_layer_cls_to_wrap",
+            "push_to_hub_organization",
+        ),
+        Change(only_if=is_falsy),
+    ),
+}
+# What False of an argument means that became a choice: nothing.
+SWITCHED_OFF = (
+    "group_by_length",
+    "include_inputs_for_metrics",
+    "include_tokens_per_second",
+    "adafactor",
+    "ignore_verifications",
+    "load_in_8bit",
+    "load_in_4bit",
+    "use_flash_attention_2",
+)
+TRAINER_CHANGES: Mapping[str, Change] = {"tokenizer": Change("processing_class")}
+ACCELERATOR_CHANGES: Mapping[str, Change] = {
+    "fp16": Change("mixed_precision", '"fp16"', is_true),
+    "logging_dir": Change("project_dir"),
+}
+# load_dataset hands what it does not know to the builder's configuration (measured on datasets 5.2).
+REFUSED_BY_BUILDER = "raises a ValueError today"
+DATASET_CHANGES: Mapping[str, Change] = {
+    "use_auth_token": Change("token", outcome=REFUSED_BY_BUILDER),
+    "ignore_verifications": Change("verification_mode", '"no_checks"', is_true, outcome=REFUSED_BY_BUILDER),
+    "task": Change(outcome=REFUSED_BY_BUILDER),
+    "script_version": Change("revision", outcome=REFUSED_BY_BUILDER),
+    "trust_remote_code": Change(outcome="has no effect today"),
+}
+FROM_PRETRAINED_CHANGES: Mapping[str, Change] = {
+    "use_auth_token": Change("token"),
+    "resume_download": Change(),
+    "load_in_8bit": Change("quantization_config", "BitsAndBytesConfig(load_in_8bit=True)", is_true),
+    "load_in_4bit": Change("quantization_config", "BitsAndBytesConfig(load_in_4bit=True)", is_true),
+    "use_flash_attention_2": Change("attn_implementation", '"flash_attention_2"', is_true),
+}
+LOAD_DATASET = frozenset({"datasets.load_dataset", "datasets.load.load_dataset"})
+# The name under which the table of removed arguments has each of them.
+LIBRARY_NAMES = {
+    TRAINING_ARGUMENTS: "transformers.TrainingArguments",
+    HF_TRAINERS: "transformers.Trainer",
+    ACCELERATORS: "accelerate.Accelerator",
+    LOAD_DATASET: "datasets.load_dataset",
+}
+DATALOADER_ARGUMENTS = ("split_batches", "dispatch_batches", "even_batches", "use_seedable_sampler")
+# The order that the parameters had from transformers 4.19 to 4.45.
+TRAINER_PARAMETERS = (
+    "model",
+    "args",
+    "data_collator",
+    "train_dataset",
+    "eval_dataset",
+    "processing_class",
+    "model_init",
+    "compute_metrics",
+    "callbacks",
+    "optimizers",
+    "preprocess_logits_for_metrics",
+)
+SAME_POSITIONS = 7  # the eighth parameter of Trainer is another one today
+TRAINING_ARGUMENTS_PARAMETERS = (
+    "output_dir",
+    "overwrite_output_dir",
+    "do_train",
+    "do_eval",
+    "do_predict",
+    "evaluation_strategy",
+    "prediction_loss_only",
+    "per_device_train_batch_size",
+    "per_device_eval_batch_size",
+)
+VALUES = {
+    "optim": {"adamw_hf": '"adamw_torch"', "adamw_apex_fused": '"adamw_torch_fused"'},
+    "report_to": {None: '"none"'},
+}
