@@ -17,18 +17,19 @@ from tests.runtime.verify.test_bundled_jobs import verify
 pytestmark = pytest.mark.ray
 
 JOBS = [
-    pytest.param("accelerate_trainer/bert_mrpc", "B,C", True, id="dict-checkpoint"),
-    pytest.param("tracking/mlflow_transformers", "B,C", True, id="mlflow-callback"),
-    pytest.param("transformers_trainer/bert_mrpc_preprocessor_and_collator", "B,C", False, id="preprocessor"),
-    pytest.param("transformers_trainer/pipeline_predictors", "A,C", False, id="predictors"),
-    pytest.param("transformers_trainer/tuner_bert_mrpc", "A,C", False, id="tuner"),
+    pytest.param("accelerate_trainer/bert_mrpc/before.py", "B,C", True, id="dict-checkpoint"),
+    pytest.param("tracking/mlflow_transformers/before.py", "B,C", True, id="mlflow-callback"),
+    pytest.param("transformers_trainer/bert_mrpc_preprocessor_and_collator/before.py", "B,C", False, id="preprocessor"),
+    pytest.param("transformers_trainer/pipeline_predictors/before.py", "A,C", False, id="predictors"),
+    pytest.param("transformers_trainer/tuner_bert_mrpc/before.py", "A,C", False, id="tuner"),
+    pytest.param("projects/init_in_config/before/train_on_ray.py", "B,C", False, id="project-of-several-files"),
 ]
 
 
-@pytest.mark.parametrize(("case", "arms", "kill"), JOBS)
-def test_a_mixed_job_trains_as_before(case: str, arms: str, kill: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("script", "arms", "kill"), JOBS)
+def test_a_mixed_job_trains_as_before(script: str, arms: str, kill: bool, tmp_path: Path) -> None:
     options = ["--arms", arms, "--report", "out.json", *(["--kill-worker"] if kill else [])]
-    done = verify(FIXTURES / case / "before.py", *options, folder=tmp_path)
+    done = verify(FIXTURES / script, *options, folder=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     report = json.loads((tmp_path / "out.json").read_text())
     assert report["passed"] is True
