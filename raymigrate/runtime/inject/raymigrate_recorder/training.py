@@ -101,8 +101,8 @@ def _after_forward(module: Any, args: Any, *rest: Any) -> None:
 
 
 def _is_model(module: Any) -> bool:
-    """Whether a module called on its own is a model, not a loss function or a single layer."""
-    return sum(1 for _ in module.parameters()) > 2
+    """Whether a module called on its own is a model, not a loss function: those have nothing to train."""
+    return any(parameter.requires_grad for parameter in module.parameters())
 
 
 def _record_model(model: Any) -> None:
