@@ -227,6 +227,20 @@ def final_checkpoint(pair: Pair) -> Cause | None:
 
 
 @signature
+def metrics_without_checkpoint(pair: Pair) -> Cause | None:
+    """Train V2 makes `result.metrics` of the last report that carries a checkpoint (rule RM605)."""
+    traces = (pair.left.trace, pair.right.trace)
+    kept = [bool(trace.results and trace.results[-1]["metrics"]) for trace in traces]
+    if kept != [True, False] or any(reported_checkpoints(trace.first_rank) for trace in traces):
+        return None
+    return Cause(
+        "metrics without a checkpoint are not kept",
+        f"no report carries one, so result.metrics of {pair.right.name} is empty on Ray >= 2.51 (RM605)",
+        "report a checkpoint with the metrics, or return them from the train function and read result.return_value",
+    )
+
+
+@signature
 def resume_dropped(pair: Pair) -> Cause | None:
     """After a worker died, a job begins from the start again."""
     if pair.killed is None:

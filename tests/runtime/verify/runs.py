@@ -22,16 +22,21 @@ def made_up(name: str = "B", **changes: Any) -> Run:
 
     Args:
         name: Name of the run.
-        changes: Changes of `attempt`, and `versions` and `checkpoint`.
+        changes: Changes of `attempt`, and `versions`, `checkpoint` and `metrics` of the result.
     """
     versions = changes.pop("versions", VERSIONS)
     has_checkpoint = changes.pop("checkpoint", True)
+    has_metrics = changes.pop("metrics", True)
     ranks = {rank: [attempt(rank, versions, **deepcopy(changes))] for rank in range(WORKERS)}
     weights = ranks[0][0].final_weights or {}
     stored = {f"model.{parameter}": [digest] for parameter, digest in weights.items()}
     checkpoint = {"files": [], "tensors": stored, "unreadable": {}, "state": {"step": STEPS, "epoch": 2.0}}
     metrics = {"loss": 0.5, "eval_loss": changes.get("eval_loss", 0.75), "train_runtime": 3.0 if name == "B" else 4.0}
-    result = {"metrics": metrics, "error": None, "checkpoint": checkpoint if has_checkpoint else None}
+    result = {
+        "metrics": metrics if has_metrics else {},
+        "error": None,
+        "checkpoint": checkpoint if has_checkpoint else None,
+    }
     arm = Arm(name[0], Path("train.py"))
     return Run(name, arm, Trace(Path("nowhere"), ranks, [result]), 1.0, Path("log.txt"))
 
@@ -51,6 +56,7 @@ def attempt(
     counted: int = 10,
     eval_loss: float = 0.75,
     reported: tuple[int, ...] = (4, 8),
+    stored: bool = True,
     initial: str = "w0",
     final: str = "w9",
     final_of_rank: bool = False,
@@ -88,7 +94,7 @@ def attempt(
         for row in range(rank, evaluated, WORKERS):
             made.evaluation_batches.append((step, Batch({}, (f"eval{row}",), 0.7)))
         made.evaluations.append({"step": step, "rows": counted, "metrics": {"eval_loss": eval_loss}})
-    made.reports = [{"step": step, "metrics": {}, "checkpoint": True} for step in reported]
+    made.reports = [{"step": step, "metrics": {}, "checkpoint": stored} for step in reported]
     ending = f"{final}-of-rank-{rank}" if final_of_rank else final
     made.memory = 2**20
     made.final_weights = {"a": initial if dead else ending, "b": initial if dead else ending}

@@ -110,6 +110,14 @@ def test_a_killed_run_that_did_not_start_again_fails_the_failure_gate() -> None:
     assert gate.checks[0].figures == "C-killed did not start again"
 
 
+def test_metrics_reported_without_a_checkpoint_are_named() -> None:
+    nothing_stored = {"stored": False, "checkpoint": False}
+    runs = [made_up("B", **nothing_stored), made_up("C", metrics=False, **nothing_stored)]
+    comparison = compare(pair_of("B", "C", runs), "the conversion")
+    assert failed_gates(comparison) == ["outcome"]
+    assert causes(comparison) == ["metrics without a checkpoint are not kept"]
+
+
 def test_drift_of_the_libraries_is_explained_within_its_bound_only() -> None:
     near, far = made_up("C", scale=1 + 1e-7), made_up("C", scale=1 + 1e-3)
     original = made_up("A", versions=OLD)
