@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from raymigrate.conversion import failed
 from raymigrate.discovery import SKIPPED, Discovery
-from raymigrate.engine import RM908, FileResult
+from raymigrate.engine import RM908, FileResult, moved_lines
 from raymigrate.facts.project import LIBRARIES, Project
 from raymigrate.files import read_bytes, write_atomically
 from raymigrate.findings import Finding, Kind
@@ -231,39 +231,25 @@ class Together:
 
     def _report_outside(self) -> None:
         """Says of each file that would have to change but was not named which file that is."""
+        if not self.job.options.enabled(RM908.code):
+            return
         for real, result in self.new.items():
-            if self._is_covered(result.path) or not any(f.kind is not Kind.ERROR for f in result.findings):
+            if self._is_covered(result.path) or all(f.kind is Kind.ERROR for f in result.findings):
                 continue
             codes = ", ".join(sorted({finding.code for finding in result.findings}))
-            for importer in (name for name, links in self.links.items() if real in links):
-                place = self.paths[importer]
-                if not self._is_covered(place):
-                    continue
-                module = self.project.module(place)
-                line = next(
-                    (
-                        statement.lineno
-                        for path, statement in (self.project.imported_files(module) if module else ())
-                        if os.path.realpath(path) == real
-                    ),
-                    1,
-                )
-                finding = Finding(
-                    RM908.code,
-                    Kind.MANUAL,
-                    f"{result.path} is part of this job and has to change ({codes}); it is not among the paths given.",
-                    RM908.fix,
-                    line,
-                    1,
-                    place,
-                )
-                if not self.job.options.enabled(RM908.code):
-                    continue
-                earlier = self.results.get(place)
-                if earlier is None:
-                    self.results[place] = FileResult(place, [finding])
-                else:
-                    self.results[place] = replace(earlier, findings=[*earlier.findings, finding])
+            message = f"{result.path} is part of this job and has to change ({codes}); it is not among the paths given."
+            for importer in (self.paths[name] for name, links in self.links.items() if real in links):
+                if self._is_covered(importer):
+                    earlier = self.results.get(importer, FileResult(importer))
+                    cell, line, column = _place(earlier, self._import_line(importer, real))
+                    finding = Finding(RM908.code, Kind.MANUAL, message, RM908.fix, line, column, importer, cell=cell)
+                    self.results[importer] = replace(earlier, findings=[*earlier.findings, finding])
+
+    def _import_line(self, importer: str, real: str) -> int:
+        """The line on which a file imports another one."""
+        module = self.project.module(importer)
+        imported = self.project.imported_files(module) if module is not None else ()
+        return next((statement.lineno for path, statement in imported if os.path.realpath(path) == real), 1)
 
     # -- summaries -------------------------------------------------------------------------------------
 
@@ -284,6 +270,14 @@ class Together:
         outside = sum(not self._is_covered(self.paths[real]) for real in group)
         changed = sum(result.after is not None for result in known)
         return ProjectSummary(folder, len(group), changed, len(left), outside)
+
+
+def _place(result: FileResult, line: int) -> tuple[int, int, int]:
+    """Where a line of a text as it was read stands in its file now: cell, line and column."""
+    if result.places is not None and result.after is not None:  # it is written
+        line = moved_lines(result.before, result.after)(line)
+    document = result.places or result.document
+    return (0, line, 1) if document is None else document.place(line, 1)
 
 
 def may_import_files(text: str) -> bool:

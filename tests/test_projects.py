@@ -345,6 +345,7 @@ def test_files_that_were_not_given_are_read_and_named_but_not_written(tmp_path: 
     finding = next(f for f in summary.findings if f.code == "RM908")
     assert "model.py" in finding.message and "RM701" in finding.message
     assert Path(finding.path).name == "train.py"
+    assert "import init" in (tmp_path / "train.py").read_text().splitlines()[finding.line - 1]
     assert [p.outside for p in summary.projects] == [1]
 
 
