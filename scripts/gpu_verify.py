@@ -117,16 +117,25 @@ def install(part: Path) -> None:
     print(f"installed in {SITE}")
 
 
-def run(reports: Path, minutes: float, device: str, archive: Path | None) -> bool:
+def run(reports: Path, minutes: float, device: str, only: str, archive: Path | None) -> bool:
     """Runs what has no report yet, as far as the time goes.
 
+    Args:
+        reports: Folder of the reports.
+        minutes: How long it may take.
+        device: "cpu" or "gpu".
+        only: Part of the names of the pieces to run.
+        archive: File that also gets all reports.
+
     Returns:
-        Whether all of the matrix has its reports.
+        Whether all that was asked for has its reports.
     """
     reports.mkdir(parents=True, exist_ok=True)
     deadline = time.monotonic() + minutes * 60
     longest = 60.0
     for name, command in _pieces(reports, device):
+        if only not in name:
+            continue
         left = deadline - time.monotonic()
         if left < longest:
             print(f"{name} and what follows is left for the next call")
@@ -184,6 +193,7 @@ def main() -> None:
     running.add_argument("--reports", type=Path, default=ROOT / "docs/verification/gpu")
     running.add_argument("--minutes", type=float, default=600)
     running.add_argument("--device", choices=["cpu", "gpu"], default="gpu")
+    running.add_argument("--only", default="", help="part of the names of the pieces to run: tiny, bert-full, controls")
     running.add_argument("--archive", type=Path, help="also put all reports into this file, after each piece")
     options = parser.parse_args()
     if options.command == "pack":
@@ -191,7 +201,7 @@ def main() -> None:
     elif options.command == "install":
         install(options.part)
     else:
-        done = run(options.reports.resolve(), options.minutes, options.device, options.archive)
+        done = run(options.reports.resolve(), options.minutes, options.device, options.only, options.archive)
         print("all is done" if done else "call it again")
 
 
