@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain, count
+from typing import TYPE_CHECKING
 
 from raymigrate.config import Options
 from raymigrate.edits.plan import Plan
@@ -13,6 +14,9 @@ from raymigrate.facts.places import Places
 from raymigrate.findings import Finding, Kind, Rule
 from raymigrate.requests import Request
 from raymigrate.skips import Skips
+
+if TYPE_CHECKING:
+    from raymigrate.pins.written_for import WrittenFor
 
 
 class Context:
@@ -60,6 +64,13 @@ class Context:
     def requests(self) -> list[Request]:
         """What other files ask of this one."""
         return self.module.project.requests(self.path) if self.module.project is not None else []
+
+    @cached_property
+    def from_ray(self) -> "WrittenFor":
+        """The Ray that the module was written for; files of its project are read for it."""
+        from raymigrate.pins.written_for import written_for  # noqa: PLC0415 - few codemods ask
+
+        return written_for(self)
 
     @cached_property
     def places(self) -> Places:

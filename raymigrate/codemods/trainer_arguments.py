@@ -4,6 +4,7 @@ import ast
 
 from raymigrate.codemods.dataset_config import convert_dataset_config, shuffles
 from raymigrate.codemods.preprocessors import preprocessing
+from raymigrate.codemods.split_datasets import leaves_split_open, split_train_only
 from raymigrate.codemods.train_function import TrainFunction
 from raymigrate.context import Context
 from raymigrate.edits.plan import Code
@@ -47,15 +48,14 @@ def convert_trainer_arguments(context: Context, call: TrainerCall, function: Tra
         RM107, call.datasets.node, "The number of training rows goes to the workers, and all of the evaluation."
     )
     _hand_over_counts(context, call, datasets)
-    if call.datasets.may_have("evaluation") and "dataset_config" not in call.arguments:
-        near = context.module.reference_at[call.node.func].binding.statement
-        context.plan.need_import("ray.train", "DataConfig", near=near)
+    if call.datasets.may_have("evaluation") and leaves_split_open(context, call):
         options = ""
         if not mapped and not _in_memory(context, call):
             # Each worker reads the evaluation rows for itself, so they have to come in the same order.
+            near = context.module.reference_at[call.node.func].binding.statement
             context.plan.need_import("ray.data", "ExecutionOptions", near=near)
             options = ", execution_options=ExecutionOptions(preserve_order=True)"
-        edit.set("dataset_config", f'DataConfig(datasets_to_split=["train"]{options})')
+        split_train_only(context, call, options)
 
 
 def _in_memory(context: Context, call: TrainerCall) -> bool:
