@@ -105,6 +105,10 @@ class Context:
         """Reports what a person has to do."""
         self._report(rule, Kind.MANUAL, node, message, rule.fix if advice is None else advice)
 
+    def note(self, rule: Rule, node: ast.AST, message: str) -> None:
+        """Reports what to know of an edit."""
+        self._report(rule, Kind.NOTE, node, message, "")
+
     def _report(self, rule: Rule, kind: Kind, node: ast.AST, message: str, advice: str) -> bool:
         line, column = self.module.start(node)
         skip = self.skips.of(rule.code, line)  # asked first: a rule that the user leaves out makes no comment stale

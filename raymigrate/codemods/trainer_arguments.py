@@ -43,12 +43,12 @@ def convert_trainer_arguments(context: Context, call: TrainerCall, function: Tra
             edit.remove |= {"datasets", "preprocessor"}
         return
     mapped = "preprocessor" in call.arguments
-    datasets = prepare_datasets(context, call, counted=True)
-    context.converts(
-        RM107, call.datasets.node, "The number of training rows goes to the workers, and all of the evaluation."
-    )
-    _hand_over_counts(context, call, datasets)
-    if call.datasets.may_have("evaluation") and leaves_split_open(context, call):
+    datasets = prepare_datasets(context, call, counted=function.counts_rows)
+    if function.counts_rows:
+        evaluation = ", and all of the evaluation" if function.splits_train_only else ""
+        context.converts(RM107, call.datasets.node, f"The number of training rows goes to the workers{evaluation}.")
+        _hand_over_counts(context, call, datasets)
+    if function.splits_train_only and call.datasets.may_have("evaluation") and leaves_split_open(context, call):
         options = ""
         if not mapped and not _in_memory(context, call):
             # Each worker reads the evaluation rows for itself, so they have to come in the same order.
