@@ -23,10 +23,12 @@ RM121 = Rule(
     "Each change is named. Without --guide the exact form is written, which trains as before.",
     "https://docs.ray.io/en/latest/train/getting-started-transformers.html",
 )
-EPOCHS = "In a run of three epochs the metric epoch is 0.33, 1.33, 2.33, where it was 1, 2, 3: there is no length to go by."
+EPOCHS = (
+    "In a run of three epochs the metric epoch is 0.33, 1.33, 2.33, where it was 1, 2, 3: there is no length to go by."
+)
 LAST_BATCH = "The last batch of each pass is short, at times a single row; it was filled up with the first rows."
 EVALUATION = "Each worker evaluates an equal part of the evaluation rows; what such a division leaves over is left out."
-RESUME = "After a failure the pass over the data begins anew; it went on after the last batch of the checkpoint."
+RESUME = "After a failure a pass over the data begins anew, epoch with it; it went on after the batches that were seen."
 FIRST_OF_TRAINER = ("model", "args")
 # What reads the datasets of a Trainer before prepare_trainer() has prepared it for them.
 READS_DATA = ("evaluate", "get_eval_dataloader", "get_train_dataloader", "predict", "train")
@@ -172,7 +174,15 @@ class GuideFunction(TrainFunction):
     @cached_property
     def _args(self) -> str:
         given = self._trainer_arguments["args"]
-        return given.id if isinstance(given, ast.Name) else self._local("args")
+        return given.id if isinstance(given, ast.Name) else self.context.fresh("args", "training_args")
+
+    @cached_property
+    def _collate(self) -> str:
+        return self.context.fresh("collate", "trainer_collate")
+
+    @cached_property
+    def _num_rows(self) -> str:
+        return self.context.fresh("num_rows", "shard_rows")
 
     def _data_support(self) -> dict[str, str]:
         return {"TrainerCollate": emitted.TRAINER_COLLATE}
@@ -186,15 +196,15 @@ class GuideFunction(TrainFunction):
         lines = ""
         if self.counts_rows:
             workers = "ray.train.get_context().get_world_size()"
-            lines += f'{self._local("num_rows")} = {self._config_name()}.pop("num_rows") // {workers}\n'
+            lines += f'{self._num_rows} = {self._config_name()}.pop("num_rows") // {workers}\n'
         if not self.evaluates and self.dataset_parameters[1] in self.read_dataset_parameters:
             lines += f"{self.dataset_parameters[1]} = None\n"
         return lines
 
     def _batches(self) -> str:
         """Lines that make the datasets of the Trainer."""
-        args, collate, (train, evaluation) = self._args, self._local("collate"), self.dataset_parameters
-        rows = self._local("num_rows")
+        args, collate, (train, evaluation) = self._args, self._collate, self.dataset_parameters
+        rows = self._num_rows
         steps = f"math.ceil({rows} / {args}.train_batch_size)"
         if self.drops_last:
             steps = f"({rows} // {args}.train_batch_size)"
@@ -214,4 +224,4 @@ class GuideFunction(TrainFunction):
         return lines
 
     def _hand_over_data(self, trainer: str) -> str:
-        return f"{self._local('collate')}.trainer = {trainer}\n"
+        return f"{self._collate}.trainer = {trainer}\n"
