@@ -28,6 +28,7 @@ NOTHING_KNOWN = (
 CODES = "CODE[,CODE]"
 STYLES = ("auto", "inline", "adapter")
 FORMATS = ("text", "json", "sarif", "github")
+FROM_RAY = "The Ray that the code was written for; by default its pins and imports tell, else it is 2.6."
 REPORT = click.Path(dir_okay=False)
 
 
@@ -87,6 +88,14 @@ def _codes(ctx: click.Context, parameter: click.Parameter, value: Sequence[str])
     return codes
 
 
+def _ray_version(ctx: click.Context, parameter: click.Parameter, value: str) -> str:
+    """Refuses what is no Ray of the time before Train V2."""
+    if value and not re.fullmatch(r"2\.(?:\d|[1-4]\d|50)(?:\.\d+)?", value):
+        message = f"{value!r} is no version of Ray from 2.0 to 2.50, such as 2.4 or 2.7.1"
+        raise click.BadParameter(message, ctx, parameter)
+    return value
+
+
 @main.command(cls=ConfigurableCommand)
 @click.argument("paths", nargs=-1, required=True)
 @click.option("--diff", is_flag=True, help="Print a unified diff to stdout and write nothing.")
@@ -96,6 +105,8 @@ def _codes(ctx: click.Context, parameter: click.Parameter, value: Sequence[str])
 @click.option("--ignore", multiple=True, metavar=CODES, callback=_codes, help="Not these rules.")
 @click.option("--unsafe/--no-unsafe", help="Also apply rewrites that can change behaviour.")
 @click.option("--freeze-numerics/--no-freeze-numerics", help="Write out defaults of transformers changed since 4.30.")
+@click.option("--from-ray", default="", metavar="VERSION", callback=_ray_version, help=FROM_RAY)
+@click.option("--guide/--no-guide", help="Write the short data form of Ray's guide, which changes the training.")
 @click.option("--style", type=click.Choice(STYLES), default="auto", help="Form of the converted init function.")
 @click.option("--docs/--no-docs", help="Also convert code blocks of Markdown and reStructuredText pages.")
 @click.option("--todo/--no-todo", help="Leave a TODO comment at everything that is left for a person.")

@@ -16,6 +16,8 @@ class Options:
         accepted: The only edits to make: code, message and line of their findings; None for all (see
             `raymigrate.interactive`).
         part_of_job: Whether the module belongs to a Ray training job although it may not import ray itself.
+        from_ray: The Ray that the code was written for, such as "2.6" or "2.7.1"; "" to look for it.
+        guide: Also where it changes the training, write the short data form of Ray's guide.
         style: Form of the converted init function: "auto", "inline" or "adapter".
     """
 
@@ -27,6 +29,8 @@ class Options:
     todo: bool = False
     accepted: frozenset[tuple[str, str, str]] | None = None
     part_of_job: bool = False
+    from_ray: str = ""
+    guide: bool = False
 
     def enabled(self, code: str) -> bool:
         """Whether the user wants to hear of a rule."""

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain, count
+from typing import TYPE_CHECKING
 
 from raymigrate.config import Options
 from raymigrate.edits.plan import Plan
@@ -13,6 +14,9 @@ from raymigrate.facts.places import Places
 from raymigrate.findings import Finding, Kind, Rule
 from raymigrate.requests import Request
 from raymigrate.skips import Skips
+
+if TYPE_CHECKING:
+    from raymigrate.pins.written_for import WrittenFor
 
 
 class Context:
@@ -62,6 +66,13 @@ class Context:
         return self.module.project.requests(self.path) if self.module.project is not None else []
 
     @cached_property
+    def from_ray(self) -> "WrittenFor":
+        """The Ray that the module was written for; files of its project are read for it."""
+        from raymigrate.pins.written_for import written_for  # noqa: PLC0415 - few codemods ask
+
+        return written_for(self)
+
+    @cached_property
     def places(self) -> Places:
         """Where the functions of the module run."""
         return Places(self.module)
@@ -93,6 +104,10 @@ class Context:
     def manual(self, rule: Rule, node: ast.AST, message: str, advice: str | None = None) -> None:
         """Reports what a person has to do."""
         self._report(rule, Kind.MANUAL, node, message, rule.fix if advice is None else advice)
+
+    def note(self, rule: Rule, node: ast.AST, message: str) -> None:
+        """Reports what to know of an edit."""
+        self._report(rule, Kind.NOTE, node, message, "")
 
     def _report(self, rule: Rule, kind: Kind, node: ast.AST, message: str, advice: str) -> bool:
         line, column = self.module.start(node)

@@ -11,7 +11,7 @@ class Kind(str, Enum):
     UNSAFE = "unsafe"  # an edit exists, --unsafe applies it
     MANUAL = "manual"  # no sure edit: a person has to decide
     ERROR = "error"  # the file could not be read, parsed or written
-    NOTE = "note"  # nothing is wrong, but something was passed over
+    NOTE = "note"  # nothing is wrong, but something was passed over, or is to be known of an edit
     SKIPPED = "skipped"  # a comment in the file keeps it as it is
 
 

@@ -98,7 +98,7 @@ STYLES = st.sampled_from(["auto", "inline", "adapter"])
 @settings(max_examples=120, deadline=None)
 def test_any_script_converts_to_python_that_stays_as_it_is(text: str, style: str, unsafe: bool) -> None:
     ast.parse(text)
-    options = Options(style=style, unsafe=unsafe)
+    options = Options(style=style, unsafe=unsafe, guide=unsafe)
     result = convert(text, "train.py", options)
     assert not [finding for finding in result.findings if finding.kind is Kind.ERROR]
     assert result.after is not None

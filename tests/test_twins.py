@@ -84,9 +84,12 @@ def test_twins_compile_and_are_clean_under_pyflakes(tmp_path: Path) -> None:
     assert [line for line in outcome.stdout.splitlines() if "undefined name '_cell_" not in line] == []
 
 
-@pytest.mark.parametrize("style", ["inline", "adapter"])
-def test_both_styles_give_python_that_stays_as_it_is(document: Path, style: str) -> None:
-    options = Options(style=style)
+@pytest.mark.parametrize(
+    "options",
+    [Options(style="inline"), Options(style="adapter"), Options(guide=True)],
+    ids=["inline", "adapter", "guide"],
+)
+def test_every_form_is_python_that_stays_as_it_is(document: Path, options: Options) -> None:
     after, once = converted(document, options)
     assert not [f for f in once.findings if f.kind is Kind.ERROR]
     _, again = converted(document, options, after)

@@ -11,6 +11,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.emitted import ON_CPU
 from raymigrate.codemods.loop_elsewhere import RM206, is_wrapped, report_loss_scale, wrap_loop
 from raymigrate.codemods.loss_scale import keep_loss_scale
+from raymigrate.codemods.split_datasets import SPLIT_ALL_SINCE, keep_whole, leaves_split_open
 from raymigrate.codemods.trainer_arguments import prepare_datasets
 from raymigrate.context import Context
 from raymigrate.error_texts import gone_names, refused_arguments
@@ -61,13 +62,6 @@ RM204 = Rule(
         "config[* TypeError: 'NoneType' object is not subscriptable",
         "config.get(* AttributeError: 'NoneType' object has no attribute 'get'",
     ),
-)
-RM205 = Rule(
-    "RM205",
-    "datasets that every worker saw whole",
-    "Ray <= 2.6 split only the training data among the workers; Ray >= 2.7 splits all datasets.",
-    'DataConfig(datasets_to_split=["train"]) keeps it. Take it away if the code was written for Ray 2.7.',
-    "https://docs.ray.io/en/latest/train/api/doc/ray.train.DataConfig.html",
 )
 RM207 = Rule(
     "RM207",
@@ -322,10 +316,8 @@ def _convert_datasets(context: Context, call: TrainerCall) -> None:
         return
     if {"preprocessor", "dataset_config"} & call.arguments.keys():
         prepare_datasets(context, call)
-    others = call.datasets.keys is None or call.datasets.keys.keys() - {"train"}
-    if others and "dataset_config" not in call.arguments:
-        message = "Ray >= 2.7 would split every dataset; only the training data was split before."
-        if context.converts(RM205, call.datasets.node, message):
-            near = context.module.reference_at[call.node.func].binding.statement
-            context.plan.need_import("ray.train", "DataConfig", near=near)
-            context.plan.call(call.node).set("dataset_config", 'DataConfig(datasets_to_split=["train"])')
+    # With a preprocessor Ray 2.7 split the training data only, too.
+    if leaves_split_open(context, call) and (
+        "preprocessor" in call.arguments or context.from_ray.version < SPLIT_ALL_SINCE
+    ):
+        keep_whole(context, call)

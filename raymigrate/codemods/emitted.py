@@ -58,6 +58,22 @@ def $name(trainer):
     return DataLoader(dataset, batch_size=batch_size, collate_fn=collator)
 '''
 
+# The form of Ray's guide (--guide). Rows as iter_rows() gives them, so that a collator sees what it saw; one batch of
+# tensors comes out (SEMANTICS.md T10 and T11).
+TRAINER_COLLATE = '''
+class $name(ArrowBatchCollateFn):
+    """Lets the Trainer's own collator make the batches, without the columns that its model does not take."""
+
+    def __call__(self, batch):
+        collator = self.trainer._get_collator_with_removed_columns(self.trainer.data_collator)
+        return dict(collator(batch.to_pylist()))
+'''
+BATCHES = """\
+{name} = ray.train.get_dataset_shard("{key}").iter_torch_batches(
+    batch_size={size}, collate_fn={collate}
+)
+"""
+
 RESUME = """
 {checkpoint} = ray.train.get_checkpoint()
 if {checkpoint}:

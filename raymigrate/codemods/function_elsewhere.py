@@ -5,10 +5,11 @@ import of the driver follows. Where anything else uses it, it stays as it is, an
 """
 
 import ast
-from functools import cached_property
+from functools import cached_property, partial
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.cpu_workers import has_unpacking, train_together_on_cpu
+from raymigrate.codemods.guide_form import guide_form
 from raymigrate.codemods.loss_scale import keep_loss_scale
 from raymigrate.codemods.reports_to import RM105, check_use_of_datasets, silence_loggers
 from raymigrate.codemods.tracking import is_tracked
@@ -35,9 +36,9 @@ RM120 = Rule(
 def train_function(context: Context, call: TrainerCall, argument: str) -> TrainFunction:
     """The training function for a trainer call, in the form that fits."""
     found = _sole_user_of(context, call)
-    if found is not None:
-        return FunctionElsewhere(context, call, argument, found)
-    return TrainFunction(context, call, argument)
+    exact = TrainFunction if found is None else partial(FunctionElsewhere, found=found)
+    function = exact(context, call, argument)
+    return guide_form(context, function) if context.options.guide else function
 
 
 def _sole_user_of(context: Context, call: TrainerCall) -> Definition | None:

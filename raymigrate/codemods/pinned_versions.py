@@ -36,7 +36,7 @@ def message(pin: Pin) -> str:
 @codemod(*KEYWORDS, "RuntimeEnv", order=97)
 def runtime_environments(context: Context) -> None:
     """Raises the ranges of requirements in runtime environments."""
-    found = {node: pin for environment in _environments(context) for node, pin in _pins(context, environment)}
+    found = {node: pin for node, pin in environment_pins(context) if pin.is_too_low}
     if not found:
         return
     if not is_legacy(context.findings) and not is_converted(context.module.text.encode(), found.values()):
@@ -48,6 +48,12 @@ def runtime_environments(context: Context) -> None:
         elif context.converts(RM731, node, message(pin), safe=False):
             start, end = pin.place
             context.plan.replace(node, source[: 1 + start] + pin.replacement + source[1 + end :])
+
+
+def environment_pins(context: Context) -> Iterator[tuple[ast.Constant, Pin]]:
+    """The requirements in the runtime environments of the module, each with the string that it stands in."""
+    for environment in _environments(context):
+        yield from _pins(context, environment)
 
 
 def _environments(context: Context) -> Iterator[dict[str, ast.expr]]:

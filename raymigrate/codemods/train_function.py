@@ -42,6 +42,8 @@ class TrainFunction:
         self.name = context.fresh("train_func")
         self.start: list[str] = []  # extra first lines of the training function
         self.before_training: list[str] = []  # extra lines after the Trainer is built, with {trainer} for its name
+        self.counts_rows = True  # whether the workers get the number of training rows
+        self.splits_train_only = True
 
     @property
     def reference(self) -> Code:
@@ -130,12 +132,9 @@ class TrainFunction:
     def _emit_support(self) -> None:
         """Adds the classes and functions that stand before the training function, once for each place."""
         strategy = "eval_strategy" if self.context.current_transformers else "evaluation_strategy"
-        wanted = {"ReportCallback": emitted.REPORT_CALLBACK.replace("$eval_strategy", strategy)}
-        if self.uses_ray_data and self.call.datasets.may_have("train"):
-            wanted["TrainShard"] = emitted.TRAIN_SHARD
-            wanted["shard_dataloader"] = emitted.SHARD_DATALOADER
+        report = emitted.REPORT_CALLBACK.replace("$eval_strategy", strategy)
         pieces = []
-        for kind, template in wanted.items():
+        for kind, template in {"ReportCallback": report, **self._data_support()}.items():
             if (kind, self.nested_import) not in self.context.emitted:
                 name = self.context.emitted[kind, self.nested_import] = self.context.fresh(kind)
                 pieces.append(template.strip("\n").replace("$name", name))
@@ -143,6 +142,12 @@ class TrainFunction:
         if pieces:
             code = Code("\n\n\n".join(pieces) + "\n")
             self.context.plan.statement(self._support_place()).before.insert(0, code)
+
+    def _data_support(self) -> dict[str, str]:
+        """Those that hand over the data, by their usual names."""
+        if not (self.uses_ray_data and self.call.datasets.may_have("train")):
+            return {}
+        return {"TrainShard": emitted.TRAIN_SHARD, "shard_dataloader": emitted.SHARD_DATALOADER}
 
     def _support_place(self) -> ast.stmt:
         """The statement that the classes stand before."""
@@ -162,8 +167,11 @@ class TrainFunction:
         need("ray.train.huggingface.transformers", "RayTrainReportCallback", near=near)
         need("ray.train.huggingface.transformers", "prepare_trainer", near=near)
         if self.uses_ray_data:
-            need("torch.utils.data", "DataLoader", near=nested)
-            need("transformers.trainer_pt_utils", "IterableDatasetShard", near=nested)
+            self._need_data_imports(near, nested)
+
+    def _need_data_imports(self, near: ast.stmt | None, nested: ast.stmt | None) -> None:
+        self.context.plan.need_import("torch.utils.data", "DataLoader", near=nested)
+        self.context.plan.need_import("transformers.trainer_pt_utils", "IterableDatasetShard", near=nested)
 
     def _visible_import(self) -> ast.stmt | None:
         """The legacy import, if what stands in its place can be seen from the training function."""
@@ -214,14 +222,17 @@ class TrainFunction:
 
     def _finish(self, trainer: str) -> str:
         """Lines that train with the built Trainer: loader, report callback, resume."""
-        lines = ""
-        if self.uses_ray_data and self.call.datasets.may_have("train"):
-            loader = self._support_name("shard_dataloader")
-            lines += f"{trainer}.get_train_dataloader = lambda: {loader}({trainer})\n"
+        lines = self._hand_over_data(trainer)
         lines += "".join(f"{line.format(trainer=trainer)}\n" for line in self.before_training)
         lines += f"{trainer}.add_callback({self._support_name('ReportCallback')}())\n"
         lines += f"{trainer} = prepare_trainer({trainer})\n"
         return lines + emitted.RESUME.format(trainer=trainer, checkpoint=self._local("checkpoint"))
+
+    def _hand_over_data(self, trainer: str) -> str:
+        """Lines that let the built Trainer read this worker's data."""
+        if not (self.uses_ray_data and self.call.datasets.may_have("train")):
+            return ""
+        return f"{trainer}.get_train_dataloader = lambda: {self._support_name('shard_dataloader')}({trainer})\n"
 
     def _emit_inline(self) -> None:
         init = self.init

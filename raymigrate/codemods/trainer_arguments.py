@@ -4,6 +4,7 @@ import ast
 
 from raymigrate.codemods.dataset_config import convert_dataset_config, shuffles
 from raymigrate.codemods.preprocessors import preprocessing
+from raymigrate.codemods.split_datasets import leaves_split_open, split_train_only
 from raymigrate.codemods.train_function import TrainFunction
 from raymigrate.context import Context
 from raymigrate.edits.plan import Code
@@ -42,20 +43,19 @@ def convert_trainer_arguments(context: Context, call: TrainerCall, function: Tra
             edit.remove |= {"datasets", "preprocessor"}
         return
     mapped = "preprocessor" in call.arguments
-    datasets = prepare_datasets(context, call, counted=True)
-    context.converts(
-        RM107, call.datasets.node, "The number of training rows goes to the workers, and all of the evaluation."
-    )
-    _hand_over_counts(context, call, datasets)
-    if call.datasets.may_have("evaluation") and "dataset_config" not in call.arguments:
-        near = context.module.reference_at[call.node.func].binding.statement
-        context.plan.need_import("ray.train", "DataConfig", near=near)
+    datasets = prepare_datasets(context, call, counted=function.counts_rows)
+    if function.counts_rows:
+        evaluation = ", and all of the evaluation" if function.splits_train_only else ""
+        context.converts(RM107, call.datasets.node, f"The number of training rows goes to the workers{evaluation}.")
+        _hand_over_counts(context, call, datasets)
+    if function.splits_train_only and call.datasets.may_have("evaluation") and leaves_split_open(context, call):
         options = ""
         if not mapped and not _in_memory(context, call):
             # Each worker reads the evaluation rows for itself, so they have to come in the same order.
+            near = context.module.reference_at[call.node.func].binding.statement
             context.plan.need_import("ray.data", "ExecutionOptions", near=near)
             options = ", execution_options=ExecutionOptions(preserve_order=True)"
-        edit.set("dataset_config", f'DataConfig(datasets_to_split=["train"]{options})')
+        split_train_only(context, call, options)
 
 
 def _in_memory(context: Context, call: TrainerCall) -> bool:

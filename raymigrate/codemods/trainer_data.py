@@ -1,10 +1,12 @@
-"""RM501, RM502 and RM504 in scripts whose trainer is still there: TorchTrainer and its siblings.
+"""RM205, RM501, RM502 and RM504 in scripts whose trainer is still there: TorchTrainer and its siblings.
 
-`preprocessor=` and a dict as `dataset_config=` show that such a script was written for Ray 2.0 to 2.8.
+`preprocessor=` and a dict as `dataset_config=` show that such a script was written for Ray 2.0 to 2.8. Where they are
+missing nothing shows it: which datasets were split is then kept only where the Ray it was written for is known.
 """
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.preprocessors import BATCH_SIZE, RM501, RM502
+from raymigrate.codemods.split_datasets import SPLIT_ALL_SINCE, keep_whole, leaves_split_open, split_train_only
 from raymigrate.codemods.trainer_arguments import prepare_datasets
 from raymigrate.context import Context
 from raymigrate.facts.legacy import TORCH_TRAINERS
@@ -30,22 +32,23 @@ def convert_data(context: Context) -> None:
     """Applies the preprocessor before the trainer is built, and makes a DataConfig of a dict."""
     for call in trainer_calls(context.module, TORCH_TRAINERS | SIBLINGS, "train_loop_per_worker"):
         given = call.arguments.get("preprocessor")
-        if call.unpacked or (given is None and "dataset_config" not in call.arguments):
+        name = context.module.qualified(call.node.func)
+        if call.unpacked:
+            continue
+        if given is None and name not in SPLIT_ALL and leaves_split_open(context, call):
+            if context.from_ray.surely_before(SPLIT_ALL_SINCE):
+                keep_whole(context, call)
+        if given is None and "dataset_config" not in call.arguments:
             continue
         if call.datasets.node is not None:
             prepare_datasets(context, call)
-        name = context.module.qualified(call.node.func)
         edit = context.plan.call(call.node)
         if "preprocessor" not in edit.remove:
             if given is not None and name in SIBLINGS and context.module.constant(given) is not None:
                 context.manual(RM502, given, f"{context.module.source(call.node.func)} has no preprocessor argument.")
             continue
-        others = call.datasets.keys is None or call.datasets.keys.keys() - {"train"}
-        if others and "dataset_config" not in call.arguments and name not in SPLIT_ALL:
-            # With a preprocessor only the training data was split, up to Ray 2.8.
-            near = context.module.reference_at[call.node.func].binding.statement
-            context.plan.need_import("ray.train", "DataConfig", near=near)
-            edit.set("dataset_config", 'DataConfig(datasets_to_split=["train"])')
+        if leaves_split_open(context, call) and name not in SPLIT_ALL:
+            split_train_only(context, call)  # with a preprocessor only the training data was split, up to Ray 2.8
 
 
 @codemod("BatchMapper", order=90)

@@ -82,6 +82,8 @@ def old_pins(line: str, place: Place) -> Iterator[Finding]:
     from raymigrate.pins.readers import install_commands  # noqa: PLC0415
 
     for pin in install_commands(line.replace("# MAGIC ", " " * len("# MAGIC "), 1)):
+        if not pin.is_too_low:
+            continue
         advice = pin.obstacle or f"Write {pin.replacement} here, install anew, and verify the job."
         column = place.column + pin.start
         yield Finding(RM731.code, Kind.MANUAL, message(pin), advice, place.line, column, cell=place.cell)

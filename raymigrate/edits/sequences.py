@@ -33,11 +33,10 @@ def append(elements: list[Element], element: Element, opening: cst.BaseParenthes
     closing = last.comma if isinstance(last.comma, cst.Comma) else None
     separator = COMMA
     if len(elements) > 1 and isinstance(elements[-2].comma, cst.Comma):
-        separator = elements[-2].comma
-        if not _is_multiline(separator.whitespace_after):
-            separator = COMMA
-    elif _is_multiline(opening):
-        separator = cst.Comma(whitespace_after=opening)
+        opening = elements[-2].comma.whitespace_after
+    if isinstance(opening, cst.ParenthesizedWhitespace):  # its comments are about what stands there
+        first_line = opening.first_line.with_changes(comment=None, whitespace=cst.SimpleWhitespace(""))
+        separator = cst.Comma(whitespace_after=opening.with_changes(first_line=first_line, empty_lines=[]))
     if closing is not None:  # a trailing comma, with the line end before the closing bracket
         comment = closing.whitespace_after
         if (
@@ -117,7 +116,7 @@ def edit_call(call: cst.Call, edit: CallEdit, parse: ParseExpression, depth: int
     if edit.function is not None:
         changes["func"] = parse(Code(edit.function) if isinstance(edit.function, str) else edit.function)
     edited = call.with_changes(**changes)
-    grown = len(arguments) > len(call.args) or isinstance(edit.function, Code)
+    grown = len(arguments) > len(call.args) or edit.names or isinstance(edit.function, Code)
     return one_per_line_if_long(edited, depth) if grown else edited
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter
@@ -64,6 +64,7 @@ class Module:
         self.parent_of = self._builder.parent_of
         self.imports = self._builder.imports
         self.nodes = self._builder.order
+        self._as_written: dict[ast.Call, tuple[list[ast.expr], list[ast.keyword]]] = {}
 
     @cached_property
     def lines(self) -> list[str]:
@@ -153,6 +154,22 @@ class Module:
             if name := self._qualified.get(call.func):
                 calls.setdefault(name, []).append((number, call))
         return calls
+
+    def name_arguments(self, call: ast.Call, names: Sequence[str]) -> None:
+        """Shows the positional arguments of a call as keyword arguments from now on."""
+        self._as_written[call] = (call.args, call.keywords)
+        keywords = [
+            ast.copy_location(ast.keyword(name, value), value) for name, value in zip(names, call.args, strict=True)
+        ]
+        for keyword in keywords:
+            self.parent_of[keyword] = call
+            self.scope_of[keyword] = self.scope_of[call]
+        call.args, call.keywords = [], [*keywords, *call.keywords]
+
+    def as_written(self, call: ast.Call) -> None:
+        """Takes back what `name_arguments` did."""
+        if call in self._as_written:
+            call.args, call.keywords = self._as_written.pop(call)
 
     @cached_property
     def names(self) -> frozenset[str]:

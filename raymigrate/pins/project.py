@@ -49,9 +49,14 @@ class PinFile:
         """The text, with what is needed to write it back."""
         return decode(self.data or b"")
 
+    @property
+    def old_pins(self) -> list[Pin]:
+        """What keeps out versions that are needed."""
+        return [pin for pin in self.pins if pin.is_too_low]
+
     @cached_property
     def pins(self) -> list[Pin]:
-        """What keeps out versions that are needed; nothing in a file that cannot be understood."""
+        """The versions that it asks for; nothing in a file that cannot be understood."""
         if self.data is None or not re.search(PACKAGES, self.data.replace(b"\0", b""), re.IGNORECASE):
             return []
         try:
@@ -78,16 +83,16 @@ def pin_results(found: Discovery, results: Mapping[str, FileResult], job: Job) -
     for path in (*legacy, *others):
         for folder in _folders(path, found.roots):
             scripts_of.setdefault(folder, []).append(path)
-    named = [PinFile(path, reader, _read(path)) for path in found.named if (reader := _reader(path))]
+    named = [PinFile(path, reader, read(path)) for path in found.named if (reader := _reader(path))]
     done: set[str] = set()
     for file, scripts in [
         *((file, [*legacy, *others]) for file in named),
         *((file, scripts) for folder, scripts in scripts_of.items() for file in _files(folder, found)),
     ]:
-        if file.path in done or not file.pins:
+        if file.path in done or not file.old_pins:
             continue
         done.add(file.path)
-        if not legacy.isdisjoint(scripts) or any(is_converted(_read(path) or b"", file.pins) for path in scripts):
+        if not legacy.isdisjoint(scripts) or any(is_converted(read(path) or b"", file.old_pins) for path in scripts):
             earlier = results.get(file.path)
             yield _result(file, job) if earlier is None else _added(earlier, file, job)
 
@@ -112,7 +117,7 @@ def _reader(path: str) -> Reader | None:
 def _files(folder: str, found: Discovery) -> list[PinFile]:
     """The files of a folder, and of the subfolders that are named after such files."""
     paths = [
-        path for directory in (folder, *(f"{folder}{name}/" for name in SUBFOLDERS)) for path in _read_by(directory)
+        path for directory in (folder, *(f"{folder}{name}/" for name in SUBFOLDERS)) for path in readers_in(directory)
     ]
     if not paths:
         return []
@@ -121,11 +126,11 @@ def _files(folder: str, found: Discovery) -> list[PinFile]:
     for path, reader in paths:
         subfolder = path[: path.rfind("/") + 1]
         if not is_ignored(layers, path) and (subfolder == folder or not is_ignored(layers, subfolder)):
-            files.append(PinFile(path, reader, _read(path)))
+            files.append(PinFile(path, reader, read(path)))
     return files
 
 
-def _read_by(directory: str) -> list[tuple[str, Reader]]:
+def readers_in(directory: str) -> list[tuple[str, Reader]]:
     """The files of a directory that a reader reads; none where there is no such directory."""
     try:
         with os.scandir(directory or ".") as entries:
@@ -150,7 +155,8 @@ def layers_of(folder: str, found: Discovery) -> list[Patterns]:
     return [*([excluded(found.exclude, root)] if found.exclude else []), *own, *above]
 
 
-def _read(path: str) -> bytes | None:
+def read(path: str) -> bytes | None:
+    """The bytes of a file; None if it cannot be read, or is too large for what it should be."""
     try:
         return read_bytes(path) if os.stat(path).st_size <= MAX_BYTES else None
     except OSError:
@@ -182,7 +188,7 @@ def _added(earlier: FileResult, file: PinFile, job: Job) -> FileResult:
 
 def _result(file: PinFile, job: Job) -> FileResult:
     text = file.script.text
-    pins = file.pins
+    pins = file.old_pins
     new = _applied(text, pins)
     refused = new != text and not (_parses(file.path, text) and _parses(file.path, new))
     findings = []

@@ -16,7 +16,6 @@ from raymigrate.pins.versions import (
     NAME,
     Pin,
     conda_specifier,
-    keeps_out,
     package,
     requirement_pins,
 )
@@ -116,7 +115,7 @@ def conda_pins(item: str, start: int = 0) -> Iterator[Pin]:
     match = re.match(rf"(?:[\w.-]+::)?{NAME}\s*(?P<specifier>[=<>!~][^\s#]*)", item)
     name = package(match["name"]) if match else ""
     versions = conda_specifier(match["specifier"]) if match else ""
-    if match and name in LOWEST and keeps_out(versions, LOWEST[name]):
+    if match and name in LOWEST:
         place = (start + match.start("specifier"), start + match.end("specifier"))
         yield Pin(name, match[0], start, versions, place, f">={LOWEST[name]}")
 
@@ -174,8 +173,7 @@ def dockerfile(text: str) -> Iterator[Pin]:
         re.MULTILINE | re.IGNORECASE,
     ):
         versions = f"=={match['version']}"
-        if keeps_out(versions, lowest):
-            yield Pin("ray", match["image"], match.start("image"), versions, obstacle=IMAGE.format(lowest=lowest))
+        yield Pin("ray", match["image"], match.start("image"), versions, obstacle=IMAGE.format(lowest=lowest))
 
 
 def lock_file(text: str) -> Iterator[Pin]:
@@ -187,7 +185,7 @@ def lock_file(text: str) -> Iterator[Pin]:
         re.MULTILINE,
     ):
         name, versions = package(match["name"] or match["key"]), f"=={match['version'] or match['pinned']}"
-        if name in LOWEST and name != "python" and keeps_out(versions, LOWEST[name]):
+        if name in LOWEST and name != "python":
             start = match.start("name" if match["name"] else "key")
             yield Pin(name, name + versions, start, versions, obstacle=LOCKED)
 

@@ -7,7 +7,7 @@ parser (see `project.py`) only proves that the file is TOML, before and after.
 import re
 from collections.abc import Iterator
 
-from raymigrate.pins.versions import LOWEST, Pin, keeps_out, package, poetry_specifier, requirement_pins
+from raymigrate.pins.versions import LOWEST, Pin, package, poetry_specifier, requirement_pins
 
 TOKEN = re.compile(
     r'"""(?:\\.|[^\\])*?"""|\'\'\'.*?\'\'\'|#[^\n]*'
@@ -69,5 +69,5 @@ def _pins_at(path: str, value: str, start: int) -> Iterator[Pin]:
 
 
 def _range(value: str, start: int, name: str, specifier: str) -> Iterator[Pin]:
-    if name in LOWEST and keeps_out(specifier, LOWEST[name]):
+    if name in LOWEST and specifier:
         yield Pin(name, f"{name} {value}", start, specifier, (start, start + len(value)), f">={LOWEST[name]}")

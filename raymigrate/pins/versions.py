@@ -48,7 +48,7 @@ ADDRESS = re.compile(
 
 @dataclass(frozen=True)
 class Pin:
-    """A version range that keeps out what the converted code needs.
+    """A version range of a package in `LOWEST`.
 
     Args:
         name: The package, under its name in `LOWEST`.
@@ -67,6 +67,11 @@ class Pin:
     place: tuple[int, int] = (0, 0)
     replacement: str = ""
     obstacle: str = ""
+
+    @property
+    def is_too_low(self) -> bool:
+        """Whether it keeps out what the converted code needs."""
+        return keeps_out(self.versions, LOWEST[self.name])
 
 
 def package(name: str) -> str:
@@ -106,7 +111,7 @@ def requirement_pins(text: str, start: int = 0) -> Iterator[Pin]:
         yield from _address_pins(text, start)
         return
     name, specifier = package(match["name"]), match["specifier"]
-    if name not in LOWEST or not keeps_out(specifier, LOWEST[name]):
+    if name not in LOWEST:
         return
     if "+" in specifier:  # torch==1.13.1+cu117, which an index of its own offers
         obstacle = f"It names a build; choose the build of {name} >= {LOWEST[name]} that fits, and its index."
@@ -123,7 +128,7 @@ def _address_pins(text: str, start: int) -> Iterator[Pin]:
         return
     name = package(match["name"] or match["project"])
     versions = f"=={match['version']}"
-    if name in LOWEST and keeps_out(versions, LOWEST[name]):
+    if name in LOWEST:
         obstacle = f"Take the address of {name} >= {LOWEST[name]}, or its name only."
         yield Pin(name, match[0], start, versions, obstacle=obstacle)
 

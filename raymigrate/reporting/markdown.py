@@ -14,6 +14,7 @@ SECTIONS = (
     (Kind.ERROR, "Could not be done"),
     (Kind.MANUAL, "Left for a person"),
     (Kind.UNSAFE, "Converted with `--unsafe` only"),
+    (Kind.NOTE, "To know"),
     (Kind.SKIPPED, "Skipped by a comment"),
 )
 

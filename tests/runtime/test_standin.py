@@ -257,6 +257,13 @@ results["split"] = [
     split_names({"train": DatasetConfig(split=False), "*": DatasetConfig(split=True)}, ["train", "evaluation"]),
     split_names({"evaluation": DatasetConfig(fit=True)}, ["train", "evaluation"]),
 ]
+import os
+
+results["splits"] = []
+for version in ("1", "2.6", "2.7", "2.10"):
+    os.environ["RAYMIGRATE_STANDIN"] = version
+    results["splits"].append(AccelerateTrainer._data_config(whole, None, ["train", "valid"])._datasets_to_split)
+results["splits"].append(AccelerateTrainer._data_config(whole, {}, ["train", "valid"])._datasets_to_split)
 results["averaged"] = TrainingArguments("out").average_tokens_across_devices
 """
 
@@ -273,6 +280,7 @@ def test_old_arguments_are_translated_or_refused(tmp_path: Path) -> None:
     assert results["evaluation is split"] is False
     assert results["called with"] == {"lr": 2}  # though the parameter has a default
     assert results["split"] == [["train"], ["evaluation"], ["train"]]
+    assert results["splits"] == [["train"], ["train"], "all", "all", ["train"]]  # the last has a preprocessor
     assert results["averaged"] is False
 
     refused = results["refused"]

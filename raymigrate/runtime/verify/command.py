@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from raymigrate.runtime.verify.verification import Request
 
 ARMS = ("A", "O", "B", "C")
+FROM_RAY = "Ray of arm A; where it is given, convert with it too."
 HUB_SIZE = "Size of the offline hub's models: full is BERT-base and GPT-2 124M, of random weights."
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -52,6 +53,11 @@ def _reports(ctx: click.Context, parameter: click.Parameter, value: tuple[Path, 
     return value
 
 
+def _is_given(name: str) -> bool:
+    source = click.get_current_context().get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
 @click.command(context_settings={"ignore_unknown_options": False})
 @click.argument("script", type=FILE)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
@@ -60,7 +66,7 @@ def _reports(ctx: click.Context, parameter: click.Parameter, value: tuple[Path, 
 @click.option(
     "--arms", default="B,C", callback=_letters, show_default=True, help="What to run: A, O, B, C (see below)."
 )
-@click.option("--from-ray", type=click.Choice(["2.6", "2.7"]), default="2.6", show_default=True, help="Ray of arm A.")
+@click.option("--from-ray", type=click.Choice(["2.6", "2.7"]), default="2.6", show_default=True, help=FROM_RAY)
 @click.option("--workers", type=click.IntRange(1), help="Number of workers in every arm.")
 @click.option("--device", type=click.Choice(["cpu", "gpu"]), help="Device of every arm.")
 @click.option("--precision", type=click.Choice(["fp32", "bf16", "fp16"]), help="Mixed precision of every arm.")
@@ -80,6 +86,7 @@ def _reports(ctx: click.Context, parameter: click.Parameter, value: tuple[Path, 
 @click.option("--unsafe", is_flag=True, help="Convert with --unsafe.")
 @click.option("--freeze-numerics", is_flag=True, help="Convert with --freeze-numerics.")
 @click.option("--style", type=click.Choice(["auto", "inline", "adapter"]), default="auto", help="As in convert.")
+@click.option("--guide", is_flag=True, help="Convert with --guide.")
 @click.option(
     "--report",
     "reports",
@@ -113,6 +120,7 @@ def verify(
     unsafe: bool,
     freeze_numerics: bool,
     style: str,
+    guide: bool,
     reports: tuple[Path, ...],
     keep: Path | None,
 ) -> None:
@@ -145,7 +153,13 @@ def verify(
                 arguments=arguments,
                 letters=arms,
                 old_ray=from_ray,
-                options=Options(unsafe=unsafe, freeze_numerics=freeze_numerics, style=style),
+                options=Options(
+                    unsafe=unsafe,
+                    freeze_numerics=freeze_numerics,
+                    style=style,
+                    guide=guide,
+                    from_ray=from_ray if _is_given("from_ray") else "",
+                ),
                 dropped_pins=no_pins,
                 overrides=Overrides(workers, device, precision, max_steps),
                 offline=offline,

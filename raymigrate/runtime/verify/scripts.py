@@ -12,10 +12,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from raymigrate.config import Options
+from raymigrate.context import Context
 from raymigrate.discovery import discover
+from raymigrate.documents import UndecodableError, open_document
+from raymigrate.facts.module import Module
 from raymigrate.facts.project import Project
 from raymigrate.findings import Finding, Kind
 from raymigrate.gates import NEEDLES
+from raymigrate.pins.written_for import WrittenFor
 from raymigrate.runtime.verify.errors import VerifyError
 from raymigrate.session import Job, run
 
@@ -60,8 +64,19 @@ class Sources:
         """
         if self.converted is not None and not options.ignore:
             return copied(self.converted, folder), []
+        ray = self.written_for(options)
+        if ray.lowest == ray.highest:  # the pins may stand in a folder above, which does not travel along
+            options = replace(options, from_ray=f"{ray.lowest[0]}.{ray.lowest[1]}")
         script = copied(self.original, folder)
         return script, converted_in_place(script.parent, options)
+
+    def written_for(self, options: Options) -> WrittenFor:
+        """The Ray that the legacy script was written for, as far as can be told."""
+        try:
+            module = Module(open_document(self.original.read_bytes(), str(self.original)).text)
+        except (UndecodableError, SyntaxError, ValueError):  # told where it is converted
+            module = Module("")
+        return Context(module, options, str(self.original)).from_ray
 
     def put_respelled(self, folder: Path) -> tuple[Path, list[str]]:
         """Copies the original and updates only what it spells of transformers, datasets and accelerate (rules RM7xx).

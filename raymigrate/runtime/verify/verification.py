@@ -8,7 +8,7 @@ import platform
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
@@ -174,12 +174,12 @@ class Preparation:
         else:
             if letter == "O":
                 environment = self._environment(OLD_LIBRARIES)
-                options = Options(ignore=RAY_ONLY, unsafe=options.unsafe, style=options.style)
+                options = replace(options, ignore=RAY_ONLY, freeze_numerics=False)
             script, left = sources.put_converted(folder, options)
             notes += [f"left for a human: {finding.code} {finding.path}:{finding.line}" for finding in left]
         variables = self._data_variables(environment.name if environment else "own")
         if letter == "B":
-            variables["RAYMIGRATE_STANDIN"] = "1"
+            variables["RAYMIGRATE_STANDIN"] = ".".join(map(str, sources.written_for(options).version))
         if environment is None:
             return Arm(letter, script, variables=variables, notes=tuple(notes))
         return Arm(letter, script, environment.python, {**variables, **environment.variables}, tuple(notes))

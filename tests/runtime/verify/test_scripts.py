@@ -125,3 +125,15 @@ def test_what_is_emitted_for_arm_o_is_known_to_the_old_libraries(tmp_path: Path)
     assert 'args.evaluation_strategy != "no"' in text
     for new in ("eval_strategy=", "args.eval_strategy", "use_cpu", "average_tokens_across_devices", "processing_class"):
         assert new not in text
+
+
+def test_the_conversion_knows_the_pins_above_the_folder_that_travels_along(tmp_path: Path) -> None:
+    (tmp_path / "setup.py").touch()
+    (tmp_path / "requirements.txt").write_text("ray==2.6.3\n")
+    (tmp_path / "jobs").mkdir()
+    source = FIXTURES / "torch_trainer/validation_seen_whole"
+    shutil.copy(source / "before.py", tmp_path / "jobs/train.py")
+    sources = Sources(tmp_path / "jobs/train.py")
+    assert sources.written_for(Options()).version == (2, 6)
+    script, _ = sources.put_converted(tmp_path / "C", Options())
+    assert script.read_text() == (source / "after.py").read_text()

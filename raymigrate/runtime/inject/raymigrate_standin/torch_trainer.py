@@ -128,7 +128,7 @@ class TorchTrainer(current.TorchTrainer):  # type: ignore[misc]
             scaling_config=scaling,
             run_config=run,
             datasets=prepared,
-            dataset_config=self._data_config(dataset_config, list(prepared)),
+            dataset_config=self._data_config(dataset_config or ({} if preprocessor else None), list(prepared)),
             **current_arguments,
         )
 
@@ -173,9 +173,11 @@ class TorchTrainer(current.TorchTrainer):  # type: ignore[misc]
         return prepared
 
     def _data_config(self, config: Any, names: list[str]) -> Any:
-        """Ray 2.6's way to split, unless a DataConfig says otherwise; see `air_config.split_names`."""
+        """The old Ray's way to split, unless a DataConfig says otherwise; see `air_config.split_names`."""
         if isinstance(config, DataConfig):
             return config
+        if config is None and air_config.splits_all():
+            return DataConfig()
         return DataConfig(datasets_to_split=air_config.split_names(config, names))
 
     def _initialize_and_run_controller(self, **arguments: Any) -> Any:

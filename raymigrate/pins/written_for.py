@@ -1,0 +1,165 @@
+# ruff: noqa: PTH100, PTH116, PTH118, PTH120 - works on strings, as discovery.py does
+"""Which Ray a script was written for: what the user says, else the pins of its project, else what it imports."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from raymigrate.codemods.pinned_versions import environment_pins
+from raymigrate.facts.project import Project
+from raymigrate.pins.project import PinFile, read, readers_in
+from raymigrate.pins.readers import SUBFOLDERS, Reader, install_commands
+from raymigrate.pins.versions import Pin
+
+if TYPE_CHECKING:
+    from raymigrate.context import Context
+    from raymigrate.facts.module import Module
+
+Version = tuple[int, int]
+OLDEST, NEWEST = (2, 0), (2, 50)  # Train V2 is the default from 2.51 on: such a pin was raised for converted code
+USUAL = (2, 6)
+MINORS = range(NEWEST[1] + 1)
+PATCHES = range(10)
+
+HF = "ray.train.huggingface"
+# What came with a version, with all that is below it (SEMANTICS.md section 1; Ray 2.6.3 was looked at).
+CAME_WITH: tuple[tuple[str, Version], ...] = (
+    (f"{HF}.accelerate", (2, 4)),
+    (f"{HF}.AccelerateTrainer", (2, 5)),
+    (f"{HF}.TransformersTrainer", (2, 5)),
+    (f"{HF}.TransformersCheckpoint", (2, 5)),
+    (f"{HF}.TransformersPredictor", (2, 5)),
+    (f"{HF}.transformers", (2, 5)),
+    ("ray.train.DataConfig", (2, 6)),
+    (f"{HF}.transformers.RayTrainReportCallback", (2, 7)),
+    (f"{HF}.transformers.prepare_trainer", (2, 7)),
+    *((f"ray.train.{name}Config", (2, 7)) for name in ("Run", "Scaling", "Checkpoint", "Failure", "Sync")),
+    *((f"ray.train.{name}", (2, 7)) for name in ("Checkpoint", "Result", "get_checkpoint", "get_context")),
+)
+# Also functions of Ray <= 2.2, so that they tell something only beside what came later.
+CAME_BACK = ("ray.train.report", "ray.train.get_dataset_shard")
+
+
+class WrittenFor(NamedTuple):
+    """The versions of Ray that code can have been written for.
+
+    Args:
+        lowest: The first one that is possible.
+        highest: The last one that is possible.
+        version: The one to assume.
+    """
+
+    lowest: Version
+    highest: Version
+    version: Version
+
+    def surely_before(self, version: Version) -> bool:
+        """Whether it is known, and not only assumed, that the code ran on versions before this one."""
+        return self.highest < version
+
+
+def written_for(context: Context) -> WrittenFor:
+    """The Ray that a module was written for: `--from-ray`, its pins, what it imports, or 2.6.
+
+    A pin that is too low for what the module imports tells nothing. Rules tell no versions from 2.7 on apart, so no
+    pins are read for what imports names of that.
+    """
+    if context.options.from_ray:
+        major, minor = context.options.from_ray.split(".")[:2]
+        version = (int(major), int(minor))
+        return WrittenFor(version, version, version)
+    imported = imported_since(context.module)
+    pinned = _pinned(context) if imported < (2, 7) else None
+    if pinned is None or pinned.highest < imported:
+        return WrittenFor(imported, NEWEST, max(imported, USUAL))
+    lowest = max(pinned.lowest, imported)
+    return WrittenFor(lowest, pinned.highest, lowest)
+
+
+def imported_since(module: Module) -> Version:
+    """The first Ray that has all that a module uses of it."""
+    since = OLDEST
+    for name, version in CAME_WITH:
+        if version > since and any(reference.is_within(name) for reference in module.references):
+            since = version
+    if (2, 3) < since < (2, 7) and any(reference.qualified in CAME_BACK for reference in module.references):
+        return (2, 7)
+    return since
+
+
+class Range(NamedTuple):
+    """The first and the last Ray before Train V2 that a pin lets in."""
+
+    lowest: Version
+    highest: Version
+
+    @property
+    def width(self) -> int:
+        """How little it says: 0 for one version."""
+        return self.highest[1] - self.lowest[1]
+
+
+def admitted(versions: str) -> Range | None:
+    """What a range of versions lets in of Ray before Train V2; None if that is nothing, or it cannot be read."""
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet  # noqa: PLC0415 - 20 ms, for few runs
+
+    try:
+        clauses = SpecifierSet(versions)
+    except InvalidSpecifier:
+        return None
+    minors = [minor for minor in MINORS if any(clauses.contains(f"2.{minor}.{patch}") for patch in PATCHES)]
+    return Range((2, minors[0]), (2, minors[-1])) if minors else None
+
+
+def _pinned(context: Context) -> Range | None:
+    """What the nearest pins say: those in the script, in its folder, in the folders above it up to the project's.
+
+    Of several the narrowest counts, such as an exact version; of several of these, what they let in together.
+    """
+    for ranges in _ranges(context):
+        if ranges:
+            width = min(found.width for found in ranges)
+            best = [found for found in ranges if found.width == width]
+            return Range(min(found.lowest for found in best), max(found.highest for found in best))
+    return None
+
+
+def _ranges(context: Context) -> Iterator[list[Range]]:
+    """The ranges in each of these places, the nearest first."""
+    yield _of_ray(pin for _, pin in environment_pins(context))
+    if not context.path:
+        return
+    yield _in_file(context.path, _install_commands)
+    folder, top = os.path.dirname(os.path.abspath(context.path)), Project().folder(context.path)
+    while True:
+        places = [os.path.join(folder, name, "") for name in ("", *SUBFOLDERS)]
+        yield [found for place in places for path, reader in readers_in(place) for found in _in_file(path, reader)]
+        if folder == top:
+            return
+        folder = os.path.dirname(folder)
+
+
+def _of_ray(pins: Iterable[Pin]) -> list[Range]:
+    return [found for pin in pins if pin.name == "ray" if (found := admitted(pin.versions))]
+
+
+def _in_file(path: str, reader: Reader) -> list[Range]:
+    """The ranges in a file; it is read once, unless it is changed."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return []
+    return _read_once(os.path.abspath(path), reader, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=256)
+def _read_once(path: str, reader: Reader, _changed: int, _size: int) -> list[Range]:
+    return _of_ray(PinFile(path, reader, read(path)).pins)
+
+
+def _install_commands(text: str) -> Iterator[Pin]:
+    """What the cells and the docstring of a script tell to install."""
+    return install_commands(text.replace("# MAGIC ", ""))
