@@ -27,6 +27,8 @@ class Rule:
         link: The document of Ray or Hugging Face that the rule rests on.
         errors: Texts that tell a user at run time of what the rule cures: a few words of an error or a log, in which
             `*` stands for characters without blanks; `raymigrate explain` finds the rule by them.
+        unproven: Why no fixture is run to show that the legacy code fails and what came of it works; empty where one
+            is (tests/test_proofs.py).
     """
 
     code: str
@@ -35,6 +37,7 @@ class Rule:
     fix: str
     link: str
     errors: tuple[str, ...] = ()
+    unproven: str = ""
 
 
 @dataclass(frozen=True)

@@ -34,4 +34,11 @@ def rules_by_text(text: str) -> list[Rule]:
 
 def explanation(rule: Rule) -> str:
     """What a rule is about, for a terminal."""
-    return f"{rule.code}: {rule.title}\n\nAt run time: {rule.why}\n\nWhat to do: {rule.fix}\n\nSee {rule.link}"
+    paragraphs = [
+        f"{rule.code}: {rule.title}",
+        f"At run time: {rule.why}",
+        f"What to do: {rule.fix}",
+        *([f"Not proven by a run of the tests: {rule.unproven}"] if rule.unproven else []),
+        f"See {rule.link}",
+    ]
+    return "\n\n".join(paragraphs)

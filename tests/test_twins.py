@@ -80,8 +80,9 @@ def test_twins_compile_and_are_clean_under_pyflakes(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pyflakes", str(tmp_path), *folders]
     environment = os.environ | {"PYFLAKES_BUILTINS": "dbutils,display"}  # what Databricks defines
     outcome = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-    # Names like `_cell_2__` stand for the edges of cells and for magics.
-    assert [line for line in outcome.stdout.splitlines() if "undefined name '_cell_" not in line] == []
+    # Names like `_cell_2__` stand for the edges of cells and for magics; a star import (RM694) stays as it is.
+    allowed = ("undefined name '_cell_", "ray_air_star_import.py")
+    assert [line for line in outcome.stdout.splitlines() if not any(text in line for text in allowed)] == []
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,8 @@ RM731 = Rule(
     "--unsafe raises the range to the lowest version that the converted code needs; lock files, hashes, addresses and"
     " images are for a person.",
     "https://docs.ray.io/en/latest/ray-core/handling-dependencies.html",
+    unproven="Ray would have pip install the pinned versions into the job's environment, gigabytes for each run. By"
+    " hand, on Ray 2.6.3: converted scripts end with ImportError: cannot import name 'ScalingConfig' from 'ray.train'.",
 )
 KEYWORDS = ("runtime_env", "worker_runtime_env")
 RUNTIME_ENV = ("ray.runtime_env.RuntimeEnv",)

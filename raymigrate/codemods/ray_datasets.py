@@ -54,8 +54,8 @@ RM508 = Rule(
 RM509 = Rule(
     "RM509",
     "Hugging Face datasets given to a trainer as datasets=",
-    "Ray Train takes Ray Datasets only: legacy trainers refused others, and TorchTrainer fails in its controller with"
-    " AttributeError: 'Dataset' object has no attribute 'name'.",
+    "Ray Train takes Ray Datasets only: legacy trainers refused others, and get_dataset_shard() of Ray >= 2.51 fails"
+    " with AttributeError: 'Dataset' object has no attribute 'name'.",
     "Wrap each in ray.data.from_huggingface(...), or load the data in the training function.",
     "https://docs.ray.io/en/latest/data/loading-data.html",
 )

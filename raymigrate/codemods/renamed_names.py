@@ -29,7 +29,8 @@ RM712 = Rule(
     "RM712",
     "transformers.AdamW",
     "transformers >= 5 has no AdamW; torch.optim.AdamW has other defaults for eps and weight_decay.",
-    "torch.optim.AdamW with the old defaults written out.",
+    "torch.optim.AdamW with the old defaults written out. It has nothing like correct_bias=False: drop that knowingly,"
+    " or bring an optimizer of your own.",
     "https://pytorch.org/docs/stable/generated/torch.optim.AdamW.html",
     errors=(*gone_names("transformers", "AdamW"), *gone_names("transformers.optimization", "AdamW")),
 )
@@ -50,6 +51,7 @@ MOVED = {
     "datasets.GenerateMode": Move("datasets", "DownloadMode"),
 }
 ADAMW = ("transformers.AdamW", "transformers.optimization.AdamW")
+ADAMW_PARAMETERS = ("params", "lr", "betas", "eps", "weight_decay", "correct_bias", "no_deprecation_warning")
 ADAMW_DEFAULTS = {"eps": "1e-6", "weight_decay": "0.0"}
 ADAMW_GONE = {"correct_bias", "no_deprecation_warning"}
 LOAD_METRIC = ("datasets.load_metric", "datasets.load.load_metric")
@@ -91,13 +93,28 @@ def adamw(context: Context) -> None:
         ):
             context.manual(RM712, reference.node, "transformers has no AdamW today.")
             context.handle(reference, gone=False)
+        elif _corrects_no_bias(context, call):
+            context.manual(
+                RM712,
+                reference.node,
+                "transformers has no AdamW today, and torch.optim.AdamW always corrects the bias.",
+            )
+            context.handle(reference, gone=False)
         elif context.converts(RM712, reference.node, "transformers has no AdamW today; now torch.optim.AdamW."):
             context.plan.need_import("torch")
             edit = context.plan.call(call)
             edit.function = "torch.optim.AdamW"
             edit.remove |= ADAMW_GONE
-            given = {keyword.arg for keyword in call.keywords}
+            given = {keyword.arg for keyword in call.keywords} | set(ADAMW_PARAMETERS[: len(call.args)])
             for name, default in ADAMW_DEFAULTS.items():
                 if name not in given:
                     edit.set(name, default)
             context.handle(reference, gone=True)
+
+
+def _corrects_no_bias(context: Context, call: ast.Call) -> bool:
+    """Whether a call says, or may say, `correct_bias=False`, which torch's AdamW has no place for."""
+    if any(isinstance(argument, ast.Starred) for argument in call.args) or len(call.args) > 5:
+        return True
+    values = [keyword.value for keyword in call.keywords if keyword.arg == "correct_bias"]
+    return any(context.module.constant(value) is not True for value in values)

@@ -1,6 +1,15 @@
 """RM40x: arguments that Train V2, the default since Ray 2.51, refuses.
 
 Ray raises DeprecationWarning or TypeError for them when the object is constructed (SEMANTICS.md 4.2).
+
+Two with an effect are reported only:
+
+* `stop=`: the report that met the condition returned, and the workers went on until Tune ended them (measured on Ray
+  2.6.3: with stop={"training_iteration": 2} both ran on into their third report, which never came back). Nothing that
+  can be written into a training function does just that, and Train V2 counts no reports over restarts.
+* `metadata=`: the legacy trainer put it into every checkpoint that was reported, by callbacks and helpers too, and gave
+  it to the workers by get_metadata(), which raises now. checkpoint.update_metadata() before a report does the first
+  (measured on Ray 2.60), but not every report is in sight, and no script of PATTERNS.md has it.
 """
 
 import ast
@@ -81,6 +90,14 @@ DELETED: Mapping[str, frozenset[str]] = {
     ),
     "FailureConfig": frozenset({"fail_fast"}),
 }
+STOP = (
+    "Use num_train_epochs, max_steps or EarlyStoppingCallback of a Trainer; in a loop of your own, return right behind"
+    " the report that meets the condition, on every worker."
+)
+METADATA = (
+    "Hand it over in train_loop_config, and call checkpoint.update_metadata(...) with it before each report of a"
+    " checkpoint; read it there in place of get_metadata()."
+)
 REFUSED_BY_TRAINER = ("preprocessor", "resume_from_checkpoint", "metadata")
 
 
@@ -124,7 +141,7 @@ def _run_config(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
         if context.converts(RM401, keyword, f"RunConfig({keyword.arg}=) has no effect; deleted."):
             edit(call).remove.add(keyword.arg)
     elif keyword.arg == "stop":
-        context.manual(RM404, keyword, f"RunConfig({keyword.arg}=) raises on Ray >= 2.51.")
+        context.manual(RM404, keyword, "RunConfig(stop=) raises on Ray >= 2.51.", STOP)
     elif keyword.arg == "local_dir":
         if context.converts(RM402, keyword, "RunConfig(local_dir=) raises on Ray >= 2.51; now storage_path=."):
             edit(call).rename["local_dir"] = "storage_path"
@@ -179,4 +196,5 @@ def trainer_arguments(context: Context) -> None:
             elif keyword.arg == "preprocessor":
                 context.manual(RM502, keyword, PREPROCESSOR_REFUSED)
             else:
-                context.manual(RM403, keyword, f"TorchTrainer({keyword.arg}=) raises on Ray >= 2.51.")
+                advice = METADATA if keyword.arg == "metadata" else None
+                context.manual(RM403, keyword, f"TorchTrainer({keyword.arg}=) raises on Ray >= 2.51.", advice)

@@ -13,9 +13,19 @@ CONVERTED = re.compile(
     rb"|else some losses grow with the workers"
 )
 # Names, and the version that they came with: code that uses one contradicts a pin that keeps this version out.
-# (Ray 2.6.3 and transformers 4.30.2 were looked at; so were the release notes of transformers 4.41 and 4.46.)
+# Read in the wheels of PyPI, each in the version named and in the one before it: ray 2.6.3 and 2.7.0
+# (ray/train/__init__.py, ray/train/huggingface/transformers/__init__.py; the module itself is older, it held
+# TransformersTrainer), transformers 4.40.2 and 4.41.0, 4.45.2 and 4.46.0, 4.46.1 and 4.46.2 (training_args.py,
+# trainer.py).
 CAME_WITH = (
-    (re.compile(rb"\bRayTrainReportCallback\b|ray\.train\.huggingface\.transformers\b"), "ray", "2.7"),
+    (
+        re.compile(
+            rb"\bRayTrainReportCallback\b|"
+            rb"\bray\.train\.huggingface\.transformers(?:\.|\s+import\s[^#;]*?\b)prepare_trainer\b"
+        ),
+        "ray",
+        "2.7",
+    ),
     (
         re.compile(
             rb"\bray\.train\.(?:get_context|get_checkpoint|get_dataset_shard|report)\b|"
@@ -25,7 +35,8 @@ CAME_WITH = (
         "2.7",
     ),
     (re.compile(rb"\beval_strategy\s*="), "transformers", "4.41"),
-    (re.compile(rb"\b(?:processing_class|average_tokens_across_devices)\s*="), "transformers", "4.46"),
+    (re.compile(rb"\bprocessing_class\s*="), "transformers", "4.46"),
+    (re.compile(rb"\baverage_tokens_across_devices\s*="), "transformers", "4.46.2"),
 )
 
 

@@ -115,6 +115,7 @@ def page(rule: Rule, found: dict[Kind, Example]) -> str:
         "",
         markdown(rule.fix, codes),
         "",
+        *(["## Not proven by a run of the tests", "", markdown(rule.unproven, codes), ""] if rule.unproven else []),
         *_errors(rule),
         *(line for kind in OUTCOMES if kind in found for line in _example(found[kind], codes)),
         "## See also",
