@@ -137,6 +137,7 @@ def test_a_short_last_batch_that_was_left_out_still_is() -> None:
         ("    model =", "    if f():\n        eval_dataset = f(1)\n    model =", "does more with its datasets"),
         ("num_train_epochs=3", "**config", "not written out"),
         ('TrainingArguments("out", num_train_epochs=3)', "make_args()", "not written out"),
+        ("    trainer =", "    args.gradient_accumulation_steps = 4\n    trainer =", "not written out"),
         ("Trainer(model=model, args", "Trainer(**config, args", "not written out"),
         ("num_train_epochs=3", "gradient_accumulation_steps=2", "gradients are accumulated"),
         ("num_train_epochs=3", "gradient_accumulation_steps=config['n']", "gradients are accumulated"),

@@ -222,6 +222,11 @@ def test_a_transformers_trainer_splits_the_training_data_only_whatever_the_versi
         assert SPLIT in converted(tmp_path, script, "--from-ray", version)
 
 
+def bare(source: str) -> str:
+    """Source without its layout."""
+    return "".join(source.split()).replace(",)", ")")
+
+
 RUN_CONFIG = """\
 from ray.air.config import CheckpointConfig, FailureConfig, RunConfig, ScalingConfig
 from ray.train.torch import TorchTrainer
@@ -251,7 +256,7 @@ TorchTrainer(loop, run_config=RunConfig({given}))
 )
 def test_the_order_of_run_config_is_that_of_the_version(tmp_path: Path, ray: str, given: str, expected: str) -> None:
     after = converted(tmp_path, RUN_CONFIG.replace("{given}", given), "--from-ray", ray)
-    assert "".join(expected.split()) in "".join(after.split())
+    assert bare(expected) in bare(after)
 
 
 @pytest.mark.parametrize(
@@ -267,7 +272,7 @@ def test_the_order_of_run_config_is_that_of_the_version(tmp_path: Path, ray: str
 )
 def test_other_orders_need_no_version(tmp_path: Path, given: str, expected: str) -> None:
     after = converted(tmp_path, RUN_CONFIG.replace("{given}", given))
-    assert "".join(expected.split()) in "".join(after.split())
+    assert bare(expected) in bare(after)
 
 
 @pytest.mark.parametrize("given", ['"a", "/b", None, None', "*values", '"a", *values'])

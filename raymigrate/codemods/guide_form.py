@@ -32,6 +32,8 @@ RESUME = "After a failure a pass over the data begins anew, epoch with it; it we
 FIRST_OF_TRAINER = ("model", "args")
 # What reads the datasets of a Trainer before prepare_trainer() has prepared it for them.
 READS_DATA = ("evaluate", "get_eval_dataloader", "get_train_dataloader", "predict", "train")
+# Arguments whose values decide what is written.
+DECISIVE = ("dataloader_drop_last", "gradient_accumulation_steps", "max_steps")
 DATASETS = ("train_dataset", "eval_dataset")
 
 
@@ -105,10 +107,14 @@ class GuideFunction(TrainFunction):
 
     @cached_property
     def _arguments(self) -> ast.Call | None:
-        """The construction of the Trainer's TrainingArguments."""
+        """The construction of the Trainer's TrainingArguments, if it says all that the number of steps depends on."""
         given = self._trainer_arguments.get("args") if self._trainer is not None else None
         made = self.module.value(given) if given is not None else None
         if not isinstance(made, ast.Call) or self.module.qualified(made.func) not in TRAINING_ARGUMENTS:
+            return None
+        attributes = [node for node in self.module.of_type(ast.Attribute) if self.module.inside(node, self.init)]
+        changed = any(isinstance(node.ctx, ast.Store) and node.attr in DECISIVE for node in attributes)
+        if changed or not self.module.inside(made, self.init):
             return None
         return made if len(made.args) <= 1 and all(keyword.arg for keyword in made.keywords) else None
 

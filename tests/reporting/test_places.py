@@ -26,6 +26,7 @@ SPEAKS_OF = {
     "RM205": "train",
     "RM206": "Trainer",
     "RM208": "train",
+    "RM401": r"^(?:None|True|False|\{\"CPU\": 0\})$",  # given by position
     "RM406": "name",
     "RM407": "report",
     "RM409": "setup_wandb",
