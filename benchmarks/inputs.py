@@ -8,6 +8,7 @@ import sys
 import sysconfig
 import textwrap
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 from measure import REPOSITORY
@@ -120,12 +121,17 @@ def long_file(place: Path, *, legacy: bool) -> Path:
     return place
 
 
+@cache
 def _modern_functions() -> list[tuple[str, str]]:
     """Functions of converted fixtures of which raymigrate has nothing to say, with their names."""
     found = []
     for path in sorted(FIXTURES.rglob("after.py")):
         text = path.read_text()
-        for node in ast.parse(text).body:
+        try:
+            body = ast.parse(text).body
+        except SyntaxError:  # an exported notebook, with magics
+            continue
+        for node in body:
             source = ast.get_source_segment(text, node) or ""
             if isinstance(node, ast.FunctionDef) and not convert(f"{LONG_FILE_HEADER}\n\n{source}\n").findings:
                 found.append((node.name, source))

@@ -21,12 +21,14 @@ class Command:
         line: The command line.
         runs: How often it runs; the fastest run counts.
         prepare: What to do before each run, unmeasured: to make a fresh copy of the files.
+        folder: Where it runs.
         exits: The exit codes of a run that did its work; None: any.
     """
 
     line: Sequence[str | Path]
     runs: int
     prepare: Callable[[], object] = lambda: None
+    folder: Path | None = None
     exits: tuple[int, ...] | None = None
 
 
@@ -71,7 +73,12 @@ def _run(command: Command, variables: dict[str, str]) -> Time:
     with tempfile.TemporaryFile() as errors:
         start = time.perf_counter()
         process = subprocess.Popen(
-            command.line, env=variables, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors
+            command.line,
+            cwd=command.folder,
+            env=variables,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
         )
         _, status, usage = os.wait4(process.pid, 0)
         wall = time.perf_counter() - start

@@ -11,7 +11,7 @@ from pathlib import Path
 
 REQUIREMENTS = Path(__file__).with_name("requirements.txt")
 # Names the files in a folder for tools that want files.
-EACH_FILE = ("sh", "-c", 'find "$0" -name "*.py" -print0 | xargs -0 "$@"')
+EACH_FILE = ("sh", "-c", 'find . -name "*.py" -print0 | xargs -0 "$@"', "sh")
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,8 @@ class Tool:
     Args:
         name: How tables call it.
         command: The command, or a Python module as in `python -m libcst.tool`.
-        arguments: What goes before the path.
-        takes_folders: Whether the path may be a folder.
+        arguments: What goes before the paths.
+        takes_folders: Whether a path may be a folder.
         slow: Whether it takes half a second or more for a file: it runs once, and over fewer files.
     """
 
@@ -36,7 +36,6 @@ class Tool:
 RUFF = ("check", "--isolated", "--no-cache", "--quiet", "--exit-zero")
 AST_GREP = ("run", "--pattern", "session.report($$$A)", "--lang", "py")
 CODEMOD = ("codemod", "--no-format", "--hide-progress")
-# libcst.tool takes the names of a codemod's arguments after the path, too.
 RENAME = (*CODEMOD, "rename.RenameCommand", "--old_name=ray.air.session.report", "--new_name=ray.train.report")
 
 RUFF_RULE = Tool("ruff check, 1 rule", "ruff", (*RUFF, "--select", "F401"))
@@ -64,8 +63,13 @@ class Peers:
         self._cache = cache
         self._missing: set[str] = set()
 
-    def line(self, tool: Tool, *paths: str | Path) -> list[str | Path] | None:
-        """The command line of a tool over paths; None, after telling so once, if it is missing."""
+    def line(self, tool: Tool, *names: str) -> list[str] | None:
+        """The command line of a tool over a folder's files, to be run in it; None, after telling so, if it is missing.
+
+        Args:
+            tool: The tool.
+            names: Files in the folder; none: all.
+        """
         start = self._find(tool.command)
         if start is None:
             if tool.command not in self._missing:
@@ -73,9 +77,9 @@ class Peers:
                 print(f"{tool.command} is missing: left out", file=sys.stderr)
             return None
         line = [*start, *tool.arguments]
-        if not tool.takes_folders and Path(paths[0]).is_dir():
-            return [*EACH_FILE[:3], paths[0], *line]
-        return [*line, *paths]
+        if not names and not tool.takes_folders:
+            return [*EACH_FILE, *line]
+        return [*line, *(names or ".")]
 
     def _find(self, command: str) -> list[str] | None:
         if "." in command:

@@ -41,12 +41,17 @@ class Settings:
         return in_turns(commands, self.cache)
 
     def with_peers(
-        self, tools: Sequence[peers.Tool], runs: int, *paths: str | Path, prepare: Callable[[], object] = lambda: None
+        self,
+        tools: Sequence[peers.Tool],
+        runs: int,
+        folder: Path,
+        *names: str,
+        prepare: Callable[[], object] = lambda: None,
     ) -> dict[str, Command]:
-        """The commands of the tools that are there, over some paths."""
-        lines = {tool: self.peers.line(tool, *paths) for tool in tools}
+        """The commands of the tools that are there, over a folder or some of its files."""
+        lines = {tool: self.peers.line(tool, *names) for tool in tools}
         return {
-            tool.name: Command(line, 1 if tool.slow else runs, prepare)
+            tool.name: Command(line, 1 if tool.slow else runs, prepare, folder)
             for tool, line in lines.items()
             if line is not None
         }
@@ -101,7 +106,8 @@ def one_file(settings: Settings) -> Report:
     quick = [peers.RUFF_RULE, peers.AST_GREP_FIND, peers.PYUPGRADE, peers.DJANGO_UPGRADE]
     slow = [peers.FIXIT, peers.LIBCST_NOOP, peers.BUMP_PYDANTIC]
     for count, tools in ((1, [*quick, *slow]), (HOOK_FILES, quick)):
-        for name, command in settings.with_peers(tools, settings.runs, *files[:count]).items():
+        names = [file.name for file in files[:count]]
+        for name, command in settings.with_peers(tools, settings.runs, files[0].parent, *names).items():
             commands[f"{name}, {count} file{'s' * (count > 1)}"] = command
     times = settings.times(commands)
     bare = times["python -c pass"]
@@ -129,10 +135,11 @@ def legacy_scripts(settings: Settings) -> Report:
         folder = settings.cache / f"legacy-{count}"
         prepare = partial(inputs.legacy_scripts, folder, count)
         prepare()
-        commands = settings.with_peers(tools, runs, folder, prepare=prepare)
-        if count != SAMPLE:
-            for name, arguments in ours.items():
-                commands[name] = Command([*RAYMIGRATE, *arguments, folder], runs, prepare, exits=(0, 1))
+        commands = {
+            name: Command([*RAYMIGRATE, *arguments, folder], runs, prepare, exits=(0, 1))
+            for name, arguments in (ours.items() if count != SAMPLE else ())
+        }
+        commands |= settings.with_peers(tools, runs, folder, prepare=prepare)
         times |= {(name, count): time for name, time in settings.times(commands).items()}
         counts |= dict.fromkeys(commands, count)
     report = Report(
@@ -155,7 +162,8 @@ def _for_each(first: Time, together: Time, count: int) -> Time:
 
 def long_file(settings: Settings) -> Report:
     """(d) One file of 20,000 lines, with a little legacy code and with none."""
-    place = settings.cache / "long.py"
+    place = settings.cache / "long" / "long.py"
+    place.parent.mkdir(exist_ok=True)
     clean, legacy = (partial(inputs.long_file, place, legacy=legacy) for legacy in (False, True))
     legacy()
     runs = max(1, settings.runs // 5)
@@ -170,8 +178,8 @@ def long_file(settings: Settings) -> Report:
             "raymigrate, none legacy": Command([*RAYMIGRATE, place], runs, clean, exits=(0,)),
             "raymigrate --check": Command([*RAYMIGRATE, "--check", place], runs, legacy, exits=(1,)),
             "raymigrate": Command([*RAYMIGRATE, place], runs, legacy, exits=(0, 1)),
-            **settings.with_peers(quick, runs, place, prepare=legacy),
-            **settings.with_peers(slow, 1, place, prepare=legacy),
+            **settings.with_peers(quick, runs, place.parent, place.name, prepare=legacy),
+            **settings.with_peers(slow, 1, place.parent, place.name, prepare=legacy),
         }
     )
     ours = times["raymigrate"].wall
