@@ -137,8 +137,8 @@ class Context:
 
     def references(self, *prefixes: str) -> Iterator[Reference]:
         """References to these qualified names, or to names below them, that no codemod has dealt with yet."""
-        for reference in self.module.references:
-            if reference.root not in self.handled and any(reference.is_within(prefix) for prefix in prefixes):
+        for reference in self.module.references_within(*prefixes):
+            if reference.root not in self.handled:
                 yield reference
 
     def handle(self, reference: Reference, *, gone: bool) -> None:

@@ -59,6 +59,14 @@ def test_converting_imports_no_library_of_the_jobs(tmp_path: Path) -> None:
     assert modules.isdisjoint({"torch", "ray", "transformers", "accelerate", "datasets"})
 
 
+def test_few_files_are_converted_without_a_pool_of_processes(tmp_path: Path) -> None:
+    for number in range(3):
+        (tmp_path / f"train_{number}.py").write_text(SCRIPTS[0].read_text())
+    _, modules = modules_imported_by(str(tmp_path))
+    assert "libcst" in modules
+    assert "multiprocessing" not in modules
+
+
 IMPORTS = [
     template.format(module=module, name=name)
     for qualified in [

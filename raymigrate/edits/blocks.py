@@ -5,6 +5,8 @@ from itertools import pairwise
 
 import libcst as cst
 
+from raymigrate.edits.positions import code_of
+
 Statement = cst.SimpleStatementLine | cst.BaseCompoundStatement
 
 
@@ -117,7 +119,7 @@ def joined(body: Sequence[cst.BaseStatement], enclosing: Collection[cst.CSTNode]
 
 def _head(statement: cst.With) -> str:
     bare = statement.with_changes(leading_lines=[], body=cst.SimpleStatementSuite([cst.Pass()]))
-    return cst.Module([]).code_for_node(bare)
+    return code_of(bare)
 
 
 def _body(statement: cst.With) -> list[Statement]:

@@ -10,7 +10,7 @@ import libcst as cst
 from raymigrate.edits import blocks, templates
 from raymigrate.edits.imports import place_imports
 from raymigrate.edits.plan import Code, FunctionEdit, Part, Plan, StatementEdit
-from raymigrate.edits.positions import Place, Span, Writing
+from raymigrate.edits.positions import Place, Span, Writing, code_of
 from raymigrate.edits.sequences import add_names, edit_call, edit_dict
 from raymigrate.facts.module import Module
 
@@ -47,9 +47,10 @@ def rewrite(module: Module, plan: Plan) -> str:
         raise RewriteError("LibCST does not give it back byte for byte")
     edited: dict[Span, cst.BaseExpression] = {}
     for _ in range(VISITS):
-        rewriter = Rewriter(module, plan, parsed.config_for_parsing, written.spans, edited)
+        rewriter = Rewriter(module, plan, written.spans, edited)
         result = parsed.visit(rewriter)
-        if not rewriter.early and (not edited or TO_COME not in result.code):
+        code = code_of(result, result)
+        if not rewriter.early and (not edited or TO_COME not in code):
             break
         edited = rewriter.edited  # every part was reached now: again, for the edits that came before theirs
     else:
@@ -57,7 +58,7 @@ def rewrite(module: Module, plan: Plan) -> str:
     if rewriter.pending:
         line = min(start[0] for _, start in rewriter.pending)
         raise RewriteError(f"an edit at line {line} found no place")
-    return result.code
+    return code
 
 
 class Rewriter(cst.CSTTransformer):
@@ -66,7 +67,6 @@ class Rewriter(cst.CSTTransformer):
     Args:
         module: The module.
         plan: What to change.
-        config: How its code is to be parsed.
         spans: Where the nodes of its LibCST tree stand.
         edited: Parts of templates as an earlier visit left them, for edits that want them before they are reached.
     """
@@ -75,14 +75,12 @@ class Rewriter(cst.CSTTransformer):
         self,
         module: Module,
         plan: Plan,
-        config: cst.PartialParserConfig,
         spans: dict[cst.CSTNode, Span],
         edited: dict[Span, cst.BaseExpression],
     ) -> None:
         super().__init__()
         self.module = module
         self.plan = plan
-        self.config = config
         self.spans = spans
         self.statement_column = 0
         self.new: set[cst.CSTNode] = set()  # statements that the plan adds
@@ -125,7 +123,7 @@ class Rewriter(cst.CSTTransformer):
     def part(self, part: Part) -> cst.BaseExpression:
         """The edited expression for a part of a template."""
         if isinstance(part, str):
-            return cst.parse_expression(part, config=self.config)
+            return cst.parse_expression(part)
         node = self.edited.get(self._span(part))
         if node is None:
             self.early.add(self._span(part))
@@ -133,10 +131,10 @@ class Rewriter(cst.CSTTransformer):
         return node.deep_clone()
 
     def _expression(self, code: Code) -> cst.BaseExpression:
-        return templates.expression(code, self.part, self.config)
+        return templates.expression(code, self.part)
 
     def _statements(self, codes: list[Code]) -> list[Statement]:
-        return [node for code in codes for node in templates.statements(code, self.part, self.config)]
+        return [node for code in codes for node in templates.statements(code, self.part)]
 
     # -- the visit -------------------------------------------------------------------------------
 
@@ -179,8 +177,7 @@ class Rewriter(cst.CSTTransformer):
         if isinstance(node, (cst.SimpleStatementLine, cst.BaseCompoundStatement)):
             start, end = self.spans[node]
             self.statement_column = start[1]
-            if isinstance(node, cst.SimpleStatementLine):
-                return bisect_left(self.touched, start) < bisect_left(self.touched, end)
+            return bisect_left(self.touched, start) < bisect_left(self.touched, end)
         return not isinstance(node, WHITESPACE)
 
     def on_visit_attribute(self, node: cst.CSTNode, attribute: str) -> None:

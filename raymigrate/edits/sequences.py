@@ -6,6 +6,7 @@ from typing import TypeVar
 import libcst as cst
 
 from raymigrate.edits.plan import CallEdit, Code
+from raymigrate.edits.positions import code_of
 
 Element = TypeVar("Element", cst.Arg, cst.DictElement, cst.ImportAlias)
 # Parses code and fills in its parts.
@@ -133,7 +134,7 @@ def dict_one_per_line_if_long(node: cst.Dict, depth: int = 0) -> cst.Dict:
         depth: How much deeper than its statement the line is indented on which it starts.
     """
     inside, closing = _new_line(depth + 4), _new_line(depth)
-    if len(cst.Module([]).code_for_node(node)) <= LONG_CALL or _is_multiline(node.lbrace.whitespace_after):
+    if len(code_of(node)) <= LONG_CALL or _is_multiline(node.lbrace.whitespace_after):
         return node
     elements = [e.with_changes(comma=cst.Comma(whitespace_after=inside)) for e in node.elements]
     elements[-1] = elements[-1].with_changes(comma=cst.Comma(whitespace_after=closing))
@@ -143,7 +144,7 @@ def dict_one_per_line_if_long(node: cst.Dict, depth: int = 0) -> cst.Dict:
 def one_per_line_if_long(call: cst.Call, depth: int = 0) -> cst.Call:
     """Gives each argument of a long call its own line, as `dict_one_per_line_if_long` does for entries."""
     inside, closing = _new_line(depth + 4), _new_line(depth)
-    if len(cst.Module([]).code_for_node(call)) <= LONG_CALL or not call.args:
+    if len(code_of(call)) <= LONG_CALL or not call.args:
         return call
     separators = [
         call.whitespace_before_args,
@@ -176,7 +177,7 @@ def dedented(node: cst.BaseExpression) -> cst.BaseExpression:
     A closing bracket on a line of its own comes under the start of the statement; lines that hang below an opening
     bracket come four blanks to the right of it; lines that are aligned to the bracket stay.
     """
-    first, *rest = cst.Module([]).code_for_node(node).splitlines()
+    first, *rest = code_of(node).splitlines()
     indents = [len(line) - len(line.lstrip()) for line in rest if line.strip()]
     if rest and rest[-1].lstrip()[:1] in (")", "]", "}"):
         amount = indents[-1]

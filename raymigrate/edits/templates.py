@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 
 import libcst as cst
 
@@ -102,20 +103,22 @@ def _parts(code: Code, resolve: Resolve) -> dict[str, cst.BaseExpression]:
     return {f"__{kind}_{name}__": part for name, part in resolved.items() for kind in ("whole", "inner")}
 
 
-def expression(code: Code, resolve: Resolve, config: cst.PartialParserConfig) -> cst.BaseExpression:
+# Many files need the same templates. Every use still has nodes of its own: `_Fill` makes each statement anew.
+_parse_module = lru_cache(256)(cst.parse_module)
+
+
+def expression(code: Code, resolve: Resolve) -> cst.BaseExpression:
     """Parses a template that is one expression."""
     whole = PLACEHOLDER.fullmatch(code.template) is not None
-    node = cst.parse_expression(_source(code.template, whole=whole), config=config)
+    node = cst.parse_expression(_source(code.template, whole=whole))
     filled = node.visit(_Fill(_parts(code, resolve)))
     assert isinstance(filled, cst.BaseExpression)
     return filled
 
 
-def statements(
-    code: Code, resolve: Resolve, config: cst.PartialParserConfig
-) -> list[cst.SimpleStatementLine | cst.BaseCompoundStatement]:
+def statements(code: Code, resolve: Resolve) -> list[cst.SimpleStatementLine | cst.BaseCompoundStatement]:
     """Parses a template that is a list of statements."""
-    module = cst.parse_module(_source(code.template, whole=True), config=config)
+    module = _parse_module(_source(code.template, whole=True))
     filled = module.visit(_Fill(_parts(code, resolve)))
     body = list(filled.body)
     if body and module.header:  # blank lines and comments before the first statement

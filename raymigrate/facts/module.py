@@ -106,6 +106,22 @@ class Module:
         """Every use of an imported name, in source order."""
         return [found for node in self.nodes if isinstance(node, ast.Name) if (found := self._reference(node))]
 
+    def references_within(self, *names: str) -> list[Reference]:
+        """References to these qualified names, or to names below them, in source order."""
+        found = dict(entry for name in names for entry in self._references_within.get(name, ()))
+        return [found[number] for number in sorted(found)]
+
+    @cached_property
+    def _references_within(self) -> dict[str, list[tuple[int, Reference]]]:
+        """References by their qualified name and every name above it, each with its number in source order."""
+        within: dict[str, list[tuple[int, Reference]]] = {}
+        for entry in enumerate(self.references):
+            name = entry[1].qualified
+            while name:
+                within.setdefault(name, []).append(entry)
+                name = name.rpartition(".")[0]
+        return within
+
     @cached_property
     def reference_at(self) -> dict[ast.AST, Reference]:
         """The reference whose whole chain a node is."""
