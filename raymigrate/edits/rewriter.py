@@ -250,8 +250,12 @@ class Rewriter(cst.CSTTransformer):
                 group, middle[0] if edit.within else updated, blank_line=edit.blank_line
             )
         self.new.update(statement for statement in group if statement is not updated)
-        if not group and edit.comments_stay:
-            lines = updated.leading_lines  # type: ignore[attr-defined]
+        lines = updated.leading_lines  # type: ignore[attr-defined]
+        # What is taken away elsewhere has its comments with what takes its place; an import has no such place.
+        is_import = isinstance(original, cst.SimpleStatementLine) and isinstance(
+            original.body[0], cst.Import | cst.ImportFrom
+        )
+        if not group and (edit.comments_stay or (is_import and any(line.comment for line in lines))):
             group = [cst.SimpleStatementLine([cst.Pass()], leading_lines=lines)]
             self.gone.add(group[0])
         if not group:

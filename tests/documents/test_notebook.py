@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from raymigrate.cli import main
@@ -119,6 +119,7 @@ MAGICS = [
     ),
     st.sampled_from(sorted(SERIALISATIONS)),
 )
+@example([[*SESSION, "# why?", *SESSION]], "ASCII")  # a comment over an import that goes away
 @settings(max_examples=80, deadline=None)
 def test_magics_survive_in_their_place(cells: list[list[str]], form: str) -> None:
     data = SERIALISATIONS[form](notebook(["\n".join(cell) for cell in cells])).encode()
