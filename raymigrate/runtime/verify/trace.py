@@ -67,7 +67,7 @@ class Attempt:
 
     Args:
         started: Seconds since the epoch.
-        start: World size, backend, versions.
+        start: World size, backend, versions, settings.
         model: The model as training began, its weights' hashes included; empty if no step was made.
         optimizer: Class and groups.
         steps: In order.
@@ -89,6 +89,11 @@ class Attempt:
     reports: list[dict[str, Any]] = field(default_factory=list)
     final_weights: dict[str, str] | None = None
     memory: int | None = None
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """The plain values of the train function's configuration, as text."""
+        return {name: json.dumps(value) for name, value in self.start.get("settings", ())}
 
     @property
     def initial_weights(self) -> dict[str, str]:
@@ -140,7 +145,7 @@ class Trace:
 
     Args:
         folder: Where the recorder wrote.
-        ranks: Rank -> its attempts, oldest first.
+        ranks: Rank -> its attempts, oldest first; the trials of a Tuner, which run side by side, by their settings.
         results: What each call of fit() returned, in order: metrics, checkpoint, error.
     """
 
@@ -202,7 +207,7 @@ def read_trace(folder: Path) -> Trace:
             elif attempt is not None:
                 attempt.add(event)
     for attempts in ranks.values():
-        attempts.sort(key=lambda attempt: attempt.started)
+        attempts.sort(key=lambda attempt: (sorted(attempt.settings.items()), attempt.started))
     return Trace(folder, dict(sorted(ranks.items())), sorted(results, key=lambda event: event["time"]))
 
 

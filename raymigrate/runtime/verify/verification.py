@@ -28,6 +28,7 @@ from raymigrate.runtime.verify.gates.outcome import reported_checkpoints
 from raymigrate.runtime.verify.pins import PINS
 from raymigrate.runtime.verify.results import ArmRun, Series, Setting, Verification
 from raymigrate.runtime.verify.scripts import RAY_ONLY, Sources
+from raymigrate.runtime.verify.trace import Attempt
 
 OLD_LIBRARIES = "current"  # the environment of arm O: current Ray, old libraries
 
@@ -309,10 +310,16 @@ def _overrides(request: Request) -> Iterator[Setting]:
     )
 
 
+def _shared(attempts: Sequence[Attempt], name: str) -> bool:
+    return len({attempt.settings.get(name) for attempt in attempts}) == 1
+
+
 def _not_covered(request: Request, runs: Sequence[Run]) -> Iterator[str]:
-    trained = max(len(attempts) for run in runs if "-" not in run.name for attempts in run.trace.ranks.values())
-    if trained > 1:
-        yield f"The train function ran {trained} times; its last run is compared."
+    attempts = max((attempts for run in runs if "-" not in run.name for attempts in run.trace.ranks.values()), key=len)
+    if len(attempts) > 1:
+        trial = [f"{name}={value}" for name, value in attempts[-1].settings.items() if not _shared(attempts, name)]
+        which = f"the one with {', '.join(trial)}" if trial else "the last one"
+        yield f"The train function ran {len(attempts)} times; {which} is compared."
     if "A" not in request.letters:
         yield "No arm ran on the real old Ray: that the stand-in does what it did is taken as given (--arms A,O,B,C)."
     if "C" not in request.letters:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -39,21 +39,30 @@ def _wrap_train_function(module: ModuleType) -> None:
     construct = module.construct_train_func
 
     @functools.wraps(construct)
-    def constructed(*args: Any, **kwargs: Any) -> Callable[[], Any]:
-        function = construct(*args, **kwargs)
+    def constructed(train_func: Any, config: Any = None, *args: Any, **kwargs: Any) -> Callable[[], Any]:
+        function = construct(train_func, config, *args, **kwargs)
+        settings = list(_settings(config))
 
         @functools.wraps(function)
         def recorded() -> Any:
-            return run_train_function(function)
+            return run_train_function(function, settings)
 
         return recorded
 
     vars(module)["construct_train_func"] = constructed
 
 
-def run_train_function(function: Callable[[], Any]) -> Any:
+def _settings(config: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """The plain values of a train function's configuration; they tell the trials of a Tuner apart."""
+    for key, value in sorted(config.items(), key=str) if isinstance(config, dict) else ():
+        if isinstance(value, (str, int, float)):
+            yield f"{name}{key}", value
+        yield from _settings(value, f"{name}{key}.")
+
+
+def run_train_function(function: Callable[[], Any], settings: Sequence[tuple[str, Any]] = ()) -> Any:
     """Runs on a worker, with the process group up: pins, the function itself, and the weights it ends with."""
-    guarded(_begin)()
+    guarded(_begin)(settings)
     result = None
     try:
         result = function()
@@ -63,7 +72,7 @@ def run_train_function(function: Callable[[], Any]) -> Any:
     return result
 
 
-def _begin() -> None:
+def _begin(settings: Sequence[tuple[str, Any]]) -> None:
     from torch import distributed
 
     worker.reset()
@@ -74,6 +83,7 @@ def _begin() -> None:
         world_size=distributed.get_world_size() if initialized else 1,
         backend=distributed.get_backend() if initialized else None,
         versions=versions(),
+        settings=settings,
     )
 
 
