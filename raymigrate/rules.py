@@ -1,12 +1,20 @@
 """All rules, and what `raymigrate rules` and `raymigrate explain` say of them."""
 
+import json
+from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
+
+import click
 
 from raymigrate import engine
 from raymigrate.codemods import all_rules
 from raymigrate.documents import remarks
 from raymigrate.error_texts import rules_for
 from raymigrate.findings import Rule
+
+EXAMPLES = Path(__file__).parent / "data" / "examples.json"  # scripts/update_twins.py takes them from the fixtures
+COLOURS = {"+": "green", "-": "red"}
 
 
 @cache
@@ -39,6 +47,15 @@ def explanation(rule: Rule) -> str:
         f"At run time: {rule.why}",
         f"What to do: {rule.fix}",
         *([f"Not proven by a run of the tests: {rule.unproven}"] if rule.unproven else []),
+        *_example(rule.code),
         f"See {rule.link}",
     ]
     return "\n\n".join(paragraphs)
+
+
+def _example(code: str) -> Iterator[str]:
+    """What the tool does, or leaves, in a script of its own tests; nothing for a rule that none of them meets."""
+    example = json.loads(EXAMPLES.read_text(encoding="utf-8")).get(code)
+    if example is not None:
+        lines = (click.style(line, fg=COLOURS.get(line[:1])) for line in example["lines"])
+        yield "\n".join([f"In {example['source']}:", "", *(f"    {line}" for line in lines)])

@@ -1,5 +1,7 @@
 """Writes the converted twin of every fixture anew: `after.py` beside each `before.py`, and what the tool said of it.
 
+The shortest example of each rule goes to `raymigrate explain`.
+
 Run it after a change to a codemod, and read the difference: the twins are the specification.
 """
 
@@ -14,9 +16,11 @@ from raymigrate.conversion import convert_document
 from raymigrate.discovery import SUFFIXES, discover
 from raymigrate.documents import open_document
 from raymigrate.engine import FileResult
-from raymigrate.findings import Finding
+from raymigrate.findings import Finding, Kind
 from raymigrate.gates import NEEDLES
+from raymigrate.rules import EXAMPLES
 from raymigrate.session import Job, run
+from scripts.pages.examples import examples, shortened
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 
@@ -67,6 +71,17 @@ def update_project(before: Path) -> None:
     before.with_name("findings.txt").write_text(text, encoding="utf-8")
 
 
+def examples_text() -> str:
+    """The shortest example of each rule, which `raymigrate explain` shows, as JSON; changes go before all else."""
+    chosen = {}
+    for code, found in sorted(examples().items()):
+        kind = next(kind for kind in Kind if kind in found)
+        lines = shortened(found[kind].lines)
+        filled = [number for number, line in enumerate(lines) if line.strip()]
+        chosen[code] = {"source": found[kind].source, "lines": lines[filled[0] : filled[-1] + 1]}
+    return json.dumps(chosen, indent=1, ensure_ascii=False) + "\n"
+
+
 def main() -> None:
     """Updates all fixtures, or those whose path holds one of the words given."""
     words = sys.argv[1:]
@@ -75,6 +90,7 @@ def main() -> None:
             continue
         (update_project if before.is_dir() else update_case)(before)
         print(before.relative_to(FIXTURES))
+    EXAMPLES.write_text(examples_text(), encoding="utf-8")
 
 
 if __name__ == "__main__":

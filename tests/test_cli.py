@@ -245,6 +245,11 @@ def test_every_rule_can_be_explained(rule) -> None:
     assert rule.link.startswith("https://")
 
 
+def test_an_explanation_shows_before_and_after() -> None:
+    text = invoke("explain", "RM203").stdout
+    assert "\n    -    accelerator = Accelerator()\n    +    accelerator = Accelerator(cpu=True)\n" in text
+
+
 def test_explaining_an_unknown_code_exits_2() -> None:
     result = invoke("explain", "RM000")
     assert result.exit_code == 2

@@ -12,10 +12,11 @@ import pytest
 
 from raymigrate.cli import main
 from raymigrate.findings import Rule
-from raymigrate.rules import every_rule
+from raymigrate.rules import EXAMPLES, every_rule
 from scripts.pages import command_line, home, links, rules
 from scripts.pages.examples import ROOT, examples
 from scripts.pages.prose import markdown
+from scripts.update_twins import examples_text
 from tests.conftest import FIXTURES
 
 DOCS = ROOT / "docs"
@@ -48,6 +49,10 @@ def test_every_rule_that_a_fixture_meets_has_its_example(pages: dict[str, str]) 
     met = set(re.findall(r"^\d+:\d+ (RM\d+) (?!skipped)", told, re.MULTILINE))
     assert met and met == set(examples())
     assert all('title="fixtures/' in pages[f"rules/{code}.md"] for code in met)
+
+
+def test_explain_shows_the_examples_of_the_fixtures() -> None:
+    assert EXAMPLES.read_text(encoding="utf-8") == examples_text(), "run scripts/update_twins.py"
 
 
 def in_order(lines: list[str], text: str) -> list[str]:

@@ -13,6 +13,7 @@ from raymigrate.findings import Kind
 
 ROOT = Path(__file__).parent.parent.parent
 FIXTURES = ROOT / "fixtures"
+PROJECTS = FIXTURES / "projects"
 TOLD = re.compile(r"(\d+):(\d+) (RM\d+) (\w+): (.*)")
 CHANGES = (Kind.CONVERTED, Kind.UNSAFE)
 CONTEXT = 1  # unchanged lines shown around a change
@@ -44,7 +45,7 @@ def examples() -> dict[str, dict[Kind, Example]]:
     """For each rule's code and each kind the shortest example; changes go before code that stays."""
     found: defaultdict[str, dict[Kind, Example]] = defaultdict(dict)
     for before, after, findings in _fixtures():
-        pair = _Pair(before, after)
+        pair = _Pair(before, after, written=before.is_relative_to(PROJECTS))
         for line, column, code, word, message in findings:
             kind = Kind(word)
             if kind is Kind.SKIPPED:  # tells of a comment in the file, not of the rule
@@ -92,11 +93,19 @@ def _fixtures() -> Iterator[tuple[Path, Path, list[tuple[int, int, str, str, str
 
 
 class _Pair:
-    """A file and its twin, line by line."""
+    """A file and its twin, line by line.
 
-    def __init__(self, before: Path, after: Path) -> None:
+    Args:
+        before: The file.
+        after: Its twin.
+        written: Whether findings have their places in the twin, as those of a project that was converted.
+    """
+
+    def __init__(self, before: Path, after: Path, *, written: bool) -> None:
         self.language = "python" if before.suffix == ".py" else "text"
         self.before, self.after = (path.read_text(encoding="utf-8").splitlines() for path in (before, after))
+        self.told = self.after if written else self.before
+        self.ends = (2, 3) if written else (0, 1)
         matcher = SequenceMatcher(None, self.before, self.after, autojunk=False)
         self.changes = [change[1:] for change in matcher.get_opcodes() if change[0] != "equal"]
         self.nodes: dict[tuple[int, int], int] = {}
@@ -107,16 +116,17 @@ class _Pair:
 
     def _walk(self) -> Iterator[ast.AST]:
         with suppress(SyntaxError):  # a notebook as a script, with magics
-            yield from ast.walk(ast.parse("\n".join(self.before)))
+            yield from ast.walk(ast.parse("\n".join(self.told)))
 
     def around(self, line: int, column: int, changes: bool) -> tuple[str, tuple[str, ...]]:
         """The change at a place, or the code where it stays as it is, with its language."""
         first, last = line - 1, self.nodes.get((line, column), line)
         if changes:
-            touched = [change for change in self.changes if change[0] < last and max(change[1], change[0] + 1) > first]
+            start, end = self.ends
+            touched = [c for c in self.changes if c[start] < last and max(c[end], c[start] + 1) > first]
             if touched:
                 return "diff", tuple(self._diff(touched))
-        return self.language, tuple(_dedented(self.before[first:last]))
+        return self.language, tuple(_dedented(self.told[first:last]))
 
     def _diff(self, changes: list[tuple[int, int, int, int]]) -> Iterator[str]:
         start = max(changes[0][0] - CONTEXT, 0)
