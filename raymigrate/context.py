@@ -49,6 +49,19 @@ class Context:
         """Whether arguments get the names of current transformers; with `--ignore RM7` they keep those of 4.30."""
         return self.options.enabled("RM701")
 
+    @cached_property
+    def is_ray_script(self) -> bool:
+        """Whether the module trains with Ray, or is part of a job that does: others may well use old libraries."""
+        if self.options.part_of_job:
+            return True
+        return any(
+            alias.name.partition(".")[0] == "ray"
+            if isinstance(statement, ast.Import)
+            else not statement.level and (statement.module or "").partition(".")[0] == "ray"
+            for statement in self.module.imports
+            for alias in statement.names
+        )
+
     # -- other files of the project -------------------------------------------------------------
 
     def may_ask(self, path: str) -> bool:

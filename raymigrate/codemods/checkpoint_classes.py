@@ -17,7 +17,6 @@ from raymigrate.codemods.checkpoint_files import (
     layout_after,
     opened,
 )
-from raymigrate.codemods.transformers_arguments import is_ray_script
 from raymigrate.context import Context
 from raymigrate.edits.plan import Code
 from raymigrate.error_texts import gone_names
@@ -106,7 +105,7 @@ def _may_be_checkpoint(context: Context, call: ast.Call, method: ast.Attribute) 
     loaded = _loaded_class(context, call, method.attr)
     by_class = loaded is not None and (context.module.qualified(loaded) or "").startswith("transformers.")
     by_name = "checkpoint" in name.lower() or "ckpt" in name.lower()
-    return (by_class or by_name) and is_ray_script(context)
+    return (by_class or by_name) and context.is_ray_script
 
 
 def _preprocessor(context: Context, call: ast.Call, method: ast.Attribute) -> None:

@@ -9,7 +9,6 @@ import ast
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.argument_changes import LOAD_DATASET
-from raymigrate.codemods.transformers_arguments import is_ray_script
 from raymigrate.context import Context
 from raymigrate.facts.module import Module
 from raymigrate.findings import Rule
@@ -54,7 +53,7 @@ CONVERTERS = frozenset({"array", "asarray", "tensor", "Counter", "from_list"})
 @codemod("load_dataset", "load_from_disk", order=63)
 def dataset_columns(context: Context) -> None:
     """Reads columns into lists where the file shows that they are columns."""
-    if not is_ray_script(context):
+    if not context.is_ray_script:
         return
     for node in context.module.nodes:
         if not isinstance(node, ast.Subscript) or not isinstance(node.ctx, ast.Load):

@@ -7,7 +7,6 @@ hf_file_system.py 2.4, resolve_path), and datasets 5 goes through it. The redire
 import ast
 
 from raymigrate.codemods import codemod
-from raymigrate.codemods.transformers_arguments import is_ray_script
 from raymigrate.context import Context
 from raymigrate.findings import Rule
 
@@ -84,7 +83,7 @@ NAMESPACES = {
 @codemod("load_dataset", "load_dataset_builder", "get_dataset_config_names", "get_dataset_split_names", order=60)
 def dataset_names(context: Context) -> None:
     """Gives the datasets that scripts name literally their namespace."""
-    if not is_ray_script(context):
+    if not context.is_ray_script:
         return
     for call in context.module.calls(*LOADERS):
         given = call.args[0] if call.args else next((k.value for k in call.keywords if k.arg == "path"), None)

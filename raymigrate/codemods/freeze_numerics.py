@@ -8,7 +8,6 @@ import re
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.train_function import TrainFunction
-from raymigrate.codemods.transformers_arguments import is_ray_script
 from raymigrate.context import Context
 from raymigrate.facts.legacy import TRAINING_ARGUMENTS
 from raymigrate.facts.trainers import TrainerCall
@@ -33,7 +32,7 @@ LOSS_MEAN = "{trainer}.model_accepts_loss_kwargs = False  # the mean over each b
 @codemod("TrainingArguments", "Seq2SeqTrainingArguments", "from_pretrained", "from_config", order=61)
 def freeze_numerics(context: Context) -> None:
     """Writes the old defaults out where models and arguments are made."""
-    if not context.options.freeze_numerics or not is_ray_script(context):
+    if not context.options.freeze_numerics or not context.is_ray_script:
         return
     for call in context.module.calls(*TRAINING_ARGUMENTS):
         _set(context, call, "optim", '"adamw_torch"', "The default optimizer is the fused AdamW since transformers 5.")

@@ -6,7 +6,6 @@ The table is made from the wheels of old and new versions by scripts/generate_re
 import ast
 
 from raymigrate.codemods import codemod
-from raymigrate.codemods.transformers_arguments import is_ray_script
 from raymigrate.context import Context
 from raymigrate.facts.scopes import Binding
 from raymigrate.findings import Rule
@@ -44,7 +43,7 @@ RM692 = Rule(
 @codemod("ray", order=95)
 def gone_names(context: Context) -> None:
     """Drops unused imports of names that are gone, and reports every use of one that is left."""
-    if not is_ray_script(context):
+    if not context.is_ray_script:
         return
     context.settle_removed_arguments()
     for reference in context.module.references:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.argument_changes import TRAINING_ARGUMENTS_CHANGES
-from raymigrate.codemods.transformers_arguments import GUIDE, is_ray_script
+from raymigrate.codemods.transformers_arguments import GUIDE
 from raymigrate.context import Context
 from raymigrate.facts.legacy import ACCELERATORS, HF_TRAINERS, TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
@@ -62,7 +62,7 @@ WORDS = ("TrainingArguments", "Seq2SeqTrainingArguments", "Trainer", "Seq2SeqTra
 @codemod(*WORDS, order=62)
 def attributes(context: Context) -> None:
     """Renames and reports attributes of TrainingArguments, Trainers and Accelerators."""
-    if not is_ray_script(context):
+    if not context.is_ray_script:
         return
     gone = {**dict.fromkeys(load().removed_arguments("transformers.TrainingArguments")), **ARGUMENTS}
     for node in context.module.nodes:

@@ -7,7 +7,7 @@ tests/test_library_drift.py asks the installed ones again.
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.dataset_names import LOADERS
-from raymigrate.codemods.transformers_arguments import GUIDE, is_ray_script
+from raymigrate.codemods.transformers_arguments import GUIDE
 from raymigrate.context import Context
 from raymigrate.findings import Rule
 
@@ -44,7 +44,7 @@ PIPELINES = ("transformers.pipeline", "transformers.pipelines.pipeline")
 @codemod("load_dataset", "load_dataset_builder", order=60)
 def dataset_scripts(context: Context) -> None:
     """Reports `load_dataset("my_dataset.py")`."""
-    if not is_ray_script(context):
+    if not context.is_ray_script:
         return
     for call in context.module.calls(*LOADERS):
         given = call.args[0] if call.args else next((k.value for k in call.keywords if k.arg == "path"), None)
@@ -56,7 +56,7 @@ def dataset_scripts(context: Context) -> None:
 @codemod(*GONE_FROM_HUB, order=60)
 def hub_names(context: Context) -> None:
     """Reports what huggingface_hub no longer has."""
-    if not is_ray_script(context):
+    if not context.is_ray_script:
         return
     for reference in list(context.references(*(f"huggingface_hub.{name}" for name in GONE_FROM_HUB))):
         context.manual(RM717, reference.node, f"{reference.qualified} is gone from huggingface_hub >= 1.")
@@ -66,7 +66,7 @@ def hub_names(context: Context) -> None:
 @codemod("pipeline", order=60)
 def pipelines(context: Context) -> None:
     """Reports pipelines of tasks that are gone."""
-    if not is_ray_script(context):
+    if not context.is_ray_script:
         return
     for call in context.module.calls(*PIPELINES):
         given = call.args[0] if call.args else next((k.value for k in call.keywords if k.arg == "task"), None)

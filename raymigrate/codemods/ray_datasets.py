@@ -9,7 +9,6 @@ from collections.abc import Iterator
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.preprocessors import BATCH_SIZE, RM503, report_lost_assignment
-from raymigrate.codemods.transformers_arguments import is_ray_script
 from raymigrate.context import Context
 from raymigrate.facts.batch_functions import BatchFunction
 from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS
@@ -170,7 +169,7 @@ def _is_read_as_dict(context: Context, call: ast.Call) -> bool:
 @codemod("ray", order=55)
 def gone_methods(context: Context) -> None:
     """Converts and reports methods and properties that Datasets no longer have."""
-    if not is_ray_script(context):
+    if not context.is_ray_script:
         return
     module = context.module
     for node in module.nodes:
@@ -232,7 +231,7 @@ def _method(context: Context, method: ast.Attribute) -> None:
 @codemod("ray", order=55)
 def gone_arguments(context: Context) -> None:
     """Deletes arguments without effect, and reports the others."""
-    if not is_ray_script(context):
+    if not context.is_ray_script:
         return
     for call, keyword in _keywords(context):
         method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
@@ -290,7 +289,7 @@ def _compute(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
 @codemod("map_batches", order=55)
 def mapped_batches(context: Context) -> None:
     """Lets functions given to map_batches get the batches that they got from legacy Ray."""
-    if not is_ray_script(context):
+    if not context.is_ray_script:
         return
     module = context.module
     for call in module.nodes:

@@ -7,7 +7,6 @@ import ast
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.moves import Move, move_names
-from raymigrate.codemods.transformers_arguments import is_ray_script
 from raymigrate.context import Context
 from raymigrate.error_texts import gone_names
 from raymigrate.findings import Rule
@@ -60,14 +59,14 @@ LOAD_METRIC = ("datasets.load_metric", "datasets.load.load_metric")
 @codemod(*(name.rpartition(".")[2] for name in MOVED), order=50)
 def moved(context: Context) -> None:
     """Names with a plain successor."""
-    if is_ray_script(context):
+    if context.is_ray_script:
         move_names(context, RM711, MOVED)
 
 
 @codemod("load_metric", order=50)
 def load_metric(context: Context) -> None:
     """`load_metric("glue", "mrpc")` becomes `evaluate.load("glue", "mrpc")`."""
-    if not is_ray_script(context):
+    if not context.is_ray_script:
         return
     for reference in list(context.references(*LOAD_METRIC)):
         if not context.can_import("evaluate", reference):
@@ -82,7 +81,7 @@ def load_metric(context: Context) -> None:
 @codemod("AdamW", order=50)
 def adamw(context: Context) -> None:
     """`AdamW(parameters, lr=...)` of transformers becomes torch's, with the same numbers."""
-    if not is_ray_script(context):
+    if not context.is_ray_script:
         return
     for reference in list(context.references(*ADAMW)):
         call = context.module.parent_of[reference.node]

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from raymigrate.codemods import codemod
 from raymigrate.codemods.argument_changes import LIBRARY_NAMES
 from raymigrate.codemods.gone_names import LIBRARIES, RM691, RM692, gone_part
-from raymigrate.codemods.transformers_arguments import is_ray_script
 from raymigrate.context import Context
 from raymigrate.facts.module import Module
 from raymigrate.findings import Rule
@@ -43,7 +42,7 @@ LEGACY_MODULES = ("ray.air", "ray.train.huggingface", "ray.ml", "ray.data.prepro
 @codemod("ray", order=94)
 def plain_imports(context: Context) -> None:
     """Drops `import ray.ml` where `ray` is used and nothing of `ray.ml`: it fails on import."""
-    if not is_ray_script(context):
+    if not context.is_ray_script:
         return
     for statement in context.module.imports:
         for alias in statement.names if isinstance(statement, ast.Import) else ():
@@ -60,7 +59,7 @@ def plain_imports(context: Context) -> None:
 @codemod("ray", order=96)
 def rescan(context: Context) -> None:
     """Reports what is gone behind star imports, strings and keyword arguments."""
-    if not is_ray_script(context):
+    if not context.is_ray_script:
         return
     stars = _star_imports(context)
     unbound = dict(_names_of_stars(context.module, stars))

@@ -10,7 +10,7 @@ import ast
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.captured_metrics import comments_of
-from raymigrate.codemods.transformers_arguments import GUIDE, is_ray_script
+from raymigrate.codemods.transformers_arguments import GUIDE
 from raymigrate.context import Context
 from raymigrate.edits.plan import Code
 from raymigrate.facts.module import Module
@@ -62,7 +62,7 @@ def is_tokenizer(module: Module, node: ast.expr) -> bool:
 
 
 def _imports_transformers(context: Context) -> bool:
-    return is_ray_script(context) and any(r.is_within("transformers") for r in context.module.references)
+    return context.is_ray_script and any(r.is_within("transformers") for r in context.module.references)
 
 
 @codemod(*CALLS, AS_TARGET, *GONE, *RENAMED, order=58)

@@ -150,23 +150,10 @@ WORDS = (
 )
 
 
-def is_ray_script(context: Context) -> bool:
-    """Whether the module trains with Ray, or is part of a job that does: only those are anybody's business here."""
-    if context.options.part_of_job:
-        return True
-    return any(
-        alias.name.partition(".")[0] == "ray"
-        if isinstance(statement, ast.Import)
-        else not statement.level and (statement.module or "").partition(".")[0] == "ray"
-        for statement in context.module.imports
-        for alias in statement.names
-    )
-
-
 @codemod(*WORDS, order=60)
 def keyword_arguments(context: Context) -> None:
     """Renames and deletes keyword arguments of transformers, accelerate and datasets."""
-    if not is_ray_script(context):
+    if not context.is_ray_script:
         return
     for names, changes in (
         (TRAINING_ARGUMENTS, TRAINING_ARGUMENTS_CHANGES),
@@ -310,7 +297,7 @@ def _change_value(context: Context, call: ast.Call, keyword: ast.keyword) -> Non
 @codemod(*METHODS, order=60)
 def method_overrides(context: Context) -> None:
     """Adds the parameters that transformers 5 passes to overridden methods of Trainer subclasses."""
-    if not is_ray_script(context):
+    if not context.is_ray_script:
         return
     for node in context.module.nodes:
         owner = context.module.parent_of.get(node)

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.captured_metrics import worker_functions
-from raymigrate.codemods.transformers_arguments import is_ray_script
 from raymigrate.context import Context
 from raymigrate.facts.module import Module
 from raymigrate.findings import Rule
@@ -42,7 +41,7 @@ LEGACY_TRIGGERS = ("ray.air", "ray.train.huggingface")
 @codemod(VARIABLE, order=66)
 def original_directory(context: Context) -> None:
     """Reports reads of the variable."""
-    if not is_ray_script(context):
+    if not context.is_ray_script:
         return
     for node in context.module.nodes:
         if isinstance(node, ast.Constant) and node.value == VARIABLE:
@@ -56,7 +55,7 @@ def relative_writes(context: Context) -> None:
     """Reports files that a legacy training function writes to its working directory by a literal path."""
     module = context.module
     legacy = any(reference.qualified.startswith(LEGACY_TRIGGERS) for reference in module.references)
-    if not legacy or not is_ray_script(context):
+    if not legacy or not context.is_ray_script:
         return
     functions = worker_functions(module)
     for node in module.nodes:
