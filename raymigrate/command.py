@@ -87,7 +87,7 @@ def _convert_stdin(choices: Choices) -> int:
         if result.findings or result.after is not None:
             summary.results.append(result)
         if result.after and result.document is not None and not _dry_run(choices):
-            data = result.document.encode(result.after)
+            data = result.new_bytes
             summary.results = [result.written()]
         summary.results = [result.in_cells() for result in summary.results]
     if not _dry_run(choices):

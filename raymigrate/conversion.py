@@ -6,12 +6,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raymigrate.config import Options
-from raymigrate.documents import Document, NotSplit, Plain, reopened
+from raymigrate.documents import Document, NotSplit, Plain, open_document, reopened
+from raymigrate.documents.remarks import pin_remark
 from raymigrate.engine import RM902, RM903, FileResult, Refused, convert
 from raymigrate.findings import Finding, Kind
 
 if TYPE_CHECKING:
     from raymigrate.facts.project import Project
+
+RM731 = "RM731"  # its rule is beside the codemod, which needs more imports
 
 
 def failed(path: str, message: str, line: int = 1, column: int = 1) -> FileResult:
@@ -53,4 +56,18 @@ def convert_document(
     result = convert(document.text, path, options, rewrite=rewrite, project=project, settle=settle)
     result.document = document
     result.rewritten = rewritten[0] if result.after and rewritten else None
-    return result
+    raises = options.unsafe and options.enabled(RM731) and not any(f.kind is Kind.ERROR for f in result.findings)
+    return _with_versions_raised(result, document, path, rewrite=rewrite) if raises else result
+
+
+def _with_versions_raised(result: FileResult, document: Document, path: str, *, rewrite: bool) -> FileResult:
+    """The same result with the versions raised that lines of the document install."""
+    if not any(pin.replaceable for _, pin in document.pins):
+        return result
+    new = result.rewritten or document
+    rewritten = open_document(new.raised(), path)
+    raised = [(place, pin) for place, pin in new.pins if pin.replaceable and (place, pin) not in rewritten.pins]
+    rewritten.remarks += [pin_remark(pin, place, changes=True) for place, pin in raised]
+    document.remarks = [remark for remark in document.remarks if remark.kind is not Kind.UNSAFE]
+    document.remarks += [pin_remark(pin, place, changes=True) for place, pin in document.pins if pin.replaceable]
+    return replace(result, after=rewritten.text, rewritten=rewritten) if rewrite else replace(result, after="")

@@ -83,6 +83,13 @@ class FileResult:
     done: list[Request] = field(default_factory=list)
     waits: bool = False
 
+    @property
+    def new_bytes(self) -> bytes:
+        """What the file holds with the new text."""
+        document = self.rewritten or self.document
+        assert document is not None and self.after is not None
+        return document.encode(self.after)
+
     def written(self) -> FileResult:
         """The same result once the new text is in the file: its findings have their places in that."""
         if self.after is None:

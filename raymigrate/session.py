@@ -78,8 +78,7 @@ class Job:
             return failed(path, f"cannot be read: {error.strerror or error}.")
         result = self.convert(path, data, project)
         if self.write and result.after:
-            assert result.document is not None
-            result = self.written(result, result.document.encode(result.after), data)
+            result = self.written(result, result.new_bytes, data)
         return result.in_cells()
 
     def convert(self, path: str, data: bytes, project: Project | None = None) -> FileResult:
@@ -100,7 +99,7 @@ class Job:
             document = open_document(data, path)
             result = convert_document(document, path, self.options, rewrite=self.rewrite, project=project or Alone())
             if result.after:
-                document.encode(result.after)
+                _ = result.new_bytes  # its encoding may lack a character
         except OtherFileNeeded:
             return FileResult(path, waits=True)
         except UndecodableError as error:

@@ -188,8 +188,8 @@ class Together:
         old = result.document.encode(result.before)
         earlier = self.alone.get(real)
         if earlier is not None and earlier.document is not None and earlier.after is not None:
-            old = earlier.document.encode(earlier.after)
-        written = self.job.written(result, result.document.encode(result.after), old)
+            old = earlier.new_bytes
+        written = self.job.written(result, result.new_bytes, old)
         if has_error(written):
             self._take_back(result)
         return written

@@ -35,7 +35,7 @@ def converted(path: Path, options: Options, data: bytes | None = None) -> tuple[
     """Converts a file, or other bytes under its name; gives the new bytes and what was said of the old ones."""
     document = open_document(path.read_bytes() if data is None else data, str(path))
     result = convert_document(document, str(path), options)
-    return document.encode(result.before if result.after is None else result.after), result.in_cells()
+    return document.encode(result.before) if result.after is None else result.new_bytes, result.in_cells()
 
 
 def options_of(before: Path) -> Options:

@@ -6,13 +6,16 @@ leaves every other byte of the file as it is.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from raymigrate.discovery import PAGES
 from raymigrate.documents.cells import NotSplit
 from raymigrate.documents.remarks import Place
 from raymigrate.findings import Finding
 from raymigrate.script import Script, UndecodableError, decode
+
+if TYPE_CHECKING:
+    from raymigrate.pins.versions import Pin
 
 __all__ = ["Document", "NotSplit", "Place", "Plain", "UndecodableError", "open_document", "reopened"]
 
@@ -24,6 +27,9 @@ class Document(Protocol):
 
     remarks: list[Finding]
     """What there is to say of it before anything is converted: one of kind ERROR means that nothing can be."""
+
+    pins: list[tuple[Place, Pin]]
+    """The versions that lines of it install and that converted code does not run on, with the starts of the lines."""
 
     @property
     def encoding(self) -> str:
@@ -47,6 +53,9 @@ class Document(Protocol):
             NotSplit: If it does not fall into the same cells.
         """
 
+    def raised(self) -> bytes:
+        """The file with these versions raised where that is sure."""
+
 
 class Plain:
     """A file that is Python and nothing else."""
@@ -56,6 +65,7 @@ class Plain:
         self.text = script.text
         self.encoding = script.encoding
         self.remarks: list[Finding] = []
+        self.pins: list[tuple[Place, Pin]] = []
 
     def place(self, line: int, column: int) -> Place:
         """The same place."""
@@ -68,6 +78,10 @@ class Plain:
     def encode(self, text: str) -> bytes:
         """The text in the encoding of the file."""
         return self.script.encode(text)
+
+    def raised(self) -> bytes:
+        """The same file: what a script installs stands in other files."""
+        return self.encode(self.text)
 
 
 def open_document(data: bytes, filename: str) -> Document:

@@ -5,7 +5,7 @@ import re
 from raymigrate.documents.lines import split_lines
 from raymigrate.documents.magics import CELL_MAGIC, PYTHON_CELL_MAGICS, masked, syntax_error
 from raymigrate.documents.regions import Regions
-from raymigrate.documents.remarks import Place, old_pins, uses_train
+from raymigrate.documents.remarks import Place, old_pins, pin_remark, uses_train
 from raymigrate.script import Script
 
 # https://docs.databricks.com/aws/en/notebooks/notebook-format: the first line, and what parts the cells.
@@ -34,8 +34,8 @@ def cell_script(script: Script) -> Regions | None:
     if document.has_unread and syntax_error(script.text) is None:
         return None  # what looks like the edge of a cell stands in a string or inside a block
     if uses_train(document.text):
-        for number, line in enumerate(lines, 1):
-            document.remarks += old_pins(line, Place(0, number, 1))
+        document.pins = [(Place(0, number, 1), pin) for number, line in enumerate(lines, 1) for pin in old_pins(line)]
+        document.remarks += [pin_remark(pin, place) for place, pin in document.pins]
     return document
 
 

@@ -12,15 +12,18 @@ from codecs import BOM_UTF8
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from raymigrate.documents.cells import Cell, Cells
 from raymigrate.documents.json_spans import Span, elements, members, start_of_value
 from raymigrate.documents.lines import Line, spliced
 from raymigrate.documents.magics import CELL_MAGIC, PYTHON_CELL_MAGICS
-from raymigrate.documents.remarks import Place, old_pins, other_language, uses_train
+from raymigrate.documents.remarks import Place, old_pins, other_language, pin_remark, uses_train
 from raymigrate.findings import Finding
 from raymigrate.script import UndecodableError
+
+if TYPE_CHECKING:
+    from raymigrate.pins.versions import Pin
 
 NEWLINE = r"(?:\\r|\\u000[dD])(?:\\n|\\u000[aA])|\\[nr]|\\u000[aAdD]"
 RAW_LINE = re.compile(
@@ -119,18 +122,19 @@ class Notebook:
         self.remarks: list[Finding] = []
         content = _loaded(self._json)
         cells: list[Cell] = []
-        pins: list[Finding] = []
+        pins: list[tuple[Place, Pin]] = []
         if _is_python(content):
             for number, source in self._code_cells(content):
                 for line, raw in enumerate(source.lines, 1):
-                    pins += old_pins(raw.line.text, Place(number, line, 1))
+                    pins += [(Place(number, line, 1), pin) for pin in old_pins(raw.line.text)]
                 self._by_number[number] = source
                 cell = self._python_of(number, source)
                 if cell is not None:
                     self._sources[len(cells)] = source
                     cells.append(cell)
         self._cells = Cells(cells)
-        self.remarks += [*self._cells.remarks, *(pins if uses_train(self.text) else ())]
+        self.pins = pins if uses_train(self.text) else []
+        self.remarks += [*self._cells.remarks, *(pin_remark(pin, place) for place, pin in self.pins)]
 
     @property
     def text(self) -> str:
@@ -160,6 +164,17 @@ class Notebook:
             pieces += [self._json[position : source.span[0]], self._edited(source, [*head, *lines])]
             position = source.span[1]
         return (BOM_UTF8 if self._bom else b"") + "".join([*pieces, self._json[position:]]).encode()
+
+    def raised(self) -> bytes:
+        """See `Document.raised`."""
+        text = self._json
+        for place, pin in reversed(self.pins):
+            if pin.replaceable:
+                source, (first, last) = self._by_number[place.cell], pin.place
+                start, end = (source.position(place.line, column + 1) for column in (first, last))
+                if text[start:end] == source.lines[place.line - 1].line.text[first:last]:
+                    text = text[:start] + pin.replacement + text[end:]
+        return (BOM_UTF8 if self._bom else b"") + text.encode()
 
     def _edited(self, source: Source, lines: list[str]) -> str:
         """The value of a source with new lines; each line that was there is written as it was."""

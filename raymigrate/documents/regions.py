@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from raymigrate.documents.cells import Cell, Cells
 from raymigrate.documents.lines import spliced, split_lines
 from raymigrate.documents.remarks import Place
 from raymigrate.findings import Finding
 from raymigrate.script import Script
+
+if TYPE_CHECKING:
+    from raymigrate.pins.versions import Pin
 
 
 class Regions:
@@ -29,6 +33,7 @@ class Regions:
             cells.append(Cell(0, start + 1, tuple(line[indent:] for line in lines), indent))
         self._cells = Cells(cells)
         self.remarks: list[Finding] = list(self._cells.remarks)
+        self.pins: list[tuple[Place, Pin]] = []
 
     @property
     def text(self) -> str:
@@ -64,6 +69,15 @@ class Regions:
                 for at, line in new
             ]
         return self._script.encode("".join(line.text + line.end for line in result))
+
+    def raised(self) -> bytes:
+        """See `Document.raised`."""
+        lines = list(self._lines)
+        for place, pin in reversed(self.pins):
+            if pin.replaceable:
+                (start, end), old = pin.place, lines[place.line - 1]
+                lines[place.line - 1] = old._replace(text=old.text[:start] + pin.replacement + old.text[end:])
+        return self._script.encode("".join(line.text + line.end for line in lines))
 
 
 def _indented(line: str, margin: str) -> str:

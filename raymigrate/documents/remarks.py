@@ -1,10 +1,15 @@
 """RM9xx: what there is to say of a document itself: cells and code blocks that cannot be read, or that were left."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from raymigrate.findings import Finding, Kind, Rule
+
+if TYPE_CHECKING:
+    from raymigrate.pins.versions import Pin
 
 CELL_MAGICS = "https://ipython.readthedocs.io/en/stable/interactive/magics.html#cell-magics"
 
@@ -74,16 +79,29 @@ def other_language(magic: str, body: Sequence[str], place: Place) -> Iterator[Fi
         yield remark(RM905, Kind.MANUAL, f"The legacy code below {magic} is not read, and stays as it is.", place)
 
 
-def old_pins(line: str, place: Place) -> Iterator[Finding]:
-    """Says of a line that it installs a version that converted code does not run on."""
-    if "install" not in line:
-        return
-    from raymigrate.codemods.pinned_versions import RM731, message  # noqa: PLC0415 - few lines install anything
-    from raymigrate.pins.readers import install_commands  # noqa: PLC0415
+def old_pins(line: str) -> Iterator[Pin]:
+    """The versions that a line installs and that converted code does not run on."""
+    if "install" in line:
+        from raymigrate.pins.readers import install_commands  # noqa: PLC0415 - few lines install anything
 
-    for pin in install_commands(line.replace("# MAGIC ", " " * len("# MAGIC "), 1)):
-        if not pin.is_too_low:
-            continue
-        advice = pin.obstacle or f"Write {pin.replacement} here, install anew, and verify the job."
-        column = place.column + pin.start
-        yield Finding(RM731.code, Kind.MANUAL, message(pin), advice, place.line, column, cell=place.cell)
+        pins = install_commands(line.replace("# MAGIC ", " " * len("# MAGIC "), 1))
+        yield from (pin for pin in pins if pin.is_too_low)
+
+
+def pin_remark(pin: Pin, place: Place, *, changes: bool = False) -> Finding:
+    """Says what comes of such a version.
+
+    Args:
+        pin: The version.
+        place: The start of its line.
+        changes: Whether it is changed; else --unsafe changes it, unless it has an obstacle.
+    """
+    from raymigrate.codemods.pinned_versions import RM731, message  # noqa: PLC0415 - as above
+
+    kind, advice = Kind.UNSAFE, "Run with --unsafe to change it; then install anew and verify the job."
+    if not pin.replaceable:
+        kind, advice = Kind.MANUAL, pin.obstacle or RM731.fix
+    elif changes:
+        kind, advice = Kind.CONVERTED, ""
+    column = place.column + pin.start
+    return Finding(RM731.code, kind, message(pin), advice, place.line, column, cell=place.cell)

@@ -179,7 +179,7 @@ def decode(data: bytes) -> Script:
 def _added(earlier: FileResult, file: PinFile, job: Job) -> FileResult:
     """The result of a file that is a script as well, such as a setup.py that imports ray: both changes in turn."""
     if earlier.after and earlier.document and not job.write:
-        file = PinFile(file.path, file.reader, earlier.document.encode(earlier.after))
+        file = PinFile(file.path, file.reader, earlier.new_bytes)
     result = _result(file, job)
     findings = [*earlier.findings, *result.findings]
     after = earlier.after if result.after is None else result.after
@@ -213,7 +213,7 @@ def _result(file: PinFile, job: Job) -> FileResult:
 
 def _applied(text: str, pins: Iterable[Pin]) -> str:
     for pin in sorted(pins, key=lambda pin: pin.place, reverse=True):
-        if pin.replacement and not pin.obstacle:
+        if pin.replaceable:
             start, end = pin.place
             text = text[:start] + pin.replacement + text[end:]
     return text

@@ -69,6 +69,11 @@ class Pin:
     obstacle: str = ""
 
     @property
+    def replaceable(self) -> bool:
+        """Whether it is sure what to write in its place."""
+        return bool(self.replacement) and not self.obstacle
+
+    @property
     def is_too_low(self) -> bool:
         """Whether it keeps out what the converted code needs."""
         return keeps_out(self.versions, LOWEST[self.name])

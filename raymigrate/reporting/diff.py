@@ -16,7 +16,8 @@ def unified_diff(result: FileResult) -> bytes:
     if result.after is None:
         return b""
     document = result.document or Plain(Script(result.before, "utf-8", bom=False))
-    before, after = (_lines(document.encode(text)) for text in (result.before, result.after))
+    before = _lines(document.encode(result.before))
+    after = _lines(result.new_bytes if result.document else document.encode(result.after))
     path = result.path.lstrip("/").encode("utf-8", "surrogateescape")
     # Without the guess at junk, which would show equal lines of a notebook as changed; but it keeps huge files quick.
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=len(before) > HUGE)

@@ -140,7 +140,7 @@ def _texts_of_file(result: FileResult) -> tuple[str, str]:
     assert result.after is not None
     if result.document is None or isinstance(result.document, Plain):
         return result.before, result.after
-    data = [result.document.encode(text) for text in (result.before, result.after)]
+    data = (result.document.encode(result.before), result.new_bytes)
     encoding = result.document.encoding
     before, after = (one.removeprefix(BOM_UTF8).decode(encoding) for one in data)
     return before, after

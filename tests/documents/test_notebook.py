@@ -314,7 +314,37 @@ def test_legacy_code_below_a_cell_magic_is_told() -> None:
 def test_an_old_version_that_a_magic_installs_is_told() -> None:
     cells = ["%pip install 'ray[air]==2.6.3' transformers==5.1", *SESSION]
     _, result = converted(NAME, Options(), indented(notebook(cells)))
-    assert [(f.cell, f.line, f.column) for f in result.findings if f.code == "RM731"] == [(2, 1, 15)]
+    told = [(f.cell, f.line, f.column, f.kind) for f in result.findings if f.code == "RM731"]
+    assert told == [(2, 1, 15, Kind.UNSAFE)]
+
+
+@pytest.mark.parametrize("form", SERIALISATIONS)
+def test_unsafe_raises_the_versions_that_a_magic_installs(form: str) -> None:
+    cells = ["%pip install 'ray[air]==2.6.3' transformers==4.30.2", '!pip install -q "datasets<2.15"', *SESSION]
+    for code in (cells, [*cells[:2], "from ray import train"]):
+        data = SERIALISATIONS[form](notebook(code)).encode()
+        after, result = converted(NAME, Options(unsafe=True), data)
+        assert ["".join(source) for source in sources(after)][1:3] == [
+            "%pip install 'ray[air]>=2.51' 'transformers>=5.0'",
+            '!pip install -q "datasets>=2.16"',
+        ]
+        told = [(f.cell, f.line, f.column, f.kind) for f in result.findings if f.code == "RM731"]
+        assert told == [(2, 1, n, Kind.CONVERTED) for n in (15, 32)] + [(3, 1, 18, Kind.CONVERTED)]
+        assert_only_sources_changed(data, after)
+        assert converted(NAME, Options(unsafe=True), after)[1].after is None
+
+
+def test_raised_versions_are_written_and_in_the_diff(tmp_path: Path) -> None:
+    path = tmp_path / "nb.ipynb"
+    path.write_bytes(indented(notebook(["%pip install ray==2.6.3", "from ray import train"])))
+    before = path.read_bytes()
+    checked = invoke("--check", "--unsafe", path)
+    assert (checked.exit_code, "1 file would be converted" in checked.stderr) == (1, True)
+    assert "+    \"%pip install 'ray>=2.51'\"" in invoke("--diff", "--unsafe", path).stdout
+    assert path.read_bytes() == before
+    assert invoke("--unsafe", path).exit_code == 0
+    assert "%pip install 'ray>=2.51'" in path.read_text()
+    assert invoke("--check", "--unsafe", path).exit_code == 0
 
 
 # -- the contract of a document ------------------------------------------------------------------------

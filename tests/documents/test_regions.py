@@ -48,6 +48,19 @@ def test_edges_and_magics_stay_where_they_are(form: str, end: str) -> None:
     assert after == text.replace("from ray.air import session", "import ray.train").replace("session.", "ray.train.")
 
 
+@pytest.mark.parametrize("install", ["%pip install ray==2.6.3 -q\n", "# MAGIC %pip install ray==2.6.3 -q\n"])
+def test_unsafe_raises_the_versions_that_a_cell_installs(install: str) -> None:
+    head, edge = EDGES["databricks"]
+    text = head + edge.join([install, LEGACY + USE])
+    before = open_document(text.encode(), "x.py")
+    assert [(f.code, f.kind, f.line) for f in before.remarks] == [("RM731", Kind.UNSAFE, 2)]
+    after, result = converted(Path("x.py"), Options(unsafe=True), text.encode())
+    assert install.replace("ray==2.6.3", "'ray>=2.51'") in after.decode()
+    assert ("RM731", Kind.CONVERTED, 2, install.index("ray") + 1) in [
+        (f.code, f.kind, f.line, f.column) for f in result.findings
+    ]
+
+
 @pytest.mark.parametrize("form", EDGES)
 def test_every_fixture_in_cells(form: str) -> None:
     """Each cell of the result holds what it held: no statement moves to another one."""
