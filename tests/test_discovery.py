@@ -1,5 +1,6 @@
 """Which files are looked at, which are left out, and that nothing on the way can stop the search."""
 
+import codecs
 import contextlib
 import os
 import socket
@@ -208,6 +209,7 @@ class TestProblems:
             return
         for directory in (tree, *tree.parents[:-2]):
             directory.chmod(0o777)
+        codecs.lookup("utf-8-sig")  # that somebody else may not be able to read Python's own modules
         os.seteuid(65534)
         yield
         os.seteuid(0)
