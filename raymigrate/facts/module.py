@@ -195,11 +195,15 @@ class Module:
 
     def uses(self, name: str, scope: Scope) -> list[ast.Name]:
         """Every read of a name that is bound in `scope`."""
-        return [
-            node
-            for node in self.of_type(ast.Name)
-            if node.id == name and isinstance(node.ctx, ast.Load) and self.scope_of[node].find(name) is scope
-        ]
+        return [node for node in self._reads.get(name, ()) if self.scope_of[node].find(name) is scope]
+
+    @cached_property
+    def _reads(self) -> dict[str, list[ast.Name]]:
+        found: dict[str, list[ast.Name]] = {}
+        for node in self.of_type(ast.Name):
+            if isinstance(node.ctx, ast.Load):
+                found.setdefault(node.id, []).append(node)
+        return found
 
     # -- places --------------------------------------------------------------------------------
 

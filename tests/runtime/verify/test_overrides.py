@@ -59,3 +59,10 @@ def test_precision_of_the_command_line_wins(precision: str, mixed: str, tmp_path
     code = code.format(other=precision != "bf16", mixed="no" if precision == "bf16" else "bf16")
     done = run(tmp_path / "run", "-c", code, rank=None, precision=precision)
     assert last_line(done) == [precision == "bf16", mixed]
+
+
+@pytest.mark.parametrize("module", ["ray.train", "ray.tune"])
+def test_results_go_to_the_folder_of_the_arm(module: str, tmp_path: Path) -> None:
+    code = f"import json; from {module} import RunConfig; print(json.dumps(RunConfig(name='bert').storage_path))"
+    done = run(tmp_path / "run", "-c", code, rank=None)
+    assert last_line(done) == str(tmp_path / "run" / "storage")

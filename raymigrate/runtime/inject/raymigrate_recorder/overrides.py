@@ -21,6 +21,7 @@ def install() -> None:
         after("ray._private.worker")(_own_cluster)
     for name in ("ray.air.config", "ray.train.v2.api.config"):
         after(name)(_wrap_configs)
+    after("ray.tune.impl.config")(_wrap_tune_config)
     for name in ("ray.train.torch.torch_trainer", "ray.train.v2.torch.torch_trainer"):
         after(name)(_wrap_trainer)
     after("transformers.training_args")(_device_of_trainer)
@@ -50,6 +51,11 @@ def _wrap_configs(module: ModuleType) -> None:
     _before_init(module.RunConfig, _storage)
     if settings.kill:
         set_default(module.FailureConfig, "max_failures", 1)
+
+
+def _wrap_tune_config(module: ModuleType) -> None:
+    # Its __init__ is that of a dataclass of its own, which does not call the wrapped one of ray.air.config.
+    _before_init(module.RunConfig, _storage)
 
 
 def _before_init(owner: Any, change: Callable[[Any, dict[str, Any]], None]) -> None:
