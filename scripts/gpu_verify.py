@@ -13,7 +13,8 @@ most 50 MB, and each piece of the matrix takes at most the minutes it is given; 
     python scripts/gpu_verify.py run --minutes 9 --archive $OUT/reports.tar.gz   # there, until it says that all is done
 
 The matrix: three jobs, float32 and bf16, one and two workers, tiny and full models; arms B and C, each twice, so that
-bounds are measured and not guessed. Last come the negative controls. `--device cpu` tries it all without a GPU.
+bounds are measured and not guessed. Last come the negative controls. `--device cpu` tries it all without a GPU. The
+reports get a table over them, README.md.
 """
 
 from __future__ import annotations
@@ -30,7 +31,11 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
-from verify_bundled_jobs import JOBS, ROOT
+from verify_bundled_jobs import JOBS, ROOT, SIGNS, explanations
+
+from raymigrate.runtime.verify.reporting.json import json_verification
+from raymigrate.runtime.verify.reporting.wording import memory_text
+from raymigrate.runtime.verify.results import ArmRun, Verification
 
 PYTHON = "3.12"
 PLATFORMS = ("manylinux_2_28_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64")
@@ -42,6 +47,7 @@ PACKAGES = (
     *("pydantic", "pydantic-core", "annotated-types", "typing-inspection", "tensorboardX"),  # by ray[train]
 )
 PART_BYTES = 50_000_000
+SHORTEST = 60.0  # seconds: none is begun with less time left
 SITE = Path("/tmp/raymigrate-gpu/site")
 CARRIED = Path("/tmp/raymigrate-gpu/parts")
 CONTROLS = "tests/runtime/verify/test_wrong_conversions.py"
@@ -117,7 +123,7 @@ def install(part: Path) -> None:
     print(f"installed in {SITE}")
 
 
-def run(reports: Path, minutes: float, device: str, only: str, archive: Path | None) -> bool:
+def run(reports: Path, minutes: float, device: str, only: str, archive: Path | None) -> tuple[bool, list[str]]:
     """Runs what has no report yet, as far as the time goes.
 
     Args:
@@ -128,18 +134,19 @@ def run(reports: Path, minutes: float, device: str, only: str, archive: Path | N
         archive: File that also gets all reports.
 
     Returns:
-        Whether all that was asked for has its reports.
+        Whether all that was asked for has its reports, and the pieces that failed in this call.
     """
     reports.mkdir(parents=True, exist_ok=True)
     deadline = time.monotonic() + minutes * 60
-    longest = 60.0
+    longest = SHORTEST
+    failed = []
     for name, command in _pieces(reports, device):
         if only not in name:
             continue
         left = deadline - time.monotonic()
         if left < longest:
             print(f"{name} and what follows is left for the next call")
-            return False
+            return False, failed
         started = time.monotonic()
         print(f"== {name}", flush=True)
         log = reports / f"{name}.txt"
@@ -150,13 +157,15 @@ def run(reports: Path, minutes: float, device: str, only: str, archive: Path | N
                 ).returncode
         except subprocess.TimeoutExpired:
             print(f"{name} did not end in time, and is left for the next call")
-            return False
+            return False, failed
         longest = max(longest, 1.2 * (time.monotonic() - started))
+        if status:
+            failed.append(name)
         print(f"exit code {status}: {log.read_text().rstrip().splitlines()[-1:]}", flush=True)
         if archive:
             with tarfile.open(archive, "w:gz") as tar:
                 tar.add(reports, reports.name)
-    return True
+    return True, failed
 
 
 def _pieces(reports: Path, device: str) -> Iterator[tuple[str, list[str]]]:
@@ -183,6 +192,62 @@ def _environment(device: str) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": path, "RAYMIGRATE_TEST_DEVICE": device}
 
 
+HEAD = """# The bundled jobs, original and converted, on {device}
+
+B is the original script under the stand-in for the old Ray, C the converted one; each ran twice, on one machine with
+the same libraries. "equal" means equal bits, in every step on every worker; "explained" means within the bound that the
+arms' own repetitions give, or with a named cause. Throughput is that of C divided by that of B, the faster run of each;
+memory is the most that a worker of C used.
+
+{versions}. Written by `python scripts/gpu_verify.py run{option}`.
+"""
+
+
+def table(reports: Path, device: str) -> str:
+    """The reports that are there: a row for each cell of the matrix, a column for each gate.
+
+    Args:
+        reports: Folder of the reports.
+        device: "cpu" or "gpu".
+    """
+    paths = {cell: reports / f"{cell.name}.json" for cell in MATRIX}
+    found = {cell: json_verification(path.read_text("utf-8")) for cell, path in paths.items() if path.exists()}
+    if not found:
+        return "No report is there yet.\n"
+    first = next(iter(found.values()))
+    columns = ["job", "size", "precision", "workers", *(gate.name for gate in first.comparisons[0].gates)]
+    columns += ["throughput", "memory", "report"]
+    lines = [_head(first, device), f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
+    lines += [_row(cell, verification) for cell, verification in found.items()]
+    told = {cell.name: explanations(verification.comparisons[0]) for cell, verification in found.items()}
+    notes = [f"* {name}: {text}" for name, texts in told.items() for text in texts]
+    return "\n".join([*lines, "", *notes, *([""] if notes else [])])
+
+
+def _head(found: Verification, device: str) -> str:
+    versions = [f"{library} {version}" for library, version in found.arms[0].versions.items()]
+    return HEAD.format(
+        device=found.arms[0].versions.get("device", "an unknown device"),
+        versions=", ".join([*versions, *found.machine.values()]),
+        option="" if device == "gpu" else f" --device {device}",
+    )
+
+
+def _row(cell: Cell, verification: Verification) -> str:
+    arms = {letter: [arm for arm in verification.arms if arm.letter[0] == letter] for letter in "BC"}
+    steps = {letter: _step_seconds(runs) for letter, runs in arms.items()}
+    throughput = f"{steps['B'] / steps['C']:.2f}" if steps["B"] and steps["C"] else "unknown"
+    memory = memory_text(max((run.memory or 0 for run in arms["C"]), default=0) or None)
+    gates = [SIGNS[gate.status] for gate in verification.comparisons[0].gates]
+    report = f"[{cell.name}]({cell.name}.md)"
+    cells = [JOBS[cell.job][0], cell.size, cell.precision, str(cell.workers), *gates, throughput, memory, report]
+    return f"| {' | '.join(cells)} |"
+
+
+def _step_seconds(runs: list[ArmRun]) -> float | None:
+    return min((run.step_seconds for run in runs if run.step_seconds), default=None)
+
+
 def main() -> None:
     """Runs what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -201,8 +266,12 @@ def main() -> None:
     elif options.command == "install":
         install(options.part)
     else:
-        done = run(options.reports.resolve(), options.minutes, options.device, options.only, options.archive)
+        reports = options.reports.resolve()
+        done, failed = run(reports, options.minutes, options.device, options.only, options.archive)
+        (reports / "README.md").write_text(table(reports, options.device), encoding="utf-8")
         print("all is done" if done else "call it again")
+        if failed:
+            raise SystemExit(f"failed: {', '.join(failed)}")
 
 
 if __name__ == "__main__":
