@@ -1,53 +1,18 @@
-"""Environments with old libraries: lock files, choice of an interpreter, creation with pip on fake packages."""
+"""Environments with old libraries: choice of an interpreter, creation with pip on fake packages."""
 
-import hashlib
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
-import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from raymigrate.runtime import environments
 from raymigrate.runtime.environments import EnvironmentFailure, environment, interpreters, locks, making
-from raymigrate.runtime.environments.command import env
-
-LIBRARIES = {
-    "ray": "2.0",
-    "transformers": "4.0",
-    "accelerate": "0.2",
-    "datasets": "2.1",
-    "evaluate": "0.4",
-    "torch": "9.9.1",
-}
-
-
-def write_wheel(folder: Path, name: str, version: str) -> None:
-    """A wheel of empty modules, as small as pip accepts it."""
-    info = f"{name}-{version}.dist-info"
-    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as wheel:
-        wheel.writestr(f"{name}/__init__.py", f"__version__ = {version!r}\n")
-        for module in ("data", "train/__init__", "train/huggingface", "train/torch") if name == "ray" else ():
-            wheel.writestr(f"{name}/{module}.py", "")
-        wheel.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
-        wheel.writestr(
-            f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-        )
-        wheel.writestr(f"{info}/RECORD", "")
-
-
-def write_lock(folder: Path, name: str = "tiny", **changes: str) -> Path:
-    pins = {library: version for library, version in LIBRARIES.items() if library != "torch"} | changes
-    folder.mkdir(exist_ok=True)
-    path = folder / f"{name}.txt"
-    path.write_text("# For tests.\n" + "".join(f"{library}=={version}\n" for library, version in pins.items()))
-    return path
+from tests.runtime.fake_libraries import LIBRARIES, write_lock, write_wheel
 
 
 @pytest.fixture
@@ -84,54 +49,6 @@ def pretend_made(name: str = "tiny") -> Path:
     folder = half_made(name)
     (folder / environment.MARKER).write_text(json.dumps({"python": "3.11.7", "torch": "9.9.1+cpu"}))
     return folder
-
-
-# Lock files.
-
-
-def test_the_three_environments_have_a_lock() -> None:
-    assert environments.names() == ("2.6", "2.7", "current")
-
-
-@pytest.mark.parametrize("name", environments.names())
-def test_every_line_of_a_lock_is_an_exact_pin(name: str) -> None:
-    lines = [line for line in locks.lock(name).text.splitlines() if not line.startswith("#")]
-    pins = [locks.PIN.match(line) for line in lines]
-    assert all(pins), [line for line, pin in zip(lines, pins, strict=True) if not pin]
-    packages = [pin[1].lower() for pin in pins if pin]
-    assert packages == sorted(set(packages))
-    assert len(packages) == len(locks.lock(name).versions) > 60
-
-
-@pytest.mark.parametrize("name", environments.names())
-def test_a_lock_leaves_torch_to_the_running_version_and_tells_what_it_is(name: str) -> None:
-    lock = locks.lock(name)
-    assert not [package for package in lock.versions if package == "torch" or package.startswith("nvidia")]
-    comment = "\n".join(line for line in lock.text.splitlines() if line.startswith("#"))
-    assert "raymigrate verify" in comment
-    assert "Made on 20" in comment
-    assert "For Python 3.10 and 3.11." in comment
-
-
-def test_the_hugging_face_libraries_are_the_same_in_every_environment() -> None:
-    shared = ("transformers", "accelerate", "datasets", "evaluate", "tokenizers", "numpy", "huggingface_hub")
-    assert len({tuple(locks.lock(name).versions[package] for package in shared) for name in locks.names()}) == 1
-    assert [locks.lock(name).versions["ray"] for name in locks.names()] == ["2.6.3", "2.7.2", "2.60.0"]
-    assert locks.lock("2.6").title == "Ray 2.6.3, transformers 4.30.2, accelerate 0.20.3"
-
-
-def test_locks_are_files_of_the_package() -> None:
-    assert locks.FOLDER.is_relative_to(Path(environments.__file__).parent)
-
-
-def test_the_folder_depends_on_pins_and_torch_but_not_on_comments(tmp_path: Path) -> None:
-    path = write_lock(tmp_path)
-    first = locks.Lock(path).digest("2.13.0")
-    path.write_text("# Another comment.\n" + path.read_text())
-    assert locks.Lock(path).digest("2.13.0") == first
-    assert locks.Lock(path).digest("2.12.0") != first
-    write_lock(tmp_path, ray="2.1")
-    assert locks.Lock(path).digest("2.13.0") != first
 
 
 # Finding and removing.
@@ -461,115 +378,3 @@ def test_progress_of_unpacking_and_without_a_total() -> None:
     assert making.pip_stage(PIP_OUTPUT) == "ray, 57.1 MB"
     assert making.pip_stage(PIP_OUTPUT + "Installing collected packages: a, b, c\n") == "unpacking 3 packages"
     assert making.pip_stage(PIP_OUTPUT + "Installing collected packages: a\n") == "unpacking 1 package"
-
-
-# The commands. Their choice of names is made on import, so the real names are used.
-
-
-@pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    for module in (environment, making):
-        monkeypatch.setattr(module, "own_torch", lambda: "9.9.1")
-    before = signal.getsignal(signal.SIGTERM)
-    yield tmp_path
-    signal.signal(signal.SIGTERM, before)
-
-
-def folder_of(name: str) -> Path:
-    return environment.place(locks.lock(name), "9.9.1", (3, 11))
-
-
-def complete(name: str) -> Path:
-    folder = folder_of(name)
-    (folder / "bin").mkdir(parents=True)
-    (folder / "bin/python").symlink_to(sys.executable)
-    (folder / environment.MARKER).write_text('{"python": "3.11.7", "torch": "9.9.1"}')
-    return folder
-
-
-def test_list_tells_what_is_made_and_where(cache: Path) -> None:
-    folder = complete("2.6")
-    old = environments.cache_folder() / "2.7-py3.11-000000000000"
-    old.mkdir()
-    result = CliRunner().invoke(env, ["list"])
-    assert result.exit_code == 0
-    assert result.output.splitlines() == [
-        "2.6: Ray 2.6.3, transformers 4.30.2, accelerate 0.20.3, torch 9.9.1",
-        f"  {folder} (0.0 GB)",
-        "2.7: Ray 2.7.2, transformers 4.30.2, accelerate 0.20.3",
-        "  not made: raymigrate env create 2.7",
-        f"  not in use: {old} (0.0 GB)",
-        "current: Ray 2.60.0, transformers 4.30.2, accelerate 0.20.3",
-        "  not made: raymigrate env create current",
-    ]
-
-
-def test_list_tells_which_one_is_being_made(cache: Path) -> None:
-    folder = folder_of("2.6")
-    folder.mkdir(parents=True)
-    with environment.locked(folder):
-        result = CliRunner().invoke(env, ["list"])
-    assert f"  being made: {folder} (0.0 GB)" in result.output
-
-
-def test_create_reports_what_was_made(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def make(maker: making._Maker, python: Path) -> environments.Environment:
-        maker.report("ray (1 of 9)")
-        maker.report("ray (1 of 9)")
-        maker.report("unpacking 9 packages")
-        folder = complete("2.6")
-        found = environment.at(locks.lock("2.6"), folder)
-        assert found
-        return found
-
-    monkeypatch.setattr(making, "_make", make)
-    monkeypatch.setattr(making, "choose", lambda _: interpreters.Interpreter(Path(sys.executable), (3, 11)))
-    result = CliRunner().invoke(env, ["create", "2.6"])
-    assert result.exit_code == 0, result.output
-    assert result.stderr.splitlines() == ["   0 s  ray (1 of 9)", "   0 s  unpacking 9 packages"]
-    assert result.stdout.splitlines()[0] == "2.6: Ray 2.6.3, transformers 4.30.2, accelerate 0.20.3, torch 9.9.1"
-    assert str(folder_of("2.6")) in result.stdout
-
-
-@pytest.mark.parametrize(
-    ("error", "message"),
-    [
-        (EnvironmentFailure("No wheel."), "Error: No wheel.\n"),
-        (KeyboardInterrupt(), "Error: Interrupted; what was made of the environment is removed.\n"),
-    ],
-)
-def test_create_fails_with_a_sentence(
-    cache: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, message: str
-) -> None:
-    def fail(maker: making._Maker, python: Path) -> None:
-        raise error
-
-    monkeypatch.setattr(making, "_make", fail)
-    monkeypatch.setattr(making, "choose", lambda _: interpreters.Interpreter(Path(sys.executable), (3, 11)))
-    result = CliRunner().invoke(env, ["create", "2.6"])
-    assert result.exit_code == 1
-    assert result.stderr == message
-
-
-def test_remove_tells_whether_there_was_one(cache: Path) -> None:
-    complete("2.6")
-    assert CliRunner().invoke(env, ["remove", "2.6"]).output == "2.6 is removed.\n"
-    assert CliRunner().invoke(env, ["remove", "2.6"]).output == "2.6 was not made.\n"
-    with environment.locked(folder_of("2.7")):
-        folder_of("2.7").mkdir()
-        result = CliRunner().invoke(env, ["remove", "2.7"])
-    assert result.exit_code == 1
-    assert "is being made by another process" in result.stderr
-
-
-def test_an_unknown_name_on_the_command_line(cache: Path) -> None:
-    result = CliRunner().invoke(env, ["create", "2.5"])
-    assert result.exit_code == 2
-    assert "'2.5' is not one of '2.6', '2.7', 'current'" in result.output
-
-
-def test_the_digest_of_a_lock_is_a_short_sha256(tmp_path: Path) -> None:
-    path = tmp_path / "x.txt"
-    path.write_text("# c\na==1\n")
-    assert locks.Lock(path).digest("2") == hashlib.sha256(b"a==1\ntorch==2").hexdigest()[:12]
