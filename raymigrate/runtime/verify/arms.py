@@ -124,15 +124,7 @@ def run_arm(
         "cluster": cluster is not None,
         **asdict(overrides),
     }
-    variables = {
-        **arm.variables,
-        "RAYMIGRATE_RECORDER": json.dumps(settings),
-        "TORCHINDUCTOR_CACHE_DIR": str(folder / "torchinductor"),  # importing a Trainer makes it, used or not
-    }
-    if "threads" in pins:
-        variables["OMP_NUM_THREADS"] = str(pins["threads"])
-    if "seed" in pins:
-        variables["PYTHONHASHSEED"] = str(pins["seed"])
+    variables = {**arm.variables, **_pinned_variables(pins, folder), "RAYMIGRATE_RECORDER": json.dumps(settings)}
     script = copied(arm.script, folder / "work")  # each run begins from the same files, whatever one before it wrote
     started = time.monotonic()
     if cluster is None:
@@ -160,6 +152,16 @@ def run_arm(
     if not any(attempt.steps for attempts in recorded.ranks.values() for attempt in attempts):
         raise ArmFailure(name, "made no optimizer step" if recorded.ranks else "ran no Ray train function", arm, log)
     return Run(name, arm, recorded, seconds, log)
+
+
+def _pinned_variables(pins: Mapping[str, Any], folder: Path) -> dict[str, str]:
+    """Environment variables that hold what a process has fixed before the recorder runs in it."""
+    variables = {"TORCHINDUCTOR_CACHE_DIR": str(folder / "torchinductor")}  # importing a Trainer makes it, used or not
+    if "threads" in pins:
+        variables["OMP_NUM_THREADS"] = str(pins["threads"])
+    if "seed" in pins:
+        variables["PYTHONHASHSEED"] = str(pins["seed"])
+    return variables
 
 
 def own_ray_variables(overrides: Overrides, script: Path) -> dict[str, str]:
