@@ -17,7 +17,7 @@ from typing import Any
 from raymigrate.runtime.verify.cluster import Cluster
 from raymigrate.runtime.verify.errors import VerifyError
 from raymigrate.runtime.verify.processes import TimedOut, log_tail, run_logged
-from raymigrate.runtime.verify.scripts import copied
+from raymigrate.runtime.verify.scripts import copied, runnable
 from raymigrate.runtime.verify.trace import Trace, read_trace, steps_done
 
 INJECTED = Path(__file__).parent.parent / "inject"
@@ -125,7 +125,8 @@ def run_arm(
         **asdict(overrides),
     }
     variables = {**arm.variables, **_pinned_variables(pins, folder), "RAYMIGRATE_RECORDER": json.dumps(settings)}
-    script = copied(arm.script, folder / "work")  # each run begins from the same files, whatever one before it wrote
+    # Each run begins from the same files, whatever one before it wrote.
+    script = runnable(copied(arm.script, folder / "work"))
     started = time.monotonic()
     if cluster is None:
         variables |= own_ray_variables(overrides, arm.script)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import os
+import re
 import shutil
 import subprocess
 import tarfile
@@ -13,7 +15,7 @@ from pathlib import Path
 
 from raymigrate.config import Options
 from raymigrate.context import Context
-from raymigrate.discovery import discover
+from raymigrate.discovery import SUFFIXES, Discovery, discover
 from raymigrate.documents import UndecodableError, open_document
 from raymigrate.facts.module import Module
 from raymigrate.facts.project import Project
@@ -26,6 +28,9 @@ from raymigrate.session import Job, run
 # Files above this size are data: they are linked, not copied.
 COPIED_BYTES = 10_000_000
 LEFT_OUT = {".git", ".hg", "__pycache__", "node_modules", ".venv", ".mypy_cache", ".ruff_cache", ".pytest_cache"}
+
+# What stands in the text of a document for edges of cells and for what only IPython runs (documents/cells.py).
+STAND_INS = re.compile(r"\b_+cell_(?:mask_)?\d+__(?!\w)")
 
 # Arm O runs with the old transformers, accelerate and datasets, so their names stay as they were.
 RAY_ONLY = ("RM7",)
@@ -68,7 +73,7 @@ class Sources:
         if ray.lowest == ray.highest:  # the pins may stand in a folder above, which does not travel along
             options = replace(options, from_ray=f"{ray.lowest[0]}.{ray.lowest[1]}")
         script = copied(self.original, folder)
-        return script, converted_in_place(script.parent, options)
+        return script, converted_in_place(script, options)
 
     def written_for(self, options: Options) -> WrittenFor:
         """The Ray that the legacy script was written for, as far as can be told."""
@@ -85,7 +90,7 @@ class Sources:
             The script, and the codes of the rules that changed it.
         """
         script = copied(self.original, folder)
-        changed = [*_changed_by_conversion(script.parent)]
+        changed = [*_changed_by_conversion(script)]
         job = Job(Options(select=LIBRARIES_ONLY, part_of_job=True))
         project = Project([str(script.parent)])
         findings = [finding for path in changed for finding in job(path, project).findings]
@@ -117,8 +122,39 @@ def _copy_or_link(source: str, target: str) -> None:
         shutil.copy2(source, target)
 
 
-def converted_in_place(folder: Path, options: Options) -> list[Finding]:
-    """Converts every file of a scratch folder as `raymigrate FOLDER` does.
+def runnable(script: Path) -> Path:
+    """What Python can run of a script.
+
+    Of a notebook, and of a script with magics, that is a script beside it without what only IPython runs: magics and
+    shell lines do nothing, and what would be their output is None.
+    """
+    data = script.read_bytes()
+    if script.suffix != ".ipynb" and _is_python(data):
+        return script
+    try:
+        text = open_document(data, str(script)).text
+    except UndecodableError:
+        return script  # Python tells what is wrong with it
+    if not _is_python(text.encode()):
+        return script
+    names = [f"{name} = None\n" for name in sorted(set(STAND_INS.findall(text)))]
+    if "display(" in text:
+        names.append("display = print\n")
+    path = script.with_name(f"{script.stem}_as_script.py")
+    path.write_text("".join(names) + text, encoding="utf-8")
+    return path
+
+
+def _is_python(data: bytes) -> bool:
+    try:
+        ast.parse(data)
+    except (SyntaxError, ValueError):
+        return False
+    return True
+
+
+def converted_in_place(script: Path, options: Options) -> list[Finding]:
+    """Converts every file of a script's scratch folder as `raymigrate FOLDER` does.
 
     Returns:
         The findings left for a human.
@@ -126,7 +162,8 @@ def converted_in_place(folder: Path, options: Options) -> list[Finding]:
     Raises:
         VerifyError: If a file cannot be converted.
     """
-    summary = run(discover([str(folder)], needles=NEEDLES), Job(options))
+    folder = script.parent
+    summary = run(_found(folder, script), Job(options))
     for finding in summary.findings:
         if finding.kind is Kind.ERROR:
             raise VerifyError(f"{Path(finding.path).relative_to(folder)} {finding.message}")
@@ -134,9 +171,14 @@ def converted_in_place(folder: Path, options: Options) -> list[Finding]:
     return [replace(finding, path=str(Path(finding.path).relative_to(folder))) for finding in left]
 
 
-def _changed_by_conversion(folder: Path) -> Iterator[str]:
-    """The files that a full conversion would change: those that belong to the job."""
-    summary = run(discover([str(folder)], needles=NEEDLES), Job(Options(), rewrite=False, write=False))
+def _found(path: Path, script: Path) -> Discovery:
+    """The files of a folder that a conversion looks at; notebooks belong to the job of a notebook only."""
+    return discover([str(path)], needles=NEEDLES, suffixes=SUFFIXES if script.suffix == ".ipynb" else (".py",))
+
+
+def _changed_by_conversion(script: Path) -> Iterator[str]:
+    """The files beside a script that a full conversion would change: those that belong to the job."""
+    summary = run(_found(script.parent, script), Job(Options(), rewrite=False, write=False))
     for result in summary.results:
         if result.after is not None:
             yield result.path
@@ -144,7 +186,7 @@ def _changed_by_conversion(folder: Path) -> Iterator[str]:
 
 def is_legacy(script: Path) -> bool:
     """Whether a script or what it imports has anything that is to be converted: a legacy trainer, ray.air, ..."""
-    summary = run(discover([str(script)], needles=NEEDLES), Job(Options(), rewrite=False, write=False))
+    summary = run(_found(script, script), Job(Options(), rewrite=False, write=False))
     return any(finding.kind is Kind.CONVERTED for finding in summary.findings)
 
 

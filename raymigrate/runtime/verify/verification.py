@@ -335,6 +335,8 @@ def _not_covered(request: Request, runs: Sequence[Run]) -> Iterator[str]:
         yield f"Set from outside, not by the script: {', '.join(f'--{name}' for name in chosen)}."
     if request.offline:
         yield f"Models and datasets are those of the offline hub, size {request.hub_size}, with random weights."
+    if request.sources.original.suffix == ".ipynb":
+        yield "Magics and shell lines of the notebook were not run; what would be the output of one was None."
     if request.dropped_pins:
         yield f"These determinism pins were off: {', '.join(request.dropped_pins)}."
 

@@ -1,7 +1,7 @@
 """Jobs that mix what surrounds the trainers: verified, some with a killed worker too.
 
-The stand-in (arm B) refuses predictors and Tuner(trainer), so those jobs are held against real Ray 2.6 (arm A), in an
-environment that is made first unless it is cached. Slow: real Ray, two CPU workers.
+The stand-in (arm B) refuses predictors and Tuner(trainer), and current Ray Data the DatasetDict of the notebook, so those
+jobs are held against real Ray 2.6 (arm A), in an environment that is made first unless it is cached. Slow: real Ray, two CPU workers.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ JOBS = [
     pytest.param("transformers_trainer/pipeline_predictors/before.py", "A,C", False, id="predictors"),
     pytest.param("transformers_trainer/tuner_bert_mrpc/before.py", "A,C", False, id="tuner"),
     pytest.param("projects/init_in_config/before/train_on_ray.py", "B,C", False, id="project-of-several-files"),
+    pytest.param("notebooks/bert_colab/before.ipynb", "A,C", False, id="notebook"),
 ]
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,11 +13,12 @@ import pytest
 from raymigrate.config import Options
 from raymigrate.runtime.verify import scripts
 from raymigrate.runtime.verify.errors import VerifyError
-from raymigrate.runtime.verify.scripts import RAY_ONLY, Sources, at_revision, copied, is_legacy
+from raymigrate.runtime.verify.scripts import RAY_ONLY, Sources, at_revision, copied, is_legacy, runnable
 from tests.conftest import FIXTURES
 
 BERT = FIXTURES / "accelerate_trainer/bert_mrpc"
 PROJECT = FIXTURES / "projects/text_classifier"
+NOTEBOOK = FIXTURES / "notebooks/bert_colab"
 
 
 def test_the_original_travels_with_its_folder(tmp_path: Path) -> None:
@@ -104,6 +107,8 @@ def test_an_original_is_taken_out_of_git(tmp_path: Path) -> None:
         (BERT / "before.py", True),
         (BERT / "after.py", False),
         (PROJECT / "before" / "train_on_ray.py", True),
+        (NOTEBOOK / "before.ipynb", True),
+        (NOTEBOOK / "after.ipynb", False),
     ],
 )
 def test_a_script_is_legacy_if_it_has_an_old_trainer(script: Path, legacy: bool) -> None:
@@ -137,3 +142,57 @@ def test_the_conversion_knows_the_pins_above_the_folder_that_travels_along(tmp_p
     assert sources.written_for(Options()).version == (2, 6)
     script, _ = sources.put_converted(tmp_path / "C", Options())
     assert script.read_text() == (source / "after.py").read_text()
+
+
+def test_a_notebook_is_converted_as_a_notebook(tmp_path: Path) -> None:
+    notebook, _ = Sources(NOTEBOOK / "before.ipynb").put_converted(tmp_path / "C", Options())
+    assert notebook.read_bytes() == (NOTEBOOK / "after.ipynb").read_bytes()
+    respelled, codes = Sources(NOTEBOOK / "before.ipynb").put_respelled(tmp_path / "B")
+    assert "HuggingFaceTrainer(" in respelled.read_text(encoding="utf-8")
+    assert codes
+
+
+def test_a_script_runs_as_it_is(tmp_path: Path) -> None:
+    script = copied(BERT / "before.py", tmp_path / "work")
+    assert runnable(script) == script
+
+
+def notebook(source: str) -> str:
+    cells = [
+        {"cell_type": "code", "source": cell.splitlines(keepends=True), "outputs": [], "metadata": {}}
+        for cell in source.split("\n# %%\n")
+    ]
+    return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+
+
+MAGICS = """%pip install ray==2.6.3
+# %%
+import sys
+files = !ls /no/such/folder
+%matplotlib inline
+# %%
+%%time
+display(files, len("gpt2"))"""
+
+
+def test_of_a_notebook_runs_what_is_python(tmp_path: Path) -> None:
+    path = tmp_path / "train.ipynb"
+    path.write_text(notebook(MAGICS), encoding="utf-8")
+    (tmp_path / "train.py").write_text("the_user_s = 'own'\n")
+    script = runnable(path)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    assert done.stdout == "None 4\n"
+    assert (tmp_path / "train.py").read_text() == "the_user_s = 'own'\n"
+
+
+def test_of_a_script_with_magics_runs_what_is_python(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(MAGICS.replace("%%time\n", ""), encoding="utf-8")
+    done = subprocess.run([sys.executable, runnable(path)], capture_output=True, text=True, check=True)
+    assert done.stdout == "None 4\n"
+
+
+def test_what_is_no_notebook_is_left_to_python(tmp_path: Path) -> None:
+    path = tmp_path / "train.ipynb"
+    path.write_text("{", encoding="utf-8")
+    assert runnable(path) == path
