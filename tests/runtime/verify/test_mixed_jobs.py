@@ -1,7 +1,8 @@
 """Jobs that mix what surrounds the trainers: verified, some with a killed worker too.
 
-The stand-in (arm B) refuses predictors and Tuner(trainer), and current Ray Data the DatasetDict of the notebook, so those
-jobs are held against real Ray 2.6 (arm A), in an environment that is made first unless it is cached. Slow: real Ray, two CPU workers.
+The stand-in (arm B) refuses predictors and Tuner(trainer), and current Ray Data the DatasetDict of the notebook, so
+those jobs are held against real Ray 2.6 (arm A), in an environment that is made first unless it is cached. Slow: real
+Ray, two CPU workers.
 """
 
 from __future__ import annotations
