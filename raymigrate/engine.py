@@ -191,7 +191,7 @@ def convert(
             after, left = _checked(context, options, settle)
     except Refused as refused:
         finding = replace(refused.finding, path=path)
-        if skip := skipped_whole(text):
+        if skip := skipped_whole(text, finding.code):
             finding = finding.skipped(skip.reason)
         return FileResult(path, [finding], text)
     return FileResult(path, _sorted(context.findings), text, after, left, asked=context.asked, done=context.done)

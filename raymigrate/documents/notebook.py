@@ -150,6 +150,10 @@ class Notebook:
         position = self._by_number[cell].position(line, column)
         return self._json.count("\n", 0, position) + 1, position - self._json.rfind("\n", 0, position)
 
+    def lines_of(self, cell: int) -> list[str]:
+        """The source lines of a cell."""
+        return [raw.line.text for raw in self._by_number[cell].lines]
+
     def code(self, text: str) -> list[str]:
         """See `Cells.code`."""
         return self._cells.code(text)
