@@ -88,6 +88,30 @@ def test_cells_of_other_languages_and_titles_stay() -> None:
     assert after == text.replace(LEGACY, "import ray.train\n").replace("session.", "ray.train.")
 
 
+@pytest.mark.parametrize(
+    ("form", "cell"),
+    [
+        ("percent", f"%%writefile job.py\n{LEGACY}{USE}"),
+        ("exported", f"%%bash\ncat > job.py <<E\n{LEGACY}{USE}E\n"),
+        ("databricks", f"# MAGIC %sh\n# MAGIC cat > job.py <<E\n# MAGIC {LEGACY}# MAGIC {USE}# MAGIC E\n"),
+        ("databricks", f"# DBTITLE 1,Old job\n# MAGIC %python\n# MAGIC {LEGACY}# MAGIC {USE}"),
+    ],
+)
+def test_legacy_code_in_a_cell_of_another_language_is_told(form: str, cell: str) -> None:
+    head, edge = EDGES[form]
+    text = head + edge.join(["import ray\n", cell, "x = 1\n"])
+    after, findings = convert(text)
+    assert after == text
+    assert [(f.code, f.kind) for f in findings] == [("RM905", Kind.MANUAL)]
+    assert "%" in text.splitlines()[findings[0].line - 1]
+
+
+@pytest.mark.parametrize("magic", ["%md", "%html"])
+def test_prose_about_legacy_code_is_prose(magic: str) -> None:
+    head, edge = EDGES["databricks"]
+    assert convert(head + edge.join(["import ray\n", f"# MAGIC {magic}\n# MAGIC {LEGACY}"]))[1] == []
+
+
 def test_a_cell_that_loses_all_its_lines_stays() -> None:
     head, edge = EDGES["databricks"]
     unused = "from ray.train.huggingface import TransformersTrainer\n"
