@@ -204,6 +204,20 @@ def test_fences_of_other_languages_are_left(fence: str) -> None:
     assert convert(text, "page.md") == (text, [])
 
 
+@pytest.mark.parametrize("use", ["session.report({})", "session.get_world_rank()"])
+def test_each_block_of_a_page_that_had_the_import_has_the_new_one(use: str) -> None:
+    """So that a reader can copy any of them."""
+    block = f"```python\nfrom ray.air import session\n{use}\n```\n"
+    after, _ = convert(f"{block}\nText.\n\n> {block.replace(chr(10), chr(10) + '> ', 3)}\n{block}", "page.md")
+    assert after.count("import ray.train\n") == 3
+    assert "session" not in after
+    assert convert(after, "page.md")[0] == after
+
+
+def test_a_script_that_repeats_an_import_has_the_new_one_once() -> None:
+    assert convert(2 * (LEGACY + USE))[0].count("import ray.train") == 1
+
+
 def test_a_block_that_cannot_be_parsed_is_told_and_the_others_convert() -> None:
     text = f"```python\n{LEGACY}{USE}```\n\n```python\nsession.report(\n```\n"
     after, findings = convert(text, "page.md")
