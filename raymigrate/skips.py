@@ -126,12 +126,12 @@ def comment_at(lines: Sequence[str], line: int, code: str) -> Skip | None:
 
     Args:
         lines: The lines around it.
-        line: Which one, counted from 1; the comment stands on it, or alone above it.
+        line: Which one, counted from 1; the comment stands on it, or alone above it or above the command it ends.
         code: Code of the rule.
     """
     for number in range(line, 0, -1):
         text = lines[number - 1]
-        if number < line and not text.lstrip().startswith("#"):
+        if number < line and not text.lstrip().startswith("#") and not text.endswith("\\"):
             return None
         match = COMMENT.search(text)
         if match is not None and match["word"] == "skip":

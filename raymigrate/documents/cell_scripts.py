@@ -16,7 +16,7 @@ COMMAND = re.compile(r"# COMMAND -{10}\s*$")
 # What may stand over the Python of a Databricks cell: its title, and a cell of another language, as comments.
 HEAD = re.compile(r"\s*$|# (?:Databricks notebook source|DBTITLE|MAGIC)\b")
 MAGIC = "# MAGIC "
-LANGUAGE = re.compile(r"%%?(?!md\b|html\b|run\b)(\w+)")
+LANGUAGE = re.compile(r"%%?(\w+)")
 # https://jupytext.readthedocs.io/en/latest/formats-scripts.html; `# In[3]:` is what nbconvert writes.
 PERCENT = re.compile(r"# ?%%(?:$|[\s\[])|# In\[[\d ]*\]:")
 # A quick look for lines that are no Python but IPython's.
@@ -39,7 +39,7 @@ def cell_script(script: Script) -> Regions | None:
         return None  # what looks like the edge of a cell stands in a string or inside a block
     document.remarks += [remark for start, stop in cells for remark in _other_language(lines, start, stop)]
     if uses_train(document.text):
-        document.pins = [(Place(0, number, 1), pin) for number, line in enumerate(lines, 1) for pin in old_pins(line)]
+        document.pins = [(Place(0, index + 1, 1), pin) for index, pin in old_pins(lines)]
         document.remarks += [pin_remark(pin, place) for place, pin in document.pins]
     return document
 
