@@ -172,17 +172,18 @@ def rules(output_format: str) -> None:
 def explain(code_or_text: tuple[str, ...]) -> None:
     """Tell what a rule is about: what happens at run time, what to do, where it is documented.
 
-    CODE_OR_TEXT is the code of a rule, or the text of an error: a message, a traceback or a log; - reads it from stdin.
-    With a text every rule that it leads to is told, the most specific one first.
+    CODE_OR_TEXT is one or more codes of rules, or the text of an error: a message, a traceback or a log; - reads it
+    from stdin. With a text every rule that it leads to is told, the most specific one first.
     """
     from raymigrate.rules import explanation, rule_by_code, rules_by_text  # noqa: PLC0415
 
     text = " ".join(code_or_text)
-    if re.fullmatch(r"\s*RM\d+\s*", text, re.IGNORECASE):
+    codes = re.split(r"[\s,]+", text.strip().upper())
+    if all(re.fullmatch(r"RM\d+", code) for code in codes):
         try:
-            click.echo(explanation(rule_by_code(text.strip().upper())))
-        except KeyError:
-            raise click.UsageError(f"No rule has the code {text}; `raymigrate rules` lists them.") from None
+            click.echo("\n\n".join(explanation(rule_by_code(code)) for code in codes))
+        except KeyError as error:
+            raise click.UsageError(f"No rule has the code {error.args[0]}; `raymigrate rules` lists them.") from None
         return
     found = rules_by_text(sys.stdin.buffer.read().decode(errors="replace") if text == "-" else text)
     if not found:
