@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import sys
 from collections.abc import Sequence
@@ -25,6 +26,7 @@ NOTHING_KNOWN = (
     "No rule knows this text; `raymigrate rules` lists what is known, and if a legacy script raises it on current"
     " libraries, please report the last lines of the traceback with the line of the script that they name."
 )
+DISK_FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 CODES = "CODE[,CODE]"
 STYLES = ("auto", "inline", "adapter")
 FORMATS = ("text", "json", "sarif", "github")
@@ -58,6 +60,16 @@ class DefaultConvert(click.Group):
         command: click.Command = getattr(import_module(RUNTIME_COMMANDS[name]), name)
         return command
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Says of a full disk that the output is lost; the files that are converted have messages of their own."""
+        try:
+            return super().invoke(ctx)
+        except OSError as error:
+            if error.errno not in DISK_FULL:
+                raise
+            message = f"The output could not be written ({error.strerror}); make room and run raymigrate again."
+            raise CannotWorkError(message) from None
+
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Shows the two forms."""
         formatter.write_usage("raymigrate", "[OPTIONS] PATH...")
@@ -66,7 +78,8 @@ class DefaultConvert(click.Group):
 
 @click.group(cls=DefaultConvert, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="raymigrate")
-def main() -> None:
+@click.pass_context
+def main(ctx: click.Context) -> None:
     """Rewrite legacy Ray Train scripts for Hugging Face models to current Ray.
 
     `raymigrate PATH...` converts files and folders in place; `raymigrate convert --help` lists its options.
@@ -74,6 +87,7 @@ def main() -> None:
     Exit codes: 0 nothing legacy is left, 1 something is left to do (or, with --check and --diff, would change), 2 the
     tool could not do its work.
     """
+    ctx.color = use_colour("auto")
 
 
 def _codes(ctx: click.Context, parameter: click.Parameter, value: Sequence[str]) -> tuple[str, ...]:
@@ -158,17 +172,18 @@ def rules(output_format: str) -> None:
 def explain(code_or_text: tuple[str, ...]) -> None:
     """Tell what a rule is about: what happens at run time, what to do, where it is documented.
 
-    CODE_OR_TEXT is the code of a rule, or the text of an error: a message, a traceback or a log; - reads it from stdin.
-    With a text every rule that it leads to is told, the most specific one first.
+    CODE_OR_TEXT is one or more codes of rules, or the text of an error: a message, a traceback or a log; - reads it
+    from stdin. With a text every rule that it leads to is told, the most specific one first.
     """
     from raymigrate.rules import explanation, rule_by_code, rules_by_text  # noqa: PLC0415
 
     text = " ".join(code_or_text)
-    if re.fullmatch(r"\s*RM\d+\s*", text, re.IGNORECASE):
+    codes = re.split(r"[\s,]+", text.strip().upper())
+    if all(re.fullmatch(r"RM\d+", code) for code in codes):
         try:
-            click.echo(explanation(rule_by_code(text.strip().upper())))
-        except KeyError:
-            raise click.UsageError(f"No rule has the code {text}; `raymigrate rules` lists them.") from None
+            click.echo("\n\n".join(explanation(rule_by_code(code)) for code in codes))
+        except KeyError as error:
+            raise click.UsageError(f"No rule has the code {error.args[0]}; `raymigrate rules` lists them.") from None
         return
     found = rules_by_text(sys.stdin.buffer.read().decode(errors="replace") if text == "-" else text)
     if not found:

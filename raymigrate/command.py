@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
@@ -11,6 +12,7 @@ import click
 
 from raymigrate.discovery import PAGES, SUFFIXES, discover
 from raymigrate.gates import NEEDLES
+from raymigrate.gitignore import is_excluded
 from raymigrate.settings import Settings
 
 if TYPE_CHECKING:
@@ -35,12 +37,14 @@ def run_conversion(paths: Sequence[str], settings: Settings, choices: Choices) -
         for other in ("check", "diff", "todo"):
             if choices[other]:
                 raise click.UsageError(f"--interactive does not go together with --{other}.")
+        if choices["output_format"] in DOCUMENTS:
+            raise click.UsageError("--interactive shows changes on stdout, which --output-format json and sarif need.")
         if "-" in paths:
             raise click.UsageError("--interactive reads its answers from stdin, so it cannot convert what comes there.")
     if "-" in paths:
         if len(paths) > 1:
             raise click.UsageError("`-` stands for stdin, so it has to be the only path.")
-        return _convert_stdin(choices)
+        return _convert_stdin(settings, choices)
     found = discover(
         paths,
         needles=NEEDLES,
@@ -71,7 +75,7 @@ def run_conversion(paths: Sequence[str], settings: Settings, choices: Choices) -
     return _shown(summary, choices)
 
 
-def _convert_stdin(choices: Choices) -> int:
+def _convert_stdin(settings: Settings, choices: Choices) -> int:
     """Converts what comes from stdin, and writes it to stdout: converted, or as it came if nothing was to be done.
 
     So an editor that pipes a buffer through never loses it, whatever the exit code.
@@ -81,8 +85,9 @@ def _convert_stdin(choices: Choices) -> int:
 
     data = sys.stdin.buffer.read()
     path = choices["stdin_filename"] or "<stdin>"
-    summary = Summary(scanned=1)
-    if any(needle in data for needle in NEEDLES):
+    excluded = choices["force_exclude"] and _is_excluded(path, settings, choices)
+    summary = Summary(scanned=int(not excluded))
+    if not excluded and any(needle in data for needle in NEEDLES):
         result = _job(choices, write=False).convert(path, data, Project(may_write=lambda path: False))
         if result.findings or result.after is not None:
             summary.results.append(result)
@@ -95,6 +100,12 @@ def _convert_stdin(choices: Choices) -> int:
         stdout.write(data)
         stdout.flush()
     return _shown(summary, choices, stdout_taken=not _dry_run(choices))
+
+
+def _is_excluded(path: str, settings: Settings, choices: Choices) -> bool:
+    """Whether patterns leave out what comes from stdin under the name of a file."""
+    base = settings.folder if "exclude" in settings.values else None
+    return is_excluded(choices["exclude"], os.path.relpath(path, base).replace(os.sep, "/"))
 
 
 def _dry_run(choices: Choices) -> bool:

@@ -131,7 +131,7 @@ class Context:
             return False  # the rule that comes to speak of what another one was kept from converting
         finding = Finding(rule.code, kind, message, advice, line, column + 1, self.path)
         if skip is not None:
-            finding = replace(finding, kind=Kind.SKIPPED, advice="", reason=skip.reason)
+            finding = finding.skipped(skip.reason)
             self._kept[line, column] = rule.code
         declined = kind is Kind.CONVERTED and not self._is_accepted(finding)
         if declined:

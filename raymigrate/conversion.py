@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from raymigrate.config import Options
 from raymigrate.documents import Document, NotSplit, Plain, open_document, reopened
 from raymigrate.documents.remarks import pin_remark
-from raymigrate.engine import RM902, RM903, FileResult, Refused, convert
+from raymigrate.engine import RM901, RM902, RM903, FileResult, Refused, convert
 from raymigrate.findings import Finding, Kind
+from raymigrate.skips import RM906, Skip, Skips, comment_at
 
 if TYPE_CHECKING:
     from raymigrate.facts.project import Project
@@ -37,7 +38,8 @@ def convert_document(
     Returns:
         The result, with places in the text of the document; `FileResult.in_cells` gives those in the file.
     """
-    refusals = [replace(remark, path=path) for remark in document.remarks if remark.kind is Kind.ERROR]
+    comments = _heed(document, options)
+    refusals = [replace(remark, path=path) for remark in document.remarks if remark.code == RM901.code]
     if refusals:
         return FileResult(path, refusals, document.text)
     if isinstance(document, Plain):
@@ -55,17 +57,53 @@ def convert_document(
 
     result = convert(document.text, path, options, rewrite=rewrite, project=project, settle=settle)
     result.document = document
-    result.rewritten = rewritten[0] if result.after and rewritten else None
+    result.findings = _without_stale(result.findings, document, comments)
+    if result.after and rewritten:
+        result.rewritten = rewritten[0]
+        result.left = _without_stale(result.left, rewritten[0], _heed(rewritten[0], options))
     raises = options.unsafe and options.enabled(RM731) and not any(f.kind is Kind.ERROR for f in result.findings)
-    return _with_versions_raised(result, document, path, rewrite=rewrite) if raises else result
+    return _with_versions_raised(result, document, path, options, rewrite=rewrite) if raises else result
 
 
-def _with_versions_raised(result: FileResult, document: Document, path: str, *, rewrite: bool) -> FileResult:
+def _heed(document: Document, options: Options) -> set[tuple[int, int]]:
+    """Takes out of a document's remarks and pins what was not asked for, and marks what a comment in the file silences.
+
+    Returns:
+        Cell and line of the comments that did.
+    """
+    comments = Skips(document.text)
+    used: set[tuple[int, int]] = set()
+
+    def skip(code: str, cell: int, line: int) -> Skip | None:
+        if found := comment_at(document.lines_of(cell), line, code):
+            used.add((cell, found.line))
+        elif found := comments.of_file(code):
+            used.add(document.place(found.line, found.column)[:2])
+        return found
+
+    wanted = [remark for remark in document.remarks if remark.kind is Kind.ERROR or options.enabled(remark.code)]
+    skips = [skip(remark.code, remark.cell, remark.line) for remark in wanted]
+    document.remarks = [
+        remark if found is None else remark.skipped(found.reason) for remark, found in zip(wanted, skips, strict=True)
+    ]
+    document.pins = [(place, pin) for place, pin in document.pins if skip(RM731, place.cell, place.line) is None]
+    return used
+
+
+def _without_stale(findings: list[Finding], document: Document, comments: set[tuple[int, int]]) -> list[Finding]:
+    """Findings less those that call a comment stale which silences a remark of the document."""
+    return [f for f in findings if f.code != RM906.code or document.place(f.line, f.column)[:2] not in comments]
+
+
+def _with_versions_raised(
+    result: FileResult, document: Document, path: str, options: Options, *, rewrite: bool
+) -> FileResult:
     """The same result with the versions raised that lines of the document install."""
     if not any(pin.replaceable for _, pin in document.pins):
         return result
     new = result.rewritten or document
     rewritten = open_document(new.raised(), path)
+    _heed(rewritten, options)
     raised = [(place, pin) for place, pin in new.pins if pin.replaceable and (place, pin) not in rewritten.pins]
     rewritten.remarks += [pin_remark(pin, place, changes=True) for place, pin in raised]
     document.remarks = [remark for remark in document.remarks if remark.kind is not Kind.UNSAFE]

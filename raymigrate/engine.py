@@ -103,6 +103,10 @@ class FileResult:
         ]
         return replace(self, findings=_sorted([*gone, *self.left]), places=self.rewritten)
 
+    def with_findings(self, findings: list[Finding]) -> FileResult:
+        """The same result with other findings, which are sorted by place."""
+        return replace(self, findings=_sorted(findings))
+
     def in_cells(self) -> FileResult:
         """The same result with the findings where a reader of the file sees them: in a notebook by cell."""
         document = self.places or self.document
@@ -187,8 +191,8 @@ def convert(
             after, left = _checked(context, options, settle)
     except Refused as refused:
         finding = replace(refused.finding, path=path)
-        if skip := skipped_whole(text):
-            finding = replace(finding, kind=Kind.SKIPPED, advice="", reason=skip.reason)
+        if skip := skipped_whole(text, finding.code):
+            finding = finding.skipped(skip.reason)
         return FileResult(path, [finding], text)
     return FileResult(path, _sorted(context.findings), text, after, left, asked=context.asked, done=context.done)
 

@@ -1,6 +1,8 @@
 """What the tool has to say: rules, and findings at a place in a file."""
 
-from dataclasses import dataclass
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
 from enum import Enum
 
 
@@ -65,3 +67,7 @@ class Finding:
     path: str = ""
     cell: int = 0
     reason: str = ""
+
+    def skipped(self, reason: str) -> Finding:
+        """The same finding, which a comment silences."""
+        return replace(self, kind=Kind.SKIPPED, advice="", reason=reason)

@@ -6,7 +6,7 @@ Both take codes, `skip[RM302,RM4]`, and a reason behind two dashes: `# raymigrat
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from raymigrate.comments import LogicalLine, read_comments
@@ -36,6 +36,7 @@ class Skip:
         reason: What it says behind the dashes.
         line: Its own line, counted from 1.
         column: Its column, counted from 1.
+        whole_file: Whether it speaks of the whole file.
         used: The codes that it did silence; "" if it names none.
     """
 
@@ -44,6 +45,7 @@ class Skip:
     reason: str
     line: int
     column: int
+    whole_file: bool = False
     used: set[str] = field(default_factory=set)
 
     def silences(self, code: str, line: int) -> bool:
@@ -73,6 +75,10 @@ class Skips:
         found = [skip for skip in self._skips if skip.silences(code, line)]
         return found[0] if found else None
 
+    def of_file(self, code: str) -> Skip | None:
+        """The comment for the whole file that silences a rule, if there is one."""
+        return next((skip for skip in self._skips if skip.whole_file and skip.silences(code, 1)), None)
+
     def stale(self, path: str) -> Iterator[Finding]:
         """Findings about the comments that silenced nothing; to be asked when all rules have been applied."""
         for skip in self._skips:
@@ -86,13 +92,17 @@ def _read(text: str) -> Iterator[Skip]:
         match = COMMENT.search(comment.text)
         if match is None:
             continue
-        codes = tuple(code.strip() for code in (match["codes"] or "").split(",") if code.strip())
-        if match["word"] == "skip-file":
+        whole_file = match["word"] == "skip-file"
+        if whole_file:
             covered = range(1, text.count("\n") + 2)
         else:
             covered = _covered(comment.line, logical_lines, alone=comment.alone)
         column = comment.column + match.start()
-        yield Skip(covered, codes, match["reason"] or "", comment.line, column)
+        yield Skip(covered, _codes(match), match["reason"] or "", comment.line, column, whole_file)
+
+
+def _codes(match: re.Match[str]) -> tuple[str, ...]:
+    return tuple(code.strip() for code in (match["codes"] or "").split(",") if code.strip())
 
 
 def _covered(line: int, logical_lines: list[LogicalLine], *, alone: bool) -> range:
@@ -111,9 +121,31 @@ def _covered(line: int, logical_lines: list[LogicalLine], *, alone: bool) -> ran
     return range(line, line)
 
 
-def skipped_whole(text: str) -> Skip | None:
-    """The skip-file comment of a text that may not be Python."""
-    match = COMMENT.search(text) if MARK in text else None
-    while match is not None and match["word"] != "skip-file":
-        match = COMMENT.search(text, match.end())
-    return Skip(range(0), (), match["reason"] or "", 1, 1) if match else None
+def comment_at(lines: Sequence[str], line: int, code: str) -> Skip | None:
+    """The comment that silences a rule on a line that is no Python, such as one that installs something.
+
+    Args:
+        lines: The lines around it.
+        line: Which one, counted from 1; the comment stands on it, or alone above it or above the command it ends.
+        code: Code of the rule.
+    """
+    for number in range(line, 0, -1):
+        text = lines[number - 1]
+        if number < line and not text.lstrip().startswith("#") and not text.endswith("\\"):
+            return None
+        match = COMMENT.search(text)
+        if match is not None and match["word"] == "skip":
+            skip = Skip(range(line, line + 1), _codes(match), match["reason"] or "", number, match.start() + 1)
+            if skip.silences(code, line):
+                return skip
+    return None
+
+
+def skipped_whole(text: str, code: str) -> Skip | None:
+    """The skip-file comment that silences a rule in a text that may not be Python."""
+    for match in COMMENT.finditer(text) if MARK in text else ():
+        line = text.count("\n", 0, match.start()) + 1
+        skip = Skip(range(line, line + 1), _codes(match), match["reason"] or "", line, 1, whole_file=True)
+        if match["word"] == "skip-file" and skip.silences(code, line):
+            return skip
+    return None

@@ -21,6 +21,7 @@ from raymigrate.findings import Finding, Kind
 from raymigrate.gitignore import is_ignored
 from raymigrate.pins.project import layers_of
 from raymigrate.session import Job
+from raymigrate.skips import RM906, Skips
 
 # The first part of a module that a text imports; none for a relative import.
 IMPORTED = re.compile(r"^[ \t]*(?:from|import)[ \t]+([^\W\d]\w*)?", re.MULTILINE)
@@ -234,22 +235,27 @@ class Together:
         if not self.job.options.enabled(RM908.code):
             return
         for real, result in self.new.items():
-            if self._is_covered(result.path) or all(f.kind is Kind.ERROR for f in result.findings):
+            needed = None if self._is_covered(result.path) else _needed_outside(result)
+            if needed is None:
                 continue
-            codes = ", ".join(sorted({finding.code for finding in result.findings}))
-            message = f"{result.path} is part of this job and has to change ({codes}); it is not among the paths given."
             for importer in (self.paths[name] for name, links in self.links.items() if real in links):
                 if self._is_covered(importer):
-                    earlier = self.results.get(importer, FileResult(importer))
-                    cell, line, column = _place(earlier, self._import_line(importer, real))
-                    finding = Finding(RM908.code, Kind.MANUAL, message, RM908.fix, line, column, importer, cell=cell)
-                    self.results[importer] = replace(earlier, findings=[*earlier.findings, finding])
+                    self._report_import(importer, real, needed)
 
-    def _import_line(self, importer: str, real: str) -> int:
-        """The line on which a file imports another one."""
+    def _report_import(self, importer: str, imported: str, needed: Finding) -> None:
+        """Puts a finding where a file imports another one, unless a comment there silences it."""
+        earlier = self.results.get(importer, FileResult(importer))
         module = self.project.module(importer)
-        imported = self.project.imported_files(module) if module is not None else ()
-        return next((statement.lineno for path, statement in imported if os.path.realpath(path) == real), 1)
+        imports = self.project.imported_files(module) if module is not None else ()
+        line = next((statement.lineno for path, statement in imports if os.path.realpath(path) == imported), 1)
+        findings = earlier.findings
+        if skip := Skips(module.text if module is not None else "").of(RM908.code, line):
+            needed = needed.skipped(skip.reason)
+            comment = _place(earlier, skip.line)[:2]  # it was called stale before RM908 was known
+            findings = [f for f in findings if f.code != RM906.code or (f.cell, f.line) != comment]
+        cell, line, column = _place(earlier, line)
+        needed = replace(needed, cell=cell, line=line, column=column, path=importer)
+        self.results[importer] = earlier.with_findings([*findings, needed])
 
     # -- summaries -------------------------------------------------------------------------------------
 
@@ -270,6 +276,18 @@ class Together:
         outside = sum(not self._is_covered(self.paths[real]) for real in group)
         changed = sum(result.after is not None for result in known)
         return ProjectSummary(folder, len(group), changed, len(left), outside)
+
+
+def _needed_outside(result: FileResult) -> Finding | None:
+    """What to say of a file that was not named: that it has to change, or that comments in it keep it as it is."""
+    due = [f for f in result.findings if f.kind in (Kind.CONVERTED, Kind.UNSAFE, Kind.MANUAL) and f.code != RM906.code]
+    kept = [finding for finding in result.findings if finding.kind is Kind.SKIPPED]
+    if not due and not kept:
+        return None
+    codes = ", ".join(sorted({finding.code for finding in due or kept}))
+    message = f"{result.path} is part of this job and has to change ({codes}); it is not among the paths given."
+    needed = Finding(RM908.code, Kind.MANUAL, message, RM908.fix)
+    return needed if due else needed.skipped(kept[0].reason)
 
 
 def _place(result: FileResult, line: int) -> tuple[int, int, int]:

@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from raymigrate import conversion, session
 from raymigrate.cli import main
 from raymigrate.engine import convert
-from tests.conftest import FIXTURES
+from tests.conftest import FIXTURES, ROOT
 
 LEGACY = (FIXTURES / "transformers_trainer/gpt2_wikitext_ray_data/before.py").read_text()
 TWIN = (FIXTURES / "transformers_trainer/gpt2_wikitext_ray_data/after.py").read_text()
@@ -130,6 +130,27 @@ def test_a_full_disk_leaves_the_file_as_it_was(tmp_path: Path, good: Path, monke
     assert "No space left on device" in result.stderr
     assert good.read_text() == LEGACY
     assert sorted(path.name for path in tmp_path.iterdir()) == ["zz_good.py"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has a device that is always full")
+@pytest.mark.parametrize("command", ["--check train.py", "--diff train.py", "-", "rules"])
+def test_output_that_finds_the_disk_full_is_an_error(tmp_path: Path, command: str) -> None:
+    """Not the exit code 1 of findings: `raymigrate - < old.py > new.py` would be taken for done."""
+    (tmp_path / "train.py").write_text(SMALL)
+    with Path("/dev/full").open("wb") as full:
+        outcome = subprocess.run(
+            [sys.executable, "-m", "raymigrate", *command.split()],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            input=SMALL.encode(),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert outcome.returncode == 2
+    assert outcome.stderr.endswith(
+        b"Error: The output could not be written (No space left on device); make room and run raymigrate again.\n"
+    )
 
 
 def test_a_file_that_changes_meanwhile_is_left(good: Path, monkeypatch: pytest.MonkeyPatch) -> None:

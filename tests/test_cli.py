@@ -250,9 +250,17 @@ def test_an_explanation_shows_before_and_after() -> None:
     assert "\n    -    accelerator = Accelerator()\n    +    accelerator = Accelerator(cpu=True)\n" in text
 
 
-def test_explaining_an_unknown_code_exits_2() -> None:
-    result = invoke("explain", "RM000")
+@pytest.mark.parametrize("codes", [["RM101", "rm203"], ["RM101,RM203"], ["RM101, RM203"]])
+def test_several_rules_are_explained_in_turn(codes: list[str]) -> None:
+    text = invoke("explain", *codes).stdout
+    assert text.startswith("RM101: ") and "\n\nRM203: " in text
+
+
+@pytest.mark.parametrize("codes", ["RM000", "RM101,RM000"])
+def test_explaining_an_unknown_code_exits_2(codes: str) -> None:
+    result = invoke("explain", codes)
     assert result.exit_code == 2
+    assert result.stdout == ""
     assert "RM000" in result.stderr
 
 

@@ -106,7 +106,7 @@ def test_what_was_left_out_is_offered_again(train: Path) -> None:
     assert answer(train, "").exit_code == 0
 
 
-@pytest.mark.parametrize("option", ["--check", "--diff", "--todo"])
+@pytest.mark.parametrize("option", ["--check", "--diff", "--todo", "--output-format=json", "--output-format=sarif"])
 def test_it_stands_alone(train: Path, option: str) -> None:
     assert answer(train, "y", option).exit_code == 2
     assert train.read_text() == ARGUMENTS

@@ -1,5 +1,7 @@
 """`raymigrate -`: one file from stdin to stdout, as editors use it."""
 
+from pathlib import Path
+
 import pytest
 from click.testing import CliRunner, Result
 
@@ -24,6 +26,20 @@ def test_stdout_gets_the_converted_file_and_stderr_the_findings() -> None:
 @pytest.mark.parametrize("data", [b"", b"import os\r\n", b"\xff\xfe", BROKEN, b"from ray.air import session  # \xe9\n"])
 def test_what_is_not_converted_comes_back_as_it_was(data: bytes) -> None:
     assert piped(data).stdout_bytes == data
+
+
+@pytest.mark.parametrize(("force", "converted"), [((), True), (("--force-exclude",), False)])
+@pytest.mark.parametrize("excluded", ["vendor/", "*.py", "/vendor/old"])
+def test_an_excluded_file_comes_back_as_it_was_where_that_is_asked_for(
+    tmp_path: Path, force: tuple[str, ...], converted: bool, excluded: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Editors pipe whatever is open; the patterns of pyproject.toml are relative to its folder."""
+    (tmp_path / "pyproject.toml").write_text(f'[tool.raymigrate]\nexclude = ["{excluded}"]\n')
+    (tmp_path / "vendor/old").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "vendor")
+    result = piped(LEGACY.read_bytes(), *force, "--stdin-filename", "old/train.py")
+    assert (result.stdout_bytes != LEGACY.read_bytes()) is converted
+    assert result.exit_code == int(converted)
 
 
 def test_a_broken_file_exits_2_and_is_named() -> None:

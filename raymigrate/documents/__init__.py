@@ -42,6 +42,9 @@ class Document(Protocol):
     def place(self, line: int, column: int) -> Place:
         """The place in the file of a place in the text; both count from 1."""
 
+    def lines_of(self, cell: int) -> list[str]:
+        """The source lines of a cell, magics and all; of the file where `cell` is 0."""
+
     def code(self, text: str) -> list[str]:
         """The lines of the text, or of a changed one, that hold Python of the file."""
 
@@ -70,6 +73,10 @@ class Plain:
     def place(self, line: int, column: int) -> Place:
         """The same place."""
         return Place(0, line, column)
+
+    def lines_of(self, cell: int) -> list[str]:
+        """All lines."""
+        return self.text.split("\n")
 
     def code(self, text: str) -> list[str]:
         """All lines."""

@@ -1,11 +1,13 @@
 """Scripts made of cells: Databricks sources, the percent format, and notebooks saved as `.py`."""
 
 import re
+from collections.abc import Iterator
 
 from raymigrate.documents.lines import split_lines
 from raymigrate.documents.magics import CELL_MAGIC, PYTHON_CELL_MAGICS, masked, syntax_error
 from raymigrate.documents.regions import Regions
-from raymigrate.documents.remarks import Place, old_pins, pin_remark, uses_train
+from raymigrate.documents.remarks import Place, old_pins, other_language, pin_remark, uses_train
+from raymigrate.findings import Finding
 from raymigrate.script import Script
 
 # https://docs.databricks.com/aws/en/notebooks/notebook-format: the first line, and what parts the cells.
@@ -13,6 +15,8 @@ DATABRICKS = "# Databricks notebook source"
 COMMAND = re.compile(r"# COMMAND -{10}\s*$")
 # What may stand over the Python of a Databricks cell: its title, and a cell of another language, as comments.
 HEAD = re.compile(r"\s*$|# (?:Databricks notebook source|DBTITLE|MAGIC)\b")
+MAGIC = "# MAGIC "
+LANGUAGE = re.compile(r"%%?(\w+)")
 # https://jupytext.readthedocs.io/en/latest/formats-scripts.html; `# In[3]:` is what nbconvert writes.
 PERCENT = re.compile(r"# ?%%(?:$|[\s\[])|# In\[[\d ]*\]:")
 # A quick look for lines that are no Python but IPython's.
@@ -28,13 +32,14 @@ def cell_script(script: Script) -> Regions | None:
         edges = [index for index, line in enumerate(lines) if PERCENT.match(line)]
         if not edges and not _has_magics(script.text, lines):
             return None
-    starts = [_start_of_python(lines, edge + 1) for edge in (-1, *edges)]
-    regions = [(min(start, stop), stop, 0) for start, stop in zip(starts, [*edges, len(lines)], strict=True)]
+    cells = list(zip([0, *(edge + 1 for edge in edges)], [*edges, len(lines)], strict=True))
+    regions = [(min(_start_of_python(lines, start), stop), stop, 0) for start, stop in cells]
     document = Regions(script, regions)
     if document.has_unread and syntax_error(script.text) is None:
         return None  # what looks like the edge of a cell stands in a string or inside a block
+    document.remarks += [remark for start, stop in cells for remark in _other_language(lines, start, stop)]
     if uses_train(document.text):
-        document.pins = [(Place(0, number, 1), pin) for number, line in enumerate(lines, 1) for pin in old_pins(line)]
+        document.pins = [(Place(0, index + 1, 1), pin) for index, pin in old_pins(lines)]
         document.remarks += [pin_remark(pin, place) for place, pin in document.pins]
     return document
 
@@ -47,6 +52,19 @@ def _start_of_python(lines: list[str], index: int) -> int:
     if magic is None:
         return index
     return index + 1 if magic[1] in PYTHON_CELL_MAGICS else len(lines)
+
+
+def _other_language(lines: list[str], start: int, stop: int) -> Iterator[Finding]:
+    """Says of a cell in another language that it holds legacy code; in a Databricks source it is a comment."""
+    cell = [(number, line) for number, line in enumerate(lines[start:stop], start + 1) if not HEAD.match(line)]
+    magic = CELL_MAGIC.match(cell[0][1]) if cell else None
+    if magic is None:
+        cell = [
+            (n, line[len(MAGIC) :]) for n, line in enumerate(lines[start:stop], start + 1) if line.startswith(MAGIC)
+        ]
+        magic = LANGUAGE.match(cell[0][1]) if cell else None
+    if magic is not None and magic[1] not in PYTHON_CELL_MAGICS:
+        yield from other_language(magic[0], [line for _, line in cell[1:]], Place(0, cell[0][0], 1))
 
 
 def _has_magics(text: str, lines: list[str]) -> bool:

@@ -34,11 +34,14 @@ RAW_LINE = re.compile(
 HEAD = re.compile(r"\s*(?:#\s*@(?:title|markdown)\b|#\|)|\s*$")
 CHARACTER = re.compile(r"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u....|\\.|.", re.DOTALL)  # as it is written in JSON
 ESCAPE = re.compile(r"\\u[0-9a-fA-F]{4}|\\.")
+DATABRICKS = "application/vnd.databricks.v1+notebook"
+# There a single percent sign gives a cell another language: https://docs.databricks.com/aws/en/notebooks/notebooks-code
+DATABRICKS_MAGIC = re.compile(r"%(?:%|(?=(?:sh|sql|scala|r|fs|md|html)\b))(\w+)")
 # Where the metadata of a notebook name its language.
 LANGUAGES = (
     ("kernelspec", "language"),
     ("language_info", "name"),
-    ("application/vnd.databricks.v1+notebook", "language"),
+    (DATABRICKS, "language"),
 )
 PYTHON = {"python", "python2", "python3", "ipython", "ipython3", "pyspark"}
 
@@ -121,12 +124,13 @@ class Notebook:
         self._by_number: dict[int, Source] = {}
         self.remarks: list[Finding] = []
         content = _loaded(self._json)
+        self._cell_magic = DATABRICKS_MAGIC if DATABRICKS in _metadata(content) else CELL_MAGIC
         cells: list[Cell] = []
         pins: list[tuple[Place, Pin]] = []
         if _is_python(content):
             for number, source in self._code_cells(content):
-                for line, raw in enumerate(source.lines, 1):
-                    pins += [(Place(number, line, 1), pin) for pin in old_pins(raw.line.text)]
+                old = old_pins([raw.line.text for raw in source.lines])
+                pins += [(Place(number, index + 1, 1), pin) for index, pin in old]
                 self._by_number[number] = source
                 cell = self._python_of(number, source)
                 if cell is not None:
@@ -149,6 +153,10 @@ class Notebook:
         """The line and column in the JSON of the file of a place in a cell, as `place` gives it."""
         position = self._by_number[cell].position(line, column)
         return self._json.count("\n", 0, position) + 1, position - self._json.rfind("\n", 0, position)
+
+    def lines_of(self, cell: int) -> list[str]:
+        """The source lines of a cell."""
+        return [raw.line.text for raw in self._by_number[cell].lines]
 
     def code(self, text: str) -> list[str]:
         """See `Cells.code`."""
@@ -219,7 +227,7 @@ class Notebook:
         """The cell, less what has to stand at its head; None if a cell magic there makes it another language."""
         lines = [raw.line.text for raw in source.lines]
         first = next((index for index, line in enumerate(lines) if not HEAD.match(line)), len(lines))
-        magic = CELL_MAGIC.match(lines[first]) if lines[first:] else None
+        magic = self._cell_magic.match(lines[first]) if lines[first:] else None
         if magic is None:
             return Cell(number, first + 1, tuple(lines[first:]))
         body = lines[first + 1 :]
@@ -260,11 +268,16 @@ def _loaded(text: str) -> dict[str, Any]:
     return dict(content)
 
 
+def _metadata(content: dict[str, Any]) -> dict[str, Any]:
+    metadata = content.get("metadata")
+    return metadata if isinstance(metadata, dict) else {}
+
+
 def _is_python(content: dict[str, Any]) -> bool:
     """Whether the notebook is Python's; one that does not say is taken for it."""
-    metadata = content.get("metadata")
+    metadata = _metadata(content)
     for key, name in LANGUAGES:
-        entry = metadata.get(key) if isinstance(metadata, dict) else None
+        entry = metadata.get(key)
         language = entry.get(name) if isinstance(entry, dict) else None
         if isinstance(language, str):
             return language.lower() in PYTHON

@@ -49,6 +49,10 @@ class Regions:
         """The place in the file of a place in the text."""
         return self._cells.place(line, column)
 
+    def lines_of(self, cell: int) -> list[str]:
+        """The lines of the file, which has no numbered cells."""
+        return [line.text for line in self._lines]
+
     def code(self, text: str) -> list[str]:
         """See `Cells.code`."""
         return self._cells.code(text)

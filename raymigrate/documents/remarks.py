@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from raymigrate.findings import Finding, Kind, Rule
@@ -41,6 +42,7 @@ LEGACY_CODE = re.compile(
     r"|^\s*from ray import air\b",
     re.MULTILINE,
 )
+PROSE = {"md", "markdown", "html"}
 USES_TRAIN = re.compile(r"\bray\.(?:train|air|ml)\b|\bfrom ray import .*\b(?:train|air)\b")
 
 
@@ -74,18 +76,26 @@ def not_parsed(reason: str, place: Place, *, concerns: bool) -> Finding:
 
 
 def other_language(magic: str, body: Sequence[str], place: Place) -> Iterator[Finding]:
-    """Says of a cell of another kind that it holds legacy code."""
-    if LEGACY_CODE.search("\n".join(body)):
+    """Says of a cell of another kind that it holds legacy code; prose may well speak of it."""
+    if magic.lstrip("%") not in PROSE and LEGACY_CODE.search("\n".join(body)):
         yield remark(RM905, Kind.MANUAL, f"The legacy code below {magic} is not read, and stays as it is.", place)
 
 
-def old_pins(line: str) -> Iterator[Pin]:
-    """The versions that a line installs and that converted code does not run on."""
-    if "install" in line:
-        from raymigrate.pins.readers import install_commands  # noqa: PLC0415 - few lines install anything
+def old_pins(lines: Sequence[str]) -> Iterator[tuple[int, Pin]]:
+    """The versions that lines install and that converted code does not run on, each with the index of its line.
 
-        pins = install_commands(line.replace("# MAGIC ", " " * len("# MAGIC "), 1))
-        yield from (pin for pin in pins if pin.is_too_low)
+    A command may go on behind a backslash.
+    """
+    text = "\n".join(line.replace("# MAGIC ", " " * len("# MAGIC "), 1) for line in lines)
+    if "install" not in text:
+        return
+    from raymigrate.pins.readers import install_commands  # noqa: PLC0415 - few cells install anything
+
+    for pin in install_commands(text):
+        if pin.is_too_low:
+            index, start = text.count("\n", 0, pin.start), text.rfind("\n", 0, pin.start) + 1
+            first, last = pin.place
+            yield index, replace(pin, start=pin.start - start, place=(first - start, last - start))
 
 
 def pin_remark(pin: Pin, place: Place, *, changes: bool = False) -> Finding:

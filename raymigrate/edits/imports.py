@@ -18,7 +18,8 @@ def place_imports(module: Module, plan: Plan) -> None:
     A name goes into an import from the same module where there is one. Else, an import asked for near an old one takes
     its place, so that an import inside a function stays there; modules of the standard library join the others of it
     at the head of the file; the rest follows the last import there, and so does what new code needs before the old
-    import. What the module imports already is not repeated.
+    import. What the module imports already is not repeated, except where cells, or blocks of a page, each had the same
+    old import: each of them still stands alone.
     """
     near_old: dict[ast.stmt, Names] = defaultdict(lambda: defaultdict(list))
     last: Names = defaultdict(list)
@@ -39,6 +40,10 @@ def place_imports(module: Module, plan: Plan) -> None:
             standard.append(wanted)
         else:
             last[wanted].append(name)
+    for wanted, name, near in plan.needed_imports:
+        for twin in _twins(module, plan, near):
+            if name not in near_old[twin][wanted]:
+                near_old[twin][wanted].append(name)
     for wanted in sorted(standard):
         _place_standard(module, plan, wanted)
     for anchor, names in near_old.items():
@@ -48,6 +53,26 @@ def place_imports(module: Module, plan: Plan) -> None:
         edit = plan.statement(anchor)
         follows = _is_import(anchor) or _is_docstring(anchor)
         (edit.after if follows else edit.before).append(Code("\n".join(_lines(last))))
+
+
+def _twins(module: Module, plan: Plan, near: ast.stmt | None) -> list[ast.stmt]:
+    """The same old import in other cells: it goes there too, and so the new one has to come."""
+    return [
+        statement
+        for statement in module.imports
+        if near is not None
+        and statement is not near
+        and module.scope_of[statement] is module.scope_of[near]
+        and ast.dump(statement) == ast.dump(near)
+        and all(alias in plan.dropped_imports for alias in statement.names)
+        and _edge_between(module, *sorted((near.lineno, statement.lineno)))
+    ]
+
+
+def _edge_between(module: Module, first: int, last: int) -> bool:
+    """Whether the edge of a cell lies between two lines: a bare name stands for it."""
+    between = (statement for statement in module.tree.body if first < statement.lineno < last)
+    return any(isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Name) for statement in between)
 
 
 def _comes_too_late(module: Module, plan: Plan, near: ast.stmt, name: str | None) -> bool:

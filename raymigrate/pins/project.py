@@ -21,6 +21,7 @@ from raymigrate.pins.evidence import is_converted, is_legacy
 from raymigrate.pins.readers import SUBFOLDERS, Reader, reader_of
 from raymigrate.pins.versions import PACKAGES, Pin
 from raymigrate.script import Script
+from raymigrate.skips import RM906, Skip, comment_at, skipped_whole
 
 if TYPE_CHECKING:
     from raymigrate.discovery import Discovery
@@ -181,7 +182,9 @@ def _added(earlier: FileResult, file: PinFile, job: Job) -> FileResult:
     if earlier.after and earlier.document and not job.write:
         file = PinFile(file.path, file.reader, earlier.new_bytes)
     result = _result(file, job)
-    findings = [*earlier.findings, *result.findings]
+    comments = {skip.line for pin in file.old_pins if (skip := _skip(pin, file.script.text))}
+    others = [f for f in earlier.findings if f.code != RM906.code or f.line not in comments]
+    findings = [*others, *result.findings]
     after = earlier.after if result.after is None else result.after
     return replace(earlier, findings=findings, after=after, document=earlier.document or result.document)
 
@@ -189,7 +192,8 @@ def _added(earlier: FileResult, file: PinFile, job: Job) -> FileResult:
 def _result(file: PinFile, job: Job) -> FileResult:
     text = file.script.text
     pins = file.old_pins
-    new = _applied(text, pins)
+    skips = {pin: _skip(pin, text) for pin in pins}
+    new = _applied(text, [pin for pin in pins if skips[pin] is None])
     refused = new != text and not (_parses(file.path, text) and _parses(file.path, new))
     findings = []
     for pin in sorted(pins, key=lambda pin: pin.start):
@@ -202,13 +206,22 @@ def _result(file: PinFile, job: Job) -> FileResult:
             kind, advice = Kind.CONVERTED, ""
         else:
             kind, advice = Kind.UNSAFE, "Run with --unsafe to change it; then install anew and verify the job."
-        findings.append(Finding(RM731.code, kind, message(pin), advice, line, column, file.path))
+        finding = Finding(RM731.code, kind, message(pin), advice, line, column, file.path)
+        skip = skips[pin]
+        findings.append(finding if skip is None else finding.skipped(skip.reason))
     changes = job.options.unsafe and new != text and not refused
     after = (new if job.rewrite else "") if changes else None
     result = FileResult(file.path, findings, text, after, document=Plain(file.script))
     if after and job.write:
         return job.written(result, file.script.encode(after), file.data or b"")
     return result
+
+
+def _skip(pin: Pin, text: str) -> Skip | None:
+    """The comment that silences a pin: on its line, alone above it, or for the whole file."""
+    return comment_at(text.split("\n"), text.count("\n", 0, pin.start) + 1, RM731.code) or skipped_whole(
+        text, RM731.code
+    )
 
 
 def _applied(text: str, pins: Iterable[Pin]) -> str:

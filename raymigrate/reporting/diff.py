@@ -1,13 +1,18 @@
 """Unified diffs that `git apply` takes, byte for byte."""
 
 import difflib
+import os
+import re
+from pathlib import Path
 
 from raymigrate.documents import Plain
 from raymigrate.engine import FileResult
+from raymigrate.reporting.paths import relative_posix
 from raymigrate.script import Script
 
 CONTEXT = 3
 HUGE = 20_000  # lines
+QUOTED = re.compile(rb'[\x00-\x1f"\\\x7f]')  # what git puts into quotation marks
 NO_NEWLINE = b"\\ No newline at end of file\n"
 
 
@@ -18,10 +23,9 @@ def unified_diff(result: FileResult) -> bytes:
     document = result.document or Plain(Script(result.before, "utf-8", bom=False))
     before = _lines(document.encode(result.before))
     after = _lines(result.new_bytes if result.document else document.encode(result.after))
-    path = result.path.lstrip("/").encode("utf-8", "surrogateescape")
     # Without the guess at junk, which would show equal lines of a notebook as changed; but it keeps huge files quick.
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=len(before) > HUGE)
-    lines = [b"--- a/%s\n+++ b/%s\n" % (path, path)]
+    lines = [b"--- %s\n+++ %s\n" % (_name("a/", result.path), _name("b/", result.path))]
     for group in matcher.get_grouped_opcodes(CONTEXT):
         first, last = group[0], group[-1]
         lines.append(b"@@ -%s +%s @@\n" % (_range(first[1], last[2]), _range(first[3], last[4])))
@@ -32,6 +36,14 @@ def unified_diff(result: FileResult) -> bytes:
             lines += [_terminated(b"-" + line) for line in before[start:stop]]
             lines += [_terminated(b"+" + line) for line in after[new_start:new_stop]]
     return b"".join(lines)
+
+
+def _name(prefix: str, path: str) -> bytes:
+    """How git names a file: below the current folder, and not by a link, which git would patch itself."""
+    real = relative_posix(os.path.realpath(path))
+    name = path.lstrip("/") if Path(real).is_absolute() else real
+    data = (prefix + name).encode("utf-8", "surrogateescape")
+    return b'"%s"' % QUOTED.sub(lambda match: b"\\%03o" % ord(match[0]), data) if QUOTED.search(data) else data
 
 
 def _range(start: int, stop: int) -> bytes:

@@ -5,8 +5,10 @@ https://docs.github.com/en/actions/reference/workflow-commands-for-github-action
 
 from collections.abc import Iterator
 
+from raymigrate.documents import Document
 from raymigrate.findings import Finding, Kind
 from raymigrate.reporting.paths import relative_posix
+from raymigrate.reporting.places import line_text, place_in_file
 
 LEVELS = {
     Kind.ERROR: "error",
@@ -18,14 +20,19 @@ LEVELS = {
 }
 
 
-def annotation(finding: Finding) -> Iterator[str]:
-    """The one line of a finding."""
-    properties = {
-        "file": relative_posix(finding.path),
-        "line": str(finding.line),
-        "col": str(finding.column),
-        "title": f"raymigrate {finding.code} ({finding.kind.value}){f', cell {finding.cell}' if finding.cell else ''}",
-    }
+def annotation(finding: Finding, document: Document | None = None) -> Iterator[str]:
+    """The one line of a finding.
+
+    Args:
+        finding: The finding.
+        document: The one that it has its place in. Of a notebook GitHub shows the JSON, so the line is one of that, and
+            the title names the cell.
+    """
+    properties = {"file": relative_posix(finding.path)}
+    if in_file := place_in_file(finding, document):
+        properties |= {"line": str(in_file[0]), "col": str(in_file[1])}
+    cell = f", {line_text(finding)}" if finding.cell else ""
+    properties["title"] = f"raymigrate {finding.code} ({finding.kind.value}){cell}"
     place = ",".join(f"{name}={_escaped_property(value)}" for name, value in properties.items())
     message = "\n".join(part for part in (finding.message, finding.advice) if part)
     yield f"::{LEVELS[finding.kind]} {place}::{_escaped(message)}"

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from raymigrate.findings import Finding, Kind
 from raymigrate.reporting.paths import relative_posix
+from raymigrate.reporting.places import line_text
 from raymigrate.reporting.text import files_text, project_lines, summary_text
 from raymigrate.rules import rule_by_code
 from raymigrate.session import Summary
@@ -39,7 +40,7 @@ def markdown_text(summary: Summary, *, dry_run: bool) -> str:
 def _findings_table(findings: Sequence[Finding]) -> str:
     rows = [
         (
-            f"{_code(relative_posix(f.path))}:{f.line}",
+            _code(relative_posix(f.path)) + (f" {line_text(f)}" if f.cell else f":{f.line}"),
             _rule_link(f.code),
             _cell(f.message),
             _cell(f.reason if f.kind is Kind.SKIPPED else f.advice),
@@ -56,7 +57,7 @@ def _changed_files(summary: Summary) -> Iterator[str]:
         done = [finding for finding in result.findings if finding.kind is Kind.CONVERTED]
         if not done:
             continue
-        lines = "\n".join(f"- line {f.line}, {_rule_link(f.code)}: {_cell(f.message)}" for f in done)
+        lines = "\n".join(f"- {line_text(f)}, {_rule_link(f.code)}: {_cell(f.message)}" for f in done)
         path = _html(relative_posix(result.path))
         yield f"<details>\n<summary><code>{path}</code>: {len(done)}</summary>\n\n{lines}\n\n</details>"
 

@@ -1,7 +1,6 @@
 """Shows what a run found: decides which stream gets what, and in which format."""
 
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,17 +53,13 @@ class Output:
         if self.report is not None:
             self._report(summary, self.report)
 
-    def listed(self, summary: Summary) -> Iterator[Finding]:
-        """The findings that text and annotations show."""
-        for finding in summary.findings:
-            if self.quiet:
-                shown = finding.kind is Kind.ERROR
-            elif finding.kind is Kind.SKIPPED:
-                shown = self.verbose
-            else:
-                shown = finding.kind is not Kind.CONVERTED or self.verbose or (self.dry_run and not self.diff)
-            if shown:
-                yield finding
+    def is_listed(self, finding: Finding) -> bool:
+        """Whether text and annotations show a finding."""
+        if self.quiet:
+            return finding.kind is Kind.ERROR
+        if finding.kind is Kind.SKIPPED:
+            return self.verbose
+        return finding.kind is not Kind.CONVERTED or self.verbose or (self.dry_run and not self.diff)
 
     def _diff(self, summary: Summary) -> None:
         from raymigrate.reporting.diff import unified_diff  # noqa: PLC0415
@@ -90,11 +85,14 @@ class Output:
     def _lines(self, summary: Summary) -> None:
         from raymigrate.reporting import github, text  # noqa: PLC0415
 
-        for finding in self.listed(summary):
-            lines = text.finding_lines(finding) if self.output_format == "text" else github.annotation(finding)
-            # GitHub reads annotations from either stream.
-            for line in lines:
-                click.echo(line, err=self.stdout_taken or finding.kind is Kind.ERROR)
+        as_text = self.output_format == "text"
+        for result in summary.results:
+            document = result.places or result.document
+            for finding in filter(self.is_listed, result.findings):
+                lines = text.finding_lines(finding) if as_text else github.annotation(finding, document)
+                # GitHub reads annotations from either stream.
+                for line in lines:
+                    click.echo(line, err=self.stdout_taken or finding.kind is Kind.ERROR)
         if not self.quiet:
             for line in text.project_lines(summary, dry_run=self.dry_run):
                 click.echo(line, err=True)

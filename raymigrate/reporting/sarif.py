@@ -14,6 +14,7 @@ from raymigrate.documents import Document, Plain
 from raymigrate.engine import FileResult
 from raymigrate.findings import Finding, Kind, Rule
 from raymigrate.reporting.paths import uri
+from raymigrate.reporting.places import place_in_file
 from raymigrate.rules import every_rule
 from raymigrate.session import Summary
 
@@ -102,14 +103,8 @@ def _result(finding: Finding, rule_index: int, document: Document | None) -> dic
 
 def _region(finding: Finding, document: Document | None) -> dict[str, Any]:
     """The place in the file itself, which for a notebook is JSON: a region is one of the artifact (3.30)."""
-    line, column = finding.line, finding.column
-    if finding.cell:
-        from raymigrate.documents.notebook import Notebook  # noqa: PLC0415 - most runs meet none
-
-        if not isinstance(document, Notebook):
-            return {}  # refused before it was converted: the properties name the cell
-        line, column = document.place_in_file(finding.cell, finding.line, finding.column)
-    return {"region": {"startLine": line, "startColumn": column}}
+    place = place_in_file(finding, document)
+    return {"region": {"startLine": place[0], "startColumn": place[1]}} if place else {}  # the properties name the cell
 
 
 def _artifact(path: str) -> dict[str, str]:

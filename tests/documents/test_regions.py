@@ -88,6 +88,30 @@ def test_cells_of_other_languages_and_titles_stay() -> None:
     assert after == text.replace(LEGACY, "import ray.train\n").replace("session.", "ray.train.")
 
 
+@pytest.mark.parametrize(
+    ("form", "cell"),
+    [
+        ("percent", f"%%writefile job.py\n{LEGACY}{USE}"),
+        ("exported", f"%%bash\ncat > job.py <<E\n{LEGACY}{USE}E\n"),
+        ("databricks", f"# MAGIC %sh\n# MAGIC cat > job.py <<E\n# MAGIC {LEGACY}# MAGIC {USE}# MAGIC E\n"),
+        ("databricks", f"# DBTITLE 1,Old job\n# MAGIC %python\n# MAGIC {LEGACY}# MAGIC {USE}"),
+    ],
+)
+def test_legacy_code_in_a_cell_of_another_language_is_told(form: str, cell: str) -> None:
+    head, edge = EDGES[form]
+    text = head + edge.join(["import ray\n", cell, "x = 1\n"])
+    after, findings = convert(text)
+    assert after == text
+    assert [(f.code, f.kind) for f in findings] == [("RM905", Kind.MANUAL)]
+    assert "%" in text.splitlines()[findings[0].line - 1]
+
+
+@pytest.mark.parametrize("magic", ["%md", "%html"])
+def test_prose_about_legacy_code_is_prose(magic: str) -> None:
+    head, edge = EDGES["databricks"]
+    assert convert(head + edge.join(["import ray\n", f"# MAGIC {magic}\n# MAGIC {LEGACY}"]))[1] == []
+
+
 def test_a_cell_that_loses_all_its_lines_stays() -> None:
     head, edge = EDGES["databricks"]
     unused = "from ray.train.huggingface import TransformersTrainer\n"
@@ -178,6 +202,20 @@ def test_fences(fence: str) -> None:
 def test_fences_of_other_languages_are_left(fence: str) -> None:
     text = fence.format(LEGACY)
     assert convert(text, "page.md") == (text, [])
+
+
+@pytest.mark.parametrize("use", ["session.report({})", "session.get_world_rank()"])
+def test_each_block_of_a_page_that_had_the_import_has_the_new_one(use: str) -> None:
+    """So that a reader can copy any of them."""
+    block = f"```python\nfrom ray.air import session\n{use}\n```\n"
+    after, _ = convert(f"{block}\nText.\n\n> {block.replace(chr(10), chr(10) + '> ', 3)}\n{block}", "page.md")
+    assert after.count("import ray.train\n") == 3
+    assert "session" not in after
+    assert convert(after, "page.md")[0] == after
+
+
+def test_a_script_that_repeats_an_import_has_the_new_one_once() -> None:
+    assert convert(2 * (LEGACY + USE))[0].count("import ray.train") == 1
 
 
 def test_a_block_that_cannot_be_parsed_is_told_and_the_others_convert() -> None:

@@ -6,15 +6,18 @@ import re
 from pathlib import Path
 from urllib.parse import unquote
 
+import pytest
 from click.testing import CliRunner
 
 from raymigrate.cli import main
 from raymigrate.documents import open_document
+from tests.conftest import DOCUMENTS, case_name
 
 Place = tuple[str, int, int, str]  # file, line, column, code
 TEXT = re.compile(r"^(.+?):(\d+):(\d+): (RM\d{3}) \w+: ", re.MULTILINE)
 GITHUB = re.compile(r"^::\w+ file=(.+?),line=(\d+),col=(\d+),title=raymigrate (RM\d{3}) ", re.MULTILINE)
 REQUIREMENT = re.compile(r"[\w-]+(?:\[[\w,]+\])?[=<>~!]=[\w.]+")  # in a %pip or a !pip
+NOTEBOOKS = [path for path in DOCUMENTS if path.suffix == ".ipynb"]
 # Rules whose message speaks of what happens, not of the name that makes it happen: what stands there.
 SPEAKS_OF = {
     "RM103": "Trainer",
@@ -108,3 +111,23 @@ def test_all_formats_agree_and_point_at_what_they_speak_of(tmp_path: Path, scrip
             assert re.search(rf"^- line {finding['line']}, \[{finding['code']}\]", markdown, re.MULTILINE)
         else:
             assert re.search(rf"^\| `[^`]+`:{finding['line']} \| \[{finding['code']}\]", markdown, re.MULTILINE)
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=case_name)
+def test_people_are_told_the_cell_and_programs_the_line_of_the_file(tmp_path: Path, notebook: Path) -> None:
+    report = tmp_path / "report.md"
+    found = json.loads(output(notebook, "json", "--report", report))["findings"]
+    assert found
+    in_sarif = places_in_sarif(output(notebook, "sarif"))
+    annotations = output(notebook, "github")
+    assert places_in_lines(annotations, GITHUB) == in_sarif
+    sources = ["".join(cell["source"]).split("\n") for cell in json.loads(notebook.read_text())["cells"]]
+    starts_in_cells = {sources[f["cell"] - 1][f["line"] - 1][f["column"] - 1 :][:5] for f in found}
+    lines = notebook.read_text().split("\n")
+    unescaped = {lines[line - 1][column - 1 :].replace('\\"', '"')[:5] for _, line, column, _ in in_sarif}
+    assert unescaped == starts_in_cells
+    for finding in found:
+        place = f"cell {finding['cell']}, line {finding['line']}"
+        assert f"title=raymigrate {finding['code']} ({finding['kind']}), {place}::".replace(",", "%2C") in annotations
+        told = rf"^(- {place}, |\| `[^`]+` {place} \| )\[{finding['code']}\]"
+        assert re.search(told, report.read_text(), re.MULTILINE)

@@ -46,6 +46,13 @@ def test_a_pipe_gets_no_colour_unless_it_is_asked_for() -> None:
     assert "\x1b[" in CliRunner().invoke(main, ["--check", "--color", "always", str(LEGACY)]).stdout
 
 
+@pytest.mark.parametrize(("variable", "coloured"), [("FORCE_COLOR", True), ("NO_COLOR", False)])
+def test_the_variables_hold_for_all_commands(variable: str, coloured: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(variable, "1")
+    is_terminal = not coloured
+    assert ("\x1b[" in CliRunner().invoke(main, ["explain", "RM203"], color=is_terminal).stdout) is coloured
+
+
 def test_documents_are_never_coloured() -> None:
     arguments = ["--check", "--color", "always", "--output-format", "json", str(LEGACY)]
     assert "\x1b[" not in CliRunner().invoke(main, arguments).stdout

@@ -64,7 +64,7 @@ def _is_given(name: str) -> bool:
 @click.option("--original", type=FILE, help="The legacy script, if SCRIPT is converted already.")
 @click.option("--original-rev", metavar="REV", help="Git revision in which SCRIPT is still legacy.")
 @click.option(
-    "--arms", default="B,C", callback=_letters, show_default=True, help="What to run: A, O, B, C (see below)."
+    "--arms", default="B,C", callback=_letters, show_default=True, help="What to run: A, O, B, C (see above)."
 )
 @click.option("--from-ray", type=click.Choice(["2.6", "2.7"]), default="2.6", show_default=True, help=FROM_RAY)
 @click.option("--workers", type=click.IntRange(1), help="Number of workers in every arm.")

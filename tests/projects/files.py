@@ -1,0 +1,59 @@
+"""Small projects of a few files: what stands in them, and how they are written and converted."""
+
+from pathlib import Path
+from textwrap import dedent
+
+from raymigrate.config import Options
+from raymigrate.discovery import SUFFIXES, discover
+from raymigrate.findings import Kind
+from raymigrate.gates import NEEDLES
+from raymigrate.session import Job, Summary, run
+
+DRIVER = """
+from ray.train.huggingface import TransformersTrainer
+{imports}
+trainer = TransformersTrainer(trainer_init_per_worker={init}, trainer_init_config={{"lr": 1e-3}})
+"""
+INIT = """
+from transformers import Trainer, TrainingArguments
+
+
+def init(train_dataset, eval_dataset=None, **config):
+    args = TrainingArguments("out", no_cuda=True, report_to="wandb")
+    return Trainer(model=make_model(), args=args, train_dataset=make_data())
+"""
+MAPPED = """
+from ray.train.huggingface import AccelerateTrainer
+{imports}
+trainer = AccelerateTrainer(print, accelerate_config={{}}, datasets={{"train": make()}}, preprocessor={preprocessor})
+"""
+MAPPER = """
+from ray.data.preprocessors import BatchMapper
+
+
+def double(batch):
+    return {name: 2 * column for name, column in batch.items()}
+
+
+mapper = BatchMapper(double, batch_format="numpy")
+
+
+def get_mapper():
+    return BatchMapper(double, batch_format="numpy")
+"""
+
+
+def write(folder: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(dedent(text).lstrip("\n"))
+
+
+def convert(*paths: Path, job: Job | None = None, exclude: tuple[str, ...] = ()) -> Summary:
+    found = discover([str(path) for path in paths], needles=NEEDLES, exclude=exclude, suffixes=SUFFIXES)
+    return run(found, job or Job(Options()), jobs=1)
+
+
+def codes(summary: Summary, kind: Kind, name: str) -> set[str]:
+    return {f.code for f in summary.findings if f.kind is kind and Path(f.path).name == name}

@@ -1,0 +1,34 @@
+"""What a project of many files costs: no file is parsed twice, and few are kept."""
+
+from pathlib import Path
+
+import pytest
+
+from raymigrate.facts import project as project_facts
+from raymigrate.facts.module import Module
+from raymigrate.facts.project import Project
+from tests.projects.files import DRIVER, INIT, convert, write
+
+
+def test_a_file_that_many_scripts_import_is_parsed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[str] = []
+
+    class Counted(Module):
+        def __init__(self, text: str, path: str = "", project: Project | None = None) -> None:
+            parsed.append(Path(path).name)
+            super().__init__(text, path, project)
+
+    monkeypatch.setattr(project_facts, "Module", Counted)
+    driver = DRIVER.format(imports="from common import init", init="init")
+    write(tmp_path, {"common.py": INIT, **{f"train_{n:02}.py": driver for n in range(50)}})
+    summary = convert(tmp_path)
+    assert len(summary.changed) == 51
+    assert parsed.count("common.py") == 1
+
+
+def test_few_parsed_files_are_kept(tmp_path: Path) -> None:
+    project = Project()
+    for number in range(project_facts.MODULES_KEPT + 20):
+        (tmp_path / f"m{number}.py").write_text("x = 1\n")
+        project.module(str(tmp_path / f"m{number}.py"))
+    assert len(project._modules) == project_facts.MODULES_KEPT

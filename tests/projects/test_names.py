@@ -1,0 +1,106 @@
+"""Which file of a project defines what a script imports, and who else uses it."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from raymigrate.facts import project as project_facts
+from raymigrate.facts.project import Project
+from raymigrate.facts.project_uses import uses_of
+from tests.projects.files import write
+
+DEFINED = "def f(): pass\nvalue = 3\n"
+FORMS = {
+    "beside the script": ("train.py", "from settings import f", "f", "settings.py"),
+    "module of the script's folder": ("train.py", "import settings", "settings.f", "settings.py"),
+    "package from its root": ("pkg/train.py", "from pkg.mod import f", "f", "pkg/mod.py"),
+    "package from a folder beside": ("scripts/train.py", "from pkg.mod import f", "f", "pkg/mod.py"),
+    "dotted module": ("train.py", "import pkg.mod", "pkg.mod.f", "pkg/mod.py"),
+    "dotted module as": ("train.py", "import pkg.mod as m", "m.f", "pkg/mod.py"),
+    "module from package": ("train.py", "from pkg import mod", "mod.f", "pkg/mod.py"),
+    "relative": ("pkg/train.py", "from .mod import f", "f", "pkg/mod.py"),
+    "relative, module": ("pkg/train.py", "from . import mod as m", "m.f", "pkg/mod.py"),
+    "relative, above": ("pkg/sub/train.py", "from ..mod import f as g", "g", "pkg/mod.py"),
+    "re-exported": ("train.py", "from shop import f", "f", "shop/inner.py"),
+    "re-exported by a star": ("train.py", "from stars import f", "f", "shop/inner.py"),
+    "src layout": ("scripts/train.py", "from inside.mod import f", "f", "src/inside/mod.py"),
+    "either way": (
+        "pkg/train.py",
+        "try:\n    from .mod import f\nexcept ImportError:\n    from mod import f\n",
+        "f",
+        "pkg/mod.py",
+    ),
+    "script in a package": ("pkg/train.py", "from mod import f", "f", "pkg/mod.py"),
+}
+TREE = {
+    "settings.py": DEFINED,
+    "pkg/__init__.py": "",
+    "pkg/mod.py": DEFINED,
+    "pkg/sub/__init__.py": "",
+    "shop/__init__.py": "from .inner import f\n",
+    "shop/inner.py": DEFINED,
+    "stars/__init__.py": "from shop.inner import *\n",
+    "src/inside/__init__.py": "",
+    "src/inside/mod.py": DEFINED,
+    "datasets.py": DEFINED,
+    "twice.py": "def f(): pass\n\ndef f(): return 1\n",
+    "circle.py": "from circle import f\n",
+}
+
+
+def definition(folder: Path, script: str, statement: str, name: str) -> project_facts.Definition | None:
+    write(folder, TREE)
+    path = folder / script
+    path.parent.mkdir(parents=True, exist_ok=True)
+    project = Project([str(folder)])
+    module = project.module_of(f"{statement}\n{name}\n", str(path))
+    last = module.tree.body[-1]
+    assert isinstance(last, ast.Expr)
+    return project.definition(module, last.value)
+
+
+@pytest.mark.parametrize(("script", "statement", "name", "where"), FORMS.values(), ids=FORMS)
+def test_a_name_is_followed_to_its_file(tmp_path: Path, script: str, statement: str, name: str, where: str) -> None:
+    found = definition(tmp_path, script, statement, name)
+    assert found is not None and found.function is not None
+    assert Path(found.module.path).samefile(tmp_path / where)
+
+
+@pytest.mark.parametrize(
+    ("statement", "name"),
+    [
+        ("from datasets import f", "f"),  # the library, not a file of that name
+        ("from twice import f", "f"),  # two definitions
+        ("from circle import f", "f"),
+        ("from settings import missing", "missing"),
+        ("from nowhere import f", "f"),
+        ("from settings import f\nf = 1", "f"),
+        ("import settings", "settings.f.attribute"),
+    ],
+)
+def test_what_is_not_sure_is_not_followed(tmp_path: Path, statement: str, name: str) -> None:
+    assert definition(tmp_path, "train.py", statement, name) is None
+
+
+def test_uses_are_found_in_the_whole_project(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            "settings.py": DEFINED + "f()\n",
+            "plain.py": "import settings\nsettings.f()\n",
+            "named.py": "from settings import f as other\nother()\n",
+            "stranger.py": "def f(): pass\nf()\n",
+            "broken.py": "from settings import f\nf(\n",
+            "hydra.yaml": "_target_: settings.f\n",
+            "venv/pyvenv.cfg": "",
+            "venv/lib.py": "from settings import f\n",
+        },
+    )
+    project = Project([str(tmp_path)])
+    module = project.module(str(tmp_path / "settings.py"))
+    assert module is not None
+    uses = uses_of(project, project_facts.Definition(module, module.tree.body[0], "f"))
+    assert sorted(Path(m.path).name for m, _ in uses.reads) == ["named.py", "plain.py", "settings.py"]
+    assert [Path(m.path).name for m, _ in uses.imports] == ["named.py"]
+    assert sorted(Path(path).name for path in uses.unclear) == ["broken.py", "hydra.yaml"]
