@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from raymigrate.discovery import PAGES, SUFFIXES, discover
+from raymigrate.discovery import PAGES, SUFFIXES, discover, too_large
 from raymigrate.gates import NEEDLES
 from raymigrate.gitignore import is_excluded
 from raymigrate.settings import Settings
@@ -80,6 +80,7 @@ def _convert_stdin(settings: Settings, choices: Choices) -> int:
 
     So an editor that pipes a buffer through never loses it, whatever the exit code.
     """
+    from raymigrate.conversion import failed  # noqa: PLC0415
     from raymigrate.facts.project import Project  # noqa: PLC0415
     from raymigrate.session import Summary  # noqa: PLC0415
 
@@ -88,7 +89,8 @@ def _convert_stdin(settings: Settings, choices: Choices) -> int:
     excluded = choices["force_exclude"] and _is_excluded(path, settings, choices)
     summary = Summary(scanned=int(not excluded))
     if not excluded and any(needle in data for needle in NEEDLES):
-        result = _job(choices, write=False).convert(path, data, Project(may_write=lambda path: False))
+        job, reason = _job(choices, write=False), too_large(path, len(data))
+        result = failed(path, reason) if reason else job.convert(path, data, Project(may_write=lambda path: False))
         if result.findings or result.after is not None:
             summary.results.append(result)
         if result.after and result.document is not None and not _dry_run(choices):

@@ -22,7 +22,7 @@ SKIPPED = frozenset(
 SUFFIXES = (".py", ".ipynb")
 PAGES = (".md", ".markdown", ".rst")
 # Nobody wrote such a file by hand, and to parse it would take minutes and gigabytes of memory.
-MAX_BYTES = 20_000_000
+MAX_BYTES = 5_000_000  # LibCST takes some 700 bytes of memory for each
 MAX_NOTEBOOK_BYTES = 200_000_000  # pictures among the outputs, which are not parsed as Python
 KINDS = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 
@@ -237,8 +237,8 @@ def _each_file_once(paths: Iterable[str]) -> tuple[list[str], list[Problem]]:
         except OSError as error:
             problems.append(_unreadable(path, error.errno))
             continue
-        if status.st_size > (MAX_NOTEBOOK_BYTES if path.endswith(".ipynb") else MAX_BYTES):
-            problems.append(_too_large(path, status.st_size))
+        if reason := too_large(path, status.st_size):
+            problems.append(Problem(path, reason))
         else:
             first.setdefault((status.st_dev, status.st_ino), path)
     return list(first.values()), problems
@@ -267,8 +267,13 @@ def _not_a_file(path: str, mode: int) -> Problem:
     return Problem(path, f"is {kind} and was not opened; copy its text to a file, or pipe it into `raymigrate -`.")
 
 
-def _too_large(path: str, size: int) -> Problem:
-    megabytes, limit = size / 1e6, MAX_BYTES // 1_000_000
-    return Problem(
-        path, f"has {megabytes:.0f} MB, over the limit of {limit} MB for a source file; leave it out with --exclude."
+def too_large(path: str, size: int) -> str:
+    """Why a file of so many bytes is not read; empty if it is."""
+    notebook = path.endswith(".ipynb")
+    limit = MAX_NOTEBOOK_BYTES if notebook else MAX_BYTES
+    if size <= limit:
+        return ""
+    kind = "notebook" if notebook else "source file"
+    return (
+        f"has {size / 1e6:.1f} MB, over the limit of {limit // 1_000_000} MB for a {kind}; leave it out with --exclude."
     )

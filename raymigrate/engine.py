@@ -220,7 +220,7 @@ def plan(text: str, path: str, options: Options, project: Project | None = None,
     except SyntaxError as error:
         raise Refused(RM901, f"cannot be parsed: {error.msg}.", error.lineno or 1, error.offset or 1) from error
     except (RecursionError, MemoryError, ValueError) as error:
-        raise Refused(RM901, f"cannot be parsed: {error or 'it is nested too deeply'}.") from error
+        raise Refused(RM901, f"cannot be parsed: {str(error) or 'it is nested too deeply'}.") from error
     context = Context(module, options, path)
     for item in all_codemods():
         item(context)

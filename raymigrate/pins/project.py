@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from raymigrate.codemods.pinned_versions import RM731, message
+from raymigrate.discovery import too_large
 from raymigrate.documents import Plain
 from raymigrate.engine import FileResult
 from raymigrate.files import read_bytes
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from raymigrate.discovery import Discovery
     from raymigrate.session import Job
 
-MAX_BYTES = 20_000_000  # as for scripts; a larger file is no list of requirements
 UNREADABLE = "The file cannot be parsed; correct it, or change the version by hand."
 
 
@@ -159,7 +159,7 @@ def layers_of(folder: str, found: Discovery) -> list[Patterns]:
 def read(path: str) -> bytes | None:
     """The bytes of a file; None if it cannot be read, or is too large for what it should be."""
     try:
-        return read_bytes(path) if os.stat(path).st_size <= MAX_BYTES else None
+        return read_bytes(path) if not too_large(path, os.stat(path).st_size) else None
     except OSError:
         return None
 
