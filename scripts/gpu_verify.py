@@ -181,7 +181,8 @@ def _pieces(reports: Path, device: str) -> Iterator[tuple[str, list[str]]]:
 def _command(cell: Cell, reports: Path, device: str) -> list[str]:
     script = f"fixtures/{JOBS[cell.job][1]}/before.py"
     options = ["--device", device, "--workers", str(cell.workers), "--precision", cell.precision, "--repeat", "2"]
-    written = [part for end in (".json", ".md", ".html") for part in ("--report", str(reports / f"{cell.name}{end}"))]
+    place = reports.relative_to(ROOT) if reports.is_relative_to(ROOT) else reports  # the report tells its command
+    written = [part for end in (".json", ".md", ".html") for part in ("--report", str(place / f"{cell.name}{end}"))]
     command = [sys.executable, "-m", "raymigrate", "verify", script, "--offline", "--hub-size", cell.size]
     return [*command, *options, *written]
 
@@ -255,7 +256,7 @@ def main() -> None:
     commands.add_parser("pack").add_argument("folder", type=Path)
     commands.add_parser("install").add_argument("part", type=Path)
     running = commands.add_parser("run")
-    running.add_argument("--reports", type=Path, default=ROOT / "docs/verification/gpu")
+    running.add_argument("--reports", type=Path, help="default: docs/verification/gpu, or cpu")
     running.add_argument("--minutes", type=float, default=600)
     running.add_argument("--device", choices=["cpu", "gpu"], default="gpu")
     running.add_argument("--only", default="", help="part of the names of the pieces to run: tiny, bert-full, controls")
@@ -266,7 +267,7 @@ def main() -> None:
     elif options.command == "install":
         install(options.part)
     else:
-        reports = options.reports.resolve()
+        reports = (options.reports or ROOT / "docs/verification" / options.device).resolve()
         done, failed = run(reports, options.minutes, options.device, options.only, options.archive)
         (reports / "README.md").write_text(table(reports, options.device), encoding="utf-8")
         print("all is done" if done else "call it again")
