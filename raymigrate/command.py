@@ -33,17 +33,8 @@ def run_conversion(paths: Sequence[str], settings: Settings, choices: Choices) -
     Returns:
         The exit code of DESIGN.md.
     """
-    if choices["interactive"]:
-        for other in ("check", "diff", "todo"):
-            if choices[other]:
-                raise click.UsageError(f"--interactive does not go together with --{other}.")
-        if choices["output_format"] in DOCUMENTS:
-            raise click.UsageError("--interactive shows changes on stdout, which --output-format json and sarif need.")
-        if "-" in paths:
-            raise click.UsageError("--interactive reads its answers from stdin, so it cannot convert what comes there.")
+    _refuse_contradictions(paths, choices)
     if "-" in paths:
-        if len(paths) > 1:
-            raise click.UsageError("`-` stands for stdin, so it has to be the only path.")
         return _convert_stdin(settings, choices)
     found = discover(
         paths,
@@ -73,6 +64,22 @@ def run_conversion(paths: Sequence[str], settings: Settings, choices: Choices) -
     else:
         summary = run(found, job, jobs=choices["jobs"], progress=with_progress)
     return _shown(summary, choices)
+
+
+def _refuse_contradictions(paths: Sequence[str], choices: Choices) -> None:
+    if "" in paths:
+        raise click.UsageError("A path is empty; is a variable of the shell unset?")
+    if "-" in paths and len(paths) > 1:
+        raise click.UsageError("`-` stands for stdin, so it has to be the only path.")
+    if not choices["interactive"]:
+        return
+    for other in ("check", "diff", "todo"):
+        if choices[other]:
+            raise click.UsageError(f"--interactive does not go together with --{other}.")
+    if choices["output_format"] in DOCUMENTS:
+        raise click.UsageError("--interactive shows changes on stdout, which --output-format json and sarif need.")
+    if "-" in paths:
+        raise click.UsageError("--interactive reads its answers from stdin, so it cannot convert what comes there.")
 
 
 def _convert_stdin(settings: Settings, choices: Choices) -> int:

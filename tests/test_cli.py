@@ -267,3 +267,9 @@ def test_explaining_an_unknown_code_exits_2(codes: str) -> None:
 def test_no_arguments_show_help() -> None:
     result = invoke()
     assert "raymigrate PATH..." in result.output
+
+
+def test_a_path_from_an_unset_variable_is_no_path() -> None:
+    outcome = CliRunner().invoke(main, ["--check", ""])
+    assert outcome.exit_code == 2
+    assert "A path is empty; is a variable of the shell unset?" in outcome.stderr
