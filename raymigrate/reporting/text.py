@@ -36,10 +36,13 @@ def finding_lines(finding: Finding) -> Iterator[str]:
 def summary_text(summary: Summary, *, dry_run: bool) -> str:
     """One closing sentence."""
     counts = Counter(finding.kind for finding in summary.findings)
-    changed = len(summary.changed)
+    converted = sum(any(f.kind is Kind.CONVERTED for f in result.findings) for result in summary.changed)
+    commented = len(summary.changed) - converted  # by --todo
     parts = []
-    if changed:
-        parts.append(f"{files_text(changed)} {'would be converted' if dry_run else 'converted'}")
+    if converted:
+        parts.append(f"{files_text(converted)} {'would be converted' if dry_run else 'converted'}")
+    if commented:
+        parts.append(f"{files_text(commented)} {'would get' if dry_run else 'got'} other comments")
     if counts[Kind.MANUAL]:
         parts.append(f"{counts[Kind.MANUAL]} left for a person")
     if counts[Kind.UNSAFE]:
