@@ -12,6 +12,7 @@ from raymigrate.codemods.emitted import ON_CPU
 from raymigrate.codemods.loop_elsewhere import RM206, is_wrapped, report_loss_scale, wrap_loop
 from raymigrate.codemods.loss_scale import keep_loss_scale
 from raymigrate.codemods.split_datasets import SPLIT_ALL_SINCE, keep_whole, leaves_split_open
+from raymigrate.codemods.trainer_annotations import name_as_type
 from raymigrate.codemods.trainer_arguments import prepare_datasets
 from raymigrate.context import Context
 from raymigrate.error_texts import gone_names, refused_arguments
@@ -107,6 +108,8 @@ def convert(context: Context) -> None:
             _require_config(context, call)
             _convert_datasets(context, call)
     for reference in list(context.references(*ACCELERATE_TRAINERS)):
+        if name_as_type(context, RM209, reference, "AccelerateTrainer"):
+            continue
         context.manual(RM209, reference.node, "Ray >= 2.9 has no AccelerateTrainer, and this does not construct one.")
         context.handle(reference, gone=False)
 
