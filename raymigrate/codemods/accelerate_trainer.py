@@ -18,7 +18,7 @@ from raymigrate.context import Context
 from raymigrate.error_texts import gone_names, refused_arguments
 from raymigrate.facts.accelerate_config import Destination, destination, read_file
 from raymigrate.facts.files import file_named
-from raymigrate.facts.legacy import ACCELERATE_TRAINERS, ACCELERATORS, HF, TRAINING_ARGUMENTS
+from raymigrate.facts.legacy import ACCELERATE_TRAINERS, ACCELERATORS, HF, TORCH_TRAINERS, TRAINING_ARGUMENTS
 from raymigrate.facts.trainers import TrainerCall, parameters, trainer_calls
 from raymigrate.findings import Rule
 
@@ -112,6 +112,16 @@ def convert(context: Context) -> None:
             continue
         context.manual(RM209, reference.node, "Ray >= 2.9 has no AccelerateTrainer, and this does not construct one.")
         context.handle(reference, gone=False)
+
+
+@codemod("TorchTrainer", order=11)
+def required_config(context: Context) -> None:
+    """Makes sure that the training functions of TorchTrainers get their config, in scripts that use ray.air."""
+    if not any(reference.is_within("ray.air") for reference in context.module.references):
+        return
+    for call in trainer_calls(context.module, TORCH_TRAINERS, FIRST):
+        if FIRST in call.arguments and not call.unpacked:
+            _require_config(context, call)
 
 
 # -- accelerate_config -----------------------------------------------------------------------------
