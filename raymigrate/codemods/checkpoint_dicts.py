@@ -11,7 +11,7 @@ from raymigrate.codemods.emitted import CHECKPOINT_FILE
 from raymigrate.codemods.ray_checkpoint import API, CHECKPOINTS, FROM_DICT
 from raymigrate.context import Context
 from raymigrate.edits.plan import Code
-from raymigrate.facts.results import is_checkpoint
+from raymigrate.facts.results import GET_CHECKPOINT, is_checkpoint
 from raymigrate.findings import Rule
 
 RM304 = Rule(
@@ -22,7 +22,6 @@ RM304 = Rule(
     API,
     errors=("'Checkpoint' object has no attribute 'to_dict'",),
 )
-GET_CHECKPOINT = frozenset({"ray.air.session.get_checkpoint", "ray.train.get_checkpoint"})
 MESSAGE = "Checkpoint.to_dict() raises an AttributeError on Ray >= 2.7."
 LOAD = f'torch.load(os.path.join(checkpoint_dir, "{CHECKPOINT_FILE}"), weights_only=False)'
 LOADER = f'''

@@ -4,6 +4,7 @@ import ast
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.checkpoint_files import can_open, files_in, layout_after, opened
+from raymigrate.codemods.ray_checkpoint import RM308
 from raymigrate.codemods.results import is_shown
 from raymigrate.context import Context
 from raymigrate.edits.plan import Code
@@ -33,7 +34,15 @@ SCHEME = "file://"
 FEW = 2  # uses of a folder up to which each is edited
 
 
-@codemod("as_directory", "to_directory", "path", "uri", order=67)
+# What else a checkpoint could be turned into, with what to do instead; to_dict() has a rule of its own.
+OTHER_FORMS = {
+    "to_uri": "Let RunConfig(storage_path=) name the URI, or copy the folder that checkpoint.as_directory() gives.",
+    "to_bytes": "Read the files in the folder that checkpoint.as_directory() gives.",
+    "to_object_ref": "Hand the checkpoint itself on: it holds only where its folder is.",
+}
+
+
+@codemod("as_directory", "to_directory", "path", "uri", *OTHER_FORMS, order=67)
 def readers(context: Context) -> None:
     """Inserts the folder where a checkpoint of a Transformers run is read."""
     for node in context.module.nodes:
@@ -41,6 +50,10 @@ def readers(context: Context) -> None:
             continue
         if node.attr == "uri":
             _uri(context, node)
+        elif node.attr in OTHER_FORMS:
+            if layout_after(context, node.value) is not None or is_checkpoint(context.module, node.value):
+                gone = f"Checkpoint.{node.attr}() raises an AttributeError on Ray >= 2.7."
+                context.manual(RM308, node, gone, OTHER_FORMS[node.attr])
         elif node.attr in ("as_directory", "to_directory", "path"):
             place = layout_after(context, node.value)
             if place not in (None, Layout.ROOT):

@@ -20,7 +20,7 @@ from raymigrate.codemods.preprocessors import PREPROCESSOR_REFUSED, RM502
 from raymigrate.context import Context
 from raymigrate.error_texts import refused_arguments
 from raymigrate.facts.keys import keys_of
-from raymigrate.facts.legacy import CONFIG_CLASSES, TORCH_TRAINERS, TRAINERS
+from raymigrate.facts.legacy import CONFIG_CLASSES, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.tuners import config_names
 from raymigrate.findings import Rule
 
@@ -105,6 +105,14 @@ UNPACKED_ADVICE = (
     " a URI."
 )
 LOOK_FOR = f"Look for {', '.join(sorted(DELETED['RunConfig'] | UNPACKED))}: they raise when the object is constructed."
+RESUME = (
+    "Hand the checkpoint over in train_loop_config, and load it in the training function where"
+    " ray.train.get_checkpoint() is None."
+)
+RESUME_TRANSFORMERS = (
+    "Hand its folder over in train_loop_config, and where ray.train.get_checkpoint() is None call"
+    " trainer.train(resume_from_checkpoint=...) with the folder in it that holds trainer_state.json."
+)
 REFUSED_BY_TRAINER = ("preprocessor", "resume_from_checkpoint", "metadata")
 
 
@@ -224,5 +232,7 @@ def trainer_arguments(context: Context) -> None:
             elif keyword.arg == "preprocessor":
                 context.manual(RM502, keyword, PREPROCESSOR_REFUSED)
             else:
-                advice = METADATA if keyword.arg == "metadata" else None
+                of_transformers = context.module.qualified(call.func) in TRANSFORMERS_TRAINERS
+                resume = RESUME_TRANSFORMERS if of_transformers else RESUME
+                advice = METADATA if keyword.arg == "metadata" else resume
                 context.manual(RM403, keyword, f"TorchTrainer({keyword.arg}=) raises on Ray >= 2.51.", advice)

@@ -18,6 +18,7 @@ CHECKPOINT_CLASSES = tuple(
     )
     for name in ("HuggingFaceCheckpoint", "TransformersCheckpoint", "LegacyTransformersCheckpoint")
 )
+GET_CHECKPOINT = frozenset({"ray.air.session.get_checkpoint", "ray.train.get_checkpoint"})
 
 
 class Layout(Enum):
@@ -126,8 +127,21 @@ def _layout_of_source(module: Module, node: ast.expr) -> Layout | None:
         return (None if again else layout(module, given)) or Layout.UNKNOWN
     if method is not None:
         return Layout.ROOT if method == "from_model" else Layout.UNKNOWN
+    if isinstance(node, ast.Call) and module.qualified(node.func) in GET_CHECKPOINT:
+        return _layout_on_worker(module, node)
     read = _read_of_result(module, node)
     return Layout.NESTED if read is not None and trainer_of(module, read.value) in TRANSFORMERS_TRAINERS else None
+
+
+def _layout_on_worker(module: Module, get_checkpoint: ast.Call) -> Layout | None:
+    """Where the files lie in what get_checkpoint() gives in the init function of a Transformers trainer."""
+    function = module.function(get_checkpoint)
+    for call in module.calls(*TRANSFORMERS_TRAINERS):
+        given = {keyword.arg: keyword.value for keyword in call.keywords}
+        init = call.args[0] if call.args else given.get("trainer_init_per_worker")
+        if init is not None and function is not None and module.definition(init) is function:
+            return Layout.UNKNOWN if "resume_from_checkpoint" in given else Layout.NESTED
+    return None
 
 
 def carries_preprocessor(module: Module, checkpoint: ast.expr, user: ast.AST) -> bool | None:
