@@ -5,7 +5,7 @@ import ast
 from raymigrate.codemods import codemod
 from raymigrate.codemods.checkpoint_files import can_open, files_in, layout_after, opened
 from raymigrate.codemods.ray_checkpoint import RM308
-from raymigrate.codemods.results import is_shown
+from raymigrate.codemods.results import is_placed, is_shown
 from raymigrate.context import Context
 from raymigrate.edits.plan import Code
 from raymigrate.facts.results import Layout, is_checkpoint
@@ -202,7 +202,8 @@ def _uri(context: Context, node: ast.Attribute) -> None:
     if place is None and not is_checkpoint(context.module, node.value):
         return
     whole = _without_scheme(context, node)
-    if whole is node and not is_shown(context.module, node):
+    shown = is_shown(context.module, node)
+    if (whole is node and not shown) or not is_placed(context.module, node):
         context.manual(RM607, node, f"{NO_URI}.")
     elif context.converts(RM607, node, f"{NO_URI}; now Checkpoint.path."):
         context.plan.replace(whole, "$checkpoint.path", checkpoint=node.value)

@@ -64,9 +64,18 @@ def append(elements: list[Element], element: Element, opening: cst.BaseParenthes
     return [*head, last.with_changes(comma=separator), element]
 
 
+def _ends_line(argument: cst.Arg) -> bool:
+    return isinstance(argument.comma, cst.Comma) and _is_multiline(argument.comma.whitespace_after)
+
+
 def without(arguments: list[cst.Arg], keywords: set[str]) -> list[cst.Arg]:
-    """Takes keyword arguments away; the layout of the closing bracket stays."""
-    kept = [a for a in arguments if not (a.keyword and a.keyword.value in keywords)]
+    """Takes keyword arguments away; the layout of the closing bracket stays, and the line ends between the others."""
+    kept: list[cst.Arg] = []
+    for argument in arguments:
+        if not (argument.keyword and argument.keyword.value in keywords):
+            kept.append(argument)
+        elif kept and _ends_line(argument) and not _ends_line(kept[-1]):
+            kept[-1] = kept[-1].with_changes(comma=argument.comma)
     if kept and arguments and kept[-1] is not arguments[-1]:
         last = arguments[-1]
         kept[-1] = kept[-1].with_changes(comma=last.comma, whitespace_after_arg=last.whitespace_after_arg)
