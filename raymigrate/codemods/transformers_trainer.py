@@ -149,6 +149,8 @@ def _convert_call(context: Context, call: TrainerCall) -> bool:
         keep_loss_scale(context, call, function)
         report_logs(context, call, function)
         keep_loss_mean(context, call, function)
+    convert_trainer_arguments(context, call, function)
+    function.emit()
     edit = context.plan.call(call.node)
     if call.node.args:
         edit.first = function.reference
@@ -156,8 +158,6 @@ def _convert_call(context: Context, call: TrainerCall) -> bool:
         edit.rename[FIRST] = "train_loop_per_worker"
         edit.values["train_loop_per_worker"] = function.reference
     edit.rename["trainer_init_config"] = "train_loop_config"
-    convert_trainer_arguments(context, call, function)
-    function.emit()
     return True
 
 
