@@ -267,7 +267,7 @@ class Rewriter(cst.CSTTransformer):
         is_import = isinstance(original, cst.SimpleStatementLine) and isinstance(
             original.body[0], cst.Import | cst.ImportFrom
         )
-        if not group and (edit.comments_stay or (is_import and any(line.comment for line in lines))):
+        if not group and lines and (edit.comments_stay or is_import):
             group = [cst.SimpleStatementLine([cst.Pass()], leading_lines=lines)]
             self.gone.add(group[0])
         if not group:
