@@ -7,7 +7,7 @@ import ast
 from collections.abc import Callable
 
 from raymigrate.codemods import codemod
-from raymigrate.codemods.moves import Move, move_names
+from raymigrate.codemods.moves import Move, drop_unused, move_names
 from raymigrate.context import Context
 from raymigrate.error_texts import gone_names
 from raymigrate.facts.module import Reference
@@ -133,6 +133,7 @@ def session_functions(context: Context) -> None:
             context.plan.need_import("ray.train", near=reference.binding.statement)
             context.replace_reference(reference, f"ray.train.{target}")
             outside |= context.places.called_outside.intersection([context.module.function(reference.node)])
+    drop_unused(context, RM302, SESSION)
     for called in sorted(outside, key=context.module.start):
         name = getattr(called, "name", "this lambda")
         message = f"{name}() is called without a trainer too: ray.train raises a RuntimeError there."
