@@ -190,6 +190,10 @@ class Context:
         self._fresh.add(candidate)
         return candidate
 
+    def give_back(self, name: str) -> None:
+        """Lets other code have a name of `fresh` that was not needed."""
+        self._fresh.discard(name)
+
     def can_import(self, package: str, reference: Reference) -> bool:
         """Whether a package can be had under its own name where a reference stands: nothing else is called so there."""
         bindings = self.module.scope_of[reference.root].lookup(package)

@@ -42,7 +42,12 @@ def test_a_call_that_grows_long_gets_a_line_for_each_argument() -> None:
 
 @pytest.mark.parametrize(
     ("before", "after"),
-    [("f(a=1, b=2)\n", "f(a=1)\n"), ("f(b=2)\n", "f()\n"), ("f(\n    b=2,\n    a=1,\n)\n", "f(\n    a=1,\n)\n")],
+    [
+        ("f(a=1, b=2)\n", "f(a=1)\n"),
+        ("f(b=2)\n", "f()\n"),
+        ("f(\n    b=2,\n    a=1,\n)\n", "f(\n    a=1,\n)\n"),
+        ("f(\n    a=1, b=2,\n    c=3,\n)\n", "f(\n    a=1,\n    c=3,\n)\n"),
+    ],
 )
 def test_an_argument_is_taken_away(before: str, after: str) -> None:
     assert edited(before, lambda module, plan: plan.call(first(module, ast.Call)).remove.add("b")) == after
@@ -56,6 +61,34 @@ def test_an_edit_inside_a_moved_part_moves_with_it() -> None:
 
     text = "def f():\n    return [old,  # kept\n            1]  # also kept\n"
     assert edited(text, change) == "def f():\n    x = [new,  # kept\n            1]  # also kept\n    use(x)\n"
+
+
+def test_a_part_that_is_replaced_comes_out_replaced_and_one_that_is_hoisted_does_not() -> None:
+    def change(module: Module, plan: Plan) -> None:
+        unwrapped, hoisted = first(module, ast.Tuple).elts
+        plan.replace(unwrapped, "$inside", inside=unwrapped.args[0])
+        plan.hoist(hoisted, "name")
+        code = Code("x = $unwrapped\nname = $hoisted", {"unwrapped": unwrapped, "hoisted": hoisted})
+        plan.statement(module.tree.body[0]).before.append(code)
+
+    assert edited("use((f(a), g(b)))\n", change) == "x = a\nname = g(b)\nuse((a, name))\n"
+
+
+def test_a_value_on_several_lines_gets_brackets_of_its_own() -> None:
+    def change(module: Module, plan: Plan) -> None:
+        value = first(module, ast.Call).args[0]
+        plan.statement(module.tree.body[0]).replacement = Code("x = $value", {"value": value})
+
+    assert edited("f(\n    a\n    if b\n    else c\n)\n", change) == "x = (\n    a\n    if b\n    else c\n)\n"
+
+
+def test_the_blank_line_over_an_import_that_goes_stays() -> None:
+    def change(module: Module, plan: Plan) -> None:
+        statement = module.imports[0]
+        plan.drop_import(statement.names[0], statement)
+
+    assert edited("a = 1\n\nimport old\nimport new\n", change) == "a = 1\n\nimport new\n"
+    assert edited("a = 1\n\nimport old\n\nb = 1\n", change) == "a = 1\n\nb = 1\n"
 
 
 def test_loose_parts_get_parentheses() -> None:

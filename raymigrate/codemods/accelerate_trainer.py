@@ -12,12 +12,13 @@ from raymigrate.codemods.emitted import ON_CPU
 from raymigrate.codemods.loop_elsewhere import RM206, is_wrapped, report_loss_scale, wrap_loop
 from raymigrate.codemods.loss_scale import keep_loss_scale
 from raymigrate.codemods.split_datasets import SPLIT_ALL_SINCE, keep_whole, leaves_split_open
+from raymigrate.codemods.trainer_annotations import name_as_type
 from raymigrate.codemods.trainer_arguments import prepare_datasets
 from raymigrate.context import Context
 from raymigrate.error_texts import gone_names, refused_arguments
 from raymigrate.facts.accelerate_config import Destination, destination, read_file
 from raymigrate.facts.files import file_named
-from raymigrate.facts.legacy import ACCELERATE_TRAINERS, ACCELERATORS, HF, TRAINING_ARGUMENTS
+from raymigrate.facts.legacy import ACCELERATE_TRAINERS, ACCELERATORS, HF, TORCH_TRAINERS, TRAINING_ARGUMENTS
 from raymigrate.facts.trainers import TrainerCall, parameters, trainer_calls
 from raymigrate.findings import Rule
 
@@ -107,8 +108,20 @@ def convert(context: Context) -> None:
             _require_config(context, call)
             _convert_datasets(context, call)
     for reference in list(context.references(*ACCELERATE_TRAINERS)):
+        if name_as_type(context, RM209, reference, "AccelerateTrainer"):
+            continue
         context.manual(RM209, reference.node, "Ray >= 2.9 has no AccelerateTrainer, and this does not construct one.")
         context.handle(reference, gone=False)
+
+
+@codemod("TorchTrainer", order=11)
+def required_config(context: Context) -> None:
+    """Makes sure that the training functions of TorchTrainers get their config, in scripts that use ray.air."""
+    if not any(reference.is_within("ray.air") for reference in context.module.references):
+        return
+    for call in trainer_calls(context.module, TORCH_TRAINERS, FIRST):
+        if FIRST in call.arguments and not call.unpacked:
+            _require_config(context, call)
 
 
 # -- accelerate_config -----------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from raymigrate.codemods.checkpoint_files import (
 from raymigrate.context import Context
 from raymigrate.edits.plan import Code
 from raymigrate.error_texts import gone_names
+from raymigrate.facts.annotations import in_annotation
 from raymigrate.facts.flow import sources
 from raymigrate.facts.legacy import HF
 from raymigrate.facts.module import Reference
@@ -205,8 +206,7 @@ def _is_type(context: Context, node: ast.expr) -> bool:
     parent = context.module.parent_of[node]
     if isinstance(parent, ast.Call):
         return isinstance(parent.func, ast.Name) and parent.func.id == "isinstance" and parent.args[-1] is node
-    annotation = getattr(parent, "annotation", None) or getattr(parent, "returns", None)
-    return annotation is node
+    return in_annotation(context.module, node)
 
 
 def _spelling(context: Context, reference: Reference) -> str | None:

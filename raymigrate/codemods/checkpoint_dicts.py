@@ -11,7 +11,7 @@ from raymigrate.codemods.emitted import CHECKPOINT_FILE
 from raymigrate.codemods.ray_checkpoint import API, CHECKPOINTS, FROM_DICT
 from raymigrate.context import Context
 from raymigrate.edits.plan import Code
-from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
+from raymigrate.facts.results import GET_CHECKPOINT, is_checkpoint
 from raymigrate.findings import Rule
 
 RM304 = Rule(
@@ -22,7 +22,6 @@ RM304 = Rule(
     API,
     errors=("'Checkpoint' object has no attribute 'to_dict'",),
 )
-GET_CHECKPOINT = frozenset({"ray.air.session.get_checkpoint", "ray.train.get_checkpoint"})
 MESSAGE = "Checkpoint.to_dict() raises an AttributeError on Ray >= 2.7."
 LOAD = f'torch.load(os.path.join(checkpoint_dir, "{CHECKPOINT_FILE}"), weights_only=False)'
 LOADER = f'''
@@ -63,13 +62,7 @@ def _is_checkpoint(context: Context, node: ast.expr) -> bool:
     value = module.value(node)
     if isinstance(value, ast.Call):
         return module.qualified(value.func) in GET_CHECKPOINT
-    if not isinstance(value, ast.Attribute) or value.attr != "checkpoint":
-        return False
-    fit = module.value(value.value)
-    if not (isinstance(fit, ast.Call) and isinstance(fit.func, ast.Attribute) and fit.func.attr == "fit"):
-        return False
-    trainer = module.value(fit.func.value)
-    return isinstance(trainer, ast.Call) and module.qualified(trainer.func) in TORCH_TRAINERS | TRAINERS
+    return is_checkpoint(module, node)
 
 
 def _may_be_checkpoint(context: Context, node: ast.expr) -> bool:

@@ -4,7 +4,8 @@ import ast
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.checkpoint_files import can_open, files_in, layout_after, opened
-from raymigrate.codemods.results import is_shown
+from raymigrate.codemods.ray_checkpoint import RM308
+from raymigrate.codemods.results import is_placed, is_shown
 from raymigrate.context import Context
 from raymigrate.edits.plan import Code
 from raymigrate.facts.results import Layout, is_checkpoint
@@ -33,7 +34,15 @@ SCHEME = "file://"
 FEW = 2  # uses of a folder up to which each is edited
 
 
-@codemod("as_directory", "to_directory", "path", "uri", order=67)
+# What else a checkpoint could be turned into, with what to do instead; to_dict() has a rule of its own.
+OTHER_FORMS = {
+    "to_uri": "Let RunConfig(storage_path=) name the URI, or copy the folder that checkpoint.as_directory() gives.",
+    "to_bytes": "Read the files in the folder that checkpoint.as_directory() gives.",
+    "to_object_ref": "Hand the checkpoint itself on: it holds only where its folder is.",
+}
+
+
+@codemod("as_directory", "to_directory", "path", "uri", *OTHER_FORMS, order=67)
 def readers(context: Context) -> None:
     """Inserts the folder where a checkpoint of a Transformers run is read."""
     for node in context.module.nodes:
@@ -41,6 +50,10 @@ def readers(context: Context) -> None:
             continue
         if node.attr == "uri":
             _uri(context, node)
+        elif node.attr in OTHER_FORMS:
+            if layout_after(context, node.value) is not None or is_checkpoint(context.module, node.value):
+                gone = f"Checkpoint.{node.attr}() raises an AttributeError on Ray >= 2.7."
+                context.manual(RM308, node, gone, OTHER_FORMS[node.attr])
         elif node.attr in ("as_directory", "to_directory", "path"):
             place = layout_after(context, node.value)
             if place not in (None, Layout.ROOT):
@@ -189,7 +202,8 @@ def _uri(context: Context, node: ast.Attribute) -> None:
     if place is None and not is_checkpoint(context.module, node.value):
         return
     whole = _without_scheme(context, node)
-    if whole is node and not is_shown(context.module, node):
+    shown = is_shown(context.module, node)
+    if (whole is node and not shown) or not is_placed(context.module, node):
         context.manual(RM607, node, f"{NO_URI}.")
     elif context.converts(RM607, node, f"{NO_URI}; now Checkpoint.path."):
         context.plan.replace(whole, "$checkpoint.path", checkpoint=node.value)

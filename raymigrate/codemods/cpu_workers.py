@@ -38,6 +38,8 @@ def train_together_on_cpu(context: Context, call: TrainerCall, function: TrainFu
         for arguments in inside:
             _set_use_cpu(context, call, arguments, function)
         return
+    if inside and all(_is_decided(context, call, c) for c in inside):
+        return
     if context.converts(RM104, call.node, MESSAGE):
         context.plan.need_import("os", near=function.nested_import)
         line = 'os.environ["ACCELERATE_USE_CPU"] = "true"'
@@ -52,13 +54,17 @@ def has_unpacking(call: ast.Call) -> bool:
     return any(keyword.arg is None for keyword in call.keywords)
 
 
-def _set_use_cpu(context: Context, call: TrainerCall, arguments: ast.Call, function: TrainFunction) -> None:
+def _is_decided(context: Context, call: TrainerCall, arguments: ast.Call) -> bool:
+    """Whether TrainingArguments are told about the CPU by the user, who may know more than can be seen here."""
     given = {k.arg: k.value for k in arguments.keywords}
     present = given.get("use_cpu", given.get("no_cuda"))
-    if present is not None:
-        literal = context.module.constant(present)
-        if literal is True or (literal is ... and call.use_gpu is None):
-            return  # the user decides, and knows more than can be seen here
+    literal = context.module.constant(present)
+    return literal is True or (literal is ... and call.use_gpu is None)
+
+
+def _set_use_cpu(context: Context, call: TrainerCall, arguments: ast.Call, function: TrainFunction) -> None:
+    if _is_decided(context, call, arguments):
+        return
     if not context.converts(RM104, arguments, MESSAGE):
         return
     name = "use_cpu" if context.current_transformers else "no_cuda"

@@ -12,6 +12,7 @@ from raymigrate.findings import Rule
 from raymigrate.import_cleanup import is_exported
 from raymigrate.removed_names import load
 
+ONE_WAY = "Import it in one way only, without the alternatives, and run raymigrate again."
 LIBRARIES = ("ray", "transformers", "accelerate", "datasets", "evaluate")
 
 RM691 = Rule(
@@ -74,7 +75,7 @@ def _import(context: Context, statement: ast.Import | ast.ImportFrom, alias: ast
         if context.converts(RM691, statement, f"{origin} is gone, and nothing uses it here; taken out."):
             context.plan.drop_import(alias, statement)
     elif len({binding.qualified for binding in bindings}) > 1 and not any(_exists(binding) for binding in bindings):
-        context.manual(RM692, statement, f"{origin} is gone, and so is what takes its place here.")
+        context.manual(RM692, statement, f"{origin} is gone, and so is what takes its place here.", ONE_WAY)
 
 
 def _exists(binding: Binding) -> bool:

@@ -174,7 +174,7 @@ class GuideFunction(TrainFunction):
         before = Code(self._batches())
         if not isinstance(given, ast.Name):
             before = Code(f"{self._args} = $arguments\n{before.template}", {"arguments": given})
-            plan.replace(given, self._args)
+            plan.hoist(given, self._args)
         plan.statement(self.module.statement(self._trainer)).before.append(before)
 
     @cached_property

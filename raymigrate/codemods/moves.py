@@ -45,6 +45,26 @@ def move_names(context: Context, rule: Rule, moves: Mapping[str, Move]) -> None:
             context.replace_reference(reference, place + reference.qualified.removeprefix(owner))
 
 
+def drop_unused(context: Context, rule: Rule, name: str) -> None:
+    """Takes a name out of `from ... import name` where nothing uses it, or will when the plan is carried out."""
+    module = context.module
+    for statement in module.imports:
+        if not isinstance(statement, ast.ImportFrom) or statement.level:
+            continue
+        for alias in statement.names:
+            local = alias.asname or alias.name
+            scope = module.scope_of[statement]
+            only = {binding.qualified for binding in scope.lookup(local)} == {name}
+            if f"{statement.module}.{alias.name}" != name or not only or is_exported(module, local):
+                continue
+            if any(reference.binding.node is alias for reference in module.references):
+                continue  # goes with its uses
+            if context.rewritten.issuperset(module.uses(local, scope)) and context.converts(
+                rule, statement, f"{name} is imported but not used; taken out."
+            ):
+                context.plan.drop_import(alias, statement)
+
+
 def _move_import(
     context: Context, rule: Rule, statement: ast.ImportFrom, alias: ast.alias, moves: Mapping[str, Move]
 ) -> None:

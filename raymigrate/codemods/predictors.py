@@ -131,6 +131,7 @@ def _predictor(context: Context, reference: Reference, pipeline: PipelinePredict
     call = _call(context, reference, "from_checkpoint")
     if call is None:
         outer = module.parent_of[reference.node]
+        outer = module.parent_of[outer] if isinstance(outer, ast.keyword) else outer
         given_away = isinstance(outer, ast.Call) and (module.qualified(outer.func) or "").startswith(BATCH_PREDICTORS)
         raise NotSure("" if given_away else "Only its from_checkpoint() is converted.")
     given = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
@@ -207,6 +208,8 @@ def _batch_predictor(context: Context, reference: Reference, pipeline: PipelineP
     message = _message(reference, "pipeline for map_batches" if own is None else "predictor for map_batches", unknown)
     if not context.converts(RM603, reference.node, message, safe=not unknown):
         context.handle(reference, gone=False)
+        if own is None and of_ray is not None:  # it goes with this one
+            context.handle(of_ray, gone=False)
         return
     for predict in batch.predictions:
         num_gpus = _num_gpus(predict)

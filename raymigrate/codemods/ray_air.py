@@ -7,7 +7,7 @@ import ast
 from collections.abc import Callable
 
 from raymigrate.codemods import codemod
-from raymigrate.codemods.moves import Move, move_names
+from raymigrate.codemods.moves import Move, drop_unused, move_names
 from raymigrate.context import Context
 from raymigrate.error_texts import gone_names
 from raymigrate.facts.module import Reference
@@ -109,6 +109,7 @@ def config_classes(context: Context) -> None:
 @codemod("air", order=30)
 def session_functions(context: Context) -> None:
     """Sends the session functions to ray.train, under every way of importing them."""
+    outside = set[ast.AST]()
     for reference in list(context.references(SESSION)):
         name = reference.qualified.removeprefix(SESSION).lstrip(".")
         function, _, rest = name.partition(".")
@@ -131,8 +132,15 @@ def session_functions(context: Context) -> None:
         ):
             context.plan.need_import("ray.train", near=reference.binding.statement)
             context.replace_reference(reference, f"ray.train.{target}")
+            outside |= context.places.called_outside.intersection([context.module.function(reference.node)])
+    drop_unused(context, RM302, SESSION)
+    for called in sorted(outside, key=context.module.start):
+        name = getattr(called, "name", "this lambda")
+        message = f"{name}() is called without a trainer too: ray.train raises a RuntimeError there."
+        context.manual(RM302, called, message, OUTSIDE)
 
 
+OUTSIDE = "There session gave rank 0, a size of 1, or None, and reported nothing: ask for it on the workers only."
 ASSIGNED = "ray.get_runtime_context().get_assigned_resources()"
 
 

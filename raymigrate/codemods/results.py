@@ -94,7 +94,7 @@ def results(context: Context) -> None:
 def _log_dir(context: Context, read: ast.Attribute) -> None:
     """`print(result.log_dir)` becomes `print(result.path)`; what reads files there is reported."""
     gone = "result.log_dir raises an AttributeError on Ray >= 2.51"
-    if not is_shown(context.module, read):
+    if not is_shown(context.module, read) or not is_placed(context.module, read):
         context.manual(
             RM604,
             read,
@@ -110,13 +110,18 @@ def is_shown(module: Module, node: ast.expr) -> bool:
     """Whether a value is only turned into text: printed, logged, formatted."""
     parent = module.parent_of[node]
     if isinstance(parent, ast.FormattedValue):
-        return sys.version_info >= (3, 12)  # before, ast does not tell where the parts of an f-string stand
+        return True
     if not isinstance(parent, ast.Call) or node not in parent.args:
         return False
     function = parent.func
     if isinstance(function, ast.Name):
         return function.id in ("print", "str") and not module.scope_of[function].lookup(function.id)
     return isinstance(function, ast.Attribute) and function.attr in ("info", "debug", "warning", "format")
+
+
+def is_placed(module: Module, node: ast.expr) -> bool:
+    """Whether it is known where a node stands: before Python 3.12 ast does not tell it of the parts of an f-string."""
+    return sys.version_info >= (3, 12) or not any(isinstance(outer, ast.JoinedStr) for outer in module.ancestors(node))
 
 
 def _reports_no_checkpoint(context: Context) -> bool:

@@ -265,7 +265,7 @@ def _variable(context: Context, logger: ast.Call, wanted: str) -> str:
         return parent.targets[0].id
     name = context.fresh(wanted)
     context.plan.statement(context.module.statement(logger)).before.append(Code(f"{name} = $made", {"made": logger}))
-    context.plan.replace(logger, name)
+    context.plan.hoist(logger, name)
     return name
 
 
@@ -281,4 +281,4 @@ def _finish(context: Context, tracked: Tracked, callback: str) -> None:
     else:
         result = context.fresh("result", "training_result")
         edit.before.append(Code(f"{result} = $fit\n{callback}.finish({result})", {"fit": fit}))
-        plan.replace(fit, result)
+        plan.hoist(fit, result)

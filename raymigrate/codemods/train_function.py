@@ -268,9 +268,16 @@ class TrainFunction:
         body = "\n".join(self.start) + "\n" + self._datasets() if self.start else self._datasets()
         config, trainer = self._config_name(), self._unless_callee("trainer", "hf_trainer")
         body += f"{trainer} = {callee}({', '.join(arguments)}, **{config})\n" + self._finish(trainer)
-        code = f"def {self.name}({config}):\n{textwrap.indent(body, '    ')}"
+        definition = f"({config}):\n{textwrap.indent(body, '    ')}"
+        code = f"def {self.name}{definition}"
         anchor = self.call.statement
         if self.init is not None and isinstance(self.module.parent_of[self.init], ast.Module):
+            same = self.context.emitted.get((definition, self.init))
+            if same is not None:  # of another trainer with this init function
+                self.context.give_back(self.name)
+                self.name = same
+                return
+            self.context.emitted[definition, self.init] = self.name
             plan.statement(self.init).after.append(Code(code))
             return
         plan.statement(anchor).before.append(Code(before + code, {"init": self.given}))

@@ -19,7 +19,8 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.preprocessors import PREPROCESSOR_REFUSED, RM502
 from raymigrate.context import Context
 from raymigrate.error_texts import refused_arguments
-from raymigrate.facts.legacy import CONFIG_CLASSES, TORCH_TRAINERS, TRAINERS
+from raymigrate.facts.keys import keys_of
+from raymigrate.facts.legacy import CONFIG_CLASSES, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.tuners import config_names
 from raymigrate.findings import Rule
 
@@ -98,6 +99,20 @@ METADATA = (
     "Hand it over in train_loop_config, and call checkpoint.update_metadata(...) with it before each report of a"
     " checkpoint; read it there in place of get_metadata()."
 )
+UNPACKED = {"local_dir", "sync_config", "stop", "callbacks"}
+UNPACKED_ADVICE = (
+    "Take the key away. storage_path= took the place of local_dir= and of SyncConfig(upload_dir=): an absolute path or"
+    " a URI."
+)
+LOOK_FOR = f"Look for {', '.join(sorted(DELETED['RunConfig'] | UNPACKED))}: they raise when the object is constructed."
+RESUME = (
+    "Hand the checkpoint over in train_loop_config, and load it in the training function where"
+    " ray.train.get_checkpoint() is None."
+)
+RESUME_TRANSFORMERS = (
+    "Hand its folder over in train_loop_config, and where ray.train.get_checkpoint() is None call"
+    " trainer.train(resume_from_checkpoint=...) with the folder in it that holds trainer_state.json."
+)
 REFUSED_BY_TRAINER = ("preprocessor", "resume_from_checkpoint", "metadata")
 
 
@@ -109,7 +124,9 @@ def configuration(context: Context) -> None:
             if call in context.tuned:
                 continue
             for keyword in call.keywords:
-                if keyword.arg in DELETED[name]:
+                if keyword.arg is None:
+                    _unpacked(context, name, keyword)
+                elif keyword.arg in DELETED[name]:
                     # fail_fast stopped a run at the first failure, whatever max_failures said.
                     safe = keyword.arg != "fail_fast" or context.module.constant(keyword.value) is False
                     message = f"{name}({keyword.arg}=) raises on Ray >= 2.51{'; deleted' if safe else ''}."
@@ -117,6 +134,25 @@ def configuration(context: Context) -> None:
                         context.plan.call(call).remove.add(keyword.arg)
                 elif name == "RunConfig":
                     _run_config(context, call, keyword)
+
+
+def _unpacked(context: Context, name: str, unpacked: ast.keyword) -> None:
+    """Reports what Train V2 refuses among the keys of `RunConfig(**arguments)`."""
+    keys = keys_of(context.module, unpacked.value)
+    named = [*keys.strings, *((keyword.arg, keyword) for _, keyword in keys.keywords)]
+    refused = DELETED[name] | (UNPACKED if name == "RunConfig" else set())
+    for key, node in named:
+        if key in refused:
+            what = " for a callback of Ray Tune" if key == "callbacks" else ""
+            context.manual(RM401, node, f"{name}({key}=) raises on Ray >= 2.51{what}.", UNPACKED_ADVICE)
+    legacy = any(reference.qualified in TRAINERS for reference in context.module.references)
+    if keys.hidden and legacy and name == "RunConfig":
+        context.manual(
+            RM401,
+            unpacked,
+            "What is passed with ** cannot be seen here; RunConfig has fewer arguments today.",
+            LOOK_FOR,
+        )
 
 
 @codemod(*(name.rpartition(".")[2] for name in sorted(TRAINERS)), order=46)
@@ -196,5 +232,7 @@ def trainer_arguments(context: Context) -> None:
             elif keyword.arg == "preprocessor":
                 context.manual(RM502, keyword, PREPROCESSOR_REFUSED)
             else:
-                advice = METADATA if keyword.arg == "metadata" else None
+                of_transformers = context.module.qualified(call.func) in TRANSFORMERS_TRAINERS
+                resume = RESUME_TRANSFORMERS if of_transformers else RESUME
+                advice = METADATA if keyword.arg == "metadata" else resume
                 context.manual(RM403, keyword, f"TorchTrainer({keyword.arg}=) raises on Ray >= 2.51.", advice)

@@ -27,6 +27,7 @@ from raymigrate.codemods.argument_changes import (
 )
 from raymigrate.context import Context
 from raymigrate.error_texts import refused_arguments
+from raymigrate.facts.keys import keys_of
 from raymigrate.facts.legacy import ACCELERATORS, HF_TRAINERS, TRAINERS, TRAINING_ARGUMENTS
 from raymigrate.findings import Rule
 from raymigrate.removed_names import load
@@ -180,37 +181,37 @@ def keyword_arguments(context: Context) -> None:
 
 def _unpacked(context: Context, keyword: ast.keyword, names: frozenset[str], changes: Mapping[str, Change]) -> None:
     """Looks into the dict behind `TrainingArguments(**arguments)`, and says so where it cannot."""
-    value = context.module.value(keyword.value)
-    if isinstance(value, ast.Call) and ast.unparse(value.func) == "dict":
-        for inner in value.keywords:
-            if inner.arg in changes:
-                _change(context, value, inner, changes[str(inner.arg)])
-    elif isinstance(value, ast.Dict):
-        gone = changes.keys() | load().removed_arguments(LIBRARY_NAMES[names])
-        for key in value.keys:
-            name = key.value if isinstance(key, ast.Constant) else None
-            if key is not None and name in gone:
-                _change_key(context, key, str(name), changes.get(str(name), Change()))
-    if (
-        names is TRAINING_ARGUMENTS
-        and _is_hidden(value)
-        and any(r.qualified in TRAINERS for r in context.module.references)
-    ):
+    keys = keys_of(context.module, keyword.value)
+    for call, inner in keys.keywords:
+        if inner.arg in changes:
+            _change(context, call, inner, changes[str(inner.arg)])
+    gone = changes.keys() | load().removed_arguments(LIBRARY_NAMES[names])
+    read = {name for name, _ in keys.reads}
+    for name, key in keys.strings:
+        if name in gone and not (keys.hidden and name in read):
+            _change_key(context, key, name, changes.get(name, Change()), sure=name not in keys.read_in_text)
+    for name, key in [] if keys.hidden else keys.reads:  # a key that comes from elsewhere keeps its name
+        if name in changes and name not in keys.read_in_text and _is_renamed(changes[name]):
+            _change_key(context, key, name, changes[name])
+    if names is TRAINING_ARGUMENTS and keys.hidden and any(r.qualified in TRAINERS for r in context.module.references):
         context.manual(RM706, keyword, "What is passed with ** cannot be seen here.")
 
 
-def _is_hidden(value: ast.expr) -> bool:
-    """Whether an expression stands for a dict whose keys cannot all be read."""
-    if isinstance(value, ast.Dict):
-        return any(not isinstance(key, ast.Constant) for key in value.keys)
-    return not (isinstance(value, ast.Call) and ast.unparse(value.func) == "dict")
+def _is_renamed(change: Change) -> bool:
+    return change.name is not None and change.value is None
 
 
-def _change_key(context: Context, key: ast.expr, name: str, change: Change) -> None:
-    if change.name is None or change.value is not None:
-        context.manual(RM702, key, f"{name}= raises a TypeError today.")
+def _change_key(context: Context, key: ast.Constant, name: str, change: Change, *, sure: bool = True) -> None:
+    if change.name is None:
+        context.manual(
+            RM702, key, f"{name}= raises a TypeError today.", "Take the key away, or write what replaces it."
+        )
+    elif not sure or not _is_renamed(change):
+        message = f"{name}= {change.outcome}; {change.name}= took its place."
+        context.manual(RM701, key, message, "Change the key wherever it is used.")
     elif context.converts(RM701, key, f"{name}= raises a TypeError today; now {change.name}=."):
-        context.plan.replace(key, f'"{change.name}"')
+        quote = context.module.source(key)[-1:]
+        context.plan.replace(key, f"{quote}{change.name}{quote}")
 
 
 def _loading_arguments(context: Context) -> None:

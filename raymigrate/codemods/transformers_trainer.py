@@ -13,6 +13,7 @@ from raymigrate.codemods.function_elsewhere import FunctionElsewhere, strip_logg
 from raymigrate.codemods.loss_scale import keep_loss_scale
 from raymigrate.codemods.reports_to import check_use_of_datasets, silence_loggers
 from raymigrate.codemods.tracking import report_logs
+from raymigrate.codemods.trainer_annotations import name_as_type
 from raymigrate.codemods.trainer_arguments import convert_trainer_arguments
 from raymigrate.context import Context
 from raymigrate.error_texts import gone_names, refused_arguments
@@ -50,7 +51,8 @@ RM102 = Rule(
 RM103 = Rule(
     "RM103",
     "a use of the class other than constructing it",
-    "Ray >= 2.9 has no such name; subclasses, restore() and other uses of the class have no direct successor.",
+    "Ray >= 2.9 has no such name. In an annotation it is TorchTrainer now; subclasses, restore() and other uses of the"
+    " class have no direct successor.",
     "Move the logic into the training function; a run resumes by itself under the same name= and storage_path=.",
     GUIDE,
     errors=(
@@ -117,6 +119,8 @@ def convert(context: Context) -> None:
         name = next(n for n in TRANSFORMERS_TRAINERS if f"{reference.qualified}.".startswith(f"{n}.")).rpartition(".")[
             2
         ]
+        if name_as_type(context, RM103, reference, name):
+            continue
         context.manual(RM103, reference.node, f"Ray >= 2.9 has no {name}, and this is no plain construction of it.")
         context.handle(reference, gone=False)
 
@@ -145,6 +149,8 @@ def _convert_call(context: Context, call: TrainerCall) -> bool:
         keep_loss_scale(context, call, function)
         report_logs(context, call, function)
         keep_loss_mean(context, call, function)
+    convert_trainer_arguments(context, call, function)
+    function.emit()
     edit = context.plan.call(call.node)
     if call.node.args:
         edit.first = function.reference
@@ -152,8 +158,6 @@ def _convert_call(context: Context, call: TrainerCall) -> bool:
         edit.rename[FIRST] = "train_loop_per_worker"
         edit.values["train_loop_per_worker"] = function.reference
     edit.rename["trainer_init_config"] = "train_loop_config"
-    convert_trainer_arguments(context, call, function)
-    function.emit()
     return True
 
 

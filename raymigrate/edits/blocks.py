@@ -76,7 +76,10 @@ def handed_down(body: Sequence[cst.BaseStatement], gone: Collection[cst.CSTNode]
             lines += statement.leading_lines  # type: ignore[attr-defined]
             continue
         if lines:
-            statement = statement.with_changes(leading_lines=[*lines, *statement.leading_lines])  # type: ignore[attr-defined]
+            own = statement.leading_lines  # type: ignore[attr-defined]
+            if not any(line.comment for line in lines):  # blank lines do not add up
+                lines = lines[: max(0, len(lines) - _blank_lines(statement))]
+            statement = statement.with_changes(leading_lines=[*lines, *own])
         lines = []
         result.append(statement)
     return result

@@ -100,6 +100,7 @@ class Plan:
 
     def __init__(self) -> None:
         self.expressions: dict[ast.AST, Code] = {}
+        self.hoisted: set[ast.AST] = set()  # expressions in whose place a name stands, and whose code went elsewhere
         self.calls: dict[ast.Call, CallEdit] = {}
         self.dicts: dict[ast.Dict, dict[str, Code]] = {}
         self.statements: dict[ast.stmt, StatementEdit] = {}
@@ -144,6 +145,11 @@ class Plan:
     def replace(self, node: ast.expr, template: str, **parts: Part) -> None:
         """Replaces an expression."""
         self.expressions[node] = Code(template, parts)
+
+    def hoist(self, node: ast.expr, name: str) -> None:
+        """Replaces an expression by a name; code elsewhere, of which the expression is a part, gives it that value."""
+        self.replace(node, name)
+        self.hoisted.add(node)
 
     def call(self, node: ast.Call) -> CallEdit:
         """The changes to a call, to be added to."""

@@ -11,7 +11,7 @@ from raymigrate.edits import blocks, templates
 from raymigrate.edits.imports import place_imports
 from raymigrate.edits.plan import Code, FunctionEdit, Part, Plan, StatementEdit
 from raymigrate.edits.positions import Place, Span, Writing, code_of
-from raymigrate.edits.sequences import add_names, edit_call, edit_dict
+from raymigrate.edits.sequences import add_names, edit_call, edit_dict, shifted
 from raymigrate.facts.module import Module
 
 Statement = blocks.Statement
@@ -90,6 +90,7 @@ class Rewriter(cst.CSTTransformer):
         self.early: set[Span] = set()  # parts that were wanted before they were reached
         span = self._span
         self.expressions = {span(node): code for node, code in plan.expressions.items()}
+        self.hoisted = {span(node) for node in plan.hoisted}
         self.calls = {span(node): edit for node, edit in plan.calls.items()}
         self.dicts = {span(node): edit for node, edit in plan.dicts.items()}
         self.statements = {module.start(node): edit for node, edit in plan.statements.items()}
@@ -168,9 +169,20 @@ class Rewriter(cst.CSTTransformer):
         if span in self.parts and isinstance(updated, cst.BaseExpression):
             self.edited[span] = updated
         if span in self.expressions:
-            updated = self._expression(self.expressions[span])
+            updated = self._replaced(span)
             self.pending.discard(("expression", span[0]))
+            if span in self.parts and span not in self.hoisted:
+                self.edited[span] = updated
         return updated
+
+    def _replaced(self, span: Span) -> cst.BaseExpression:
+        """What takes the place of an expression; a part that comes out of it moves as far left as it stood inside."""
+        code = self.expressions[span]
+        new = self._expression(code)
+        whole = [part for name, part in code.parts.items() if code.template == f"${name}"]
+        if whole and isinstance(whole[0], ast.AST):
+            return shifted(new, self._depth(self._span(whole[0])) - self._depth(span))
+        return new
 
     def on_visit(self, node: cst.CSTNode) -> bool:
         """Keeps track of the statement that is being visited, and passes over those in which nothing is to change."""
@@ -255,7 +267,7 @@ class Rewriter(cst.CSTTransformer):
         is_import = isinstance(original, cst.SimpleStatementLine) and isinstance(
             original.body[0], cst.Import | cst.ImportFrom
         )
-        if not group and (edit.comments_stay or (is_import and any(line.comment for line in lines))):
+        if not group and lines and (edit.comments_stay or is_import):
             group = [cst.SimpleStatementLine([cst.Pass()], leading_lines=lines)]
             self.gone.add(group[0])
         if not group:

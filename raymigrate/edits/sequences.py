@@ -1,5 +1,6 @@
 """Adds elements to calls and dicts in the layout that they already have."""
 
+import ast
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -63,9 +64,18 @@ def append(elements: list[Element], element: Element, opening: cst.BaseParenthes
     return [*head, last.with_changes(comma=separator), element]
 
 
+def _ends_line(argument: cst.Arg) -> bool:
+    return isinstance(argument.comma, cst.Comma) and _is_multiline(argument.comma.whitespace_after)
+
+
 def without(arguments: list[cst.Arg], keywords: set[str]) -> list[cst.Arg]:
-    """Takes keyword arguments away; the layout of the closing bracket stays."""
-    kept = [a for a in arguments if not (a.keyword and a.keyword.value in keywords)]
+    """Takes keyword arguments away; the layout of the closing bracket stays, and the line ends between the others."""
+    kept: list[cst.Arg] = []
+    for argument in arguments:
+        if not (argument.keyword and argument.keyword.value in keywords):
+            kept.append(argument)
+        elif kept and _ends_line(argument) and not _ends_line(kept[-1]):
+            kept[-1] = kept[-1].with_changes(comma=argument.comma)
     if kept and arguments and kept[-1] is not arguments[-1]:
         last = arguments[-1]
         kept[-1] = kept[-1].with_changes(comma=last.comma, whitespace_after_arg=last.whitespace_after_arg)
@@ -178,16 +188,39 @@ def dedented(node: cst.BaseExpression) -> cst.BaseExpression:
     bracket come four blanks to the right of it; lines that are aligned to the bracket stay.
     """
     first, *rest = code_of(node).splitlines()
-    indents = [len(line) - len(line.lstrip()) for line in rest if line.strip()]
+    indents = _indents(rest)
     if rest and rest[-1].lstrip()[:1] in (")", "]", "}"):
         amount = indents[-1]
     else:
         amount = min(indents) - 4 if indents and first.rstrip()[-1] in "([{" else 0
+    return shifted(node, amount)
+
+
+def _indents(lines: list[str]) -> list[int]:
+    return [len(line) - len(line.lstrip()) for line in lines if line.strip()]
+
+
+def shifted(node: cst.BaseExpression, amount: int) -> cst.BaseExpression:
+    """Moves the lines of an expression, besides the first, left by so many blanks."""
     if amount <= 0:
         return node
-    shifted = node.visit(_Shift(amount))
-    assert isinstance(shifted, cst.BaseExpression)
-    return shifted
+    moved = node.visit(_Shift(amount))
+    assert isinstance(moved, cst.BaseExpression)
+    return moved
+
+
+def parenthesized_if_needed(node: cst.BaseExpression) -> cst.BaseExpression:
+    """Puts brackets around an expression that runs over several lines only inside those of a call or display."""
+    code = code_of(node)
+    if "\n" not in code or node.lpar:
+        return node
+    try:
+        ast.parse(code, mode="eval")
+    except SyntaxError:
+        node = shifted(node, min(_indents(code.splitlines()[1:])) - 4)
+        opening, closing = cst.LeftParen(whitespace_after=_new_line(4)), cst.RightParen(whitespace_before=_new_line(0))
+        return node.with_changes(lpar=[opening], rpar=[closing])
+    return node
 
 
 def edit_dict(node: cst.Dict, entries: dict[str, Code], parse: ParseExpression, depth: int) -> cst.Dict:

@@ -7,7 +7,12 @@ from functools import lru_cache
 import libcst as cst
 
 from raymigrate.edits.plan import Code, Part
-from raymigrate.edits.sequences import dedented, dict_one_per_line_if_long, one_per_line_if_long
+from raymigrate.edits.sequences import (
+    dedented,
+    dict_one_per_line_if_long,
+    one_per_line_if_long,
+    parenthesized_if_needed,
+)
 
 PLACEHOLDER = re.compile(r"\$([a-z_][a-z0-9_]*)")
 # An argument, an element, the value of a key: what stands between such signs needs no parentheses.
@@ -46,7 +51,7 @@ class _Fill(cst.CSTTransformer):
     def leave_Assign(self, original_node: cst.Assign, updated_node: cst.Assign) -> cst.Assign:
         value = original_node.value
         if isinstance(value, cst.Name) and value.value in self.parts:
-            updated_node = updated_node.with_changes(value=dedented(updated_node.value))
+            updated_node = updated_node.with_changes(value=parenthesized_if_needed(dedented(updated_node.value)))
         return updated_node.with_changes(value=_laid_out(updated_node.value))
 
     def leave_Expr(self, original_node: cst.Expr, updated_node: cst.Expr) -> cst.Expr:

@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator
 from enum import Enum
+from functools import cached_property
 
 from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import FUNCTIONS, FunctionNode
@@ -48,6 +49,20 @@ class Places:
             if in_trial or on_worker:
                 return Place.BOTH if in_trial and on_worker else Place.TRIAL if in_trial else Place.WORKER
         return Place.UNKNOWN
+
+    @cached_property
+    def called_outside(self) -> set[ast.AST]:
+        """Functions that the module itself calls, or a function that it calls: neither a trainer nor a Tuner does."""
+        calls: dict[ast.AST | None, list[ast.Call]] = {}
+        for call in self.module.of_type(ast.Call):
+            calls.setdefault(self.module.function(call), []).append(call)
+        found = set[ast.AST]()
+        todo: list[ast.AST | None] = [None]
+        while todo:
+            called = {f for call in calls.get(todo.pop(), ()) for f in self._functions(call.func)} - found
+            found |= called
+            todo += called
+        return found
 
     def _trainables(self) -> Iterator[FunctionNode]:
         for call in self.module.calls(*TAKE_TRAINABLES):

@@ -18,6 +18,7 @@ CHECKPOINT_CLASSES = tuple(
     )
     for name in ("HuggingFaceCheckpoint", "TransformersCheckpoint", "LegacyTransformersCheckpoint")
 )
+GET_CHECKPOINT = frozenset({"ray.air.session.get_checkpoint", "ray.train.get_checkpoint"})
 
 
 class Layout(Enum):
@@ -50,11 +51,37 @@ def results(module: Module, *attributes: str) -> Iterator[tuple[ast.Attribute, s
 
 
 def is_checkpoint(module: Module, node: ast.expr) -> bool:
-    """Whether a value is the checkpoint of a trainer's result."""
-    return all(
-        isinstance(source, ast.Attribute) and source.attr == "checkpoint" and trainer_of(module, source.value)
-        for source in sources(module, node)
-    )
+    """Whether a value is a checkpoint of a trainer's result."""
+    reads = [_read_of_result(module, source) for source in sources(module, node)]
+    return all(read is not None and trainer_of(module, read.value) for read in reads)
+
+
+def _read_of_result(module: Module, checkpoint: ast.expr) -> ast.Attribute | None:
+    """The read of `result.checkpoint` or `result.best_checkpoints` that a checkpoint is, or comes out of."""
+    if isinstance(checkpoint, ast.Attribute):
+        return checkpoint if checkpoint.attr == "checkpoint" else None
+    best = _best_checkpoints(module, checkpoint)
+    return best if isinstance(best, ast.Attribute) and best.attr == "best_checkpoints" else None
+
+
+def _best_checkpoints(module: Module, checkpoint: ast.expr) -> ast.expr | None:
+    """The list of pairs that a checkpoint may come out of.
+
+    `best[0][0]`, `max(best, key=...)[0]`, `checkpoint, metrics = best[0]`, `for checkpoint, metrics in best`.
+    """
+    pair: ast.expr | None = None
+    if isinstance(checkpoint, ast.Subscript) and module.constant(checkpoint.slice) == 0:
+        pair = module.value(checkpoint.value)
+    name = module.definition(checkpoint)
+    unpacked = module.parent_of[name] if isinstance(name, ast.Name) else None
+    if isinstance(unpacked, ast.Tuple) and unpacked.elts[0] is name:
+        whole = module.parent_of[unpacked]
+        if isinstance(whole, (ast.For, ast.comprehension)):
+            return module.value(whole.iter)
+        pair = module.value(whole.value) if isinstance(whole, ast.Assign) else None
+    if isinstance(pair, ast.Call) and isinstance(pair.func, ast.Name) and pair.func.id in ("min", "max") and pair.args:
+        return module.value(pair.args[0])
+    return module.value(pair.value) if isinstance(pair, ast.Subscript) else None
 
 
 def class_method(module: Module, call: ast.expr) -> str | None:
@@ -100,11 +127,20 @@ def _layout_of_source(module: Module, node: ast.expr) -> Layout | None:
         return (None if again else layout(module, given)) or Layout.UNKNOWN
     if method is not None:
         return Layout.ROOT if method == "from_model" else Layout.UNKNOWN
-    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Subscript):
-        best = node.value.value  # result.best_checkpoints[0][0]
-        node = best if isinstance(best, ast.Attribute) and module.constant(node.slice) == 0 else node
-    if isinstance(node, ast.Attribute) and node.attr in ("checkpoint", "best_checkpoints"):
-        return Layout.NESTED if trainer_of(module, node.value) in TRANSFORMERS_TRAINERS else None
+    if isinstance(node, ast.Call) and module.qualified(node.func) in GET_CHECKPOINT:
+        return _layout_on_worker(module, node)
+    read = _read_of_result(module, node)
+    return Layout.NESTED if read is not None and trainer_of(module, read.value) in TRANSFORMERS_TRAINERS else None
+
+
+def _layout_on_worker(module: Module, get_checkpoint: ast.Call) -> Layout | None:
+    """Where the files lie in what get_checkpoint() gives in the init function of a Transformers trainer."""
+    function = module.function(get_checkpoint)
+    for call in module.calls(*TRANSFORMERS_TRAINERS):
+        given = {keyword.arg: keyword.value for keyword in call.keywords}
+        init = call.args[0] if call.args else given.get("trainer_init_per_worker")
+        if init is not None and function is not None and module.definition(init) is function:
+            return Layout.UNKNOWN if "resume_from_checkpoint" in given else Layout.NESTED
     return None
 
 
@@ -168,14 +204,11 @@ def _source_carries(module: Module, node: ast.expr | None, seen: set[ast.AST]) -
         return module.constant(given.get("preprocessor")) is not None if method == "from_model" else None
     if isinstance(node, ast.Name):
         return _carries(module, node, seen)
-    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Subscript):
-        node = node.value.value  # result.best_checkpoints[0][0]
-    if not isinstance(node, ast.Attribute) or node.attr not in ("checkpoint", "best_checkpoints"):
-        return None
-    if trainer_of(module, node.value) is None:
+    read = _read_of_result(module, node)
+    if read is None or trainer_of(module, read.value) is None:
         return None
     given_to_trainers: set[bool | None] = set()
-    for fit in sources(module, node.value):
+    for fit in sources(module, read.value):
         assert isinstance(fit, ast.Call) and isinstance(fit.func, ast.Attribute)
         for trainer in sources(module, fit.func.value):
             assert isinstance(trainer, ast.Call)

@@ -38,6 +38,7 @@ SPEAKS_OF = {
     "RM501": "BatchMapper|preprocessor",
     "RM502": "Scaler",
     "RM509": "train",
+    "RM602": "_directory",
     "RM692": "BatchMapper",
     "RM706": r"\*\*",
     "RM714": "dataset",

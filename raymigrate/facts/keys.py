@@ -1,0 +1,81 @@
+"""The keys of a dict that a call unpacks: `kwargs = {...}`, `kwargs["key"] = ...`, `kwargs.update(...)`."""
+
+import ast
+from dataclasses import dataclass, field
+
+from raymigrate.facts.module import Module
+
+READERS = ("get", "pop", "setdefault")
+
+
+@dataclass
+class Keys:
+    """What is known of the keys of a dict.
+
+    Args:
+        strings: Strings that name a key where it gets a value.
+        keywords: Keyword arguments that do, of dict() or update(), with their calls.
+        reads: Strings that name a key where its value is read.
+        read_in_text: Names of keys whose value is read in an f-string, where Python 3.11 does not say at which place.
+        hidden: Whether there may be more keys.
+    """
+
+    strings: list[tuple[str, ast.Constant]] = field(default_factory=list)
+    keywords: list[tuple[ast.Call, ast.keyword]] = field(default_factory=list)
+    reads: list[tuple[str, ast.Constant]] = field(default_factory=list)
+    read_in_text: set[str] = field(default_factory=set)
+    hidden: bool = False
+
+
+def keys_of(module: Module, node: ast.expr) -> Keys:
+    """The keys of a dict: of the expression that makes it, and those that a name of it gets later."""
+    keys = Keys()
+    _add(module, node, keys)
+    scope = module.scope_of[node].find(node.id) if isinstance(node, ast.Name) else None
+    if scope is not None and isinstance(node, ast.Name):
+        for use in module.uses(node.id, scope):
+            known = len(keys.reads)
+            _add_use(module, use, keys)
+            if any(isinstance(outer, ast.JoinedStr) for outer in module.ancestors(use)):
+                keys.read_in_text |= {name for name, _ in keys.reads[known:]}
+    return keys
+
+
+def _add(module: Module, node: ast.expr, keys: Keys) -> None:
+    """Adds the keys of `{...}` or `dict(...)`."""
+    value = module.value(node)
+    if isinstance(value, ast.Dict):
+        for key in value.keys:
+            _add_string(key, keys.strings, keys)
+    elif isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "dict":
+        _add_call(module, value, keys)
+    else:
+        keys.hidden = True
+
+
+def _add_call(module: Module, call: ast.Call, keys: Keys) -> None:
+    keys.keywords += [(call, keyword) for keyword in call.keywords if keyword.arg is not None]
+    for given in (*call.args, *(keyword.value for keyword in call.keywords if keyword.arg is None)):
+        _add(module, given, keys)
+
+
+def _add_string(key: ast.expr | None, to: list[tuple[str, ast.Constant]], keys: Keys) -> None:
+    if isinstance(key, ast.Constant) and isinstance(key.value, str):
+        to.append((key.value, key))
+    else:
+        keys.hidden = True
+
+
+def _add_use(module: Module, use: ast.Name, keys: Keys) -> None:
+    outer = module.parent_of[use]
+    if isinstance(outer, ast.Subscript) and outer.value is use:
+        _add_string(outer.slice, keys.strings if isinstance(outer.ctx, ast.Store) else keys.reads, keys)
+    elif (
+        isinstance(outer, ast.Compare) and outer.comparators == [use] and isinstance(outer.ops[0], (ast.In, ast.NotIn))
+    ):
+        _add_string(outer.left, keys.reads, keys)
+    elif isinstance(outer, ast.Attribute) and isinstance(call := module.parent_of[outer], ast.Call):
+        if outer.attr == "update":
+            _add_call(module, call, keys)
+        elif outer.attr in READERS and call.args:
+            _add_string(call.args[0], keys.strings if outer.attr == "setdefault" else keys.reads, keys)
