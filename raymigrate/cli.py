@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -63,10 +64,15 @@ class DefaultConvert(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Says of a full disk that the output is lost; the files that are converted have messages of their own."""
         try:
-            return super().invoke(ctx)
+            try:
+                return super().invoke(ctx)
+            finally:
+                sys.stdout.flush()
         except OSError as error:
             if error.errno not in DISK_FULL:
                 raise
+            # Python would try once more to write what is left, and end with an exit code of its own.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             message = f"The output could not be written ({error.strerror}); make room and run raymigrate again."
             raise CannotWorkError(message) from None
 

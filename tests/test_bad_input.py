@@ -133,15 +133,16 @@ def test_a_full_disk_leaves_the_file_as_it_was(tmp_path: Path, good: Path, monke
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has a device that is always full")
+@pytest.mark.parametrize("buffered", [True, False], ids=["buffered", "unbuffered"])
 @pytest.mark.parametrize("command", ["--check train.py", "--diff train.py", "-", "rules"])
-def test_output_that_finds_the_disk_full_is_an_error(tmp_path: Path, command: str) -> None:
+def test_output_that_finds_the_disk_full_is_an_error(tmp_path: Path, command: str, buffered: bool) -> None:
     """Not the exit code 1 of findings: `raymigrate - < old.py > new.py` would be taken for done."""
     (tmp_path / "train.py").write_text(SMALL)
     with Path("/dev/full").open("wb") as full:
         outcome = subprocess.run(
             [sys.executable, "-m", "raymigrate", *command.split()],
             cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "" if buffered else "1"},
             input=SMALL.encode(),
             stdout=full,
             stderr=subprocess.PIPE,

@@ -55,7 +55,7 @@ USER = DRIVER.format(imports="from model import init\nfrom lib.log import log", 
             USER.replace("import log", "import log  # raymigrate: skip[RM908] -- the old cluster needs it"),
             True,
         ),
-        (f"import os  # raymigrate: skip\n{LOGGING.replace('session.report', 'print')}", USER, None),
+        ("import os  # raymigrate: skip\n\n\ndef log(metrics):\n    print(metrics)\n", USER, None),
     ],
     ids=["no comment", "file", "line", "import", "import, by code", "nothing that has to change"],
 )
