@@ -9,12 +9,12 @@ import ast
 
 from raymigrate.codemods import codemod
 from raymigrate.context import Context
-from raymigrate.edits.plan import Code, Part
+from raymigrate.edits.plan import CallEdit, Code, Part
 from raymigrate.facts.tuners import (
     REPORT_TO_TUNE,
     TUNERS,
     TunerCall,
-    all_keywords,
+    all_seen,
     config_names,
     is_none,
     made,
@@ -59,7 +59,7 @@ def run_configs(context: Context) -> None:
         if tuner.trainer is not None or config is None or config in context.tuned:
             continue
         given = tuner.arguments["run_config"]
-        if not only_use(context.module, given) or not all_keywords(config):
+        if not only_use(context.module, given) or not all_seen(config):
             context.manual(RM411, given, "Only a ray.tune.RunConfig is one for a Tuner on Ray >= 2.51.")
             context.tuned.add(config)
         elif context.converts(RM411, config, "The RunConfig of a Tuner is ray.tune.RunConfig on Ray >= 2.51."):
@@ -136,14 +136,16 @@ class TunerRunConfig:
         context: The module.
         tuner: The Tuner over a trainer.
         before: Where to put statements that have to stand before the trainer.
+        beside: What gets Train's half, where the trainer itself stays as it is.
     """
 
-    def __init__(self, context: Context, tuner: TunerCall, before: list[Code]) -> None:
+    def __init__(self, context: Context, tuner: TunerCall, before: list[Code], beside: CallEdit | None = None) -> None:
         assert tuner.trainer is not None
         self.context = context
         self.tuner = tuner
         self.before = before
-        self.trainer = context.plan.call(tuner.trainer)
+        self.stays = beside is not None
+        self.trainer = beside or context.plan.call(tuner.trainer)
         self.tune = tune_name(context, tuner.node.func)
         self.given = run_config_in_force(tuner)
         self.config = made(context.module, self.given, *config_names("RunConfig"))
@@ -168,6 +170,8 @@ class TunerRunConfig:
 
     def _depth(self) -> int:
         """How much deeper than its statement the line is indented on which the trainer is built."""
+        if self.stays:
+            return 4
         module, trainer = self.context.module, self.tuner.trainer
         assert trainer is not None
         line = module.lines[module.start(trainer)[0] - 1]
@@ -175,7 +179,8 @@ class TunerRunConfig:
 
     def _prefix(self) -> str:
         """What the names of the trials' runs begin with: the name of the whole, where there is one."""
-        name = next((k.value for k in self.config.keywords if k.arg == "name"), None) if self.config else None
+        given = [*self.config.args, *(k.value for k in self.config.keywords if k.arg == "name")] if self.config else []
+        name = given[0] if given else None
         literal = self.context.module.constant(name)
         if isinstance(literal, str) and not set(literal) & set('{}"\\$\n'):
             return literal
@@ -216,10 +221,12 @@ class TunerRunConfig:
         if self.given is not self.tuner.arguments.get("run_config"):
             if isinstance(self.given, ast.Name):
                 self.context.plan.call(self.tuner.node).set("run_config", self.given.id)
-            elif {keyword.arg for keyword in self.config.keywords} - edit.remove:
+            elif self.config.args or {keyword.arg for keyword in self.config.keywords} - edit.remove:
                 self.context.plan.call(self.tuner.node).set("run_config", "$config", config=self.config)
 
     def _argument_of_the_trainer(self) -> ast.expr | None:
+        if self.stays:
+            return None
         assert self.tuner.trainer is not None
         return next((k.value for k in self.tuner.trainer.keywords if k.arg == "run_config"), None)
 

@@ -4,21 +4,29 @@ import ast
 
 from raymigrate.codemods.tuner_config import run_config_in_force
 from raymigrate.context import Context
-from raymigrate.facts.legacy import TRAINERS
+from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TRAINERS
 from raymigrate.facts.tuners import (
     TUNE_CONFIGS,
     TunerCall,
     all_keywords,
+    all_seen,
     config_names,
     entries,
     is_none,
     made,
+    only_fitted_besides,
     only_use,
 )
 
 # Schedulers that only stop trials. Others pause them, or let them go on from each other's checkpoints.
 STOPPING = ("", "FIFOScheduler", "ASHAScheduler", "AsyncHyperBandScheduler", "MedianStoppingRule")
 STOPPING_BY_NAME = ("fifo", "async_hyperband", "asynchyperband", "asha", "median_stopping_rule", "medianstopping")
+
+# Arguments of a trainer that a second one can be given too.
+COPIED = {
+    *("trainer_init_per_worker", "trainer_init_config", "train_loop_per_worker", "train_loop_config"),
+    *("scaling_config", "run_config", "datasets", "preprocessor", "torch_config"),
+}
 
 
 def obstacle(context: Context, tuner: TunerCall) -> str | None:
@@ -47,11 +55,29 @@ def _trainer(context: Context, tuner: TunerCall) -> str | None:
     if given is tuner.trainer:
         return None
     assigned = module.parent_of[tuner.trainer]  # type: ignore[index]
-    if not only_use(module, given):
-        return "its trainer is used elsewhere as well"
+    if tuner.trainer_stays and (reason := _beside(context, tuner)) is not None:
+        return f"its trainer is used elsewhere as well{reason}"
     if not isinstance(assigned, ast.Assign) or len(assigned.targets) != 1 or assigned.targets[0] is None:
         return "its trainer is not simply assigned to a name"
     return None if isinstance(assigned.targets[0], ast.Name) else "its trainer is not simply assigned to a name"
+
+
+def _beside(context: Context, tuner: TunerCall) -> str | None:
+    """Why a second trainer cannot be built of the same arguments; None where it can."""
+    module, given, trainer = context.module, tuner.arguments["trainable"], tuner.trainer
+    assert trainer is not None
+    if not isinstance(given, ast.Name) or not only_fitted_besides(module, given):
+        return ""
+    if module.scope_of[trainer] is not module.scope_of[tuner.node]:
+        return ", in another function"
+    if module.qualified(trainer.func) in ACCELERATE_TRAINERS:
+        return ", and its workers get their environment from its RunConfig"
+    if others := sorted({str(keyword.arg) for keyword in trainer.keywords} - COPIED):
+        return f", with {others[0]}="
+    if len(trainer.args) > 1 or tuner.tuned_scaling is not None:
+        return ", and a second one cannot be built for sure"
+    in_force = run_config_in_force(tuner)
+    return None if in_force is tuner.arguments.get("run_config") else ", and so is its RunConfig"
 
 
 def _changed_later(context: Context, tuner: TunerCall) -> str | None:
@@ -135,6 +161,6 @@ def _run_config(context: Context, tuner: TunerCall) -> str | None:
     if given is None:
         return None
     config = made(context.module, given, *config_names("RunConfig"))
-    if config is None or not all_keywords(config):
+    if config is None or not all_seen(config):
         return "its RunConfig cannot be seen"
     return None if only_use(context.module, given) else "its RunConfig is used elsewhere as well"

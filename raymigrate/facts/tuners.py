@@ -52,6 +52,12 @@ class TunerCall:
         return self.made("trainable", *TORCH_TRAINERS, *TRAINERS)
 
     @property
+    def trainer_stays(self) -> bool:
+        """Whether the trainer is used elsewhere as well."""
+        given = self.arguments.get("trainable")
+        return given is not None and not only_use(self.module, given)
+
+    @property
     def loop_config_key(self) -> str:
         """The argument of the trainer that holds the configuration of its training function."""
         name = self.module.qualified(self.trainer.func) if self.trainer is not None else None
@@ -114,9 +120,27 @@ def all_keywords(call: ast.Call) -> bool:
     return not call.args and all(keyword.arg for keyword in call.keywords)
 
 
+def all_seen(config: ast.Call) -> bool:
+    """Whether every argument of a RunConfig can be seen; its first is the name in every version of Ray."""
+    named = not config.args or (len(config.args) == 1 and not isinstance(config.args[0], ast.Starred))
+    return named and all(keyword.arg for keyword in config.keywords)
+
+
 def only_use(module: Module, node: ast.expr) -> bool:
     """Whether an expression stands in its place only, or is a name that is assigned once and read here only."""
     if not isinstance(node, ast.Name):
         return True
     scope = module.scope_of[node].find(node.id)
     return scope is not None and len(scope.bindings[node.id]) == 1 and module.uses(node.id, scope) == [node]
+
+
+def only_fitted_besides(module: Module, node: ast.Name) -> bool:
+    """Whether a name is assigned once, and read here and in calls of its method `fit` only."""
+    scope = module.scope_of[node].find(node.id)
+    if scope is None or len(scope.bindings[node.id]) != 1:
+        return False
+    others = (module.parent_of[use] for use in module.uses(node.id, scope) if use is not node)
+    return all(
+        isinstance(other, ast.Attribute) and other.attr == "fit" and isinstance(module.parent_of[other], ast.Call)
+        for other in others
+    )
