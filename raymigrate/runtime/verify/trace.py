@@ -145,8 +145,9 @@ class Trace:
 
     Args:
         folder: Where the recorder wrote.
-        ranks: Rank -> its attempts, oldest first; the trials of a Tuner, which run side by side, by their settings.
-        results: What each call of fit() returned, in order: metrics, checkpoint, error.
+        ranks: Rank -> its attempts, oldest first; those that began after the last fit(), a Tuner's, before the others.
+            Where only a Tuner ran them, they stand in the order of their settings, as they ran side by side.
+        results: What each call of fit() by the script returned, in order: metrics, checkpoint, error.
     """
 
     folder: Path
@@ -206,9 +207,16 @@ def read_trace(folder: Path) -> Trace:
                 ranks.setdefault(event["rank"], []).append(attempt)
             elif attempt is not None:
                 attempt.add(event)
-    for attempts in ranks.values():
-        attempts.sort(key=lambda attempt: (sorted(attempt.settings.items()), attempt.started))
-    return Trace(folder, dict(sorted(ranks.items())), sorted(results, key=lambda event: event["time"]))
+    results.sort(key=lambda event: event["time"])
+    ordered = {rank: _in_order(attempts, results) for rank, attempts in sorted(ranks.items())}
+    return Trace(folder, ordered, results)
+
+
+def _in_order(attempts: list[Attempt], results: list[dict[str, Any]]) -> list[Attempt]:
+    """The attempts of a worker, that of the last fit() of the script last; without one, trials by their settings."""
+    if results:
+        return sorted(attempts, key=lambda attempt: (attempt.started < results[-1]["time"], attempt.started))
+    return sorted(attempts, key=lambda attempt: (sorted(attempt.settings.items()), attempt.started))
 
 
 def _events(path: Path) -> Iterator[dict[str, Any]]:

@@ -318,7 +318,7 @@ def _not_covered(request: Request, runs: Sequence[Run]) -> Iterator[str]:
     attempts = max((attempts for run in runs if "-" not in run.name for attempts in run.trace.ranks.values()), key=len)
     if len(attempts) > 1:
         trial = [f"{name}={value}" for name, value in attempts[-1].settings.items() if not _shared(attempts, name)]
-        which = f"the one with {', '.join(trial)}" if trial else "the last one"
+        which = f"the one with {', '.join(trial)}" if trial else "that of the last fit()"
         yield f"The train function ran {len(attempts)} times; {which} is compared."
     if "A" not in request.letters:
         yield "No arm ran on the real old Ray: that the stand-in does what it did is taken as given (--arms A,O,B,C)."

@@ -31,3 +31,14 @@ def test_the_last_attempt_of_a_job_that_restarted_is_compared(tmp_path: Path) ->
     earlier = (tmp_path / "events-11.jsonl").read_text().replace('"pid": 11', '"pid": 5').replace("2.0", "1.0")
     (tmp_path / "events-5.jsonl").write_text(earlier)
     assert [attempt.pid for attempt in read_trace(tmp_path).ranks[0]] == [5, 11]
+
+
+@pytest.mark.parametrize("searched", [1.0, 4.0], ids=["searched first", "fitted first"])
+def test_what_the_script_fitted_itself_is_compared_and_not_the_trials_beside_it(
+    tmp_path: Path, searched: float
+) -> None:
+    write_worker(tmp_path, 0, 2.0, 1e-3)
+    write_worker(tmp_path, 0, searched, 1e-5)
+    result = {"kind": "result", "rank": None, "time": 3.0}
+    (tmp_path / "events-7.jsonl").write_text(json.dumps(result) + "\n")
+    assert read_trace(tmp_path).first_rank.settings["lr"] == "0.001"

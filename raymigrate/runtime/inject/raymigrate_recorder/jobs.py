@@ -148,10 +148,17 @@ def _wrap_fit(module: ModuleType, owner: str) -> None:
     @functools.wraps(fit)
     def recorded(self: Any) -> Any:
         result = fit(self)
-        guarded(_record_result)(result)
+        if not _in_trial():
+            guarded(_record_result)(result)
         return result
 
     trainer.fit = recorded
+
+
+def _in_trial() -> bool:
+    """Whether this is a trial of a Tuner, whose result is the Tuner's and not that of the script's own fit()."""
+    module = sys.modules.get("ray.train._internal.session")
+    return module is not None and module.get_session() is not None
 
 
 def _record_result(result: Any) -> None:
@@ -161,7 +168,6 @@ def _record_result(result: Any) -> None:
         metrics=_numbers(result.metrics),
         error=repr(result.error) if getattr(result, "error", None) else None,
         checkpoint=contents(checkpoint) if checkpoint is not None else None,
-        argv=sys.argv,
     )
 
 
