@@ -99,12 +99,20 @@ METADATA = (
     "Hand it over in train_loop_config, and call checkpoint.update_metadata(...) with it before each report of a"
     " checkpoint; read it there in place of get_metadata()."
 )
-UNPACKED = {"local_dir", "sync_config", "stop", "callbacks"}
+# What else RunConfig refuses, and what there is to add.
+UNPACKED = {
+    "local_dir": "",
+    "sync_config": ", as does SyncConfig(upload_dir=)",
+    "stop": "",
+    "callbacks": " for a callback of Ray Tune",
+}
 UNPACKED_ADVICE = (
     "Take the key away. storage_path= took the place of local_dir= and of SyncConfig(upload_dir=): an absolute path or"
     " a URI."
 )
-LOOK_FOR = f"Look for {', '.join(sorted(DELETED['RunConfig'] | UNPACKED))}: they raise when the object is constructed."
+LOOK_FOR = (
+    f"Look for {', '.join(sorted(DELETED['RunConfig'] | UNPACKED.keys()))}: they raise when the object is constructed."
+)
 RESUME = (
     "Hand the checkpoint over in train_loop_config, and load it in the training function where"
     " ray.train.get_checkpoint() is None."
@@ -140,11 +148,11 @@ def _unpacked(context: Context, name: str, unpacked: ast.keyword) -> None:
     """Reports what Train V2 refuses among the keys of `RunConfig(**arguments)`."""
     keys = keys_of(context.module, unpacked.value)
     named = [*keys.strings, *((keyword.arg, keyword) for _, keyword in keys.keywords)]
-    refused = DELETED[name] | (UNPACKED if name == "RunConfig" else set())
+    refused = DELETED[name] | (UNPACKED.keys() if name == "RunConfig" else set())
     for key, node in named:
         if key in refused:
-            what = " for a callback of Ray Tune" if key == "callbacks" else ""
-            context.manual(RM401, node, f"{name}({key}=) raises on Ray >= 2.51{what}.", UNPACKED_ADVICE)
+            message = f"{name}({key}=) raises on Ray >= 2.51{UNPACKED.get(key, '')}."
+            context.manual(RM401, node, message, UNPACKED_ADVICE)
     legacy = any(reference.qualified in TRAINERS for reference in context.module.references)
     if keys.hidden and legacy and name == "RunConfig":
         context.manual(
