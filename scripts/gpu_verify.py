@@ -198,7 +198,7 @@ HEAD = """# The bundled jobs, original and converted, on {device}
 B is the original script under the stand-in for the old Ray, C the converted one; each ran twice, on one machine with
 the same libraries. "equal" means equal bits, in every step on every worker; "explained" means within the bound that the
 arms' own repetitions give, or with a named cause. Throughput is that of C divided by that of B, the faster run of each;
-memory is the most that a worker of C used.
+memory is the most that a worker of C used. Of tiny models, whose steps take milliseconds, throughput is mostly noise.
 
 {versions}. Written by `python scripts/gpu_verify.py run{option}`.
 """
