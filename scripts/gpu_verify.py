@@ -31,6 +31,8 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent.parent))  # raymigrate is carried, and installed nowhere
+
 from verify_bundled_jobs import JOBS, ROOT, SIGNS, explanations
 
 from raymigrate.runtime.verify.reporting.json import json_verification

@@ -98,17 +98,20 @@ class TrainDriver:
         key = self.tuner.loop_config_key
         if key not in (self.tuner.param_space or {}):
             return
-        tuned = f'{self.config}["{key}"]'
         given = self.arguments.get(key)
         code = self.edit.values.get("train_loop_config")
         if code is None and not is_none(given) and given is not None:
             code = Code("$value", {"value": given})
-        if code is None:
-            self.edit.set("train_loop_config", tuned)
-            return
-        base = given.id if isinstance(given, ast.Name) and code.template == "$value" else None
-        base = base or self._hoist("train_loop_config", code)
-        self.edit.set("train_loop_config", f"{{**{base}, **{tuned}}}")
+        base = None
+        if code is not None:
+            known = given.id if isinstance(given, ast.Name) and code.template == "$value" else None
+            base = known or self._hoist("train_loop_config", code)
+        self.edit.set("train_loop_config", self._merged(base))
+
+    def _merged(self, base: str | None) -> str:
+        """The configuration of the training function: the name of the trainer's own, if any, and the trial's values."""
+        tuned = f'{self.config}["{self.tuner.loop_config_key}"]'
+        return f"{{**{base}, **{tuned}}}" if base else tuned
 
     def _hoist_what_calls(self) -> None:
         """Computes arguments that call something before the function: its process has another folder and no argv."""

@@ -5,6 +5,7 @@ import ast
 from raymigrate.codemods.train_driver import TrainDriver
 from raymigrate.codemods.tuner_config import TunerRunConfig
 from raymigrate.edits.plan import CallEdit, Code
+from raymigrate.facts.tuners import is_none
 
 
 class TrainDriverBeside(TrainDriver):
@@ -21,10 +22,9 @@ class TrainDriverBeside(TrainDriver):
         first = self._first()
         for name, code in self._given():
             second.set(name, self._named(name, code))
-        key = self.tuner.loop_config_key
-        if key in (self.tuner.param_space or {}):
-            base, tuned = second.values.get("train_loop_config"), f'{self.config}["{key}"]'
-            second.set("train_loop_config", f"{{**{base.template}, **{tuned}}}" if base else tuned)
+        if self.tuner.loop_config_key in (self.tuner.param_space or {}):
+            base = second.values.get("train_loop_config")
+            second.set("train_loop_config", self._merged(base.template if base else None))
         TunerRunConfig(self.context, self.tuner, self.before, second).split()
         self.context.plan.statement(self.module.statement(self.trainer)).before.extend(self.before)
         self._write_second(first, second)
@@ -44,7 +44,7 @@ class TrainDriverBeside(TrainDriver):
         given = {
             self.edit.rename.get(name, name): Code("$value", {"value": value})
             for name, value in self.arguments.items()
-            if not (isinstance(value, ast.Constant) and value.value is None)
+            if not is_none(value)
         }
         given |= self.edit.values
         return [(name, code) for name, code in given.items() if name != "run_config"]

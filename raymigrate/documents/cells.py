@@ -13,6 +13,8 @@ from raymigrate.documents.magics import Masked, masked, syntax_error
 from raymigrate.documents.remarks import Place, not_parsed, uses_train
 from raymigrate.findings import Finding
 
+# The names that stand between cells and for what is masked in them.
+STAND_INS = re.compile(r"\b_+cell_(?:mask_)?\d+__(?!\w)")
 # What a cell that cannot be parsed may not mention, besides Ray: it might use, or hide, what the other cells are about.
 LEGACY_TRAINERS = {"HuggingFaceTrainer", "TransformersTrainer", "AccelerateTrainer"}
 

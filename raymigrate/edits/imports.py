@@ -57,14 +57,15 @@ def place_imports(module: Module, plan: Plan) -> None:
 
 def _twins(module: Module, plan: Plan, near: ast.stmt | None) -> list[ast.stmt]:
     """The same old import in other cells: it goes there too, and so the new one has to come."""
+    if near is None:
+        return []
     return [
         statement
         for statement in module.imports
-        if near is not None
-        and statement is not near
+        if statement is not near
+        and all(alias in plan.dropped_imports for alias in statement.names)
         and module.scope_of[statement] is module.scope_of[near]
         and ast.dump(statement) == ast.dump(near)
-        and all(alias in plan.dropped_imports for alias in statement.names)
         and _edge_between(module, *sorted((near.lineno, statement.lineno)))
     ]
 

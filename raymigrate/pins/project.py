@@ -56,6 +56,14 @@ class PinFile:
         return [pin for pin in self.pins if pin.is_too_low]
 
     @cached_property
+    def skips(self) -> dict[Pin, Skip]:
+        """The comments that silence old pins: on their line, alone above it, or for the whole file."""
+        text, code = self.script.text, RM731.code
+        lines, whole = text.split("\n"), skipped_whole(text, code)
+        found = {pin: comment_at(lines, text.count("\n", 0, pin.start) + 1, code) or whole for pin in self.old_pins}
+        return {pin: skip for pin, skip in found.items() if skip is not None}
+
+    @cached_property
     def pins(self) -> list[Pin]:
         """The versions that it asks for; nothing in a file that cannot be understood."""
         if self.data is None or not re.search(PACKAGES, self.data.replace(b"\0", b""), re.IGNORECASE):
@@ -182,7 +190,7 @@ def _added(earlier: FileResult, file: PinFile, job: Job) -> FileResult:
     if earlier.after and earlier.document and not job.write:
         file = PinFile(file.path, file.reader, earlier.new_bytes)
     result = _result(file, job)
-    comments = {skip.line for pin in file.old_pins if (skip := _skip(pin, file.script.text))}
+    comments = {skip.line for skip in file.skips.values()}
     others = [f for f in earlier.findings if f.code != RM906.code or f.line not in comments]
     findings = [*others, *result.findings]
     after = earlier.after if result.after is None else result.after
@@ -192,8 +200,7 @@ def _added(earlier: FileResult, file: PinFile, job: Job) -> FileResult:
 def _result(file: PinFile, job: Job) -> FileResult:
     text = file.script.text
     pins = file.old_pins
-    skips = {pin: _skip(pin, text) for pin in pins}
-    new = _applied(text, [pin for pin in pins if skips[pin] is None])
+    new = _applied(text, [pin for pin in pins if pin not in file.skips])
     refused = new != text and not (_parses(file.path, text) and _parses(file.path, new))
     findings = []
     for pin in sorted(pins, key=lambda pin: pin.start):
@@ -207,7 +214,7 @@ def _result(file: PinFile, job: Job) -> FileResult:
         else:
             kind, advice = Kind.UNSAFE, "Run with --unsafe to change it; then install anew and verify the job."
         finding = Finding(RM731.code, kind, message(pin), advice, line, column, file.path)
-        skip = skips[pin]
+        skip = file.skips.get(pin)
         findings.append(finding if skip is None else finding.skipped(skip.reason))
     changes = job.options.unsafe and new != text and not refused
     after = (new if job.rewrite else "") if changes else None
@@ -215,13 +222,6 @@ def _result(file: PinFile, job: Job) -> FileResult:
     if after and job.write:
         return job.written(result, file.script.encode(after), file.data or b"")
     return result
-
-
-def _skip(pin: Pin, text: str) -> Skip | None:
-    """The comment that silences a pin: on its line, alone above it, or for the whole file."""
-    return comment_at(text.split("\n"), text.count("\n", 0, pin.start) + 1, RM731.code) or skipped_whole(
-        text, RM731.code
-    )
 
 
 def _applied(text: str, pins: Iterable[Pin]) -> str:

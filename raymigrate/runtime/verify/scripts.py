@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import io
 import os
-import re
 import shutil
 import subprocess
 import tarfile
@@ -16,21 +14,21 @@ from pathlib import Path
 from raymigrate.config import Options
 from raymigrate.context import Context
 from raymigrate.discovery import SUFFIXES, Discovery, discover
-from raymigrate.documents import UndecodableError, open_document
+from raymigrate.documents import NOTEBOOK, UndecodableError, open_document
+from raymigrate.documents.cells import STAND_INS
+from raymigrate.documents.magics import syntax_error
 from raymigrate.facts.module import Module
 from raymigrate.facts.project import Project
 from raymigrate.findings import Finding, Kind
 from raymigrate.gates import NEEDLES
 from raymigrate.pins.written_for import WrittenFor
 from raymigrate.runtime.verify.errors import VerifyError
+from raymigrate.script import decode
 from raymigrate.session import Job, run
 
 # Files above this size are data: they are linked, not copied.
 COPIED_BYTES = 10_000_000
 LEFT_OUT = {".git", ".hg", "__pycache__", "node_modules", ".venv", ".mypy_cache", ".ruff_cache", ".pytest_cache"}
-
-# What stands in the text of a document for edges of cells and for what only IPython runs (documents/cells.py).
-STAND_INS = re.compile(r"\b_+cell_(?:mask_)?\d+__(?!\w)")
 
 # Arm O runs with the old transformers, accelerate and datasets, so their names stay as they were.
 RAY_ONLY = ("RM7",)
@@ -129,13 +127,12 @@ def runnable(script: Path) -> Path:
     shell lines do nothing, and what would be their output is None.
     """
     data = script.read_bytes()
-    if script.suffix != ".ipynb" and _is_python(data):
-        return script
     try:
         text = open_document(data, str(script)).text
+        as_it_is = None if script.suffix == NOTEBOOK else decode(data).text
     except UndecodableError:
         return script  # Python tells what is wrong with it
-    if not _is_python(text.encode()):
+    if (as_it_is is not None and syntax_error(as_it_is) is None) or syntax_error(text) is not None:
         return script
     names = [f"{name} = None\n" for name in sorted(set(STAND_INS.findall(text)))]
     if "display(" in text:
@@ -143,14 +140,6 @@ def runnable(script: Path) -> Path:
     path = script.with_name(f"{script.stem}_as_script.py")
     path.write_text("".join(names) + text, encoding="utf-8")
     return path
-
-
-def _is_python(data: bytes) -> bool:
-    try:
-        ast.parse(data)
-    except (SyntaxError, ValueError):
-        return False
-    return True
 
 
 def converted_in_place(script: Path, options: Options) -> list[Finding]:
@@ -173,7 +162,7 @@ def converted_in_place(script: Path, options: Options) -> list[Finding]:
 
 def _found(path: Path, script: Path) -> Discovery:
     """The files of a folder that a conversion looks at; notebooks belong to the job of a notebook only."""
-    return discover([str(path)], needles=NEEDLES, suffixes=SUFFIXES if script.suffix == ".ipynb" else (".py",))
+    return discover([str(path)], needles=NEEDLES, suffixes=SUFFIXES if script.suffix == NOTEBOOK else (".py",))
 
 
 def _changed_by_conversion(script: Path) -> Iterator[str]:
