@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from raymigrate.discovery import PAGES, SUFFIXES, discover, too_large
+from raymigrate.discovery import PAGES, SUFFIXES, below, discover, too_large
 from raymigrate.gates import NEEDLES
 from raymigrate.gitignore import is_excluded
 from raymigrate.settings import Settings
@@ -40,7 +39,7 @@ def run_conversion(paths: Sequence[str], settings: Settings, choices: Choices) -
         paths,
         needles=NEEDLES,
         exclude=choices["exclude"],
-        exclude_base=settings.folder if "exclude" in settings.values else "",
+        exclude_base=_exclude_base(settings),
         force_exclude=choices["force_exclude"],
         suffixes=(*SUFFIXES, *PAGES) if choices["docs"] else SUFFIXES,
         jobs=choices["jobs"],
@@ -93,7 +92,7 @@ def _convert_stdin(settings: Settings, choices: Choices) -> int:
 
     data = sys.stdin.buffer.read()
     path = choices["stdin_filename"] or "<stdin>"
-    excluded = choices["force_exclude"] and _is_excluded(path, settings, choices)
+    excluded = choices["force_exclude"] and is_excluded(choices["exclude"], below(path, _exclude_base(settings)))
     summary = Summary(scanned=int(not excluded))
     if not excluded and any(needle in data for needle in NEEDLES):
         job, reason = _job(choices, write=False), too_large(path, len(data))
@@ -111,10 +110,9 @@ def _convert_stdin(settings: Settings, choices: Choices) -> int:
     return _shown(summary, choices, stdout_taken=not _dry_run(choices))
 
 
-def _is_excluded(path: str, settings: Settings, choices: Choices) -> bool:
-    """Whether patterns leave out what comes from stdin under the name of a file."""
-    base = settings.folder if "exclude" in settings.values else None
-    return is_excluded(choices["exclude"], os.path.relpath(path, base).replace(os.sep, "/"))
+def _exclude_base(settings: Settings) -> str:
+    """The folder that the patterns of --exclude are relative to; empty for the current one."""
+    return settings.folder if "exclude" in settings.values else ""
 
 
 def _dry_run(choices: Choices) -> bool:

@@ -143,16 +143,11 @@ class _Walk:
             self.roots.append("" if plain in {"", "."} else os.path.join(plain, ""))
             self._walk(self.roots[-1])
         elif stat.S_ISREG(mode):
-            if not (self._force_exclude and is_excluded(self._exclude, self._below_base(plain))):
+            if not (self._force_exclude and is_excluded(self._exclude, below(plain, self._base))):
                 self.named.add(plain)
                 self._add([plain])
         else:
             self.problems.append(_not_a_file(path, mode))
-
-    def _below_base(self, path: str) -> str:
-        """A path as patterns see it: relative to their folder."""
-        relative = os.path.relpath(path, self._base or None)
-        return "" if relative == "." else relative.replace(os.sep, "/")
 
     def is_ignored(self, path: str) -> bool:
         """Whether patterns leave a file out."""
@@ -208,7 +203,7 @@ class _Walk:
         return files, subdirectories, markers
 
     def _layers_of_root(self, root: str) -> tuple[Patterns, ...]:
-        above = self._below_base(root or ".") if self._base else ""
+        above = below(root or ".", self._base) if self._base else ""
         layers = [excluded(self._exclude, root, above and f"{above}/")] if self._exclude else []
         try:
             layers += read_gitignores_above(root)
@@ -265,6 +260,12 @@ def _unreadable(path: str, number: int | None) -> Problem:
 def _not_a_file(path: str, mode: int) -> Problem:
     kind = KINDS.get(stat.S_IFMT(mode), "no regular file")
     return Problem(path, f"is {kind} and was not opened; copy its text to a file, or pipe it into `raymigrate -`.")
+
+
+def below(path: str, base: str) -> str:
+    """A path as patterns see it: relative to their folder, the current one if that is empty."""
+    relative = os.path.relpath(path, base or None)
+    return "" if relative == "." else relative.replace(os.sep, "/")
 
 
 def too_large(path: str, size: int) -> str:
