@@ -3,7 +3,8 @@
     python scripts/verify_bundled_jobs.py [--device gpu] [--output docs/verification] [JOB...]
 
 It takes about ten minutes a job on two cores, because each arm runs twice: once more with a killed worker. Old
-environments are made first where they are missing. `--table` only writes the table anew.
+environments are made first where they are missing. `--render` runs nothing: it makes the reports below the folder anew
+from the JSON of each, those of `gpu_verify.py` included, and the table. `--table` only writes the table anew.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from raymigrate.runtime.verify.reporting import write_report
 from raymigrate.runtime.verify.reporting.json import json_verification
 from raymigrate.runtime.verify.results import Comparison, Status, Verification
 
@@ -41,13 +43,21 @@ def verify(job: str, output: Path, device: str) -> None:
     """Runs one job in all arms that can run: the old environments need a package index."""
     script = ROOT / "fixtures" / JOBS[job][1] / "before.py"
     place = output.resolve()
-    place = place.relative_to(ROOT) if place.is_relative_to(ROOT) else place
     reports = [part for suffix in (".json", ".md", ".html") for part in ("--report", str(place / f"{job}{suffix}"))]
     command = [sys.executable, "-m", "raymigrate", "verify", str(script.relative_to(ROOT)), "--offline"]
     options = ["--device", device, "--arms", "A,O,B,C" if device == "cpu" else "B,C", "--kill-worker", *reports]
     print("$", *command[1:], *options, flush=True)
     if subprocess.run([*command, *options], cwd=ROOT, check=False).returncode == 2:
         raise SystemExit(f"{job} could not be verified")
+
+
+def render(output: Path) -> None:
+    """Makes the reports that are there anew from their JSON, as the present version writes them."""
+    for path in sorted(output.rglob("*.json")):
+        found = json_verification(path.read_text(encoding="utf-8"))
+        for report in (path, path.with_suffix(".md"), path.with_suffix(".html")):
+            if report.exists():
+                write_report(found, report)
 
 
 def table(output: Path) -> str:
@@ -100,10 +110,13 @@ def main() -> None:
     parser.add_argument("jobs", nargs="*", metavar="JOB", help=f"of {', '.join(JOBS)}; default: all")
     parser.add_argument("--device", choices=["cpu", "gpu"], default="cpu")
     parser.add_argument("--output", type=Path, default=ROOT / "docs/verification")
+    parser.add_argument("--render", action="store_true", help="only make the reports anew from their JSON")
     parser.add_argument("--table", action="store_true", help="only write the table")
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
-    for job in [] if options.table else options.jobs or JOBS:
+    if options.render:
+        render(options.output)
+    for job in [] if options.table or options.render else options.jobs or JOBS:
         verify(job, options.output, options.device)
     (options.output / "README.md").write_text(table(options.output), encoding="utf-8")
 

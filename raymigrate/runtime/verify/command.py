@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import shlex
 import signal
 import sys
 import tempfile
@@ -146,6 +145,7 @@ def verify(
     with _ended_by_sigterm(), tempfile.TemporaryDirectory(prefix="raymigrate-original-") as folder:
         try:
             from raymigrate.runtime.verify.arms import Overrides  # noqa: PLC0415
+            from raymigrate.runtime.verify.paths import typed  # noqa: PLC0415
             from raymigrate.runtime.verify.verification import Request  # noqa: PLC0415
 
             request = Request(
@@ -168,7 +168,7 @@ def verify(
                 repeat=repeat,
                 kill_worker=kill_worker,
                 cluster=_cluster(address, shared_folder, arms, keep),
-                command=shlex.join(["raymigrate", *sys.argv[1:]]),
+                command=typed(["raymigrate", *sys.argv[1:]]),
             )
             passed = _run(request, keep, reports)
         except ModuleNotFoundError as error:

@@ -104,7 +104,7 @@ class ArmRun:
         seconds: Wall-clock time.
         versions: Library -> version, as the worker imported it ("python" and "device" included).
         series: Curves of every rank.
-        log: File with its output.
+        log: File with its output, below the working directory; None if it was not kept.
         notes: What a reader should know of it: "transformers' names respelled by RM701, RM703".
         step_seconds: Median time of an optimizer step on rank 0, the recorder's work included; None if unknown.
         memory: Most bytes that a worker used, of its GPU or else of the machine; None if unknown.
@@ -166,9 +166,9 @@ class Verification:
     """A whole run of `raymigrate verify`.
 
     Args:
-        original: The legacy script.
-        converted: The converted script, or None if it was converted on the fly.
-        command: The command line that repeats it.
+        original: The legacy script, below the working directory or its project.
+        converted: The converted script, likewise, or None if it was converted on the fly.
+        command: The command line that repeats it in the same working directory.
         started: ISO 8601 time in UTC.
         seconds: Wall-clock time of everything.
         arms: The arms in the order in which they ran.

@@ -25,6 +25,7 @@ from raymigrate.runtime.verify.cluster import Cluster
 from raymigrate.runtime.verify.compare import compare_all
 from raymigrate.runtime.verify.errors import VerifyError
 from raymigrate.runtime.verify.gates.outcome import reported_checkpoints
+from raymigrate.runtime.verify.paths import shown
 from raymigrate.runtime.verify.pins import PINS
 from raymigrate.runtime.verify.results import ArmRun, Series, Setting, Verification
 from raymigrate.runtime.verify.scripts import RAY_ONLY, Sources
@@ -103,12 +104,12 @@ def verify(request: Request, progress: Progress, keep: Path | None = None) -> Ve
     with _folder(keep, request.cluster) as folder, _hub(request) as hub:
         runs = run_arms(request, folder, hub, progress)
         return Verification(
-            original=request.sources.original,
-            converted=request.sources.converted,
+            original=shown(request.sources.original),
+            converted=shown(request.sources.converted) if request.sources.converted else None,
             command=request.command,
             started=started.isoformat(timespec="seconds"),
             seconds=time.monotonic() - clock,
-            arms=tuple(_described(run, keep is not None) for run in runs),
+            arms=tuple(_described(run, shown(keep) / run.log.relative_to(folder) if keep else None) for run in runs),
             comparisons=compare_all(runs),
             pins=tuple(pin.setting() for pin in PINS if pin.name in request.pins),
             overrides=tuple(_overrides(request)),
@@ -267,7 +268,7 @@ def where_to_kill(run: Run) -> dict[str, int]:
     return {"rank": run.trace.world_size - 1, "step": begin + (steps - begin) // 2}
 
 
-def _described(run: Run, kept: bool) -> ArmRun:
+def _described(run: Run, log: Path | None) -> ArmRun:
     """For the report: curves and versions, without the trace."""
     series = []
     for rank, attempt in run.trace.last.items():
@@ -284,7 +285,7 @@ def _described(run: Run, kept: bool) -> ArmRun:
         run.seconds,
         versions,
         tuple(series),
-        run.log if kept else None,
+        log,
         run.arm.notes,
         run.trace.first_rank.step_seconds,
         max((attempt.memory for attempt in run.trace.last.values() if attempt.memory is not None), default=None),
