@@ -134,7 +134,7 @@ def _ray_version(ctx: click.Context, parameter: click.Parameter, value: str) -> 
 @click.option("--force-exclude", is_flag=True, help="Leave excluded files out even where they are named.")
 @click.option("--jobs", type=click.IntRange(0), default=0, help="Number of processes; 0 chooses.")
 @click.option("--output-format", type=click.Choice(FORMATS), default="text", help="Format of the findings.")
-@click.option("--report", type=REPORT, help="Also write a Markdown report, fit for a pull request.")
+@click.option("--report", type=REPORT, help="Also write a report: .md for a pull request, .html to look at.")
 @click.option("--statistics/--no-statistics", help="Count the findings per rule.")
 @click.option("--color", type=click.Choice(COLOUR_CHOICES), default="auto", help="Colour; auto heeds NO_COLOR.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")

@@ -33,6 +33,7 @@ def run_conversion(paths: Sequence[str], settings: Settings, choices: Choices) -
         The exit code of DESIGN.md.
     """
     _refuse_contradictions(paths, choices)
+    _refuse_page_without_libraries(choices["report"])
     if "-" in paths:
         return _convert_stdin(settings, choices)
     found = discover(
@@ -81,6 +82,16 @@ def _refuse_contradictions(paths: Sequence[str], choices: Choices) -> None:
         raise click.UsageError("--interactive reads its answers from stdin, so it cannot convert what comes there.")
 
 
+def _refuse_page_without_libraries(report: str | None) -> None:
+    """Says before anything is written that the page cannot be made."""
+    if report is None or not report.lower().endswith((".html", ".htm")):
+        return
+    from importlib.util import find_spec  # noqa: PLC0415 - few runs write a page
+
+    if missing := [library for library in ("jinja2", "pygments") if find_spec(library) is None]:
+        raise click.UsageError(f"An HTML report needs {' and '.join(missing)}: pip install 'raymigrate[report]'.")
+
+
 def _convert_stdin(settings: Settings, choices: Choices) -> int:
     """Converts what comes from stdin, and writes it to stdout: converted, or as it came if nothing was to be done.
 
@@ -121,12 +132,14 @@ def _dry_run(choices: Choices) -> bool:
 
 def _job(choices: Choices, *, write: bool) -> Job:
     from raymigrate.config import Options  # noqa: PLC0415
+    from raymigrate.reporting.output import is_page  # noqa: PLC0415
     from raymigrate.session import Job  # noqa: PLC0415
 
     options = Options(**{f.name: choices[f.name] for f in fields(Options) if f.name in choices})
     # A check alone need not know the new text, so it does without LibCST; SARIF carries it as fixes, and comments
-    # that are to be written or taken away show only in it.
-    rewrite = not choices["check"] or choices["diff"] or choices["todo"] or choices["output_format"] == "sarif"
+    # that are to be written or taken away show only in it, and a page shows it beside the old one.
+    shows_text = choices["diff"] or choices["todo"] or choices["output_format"] == "sarif" or is_page(choices["report"])
+    rewrite = not choices["check"] or shows_text
     return Job(options, rewrite=rewrite, write=write and not _dry_run(choices))
 
 

@@ -23,7 +23,7 @@ class Output:
         quiet: Print nothing but errors.
         verbose: Also list what was converted and what was skipped.
         statistics: Also count the findings per rule.
-        report: File for a Markdown report.
+        report: File for a report: an HTML page if its name ends so, else Markdown.
     """
 
     output_format: str = "text"
@@ -99,9 +99,21 @@ class Output:
             click.echo(text.summary_text(summary, dry_run=self.dry_run), err=True)
 
     def _report(self, summary: Summary, path: str) -> None:
-        from raymigrate.reporting.markdown import markdown_text  # noqa: PLC0415
-
         try:
-            Path(path).write_text(markdown_text(summary, dry_run=self.dry_run), encoding="utf-8")
+            Path(path).write_text(self._report_text(summary, path), encoding="utf-8")
         except OSError as error:
             raise CannotWorkError(f"{path}: the report cannot be written: {error.strerror or error}.") from None
+
+    def _report_text(self, summary: Summary, path: str) -> str:
+        if not is_page(path):
+            from raymigrate.reporting.markdown import markdown_text  # noqa: PLC0415
+
+            return markdown_text(summary, dry_run=self.dry_run)
+        from raymigrate.reporting.html import html_text  # noqa: PLC0415
+
+        return html_text(summary, dry_run=self.dry_run)
+
+
+def is_page(report: str | None) -> bool:
+    """Whether a report is an HTML page, which shows the new texts."""
+    return report is not None and report.lower().endswith((".html", ".htm"))

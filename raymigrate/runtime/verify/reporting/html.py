@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from raymigrate import __version__
@@ -81,7 +81,9 @@ def _section(verification: Verification, number: int) -> Section:
 @cache
 def _environment() -> Environment:
     environment = Environment(
-        loader=PackageLoader("raymigrate.runtime.verify.reporting", ""),
+        loader=ChoiceLoader(
+            [PackageLoader("raymigrate.runtime.verify.reporting", ""), PackageLoader("raymigrate.reporting", "")]
+        ),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
