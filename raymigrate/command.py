@@ -107,7 +107,8 @@ def _convert_stdin(settings: Settings, choices: Choices) -> int:
     summary = Summary(scanned=int(not excluded))
     if not excluded and any(needle in data for needle in NEEDLES):
         job, reason = _job(choices, write=False), too_large(path, len(data))
-        result = failed(path, reason) if reason else job.convert(path, data, Project(may_write=lambda path: False))
+        project = Project(named=(path,), may_write=lambda path: False)
+        result = failed(path, reason) if reason else job.convert(path, data, project)
         if result.findings or result.after is not None:
             summary.results.append(result)
         if result.after and result.document is not None and not _dry_run(choices):

@@ -76,7 +76,7 @@ class InteractiveJob(Job):
 
     def convert(self, path: str, data: bytes, project: Project | None = None) -> FileResult:
         """Converts the bytes of a file as far as the user wants it; no file asks another one to change."""
-        project = Project(may_write=lambda path: False)
+        project = Project(named=(path,), may_write=lambda path: False)
         whole = super().convert(path, data, project)
         if whole.after is None:
             return whole

@@ -61,10 +61,11 @@ class Together:
         self.part = replace(job, options=replace(job.options, part_of_job=True))
         self.results = results
         self.alone = {os.path.realpath(path): result for path, result in results.items()}
-        self.project = Project(found.roots, original=self._original, may_write=self._is_covered)
+        self.project = Project(
+            found.roots, (*found.named, *found.candidates), original=self._original, may_write=self._is_covered
+        )
         self.given = {os.path.normpath(path) for path in (*found.named, *found.candidates)}
         self.links: dict[str, set[str]] = {}  # the files of the project that each script of a job imports
-        self.paths: dict[str, str] = {}  # by real path: the name under which each file is reported
         self.new: dict[str, FileResult] = {}  # by real path: what was converted here
 
     def convert(self, waiting: Iterable[str]) -> None:
@@ -95,7 +96,6 @@ class Together:
     def _add(self, path: str, job: Job) -> FileResult:
         """Converts a file, and remembers what it asks of others."""
         real = os.path.realpath(path)
-        self.paths.setdefault(real, path)
         try:
             result = job.convert(path, self._old(path), self.project)
         except OSError as error:
@@ -128,7 +128,7 @@ class Together:
             for real in open_requests:
                 asked = self.project.asked[real]
                 carried_out[real] = len(asked)
-                path = self.paths.get(real) or asked[0].path
+                path = asked[0].path
                 known = real in self.alone or path in self.found.candidates
                 self._add(path, self.job if known else self.part)
 
@@ -140,13 +140,12 @@ class Together:
         while queue:
             real = queue.pop()
             result = self.new.get(real) or self.alone.get(real)
-            path = self.paths.setdefault(real, result.path if result is not None else real)
+            path = self.project.name(real)
             if result is not None and result.before and not may_import_files(result.before):
                 continue
             module = self.project.module(path)
             for path, _ in self.project.imported_files(module) if module is not None else ():
                 imported = os.path.realpath(path)
-                self.paths.setdefault(imported, path)
                 if imported != real:
                     self.links.setdefault(real, set()).add(imported)
                 if imported in seen:
@@ -172,7 +171,7 @@ class Together:
 
     def _write(self) -> None:
         """Writes what changed: first the files that others ask to change, then the others."""
-        order = sorted(self.new, key=lambda real: (real not in self.project.asked, self.paths[real]))
+        order = sorted(self.new, key=lambda real: (real not in self.project.asked, self.project.name(real)))
         for real in order:
             result = self.new[real]
             if not self._is_covered(result.path):
@@ -238,7 +237,7 @@ class Together:
             needed = None if self._is_covered(result.path) else _needed_outside(result)
             if needed is None:
                 continue
-            for importer in (self.paths[name] for name, links in self.links.items() if real in links):
+            for importer in (self.project.name(name) for name, links in self.links.items() if real in links):
                 if self._is_covered(importer):
                     self._report_import(importer, real, needed)
 
@@ -272,8 +271,8 @@ class Together:
         results = {os.path.realpath(path): result for path, result in self.results.items()}
         known = [results[real] for real in group if real in results]
         left = [r for r in known if any(f.kind in (Kind.MANUAL, Kind.UNSAFE, Kind.ERROR) for f in r.findings)]
-        folder = os.path.commonpath([os.path.dirname(self.paths[real]) or "." for real in group])
-        outside = sum(not self._is_covered(self.paths[real]) for real in group)
+        folder = self.project.name(os.path.commonpath([os.path.dirname(real) for real in group]))
+        outside = sum(not self._is_covered(self.project.name(real)) for real in group)
         changed = sum(result.after is not None for result in known)
         return ProjectSummary(folder, len(group), changed, len(left), outside)
 

@@ -67,6 +67,7 @@ class Project:
 
     Args:
         tops: Folders in which imports are looked for although nothing marks them as a project.
+        named: Files that have a name already; see `name`.
         original: Text of a file that has been changed since, or None.
         may_write: Whether a file may be changed.
     """
@@ -74,6 +75,7 @@ class Project:
     def __init__(
         self,
         tops: Sequence[str] = (),
+        named: Sequence[str] = (),
         *,
         original: Callable[[str], str | None] = lambda path: None,
         may_write: Callable[[str], bool] = lambda path: True,
@@ -83,6 +85,9 @@ class Project:
         self.asked: dict[str, list[Request]] = {}  # what files are asked to change, by real path
         self.refused: set[str] = set()  # real paths of files that could not be changed so
         self.uses: dict[tuple[str, str, str], bool] = {}  # answers of project_uses.py, which cost a search each
+        self._names = {os.path.realpath(path): path for path in reversed(named)}
+        self._name_tops = [(os.path.join(os.path.realpath(top or "."), ""), top) for top in tops]
+        self._relative = not all(os.path.isabs(path) for path in (*tops, *named)) or not (tops or named)
         self._original = original
         self._may_write = may_write
         self._modules: OrderedDict[str, Module | None] = OrderedDict()
@@ -90,11 +95,30 @@ class Project:
 
     # -- files ---------------------------------------------------------------------------------
 
+    def name(self, path: str) -> str:
+        """The one name of a file or folder, by whatever path it was met: it is reported and compared by this one.
+
+        A file that was named or found has that name, one below a folder that was named begins as that does, and any
+        other is relative to the current folder where the user wrote a relative path.
+        """
+        real = os.path.realpath(path)
+        if real not in self._names:
+            self._names[real] = self._new_name(real)
+        return self._names[real]
+
+    def _new_name(self, real: str) -> str:
+        for real_top, top in self._name_tops:
+            if os.path.join(real, "") == real_top:
+                return top.rstrip("/") or top or "."
+            if real.startswith(real_top):
+                return os.path.join(top, real[len(real_top) :])
+        return os.path.relpath(real) if self._relative else real
+
     def module(self, path: str) -> Module | None:
         """The module in a file; None if it cannot be read or parsed, which is a finding of its own elsewhere."""
         key = os.path.realpath(path)
         if key not in self._modules:
-            self._keep(key, self._parse(path))
+            self._keep(key, self._parse(self.name(path)))
         self._modules.move_to_end(key)
         return self._modules[key]
 
@@ -107,8 +131,9 @@ class Project:
         key = os.path.realpath(path)
         known = self._modules.get(key)
         if known is None or known.text != text:
-            self.parsed.append(path)
-            known = Module(text, path, self)
+            name = self.name(path)
+            self.parsed.append(name)
+            known = Module(text, name, self)
             self._keep(key, known)
         return known
 
@@ -166,12 +191,13 @@ class Project:
             folder = os.path.dirname(path)
             for _ in range(level - 1):
                 folder = os.path.dirname(folder) if folder else ".."
-            return _module_file(os.path.join(folder, *parts))
+            here = _module_file(os.path.join(folder, *parts))
+            return None if here is None else self.name(here)
         if not parts or parts[0] in LIBRARIES:
             return None
         found = (_module_file(os.path.join(root, *parts)) for root in self.roots(path))
         first = next((file for file in found if file is not None), None)
-        return None if first is None else _like(first, path)
+        return None if first is None else self.name(first)
 
     def imported_files(self, module: Module) -> Iterator[tuple[str, ast.stmt]]:
         """The files of the project that a module imports, with the statement that does so."""
@@ -322,8 +348,3 @@ def _package_root(folder: str) -> str:
 def _module_file(place: str) -> str | None:
     package, module = os.path.join(place, "__init__.py"), f"{place}.py"
     return package if os.path.isfile(package) else module if os.path.isfile(module) else None
-
-
-def _like(found: str, path: str) -> str:
-    """A path written as another one is: relative to the current folder, or absolute."""
-    return found if os.path.isabs(path) else os.path.relpath(found)
