@@ -241,7 +241,8 @@ def _refuse_deep(module: Module) -> None:
 
 
 def _checked(context: Context, options: Options, settle: Callable[[str], str]) -> tuple[str, list[Finding]]:
-    """Rewrites, and proves of the result that it parses and that a second run would not change it.
+    """Rewrites, and proves of the result that it parses, that every name is bound when it is read as far as it was
+    before, and that a second run would not change it.
 
     Returns:
         The new text, and what a second run says of it.
@@ -259,4 +260,15 @@ def _checked(context: Context, options: Options, settle: Callable[[str], str]) -
     if again.plan:
         codes = ", ".join(sorted({finding.code for finding in again.findings if finding.kind is Kind.CONVERTED}))
         raise Refused(RM903, f"left as it was: a second run would change it again ({codes}).")
+    if read_too_early := _newly_unbound(context.module, again.module):
+        raise Refused(RM903, f"left as it was: the result would read {read_too_early} before it is bound.")
     return after, again.findings
+
+
+def _newly_unbound(before: Module, after: Module) -> str:
+    """The names that a result reads before anything binds them, and that the text did not read so."""
+    from raymigrate.facts.execution import unbound_names  # noqa: PLC0415 - only after a change
+
+    found = {node.id for node in unbound_names(after)}
+    found -= {node.id for node in unbound_names(before)} if found else set()
+    return ", ".join(f"`{name}`" for name in sorted(found))

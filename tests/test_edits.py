@@ -142,3 +142,20 @@ def test_statements_that_go_take_no_other_with_them() -> None:
                 edit.removed = edit.comments_stay = True
 
     assert edited(text, change) == "".join(f"{line}\n" for line in text.splitlines() if "a = " not in line)
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "    \n    \n",
+        "\n    # in f\n  \n",
+        "    # in f\n# behind it\n    ",
+        "\t\n\x0c\n   # odd",
+        "    \r\n  \r\n",
+    ],
+)
+def test_blanks_and_comments_at_the_end_of_a_file_stay(end: str) -> None:
+    def change(module: Module, plan: Plan) -> None:
+        plan.replace(first(module, ast.Call).func, "new")
+
+    assert edited(f"def f():\n    if x:\n        old()\n{end}", change) == f"def f():\n    if x:\n        new()\n{end}"

@@ -1,6 +1,7 @@
 """Carries out a plan with LibCST, in one parse and one visit; more where an edit wants a part that stands below it."""
 
 import ast
+import re
 from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Any
@@ -17,6 +18,7 @@ from raymigrate.facts.module import Module
 Statement = blocks.Statement
 VISITS = 4
 WHITESPACE = (cst.BaseParenthesizableWhitespace, cst.TrailingWhitespace, cst.EmptyLine)
+LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 TO_COME = "_raymigrate_part_to_come"  # stands for a part that was not reached yet
 
 
@@ -38,12 +40,13 @@ def rewrite(module: Module, plan: Plan) -> str:
         RewriteError: If LibCST does not read the text as it stands, or an edit has no place in it.
     """
     place_imports(module, plan)
+    text, rest = _parted(module)
     try:
-        parsed = cst.parse_module(module.text)
+        parsed = cst.parse_module(text)
     except (cst.ParserSyntaxError, RecursionError) as error:
         raise RewriteError(f"LibCST cannot parse it: {error}") from error
     written = Writing(parsed)
-    if written.code != module.text:
+    if written.code != text:
         raise RewriteError("LibCST does not give it back byte for byte")
     edited: dict[Span, cst.BaseExpression] = {}
     for _ in range(VISITS):
@@ -58,7 +61,15 @@ def rewrite(module: Module, plan: Plan) -> str:
     if rewriter.pending:
         line = min(start[0] for _, start in rewriter.pending)
         raise RewriteError(f"an edit at line {line} found no place")
-    return code
+    return code + rest
+
+
+def _parted(module: Module) -> tuple[str, str]:
+    """The text up to the end of its last statement, and the rest, of which LibCST loses some blanks and comments."""
+    body = module.tree.body
+    lines = LINE.findall(module.text)
+    last = body[-1].end_lineno if body else 0
+    return "".join(lines[:last]), "".join(lines[last:])
 
 
 class Rewriter(cst.CSTTransformer):

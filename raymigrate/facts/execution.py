@@ -1,0 +1,308 @@
+"""Names that are read before anything binds them, in the order in which a module runs.
+
+A function's body runs when its name is first mentioned, a method's when its class is: no later than it can be called,
+and by then all that it reads has to be bound. What only some branches bind is not bound behind them.
+"""
+
+import ast
+import builtins
+from collections.abc import Iterable, Iterator, Sequence
+
+from raymigrate.facts.module import Module
+from raymigrate.facts.scopes import COMPREHENSIONS, Scope
+
+KNOWN = frozenset(dir(builtins)) | {
+    *("__file__", "__name__", "__doc__", "__spec__", "__path__", "__package__", "__loader__", "__builtins__"),
+    *("__class__", "__module__", "__qualname__", "__annotations__"),
+}
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+Change = tuple[bool, bool, Scope, str]  # whether a name was bound, whether it is now, where, and which
+
+
+def unbound_names(module: Module) -> list[ast.Name]:
+    """The reads of names that nothing has bound by then.
+
+    Names that nothing in the module binds at all are among them, unless a star import may bring them in.
+    """
+    return _Run(module).unbound
+
+
+class _Run:
+    """Follows the statements of a module as Python would carry them out."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self.unbound: list[ast.Name] = []
+        self.bound: dict[Scope, set[str]] = {}
+        self._changes: list[Change] = []  # all that happened to `bound`, so that a branch can be taken back
+        self._entered: set[ast.AST] = set()
+        self._waiting: list[Definition] = []
+        self._drains = False
+        imports = [node for node in module.imports if isinstance(node, ast.ImportFrom)]
+        self._has_star = any(node.names[0].name == "*" for node in imports)
+        self._late_annotations = any(node.module == "__future__" for node in imports)
+        root = module.scope_of[module.tree]
+        self.bound[root] = set()
+        self._block(module.tree.body)
+        self._enter_all(root)
+
+    # -- names ---------------------------------------------------------------------------------
+
+    def _read(self, node: ast.Name, head_of: Scope | None = None) -> None:
+        scope: Scope | None = self.module.scope_of[node]
+        if scope is head_of and scope is not None:  # a default or an annotation is evaluated outside
+            scope = scope.parent
+        while scope is not None and (target := scope.find(node.id)) is not None:
+            names = self.bound.get(target)
+            if names is not None and node.id in names:
+                self._mention(target, node.id)
+                return
+            # The first iterable of a comprehension and what a class body lacks come from outside.
+            if names is not None and not isinstance(target.node, (ast.ClassDef, *COMPREHENSIONS)):
+                self.unbound.append(node)
+                return
+            scope = target.parent
+        if node.id not in KNOWN and not self._has_star:
+            self.unbound.append(node)
+
+    def _mention(self, scope: Scope, name: str) -> None:
+        """Runs the body of a definition: from here on it can be called."""
+        for binding in scope.bindings[name]:
+            if isinstance(binding.node, DEFINITIONS):
+                self._enter(binding.node, scope)
+
+    def _bind(self, node: ast.AST, name: str) -> None:
+        target = self.module.scope_of[node].find(name)
+        if isinstance(self.module.parent_of.get(node), ast.NamedExpr):
+            while target is not None and isinstance(target.node, COMPREHENSIONS):
+                target = target.parent.find(name) if target.parent is not None else None
+        if target is not None:
+            self._change(target, name, is_bound=True)
+
+    def _change(self, scope: Scope, name: str, *, is_bound: bool) -> None:
+        self._changes.append((name in self.bound.get(scope, ()), is_bound, scope, name))
+        self._set(scope, name, is_bound=is_bound)
+
+    def _set(self, scope: Scope, name: str, *, is_bound: bool) -> None:
+        names = self.bound.setdefault(scope, set())
+        (names.add if is_bound else names.discard)(name)
+
+    # -- definitions ---------------------------------------------------------------------------
+
+    def _enter(self, definition: Definition, scope: Scope) -> None:
+        if definition in self._entered:
+            return
+        self._entered.add(definition)
+        if scope.parent is not None:  # it may read what the function around it has bound so far
+            self._run_definition(definition)
+            return
+        self._waiting.append(definition)
+        if self._drains:
+            return
+        self._drains = True
+        while self._waiting:
+            self._run_definition(self._waiting.pop())
+        self._drains = False
+
+    def _run_definition(self, definition: Definition) -> None:
+        if isinstance(definition, ast.ClassDef):
+            self._enter_all(self.module.scope(definition))
+            return
+        scope = self.module.scope(definition)
+        self._bind_parameters(definition.args, scope)
+        self._block(definition.body)
+        self._enter_all(scope)
+
+    def _enter_all(self, scope: Scope) -> None:
+        """Runs the definitions of a scope that nothing has mentioned: others may call them."""
+        for bindings in list(scope.bindings.values()):
+            for binding in bindings:
+                if isinstance(binding.node, DEFINITIONS):
+                    self._enter(binding.node, scope)
+
+    def _bind_parameters(self, arguments: ast.arguments, scope: Scope) -> None:
+        every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
+        self.bound[scope] = {argument.arg for argument in every if argument is not None}
+
+    # -- expressions ---------------------------------------------------------------------------
+
+    def _expressions(self, *nodes: ast.AST | None, head_of: Scope | None = None) -> None:
+        """Evaluates expressions in their order; without recursion, however deep they are.
+
+        Args:
+            nodes: The expressions.
+            head_of: The scope of a function of whose head they are part.
+        """
+        stack = [node for node in reversed(nodes) if node is not None]
+        while stack:
+            node = stack.pop()
+            if isinstance(node, ast.Name):
+                self._name(node, head_of)
+            elif isinstance(node, ast.Lambda):
+                self._bind_parameters(node.args, self.module.scope(node))
+                stack += [node.body, *reversed(_defaults(node.args))]
+            elif isinstance(node, COMPREHENSIONS):
+                self.bound[self.module.scope_of[node.generators[0]]] = set()
+                values = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+                stack += [*reversed(values), *reversed(node.generators)]
+            elif isinstance(node, ast.comprehension):
+                stack += [*reversed(node.ifs), node.target, node.iter]
+            elif isinstance(node, ast.NamedExpr):
+                stack += [node.target, node.value]
+            else:
+                stack += reversed(list(ast.iter_child_nodes(node)))
+
+    def _name(self, node: ast.Name, head_of: Scope | None) -> None:
+        if isinstance(node.ctx, ast.Load):
+            self._read(node, head_of)
+        elif isinstance(node.ctx, ast.Store):
+            self._bind(node, node.id)
+        elif (target := self.module.scope_of[node].find(node.id)) is not None:
+            self._change(target, node.id, is_bound=False)
+
+    # -- statements ----------------------------------------------------------------------------
+
+    def _block(self, statements: Iterable[ast.stmt]) -> bool:
+        """Carries out statements; whether they leave the block for good."""
+        return any(self._statement(statement) for statement in statements)
+
+    def _statement(self, node: ast.stmt) -> bool:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            for alias in node.names:
+                local = alias.asname or alias.name
+                self._bind(node, local.partition(".")[0] if isinstance(node, ast.Import) else local)
+        elif isinstance(node, DEFINITIONS):
+            self._define(node)
+        elif isinstance(node, ast.If):
+            self._expressions(node.test)
+            if _is_main_guard(node.test):
+                return self._block(node.body) and False
+            return self._branches(node.body, node.orelse)
+        elif isinstance(node, (ast.For, ast.AsyncFor)):
+            self._expressions(node.iter, node.target)
+            self._loop(node.body, node.orelse)
+        elif isinstance(node, ast.While):
+            self._expressions(node.test)
+            self._loop(node.body, node.orelse)
+        elif isinstance(node, (ast.With, ast.AsyncWith)):
+            self._expressions(*node.items)
+            return self._block(node.body)
+        elif isinstance(node, ast.Match):
+            self._expressions(node.subject)
+            rest: list[list[ast.stmt]] = [] if _is_irrefutable(node.cases[-1]) else [[]]
+            return self._branches(*(case.body for case in node.cases), *rest, heads=node.cases)
+        elif hasattr(node, "handlers"):  # Try, and TryStar of Python 3.11
+            return self._try(node)  # type: ignore[arg-type]
+        else:
+            self._simple(node)
+        return isinstance(node, LEAVES)
+
+    def _simple(self, node: ast.stmt) -> None:
+        if isinstance(node, ast.Assign):
+            self._expressions(node.value, *node.targets)
+        elif isinstance(node, ast.AugAssign):
+            if isinstance(node.target, ast.Name):
+                read = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
+                self.module.scope_of.setdefault(read, self.module.scope_of[node.target])
+                self._read(read)
+            self._expressions(node.value, node.target)
+        elif isinstance(node, ast.AnnAssign):
+            annotation = None if self._late_annotations else node.annotation
+            bare = node.value is None and isinstance(node.target, ast.Name)  # `x: int` binds nothing
+            self._expressions(annotation, node.value, None if bare else node.target)
+        else:
+            self._expressions(node)
+
+    def _define(self, node: Definition) -> None:
+        self._expressions(*node.decorator_list)
+        if isinstance(node, ast.ClassDef):
+            self._expressions(*node.bases, *node.keywords)
+            self.bound[self.module.scope(node)] = set()
+            self._block(node.body)
+        else:
+            head: list[ast.expr | None] = [*_defaults(node.args)]
+            if not self._late_annotations:
+                every = (argument for argument in ast.walk(node.args) if isinstance(argument, ast.arg))
+                head += [*(argument.annotation for argument in every), node.returns]
+            self._expressions(*head, head_of=self.module.scope(node))
+        self._bind(node, node.name)
+
+    def _loop(self, body: list[ast.stmt], orelse: list[ast.stmt]) -> None:
+        """A loop counts as one that runs: what it binds is read behind it too often."""
+        self._block(body)
+        self._block(orelse)
+
+    def _try(self, node: ast.Try) -> bool:
+        start = len(self._changes)
+        leaves = self._block([*node.body, *node.orelse])
+        of_body = self._changes[start:]
+        outcomes = [(leaves, of_body)]
+        for handler in node.handlers:
+            self._expressions(handler.type)
+            begin = len(self._changes)
+            if handler.name:
+                self._bind(handler, handler.name)
+            leaves = self._block(handler.body)
+            outcomes.append((leaves, self._taken_back(begin)))
+        self._taken_back(start)
+        leaves = self._join(outcomes)
+        return self._block(node.finalbody) or leaves
+
+    def _branches(self, *blocks: Sequence[ast.stmt], heads: Sequence[ast.match_case] = ()) -> bool:
+        outcomes = []
+        for number, block in enumerate(blocks):
+            start = len(self._changes)
+            if number < len(heads):
+                self._case(heads[number])
+            leaves = self._block(block)
+            outcomes.append((leaves, self._taken_back(start)))
+        return self._join(outcomes)
+
+    def _case(self, case: ast.match_case) -> None:
+        for node in ast.walk(case.pattern):
+            if isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name:
+                self._bind(node, node.name)
+            elif isinstance(node, ast.expr):
+                self._expressions(node)
+        self._expressions(case.guard)
+
+    def _taken_back(self, start: int) -> list[Change]:
+        """Takes back what happened since, and gives it."""
+        changes = self._changes[start:]
+        del self._changes[start:]
+        for was_bound, _, scope, name in reversed(changes):
+            self._set(scope, name, is_bound=was_bound)
+        return changes
+
+    def _join(self, outcomes: list[tuple[bool, list[Change]]]) -> bool:
+        """Goes on behind branches with what all of them bind that come out there; whether none does."""
+        live = [changes for leaves, changes in outcomes if not leaves]
+        if not live:
+            return True
+        ends = [{(scope, name): is_bound for _, is_bound, scope, name in changes} for changes in live]
+        for scope, name in {key: None for end in ends for key in end}:
+            is_bound = all(end.get((scope, name), name in self.bound.get(scope, ())) for end in ends)
+            self._change(scope, name, is_bound=is_bound)
+        return False
+
+
+def _defaults(arguments: ast.arguments) -> list[ast.expr]:
+    return [*arguments.defaults, *(default for default in arguments.kw_defaults if default is not None)]
+
+
+def _is_irrefutable(case: ast.match_case) -> bool:
+    return isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None and case.guard is None
+
+
+def _is_main_guard(test: ast.expr) -> bool:
+    """Whether this is `__name__ == "__main__"`."""
+    return isinstance(test, ast.Compare) and any(
+        isinstance(side, ast.Name) and side.id == "__name__" for side in _sides(test)
+    )
+
+
+def _sides(test: ast.Compare) -> Iterator[ast.expr]:
+    yield test.left
+    yield from test.comparators

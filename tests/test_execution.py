@@ -1,0 +1,86 @@
+"""Which names are read before anything binds them: in the order in which a module runs, not in that of its lines."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from raymigrate.facts.execution import unbound_names
+from raymigrate.facts.module import Module
+
+
+def unbound(text: str) -> list[str]:
+    return [node.id for node in unbound_names(Module(text))]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import os\nos.getcwd()\n",
+        "def f():\n    return os.getcwd()\nimport os\nf()\n",
+        "class A:\n    def f(self):\n        return helper()\ndef helper(): pass\nA().f()\n",
+        "def f(x=1, *a, y=2, **k):\n    return x, a, y, k\nf()\n",
+        "def outer():\n    def inner():\n        return late\n    late = 1\n    return inner()\n",
+        "if a := len('x'):\n    print(a)\n",
+        "if __name__ == '__main__':\n    import os\nif __name__ == '__main__':\n    os.getcwd()\n",
+        "try:\n    import new as m\nexcept ImportError:\n    import old as m\nm.f()\n",
+        "try:\n    import m\nexcept ImportError:\n    raise SystemExit from None\nm.f()\n",
+        "if len('x'):\n    y = 1\nelse:\n    raise ValueError\nprint(y)\n",
+        "for x in range(3):\n    y = x\nprint(x, y)\n",
+        "with open('f') as stream, open(stream.name) as other:\n    print(other)\n",
+        "print([x + y for x in [1] for y in [x] if x])\n",
+        "x = [1]\nprint([x for x in x])\n",
+        "class A:\n    size = 1\n    other = size\n    def f(self, n=size): return n\n",
+        "from __future__ import annotations\ndef f(x: Later) -> Later: pass\nclass Later: pass\n",
+        "f = lambda x, *y: (x, y)\n",
+        "def f():\n    global count\n    count = 1\nf()\nprint(count)\n",
+        "from somewhere import *\nprint(whatever)\n",
+        "match len('x'):\n    case 1 as n:\n        print(n)\n    case _:\n        n = 2\nprint(n)\n",
+        "import ray.train\nray.train.report({})\n",
+        "def f():\n    return g()\ndef g():\n    return f()\nf()\n",
+    ],
+)
+def test_what_is_bound_in_time_is_no_finding(text: str) -> None:
+    assert unbound(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("os.getcwd()\nimport os\n", ["os"]),
+        ("class A(torch.Module): pass\nimport torch\n", ["torch"]),
+        ("def f():\n    return os.getcwd()\nf()\nimport os\n", ["os"]),
+        ("def f():\n    return g()\ndef g():\n    return os\nrun(f)\nimport os\n", ["run", "os"]),
+        ("class A:\n    def f(self):\n        return os\nA()\nimport os\n", ["os"]),
+        ("def f(x=size): pass\nsize = 1\n", ["size"]),
+        ("def f(x: Later): pass\nclass Later: pass\n", ["Later"]),
+        ("@later\ndef f(): pass\ndef later(f): return f\n", ["later"]),
+        ("def f():\n    print(x)\n    x = 1\nx = 2\nf()\n", ["x"]),
+        ("if len('x'):\n    y = 1\nprint(y)\n", ["y"]),
+        ("try:\n    import m\nexcept ImportError:\n    pass\nm.f()\n", ["m"]),
+        ("import os\ndel os\nos.getcwd()\n", ["os"]),
+        ("total += 1\n", ["total"]),
+        ("def f():\n    return nowhere\n", ["nowhere"]),
+        ("from somewhere import *\nprint(late, other)\nlate = 1\n", ["late"]),
+        ("x: int\nprint(x)\n", ["x"]),
+        ("def f():\n    def g():\n        return x\n    g()\n    x = 1\nf()\n", ["x"]),
+    ],
+)
+def test_a_name_that_is_read_too_early_is_found(text: str, names: list[str]) -> None:
+    assert unbound(text) == names
+
+
+@given(st.permutations(["import os\n", "a = os.sep\n", "b = a\n", "def f(): return b\n", "f()\n"]))
+@settings(max_examples=120, deadline=None)
+def test_the_answer_is_that_of_python(parts: list[str]) -> None:
+    text = "".join(parts)
+    try:
+        exec(compile(text, "script.py", "exec"), {})
+    except NameError as error:
+        assert error.name in unbound(text)
+    else:
+        assert unbound(text) == []
+
+
+def test_deep_expressions_need_no_recursion() -> None:
+    assert unbound(f"x = {'-' * 90}late\n") == ["late"]
+    assert unbound("x = 0" + " + 1" * 400 + " + late\n") == ["late"]
