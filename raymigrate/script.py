@@ -21,6 +21,11 @@ class UndecodableError(Exception):
         self.column = column
 
 
+def lines_of(text: str) -> list[str]:
+    """The lines of a text without their ends, split as Python's parser splits them."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
 @dataclass(frozen=True)
 class Script:
     """Decoded text of a file.

@@ -59,3 +59,24 @@ def test_an_elif_is_no_place_for_another_statement() -> None:
     module = Module("if a:\n    pass\nelif b():\n    pass\n")
     call = next(node for node in module.nodes if isinstance(node, ast.Call))
     assert module.statement(call).lineno == 1
+
+
+ENDS = ["\n", "\r\n", "\r"]
+
+
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize(
+    "line",
+    [
+        "x = f(a)",
+        'x = "é" + f("日本", b)',
+        "\fx = 1",
+        "x = (\n  a,\n\n    b  # \x0b\x1c\u2028 no line end\n)",
+        'x = """é\n\n"""',
+    ],
+)
+def test_the_source_of_a_node_is_what_python_says(line: str, end: str) -> None:
+    text = f"é = 1\n{line}\n{line}".replace("\n", end)
+    module = Module(text)
+    located = [node for node in module.nodes if hasattr(node, "lineno")]
+    assert [module.source(node) for node in located] == [ast.get_source_segment(text, node) for node in located]

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import ast
+import io
 import warnings
+from array import array
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from operator import itemgetter
 from typing import TYPE_CHECKING, TypeVar
 
 from raymigrate.facts.scopes import Binding, FunctionNode, Scope, ScopeBuilder
+from raymigrate.script import lines_of
 
 if TYPE_CHECKING:
     from raymigrate.facts.project import Definition, Project
@@ -64,17 +69,32 @@ class Module:
         self.parent_of = self._builder.parent_of
         self.imports = self._builder.imports
         self.nodes = self._builder.order
+        self._offsets_of_lines: dict[int, Sequence[int]] = {}
         self._as_written: dict[ast.Call, tuple[list[ast.expr], list[ast.keyword]]] = {}
 
     @cached_property
     def lines(self) -> list[str]:
         """Source lines without their ends, split as Python's parser splits them."""
-        return self.text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        return lines_of(self.text)
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        """Where each line starts in the text: `ast.get_source_segment` would split all of it for every node."""
+        lengths = (len(line) for line in io.StringIO(self.text, newline=""))  # the line ends that Python knows
+        return list(accumulate(lengths, initial=0))
 
     def column(self, line: int, byte_offset: int) -> int:
         """Character offset in a line, from the UTF-8 byte offset that `ast` counts."""
         text = self.lines[line - 1]
-        return byte_offset if text.isascii() else len(text.encode()[:byte_offset].decode(errors="replace"))
+        return byte_offset if text.isascii() else min(bisect_left(self._byte_offsets(line), byte_offset), len(text))
+
+    def _byte_offsets(self, line: int) -> Sequence[int]:
+        """The UTF-8 byte offset of each character of a line that has others than ASCII; it may be long."""
+        offsets = self._offsets_of_lines.get(line)
+        if offsets is None:
+            sizes = (len(character.encode(errors="replace")) for character in self.lines[line - 1])
+            offsets = self._offsets_of_lines[line] = array("L", accumulate(sizes, initial=0))
+        return offsets
 
     def start(self, node: ast.AST) -> tuple[int, int]:
         """Line (from 1) and column in characters (from 0) where a node starts."""
@@ -86,7 +106,8 @@ class Module:
 
     def source(self, node: ast.AST) -> str:
         """Source text of a node."""
-        return ast.get_source_segment(self.text, node) or ""
+        (line, column), (end_line, end_column) = self.start(node), self.end(node)
+        return self.text[self._line_starts[line - 1] + column : self._line_starts[end_line - 1] + end_column]
 
     def of_type(self, kind: type[Node]) -> list[Node]:
         """Every node of exactly this type, in source order."""
