@@ -94,6 +94,8 @@ class FileResult:
         """The same result once the new text is in the file: its findings have their places in that."""
         if self.after is None:
             return self
+        from raymigrate.line_changes import moved_lines  # noqa: PLC0415 - only after a change
+
         known = {(finding.code, finding.message) for finding in self.left}
         moved = moved_lines(self.before, self.after)
         gone = [
@@ -122,21 +124,6 @@ class FileResult:
 
 def _sorted(findings: list[Finding]) -> list[Finding]:
     return sorted(findings, key=lambda finding: (finding.cell, finding.line, finding.column, finding.code))
-
-
-def moved_lines(before: str, after: str) -> Callable[[int], int]:
-    """Tells where a line of a text stands in a changed text; a line that is gone, where its place is."""
-    from difflib import SequenceMatcher  # noqa: PLC0415 - only after a change
-
-    blocks = SequenceMatcher(None, before.splitlines(), after.splitlines(), autojunk=False).get_opcodes()
-
-    def moved(line: int) -> int:
-        for _, start, end, new_start, new_end in blocks:
-            if start < line <= end:
-                return min(new_start + line - start, max(new_end, new_start + 1))
-        return line
-
-    return moved
 
 
 class Refused(Exception):

@@ -14,11 +14,12 @@ from dataclasses import dataclass, replace
 
 from raymigrate.conversion import failed
 from raymigrate.discovery import SKIPPED, Discovery
-from raymigrate.engine import RM908, FileResult, moved_lines
+from raymigrate.engine import RM908, FileResult
 from raymigrate.facts.project import LIBRARIES, Project
 from raymigrate.files import read_bytes, write_atomically
 from raymigrate.findings import Finding, Kind
 from raymigrate.gitignore import is_ignored
+from raymigrate.line_changes import moved_lines
 from raymigrate.pins.project import layers_of
 from raymigrate.session import Job
 from raymigrate.skips import RM906, Skips

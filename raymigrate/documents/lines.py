@@ -3,8 +3,9 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
-from difflib import SequenceMatcher
 from typing import NamedTuple
+
+from raymigrate.line_changes import LineMatcher
 
 # The ends that Python knows; form feeds and other separators belong to their line.
 LINE = re.compile(r"([^\r\n]*)(\r\n|\r|\n)|([^\r\n]+)\Z")
@@ -35,7 +36,7 @@ def spliced(old: Sequence[Line], new: Sequence[str]) -> list[tuple[int | None, L
     """
     end = usual_end(old)
     result: list[tuple[int | None, Line]] = []
-    matcher = SequenceMatcher(None, [line.text for line in old], list(new), autojunk=False)
+    matcher = LineMatcher([line.text for line in old], list(new))
     for tag, start, stop, new_start, new_stop in matcher.get_opcodes():
         if tag == "equal":
             result += [(index, old[index]) for index in range(start, stop)]

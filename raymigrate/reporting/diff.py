@@ -1,17 +1,16 @@
 """Unified diffs that `git apply` takes, byte for byte."""
 
-import difflib
 import os
 import re
 from pathlib import Path
 
 from raymigrate.documents import Plain
 from raymigrate.engine import FileResult
+from raymigrate.line_changes import LineMatcher
 from raymigrate.reporting.paths import relative_posix
 from raymigrate.script import Script
 
 CONTEXT = 3
-HUGE = 20_000  # lines
 QUOTED = re.compile(rb'[\x00-\x1f"\\\x7f]')  # what git puts into quotation marks
 NO_NEWLINE = b"\\ No newline at end of file\n"
 
@@ -23,8 +22,7 @@ def unified_diff(result: FileResult) -> bytes:
     document = result.document or Plain(Script(result.before, "utf-8", bom=False))
     before = _lines(document.encode(result.before))
     after = _lines(result.new_bytes if result.document else document.encode(result.after))
-    # Without the guess at junk, which would show equal lines of a notebook as changed; but it keeps huge files quick.
-    matcher = difflib.SequenceMatcher(None, before, after, autojunk=len(before) > HUGE)
+    matcher = LineMatcher(before, after)
     lines = [b"--- %s\n+++ %s\n" % (_name("a/", result.path), _name("b/", result.path))]
     for group in matcher.get_grouped_opcodes(CONTEXT):
         first, last = group[0], group[-1]

@@ -6,13 +6,13 @@ https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html; the section nu
 import json
 import re
 from codecs import BOM_UTF8
-from difflib import SequenceMatcher
 from typing import Any
 
 from raymigrate import __version__
 from raymigrate.documents import Document, Plain
 from raymigrate.engine import FileResult
 from raymigrate.findings import Finding, Kind, Rule
+from raymigrate.line_changes import LineMatcher
 from raymigrate.reporting.paths import uri
 from raymigrate.reporting.places import place_in_file
 from raymigrate.rules import every_rule
@@ -115,7 +115,7 @@ def _artifact(path: str) -> dict[str, str]:
 def _fix(result: FileResult) -> dict[str, Any]:
     """The change of a file as replacements of whole lines (3.55)."""
     before, after = (LINE.findall(text) for text in _texts_of_file(result))
-    changes = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+    changes = LineMatcher(before, after).get_opcodes()
     replacements = [
         {
             "deletedRegion": _lines_region(before, start, end),
