@@ -1,4 +1,4 @@
-# ruff: noqa: PTH105, PTH108, PTH116, PTH118, PTH120, PTH123 - works on strings, as discovery.py does
+# ruff: noqa: PTH105, PTH108, PTH116, PTH118, PTH120 - works on strings, as discovery.py does
 """Reads files, and writes them so that nothing is ever lost."""
 
 import contextlib
@@ -7,17 +7,31 @@ import os
 import stat
 
 BINARY = getattr(os, "O_BINARY", 0)
+READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | BINARY
 NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | BINARY
 
 
-def read_bytes(path: str) -> bytes:
-    """The content of a file.
+def read_bytes(path: str, *, at_most: int | None = None) -> bytes:
+    """The content of a regular file; a named pipe or a device might never end, so none is read.
+
+    Args:
+        path: The file.
+        at_most: The number of bytes from which on it is too large.
 
     Raises:
         OSError: If it cannot be read.
     """
-    with open(path, "rb") as stream:
-        return stream.read()
+    descriptor = os.open(path, READ)
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", path)
+        if at_most is not None and status.st_size > at_most:
+            raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), path)
+        with open(descriptor, "rb", closefd=False) as stream:
+            return stream.read()
+    finally:
+        os.close(descriptor)
 
 
 def write_atomically(path: str, data: bytes) -> None:

@@ -19,6 +19,7 @@ from raymigrate.error_texts import gone_names, refused_arguments
 from raymigrate.facts.accelerate_config import Destination, destination, read_file
 from raymigrate.facts.files import file_named
 from raymigrate.facts.legacy import ACCELERATE_TRAINERS, ACCELERATORS, HF, TORCH_TRAINERS, TRAINING_ARGUMENTS
+from raymigrate.facts.literals import shortened, string_literal
 from raymigrate.facts.trainers import TrainerCall, parameters, trainer_calls
 from raymigrate.findings import Rule
 
@@ -184,12 +185,11 @@ def _report_rows(context: Context, given: ast.expr, places: Destination, by_envi
         if by_environment and not became.startswith("dropped"):
             became = f"{became}, through the workers' environment"
         place = nodes.get(key.partition(".")[0], given)
-        context.converts(RM202, place, f"accelerate_config {key} = {value!r}: {became}.")
+        context.converts(RM202, place, f"accelerate_config {key} = {shortened(value)}: {became}.")
     for key, value, reason in places.unknown:
         place = nodes.get(key.partition(".")[0], given)
-        context.manual(
-            RM202, place, f"accelerate_config {key} = {value!r}: {reason}.", "Set it on Accelerator(...) by hand."
-        )
+        message = f"accelerate_config {key} = {shortened(value)}: {reason}."
+        context.manual(RM202, place, message, "Set it on Accelerator(...) by hand.")
 
 
 def _key_nodes(context: Context, given: ast.expr) -> dict[str, ast.expr]:
@@ -261,7 +261,7 @@ def _set_environment(context: Context, call: TrainerCall, environment: dict[str,
     run_config = context.module.value(given) if given is not None else None
     listed = ", ".join(sorted(environment))
     use_gpu = _use_gpu_source(context, call)
-    quoted = {name: f'"{value}"' for name, value in environment.items()}
+    quoted = {name: string_literal(value) for name, value in environment.items()}
     if "ACCELERATE_USE_CPU" in quoted and call.use_gpu is None and use_gpu:
         quoted["ACCELERATE_USE_CPU"] = f"str(not {use_gpu}).lower()".replace("not not ", "")
     entries = ", ".join(f'"{name}": {value}' for name, value in quoted.items())

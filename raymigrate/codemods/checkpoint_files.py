@@ -1,11 +1,11 @@
 """How converted code gets at the files of a checkpoint: a `with` block around the statement, and the folder in it."""
 
 import ast
-import json
 
 from raymigrate.context import Context
 from raymigrate.edits.plan import Code
 from raymigrate.facts.legacy import TRANSFORMERS_TRAINERS
+from raymigrate.facts.literals import string_literal
 from raymigrate.facts.results import CHECKPOINT_CLASSES, Layout, layout
 from raymigrate.facts.scopes import COMPREHENSIONS
 
@@ -86,7 +86,7 @@ def files_in(context: Context, place: Layout, folder: str, *names: str) -> str:
     if not names:
         return folder
     context.plan.need_import("os")
-    return f"os.path.join({', '.join([folder, *(json.dumps(name) for name in names)])})"
+    return f"os.path.join({', '.join([folder, *(string_literal(name) for name in names)])})"
 
 
 def _transformers_dir(context: Context) -> str:

@@ -11,6 +11,7 @@ from raymigrate.codemods.preprocessors import Choices
 from raymigrate.context import Context
 from raymigrate.edits.plan import Code
 from raymigrate.facts.legacy import TRANSFORMERS_TRAINERS
+from raymigrate.facts.literals import string_literal
 from raymigrate.facts.trainers import WELL_KNOWN_KEYS, TrainerCall
 from raymigrate.findings import Rule
 
@@ -139,7 +140,7 @@ def convert_dataset_config(context: Context, call: TrainerCall) -> tuple[Choices
         split = ["train"]  # the Trainer itself splits the evaluation rows, so that each is evaluated once
     near = context.module.reference_at[choices.calls[0].func].binding.statement
     context.plan.need_import("ray.train", "DataConfig", near=near)
-    listed = ", ".join(f'"{name}"' for name in split)
+    listed = ", ".join(map(string_literal, split))
     context.plan.call(call.node).set("dataset_config", f"DataConfig(datasets_to_split=[{listed}])")
     _remove(context, given, choices)
     fit = next((name for name in named if name != "train" and choices.get(name, "fit")), "train")
@@ -160,7 +161,7 @@ def shuffles(choices: DatasetChoices, source: str, target: str, names: list[str]
     """
     before, after = [], []
     for name in names:
-        old, new = f'{source}["{name}"]', f'{target}["{name}"]'
+        old, new = f"{source}[{string_literal(name)}]", f"{target}[{string_literal(name)}]"
         if choices.get(name, "global_shuffle"):
             after.append(Code(f"{new} = {new}.random_shuffle()  # anew in every epoch"))
         elif choices.get(name, "randomize_block_order"):

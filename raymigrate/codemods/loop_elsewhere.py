@@ -8,6 +8,7 @@ from raymigrate.codemods.loss_scale import ARGUMENT, MESSAGE, RM110
 from raymigrate.context import Context
 from raymigrate.edits.plan import Code
 from raymigrate.facts.legacy import TRAINING_ARGUMENTS
+from raymigrate.facts.literals import string_literal
 from raymigrate.facts.trainers import TrainerCall, parameters
 from raymigrate.findings import Rule
 
@@ -44,7 +45,7 @@ def wrap_loop(context: Context, call: TrainerCall, environment: dict[str, str]) 
     config = ("train_loop_config" if root == "config" else "config") if parameters(function) else ""
     lines = []
     for variable, value in sorted(environment.items()):
-        line = f'os.environ["{variable}"] = "{value}"\n'
+        line = f'os.environ["{variable}"] = {string_literal(value)}\n'
         if variable == "ACCELERATE_USE_CPU" and call.use_gpu is None:
             context.plan.need_import("ray.train.torch")
             line = f"if {ON_CPU}:\n    {line}"

@@ -4,7 +4,6 @@ What they did: Ray 2.6.3, train/predictor.py, train/batch_predictor.py:126-330, 
 """
 
 import ast
-import json
 from collections.abc import Callable
 from string import ascii_lowercase
 
@@ -28,6 +27,7 @@ from raymigrate.context import Context
 from raymigrate.edits.plan import CallEdit, Code, Part
 from raymigrate.error_texts import gone_names
 from raymigrate.facts.legacy import HF
+from raymigrate.facts.literals import string_literal
 from raymigrate.facts.module import Reference
 from raymigrate.findings import Rule
 
@@ -260,7 +260,7 @@ def _map_batches(
     to_predict = {k: v for k, v in given.items() if k not in (*TO_MAP_BATCHES, "batch_size")}
     if to_predict:
         _set_dict(edit, "fn_kwargs", {name: ("$value", {"value": value}) for name, value in to_predict.items()})
-    edit.set("batch_format", json.dumps(batch_format))
+    edit.set("batch_format", string_literal(batch_format))
     if batch_format == "numpy":
         edit.set("zero_copy_batch", "False")  # current Ray hands out read-only arrays, legacy Ray did not
     edit.set("batch_size", "$value", value=given.get("batch_size", BATCH_SIZE))
@@ -286,5 +286,5 @@ def _set_dict(edit: CallEdit, keyword: str, entries: dict[str, tuple[str, dict[s
         for name, part in given.items():
             parts[f"{name}_{letter}"] = part
             template = template.replace(f"${name}", f"${name}_{letter}")
-        items.append(f"{json.dumps(key)}: {template}")
+        items.append(f"{string_literal(key)}: {template}")
     edit.set(keyword, f"{{{', '.join(items)}}}", **parts)

@@ -14,6 +14,7 @@ from raymigrate.edits.plan import Code, Part
 from raymigrate.error_texts import gone_names, refused_arguments
 from raymigrate.facts.batch_functions import BatchFunction
 from raymigrate.facts.comments import comments_of
+from raymigrate.facts.literals import string_literal
 from raymigrate.facts.preprocessor_uses import is_preprocessor_argument, may_become_function
 from raymigrate.facts.preprocessors import (
     BATCH_MAPPERS,
@@ -146,7 +147,7 @@ class Preprocessing:
         if len(members) == len(self.stages):
             self.context.emitted["preprocessor", self.call.node] = name
         if any(isinstance(stage, Transformer) and stage.fittable for stage in members):
-            fit = f'{name}.fit({source}["{choices.fit}"])'
+            fit = f"{name}.fit({source}[{string_literal(choices.fit)}])"
             if self._is_fitted(whole):
                 fit = ""
             elif not self._is_new(nodes, whole):
@@ -312,7 +313,7 @@ def transformed(source: str, target: str, expression: str, choices: Choices, par
     Materialized, as legacy Ray ran a preprocessor once, before training; alone it would run again in every epoch.
     """
     if choices.untransformed:
-        listed = ", ".join(f'"{name}"' for name in choices.untransformed)
+        listed = ", ".join(map(string_literal, choices.untransformed))
         is_one = f"== {listed}" if len(choices.untransformed) == 1 else f"in ({listed})"
         expression = f"dataset\n    if name {is_one}\n    else {expression}"
     return Code(f"{target} = {{\n    name: {expression}\n    for name, dataset in {source}.items()\n}}", parts)

@@ -8,6 +8,7 @@ import libcst as cst
 
 from raymigrate.edits.plan import CallEdit, Code
 from raymigrate.edits.positions import code_of
+from raymigrate.facts.literals import string_literal
 
 Element = TypeVar("Element", cst.Arg, cst.DictElement, cst.ImportAlias)
 # Parses code and fills in its parts.
@@ -227,6 +228,6 @@ def edit_dict(node: cst.Dict, entries: dict[str, Code], parse: ParseExpression, 
     """Adds entries to a dict display."""
     elements = list(node.elements)
     for key, code in entries.items():
-        new = cst.DictElement(cst.SimpleString(f'"{key}"'), parse(code))
+        new = cst.DictElement(cst.SimpleString(string_literal(key)), parse(code))
         elements = append(elements, new, node.lbrace.whitespace_after)  # type: ignore[type-var]
     return dict_one_per_line_if_long(node.with_changes(elements=elements), depth)

@@ -14,7 +14,10 @@ from raymigrate.edits.sequences import (
     parenthesized_if_needed,
 )
 
-PLACEHOLDER = re.compile(r"\$([a-z_][a-z0-9_]*)")
+# A `$` in a string or a comment is a sign of the text, no placeholder. Strings in f-strings are not looked into.
+PLACEHOLDER = re.compile(
+    r"""#[^\n]*|(?<![fF])(?:"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')|\$(?P<name>[a-z_][a-z0-9_]*)"""
+)
 # An argument, an element, the value of a key: what stands between such signs needs no parentheses.
 STANDS_ALONE = re.compile(r"(?:(?<=[(\[{,=])|(?<=[:,] ))\$[a-z_][a-z0-9_]*(?=[,)\]}])")
 # Expressions that bind so loosely that they need parentheses inside most others.
@@ -98,13 +101,16 @@ def _source(template: str, *, whole: bool) -> str:
     alone = {match.start() for match in STANDS_ALONE.finditer(template)}
 
     def named(match: re.Match[str]) -> str:
-        return f"{'__whole_' if whole or match.start() in alone else '__inner_'}{match[1]}__"
+        if match["name"] is None:
+            return match[0]
+        return f"{'__whole_' if whole or match.start() in alone else '__inner_'}{match['name']}__"
 
     return PLACEHOLDER.sub(named, template)
 
 
 def _parts(code: Code, resolve: Resolve) -> dict[str, cst.BaseExpression]:
-    resolved = {name: resolve(code.parts[name]) for name in set(PLACEHOLDER.findall(code.template))}
+    names = {match["name"] for match in PLACEHOLDER.finditer(code.template)} - {None}
+    resolved = {name: resolve(code.parts[name]) for name in names}
     return {f"__{kind}_{name}__": part for name, part in resolved.items() for kind in ("whole", "inner")}
 
 

@@ -10,6 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from raymigrate.facts.literals import literal, string_literal
+from raymigrate.facts.yaml_files import MAX_CHARACTERS, load_yaml
+from raymigrate.files import read_bytes
+
 IGNORED = {
     **dict.fromkeys(
         ("num_processes", "num_machines", "machine_rank", "main_process_ip", "main_process_port", "rdzv_backend"),
@@ -24,6 +28,9 @@ IGNORED = {
     "downcast_bf16": "only for TPUs, which the legacy trainer refused",
     "gpu_ids": "Ray assigns the GPUs; before, it leaked into CUDA_VISIBLE_DEVICES on the workers",
 }
+NO_SUCH_VALUE = "accelerate knows no such value"
+PRECISIONS = ("fp16", "bf16")
+BOOLEANS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 
 
 @dataclass
@@ -49,19 +56,14 @@ def read_file(path: Path) -> dict[str, Any]:
     """Reads an accelerate config file, YAML or JSON, as accelerate does.
 
     Raises:
-        OSError: If it cannot be read.
+        OSError: If it cannot be read, or is far larger than such a file is.
         ValueError: If it does not hold a mapping.
     """
-    text = path.read_text(encoding="utf-8")
-    if path.suffix == ".json":
-        loaded = json.loads(text)
-    else:
-        import yaml  # noqa: PLC0415 - only for scripts with a config file
-
-        try:
-            loaded = yaml.safe_load(text)
-        except yaml.YAMLError as error:
-            raise ValueError(f"is not YAML: {error}") from error
+    text = read_bytes(str(path), at_most=MAX_CHARACTERS).decode()
+    try:
+        loaded = json.loads(text) if path.suffix == ".json" else load_yaml(text)
+    except RecursionError as error:
+        raise ValueError("is nested too deeply") from error
     if not isinstance(loaded, dict):
         raise ValueError("does not hold a mapping")
     return loaded
@@ -77,7 +79,7 @@ def destination(config: Mapping[str, Any], *, use_gpu: bool | None) -> Destinati
     result = Destination()
     kind = str(config.get("distributed_type", "NO")).upper()
     on_gpu = use_gpu is not False
-    for key, value in config.items():
+    for key, value in _by_name(config).items():
         reason = "only for TPUs, which the legacy trainer refused" if key.startswith("tpu_") else IGNORED.get(key)
         if reason is not None:
             result.rows.append((key, value, f"dropped: {reason}"))
@@ -93,21 +95,25 @@ def destination(config: Mapping[str, Any], *, use_gpu: bool | None) -> Destinati
                 result.rows.append((key, value, "dropped: the legacy trainer ignored it on CPU workers"))
             elif key == "dynamo_config" and kind == "DEEPSPEED" and on_gpu:
                 result.rows.append((key, value, "dropped: the DeepSpeed launcher did not export it"))
+            elif isinstance(value, (Mapping, type(None))):
+                convert(result, _by_name(value or {}))
             else:
-                convert(result, value or {})
+                result.unknown.append((key, value, "it is not a mapping"))
         else:
             result.unknown.append((key, value, "no place is known for this key"))
     return result
 
 
 def _mixed_precision(result: Destination, value: object) -> None:
-    text = "no" if value in (None, False) else str(value)
+    text = "no" if value is None or value is False else str(value).lower()
     if text == "no":
         result.rows.append(("mixed_precision", value, "dropped: it is the default"))
     elif text == "fp8":
         result.unknown.append(("mixed_precision", value, "fp8 needs a recipe in accelerate 1.x"))
+    elif text not in PRECISIONS:
+        result.unknown.append(("mixed_precision", value, NO_SUCH_VALUE))
     else:
-        result.arguments["mixed_precision"] = f'"{text}"'
+        result.arguments["mixed_precision"] = string_literal(text)
         result.environment["ACCELERATE_MIXED_PRECISION"] = text
         result.rows.append(("mixed_precision", value, f'Accelerator(mixed_precision="{text}")'))
 
@@ -121,31 +127,48 @@ def _distributed_type(result: Destination, value: object, kind: str) -> None:
         result.unknown.append(("distributed_type", value, "the legacy trainer raised NotImplementedError for it"))
 
 
-def _python(value: object) -> str:
-    if isinstance(value, list):
-        return f"[{', '.join(map(_python, value))}]"
-    return f'"{value}"' if isinstance(value, str) else repr(value)
+def _by_name(section: Mapping[Any, Any]) -> dict[str, Any]:
+    """A section by names: YAML takes numbers and nothing for keys, too."""
+    return {str(key): value for key, value in section.items()}
+
+
+# How a value is read; each raises a ValueError for what accelerate would not have understood either.
+def _text(value: object) -> str:
+    if isinstance(value, (str, int, float)):
+        return str(value)
+    raise ValueError("is not a word")
+
+
+def _unchanged(value: object) -> object:
+    return value
+
+
+def _lower(value: object) -> str:
+    return _text(value).lower()
 
 
 def _boolean(value: object) -> bool:
-    return value if isinstance(value, bool) else str(value).lower() in ("1", "true", "yes")
+    word = _lower(value)
+    if word not in BOOLEANS:
+        raise ValueError("is neither true nor false")
+    return BOOLEANS[word]
 
 
 def _words(value: object) -> list[str]:
-    return [word.strip() for word in str(value).split(",") if word.strip()]
+    return [word.strip() for word in _text(value).split(",") if word.strip()]
 
 
 # key -> (argument of the plugin, how the value is read, environment variable)
 Field = tuple[str, Callable[[Any], object], str]
 FSDP: dict[str, Field] = {
-    "fsdp_sharding_strategy": ("sharding_strategy", lambda v: v, "FSDP_SHARDING_STRATEGY"),
+    "fsdp_sharding_strategy": ("sharding_strategy", _unchanged, "FSDP_SHARDING_STRATEGY"),
     "fsdp_offload_params": ("cpu_offload", _boolean, "FSDP_OFFLOAD_PARAMS"),
-    "fsdp_auto_wrap_policy": ("auto_wrap_policy", lambda v: str(v).lower(), "FSDP_AUTO_WRAP_POLICY"),
+    "fsdp_auto_wrap_policy": ("auto_wrap_policy", _lower, "FSDP_AUTO_WRAP_POLICY"),
     "fsdp_transformer_layer_cls_to_wrap": ("transformer_cls_names_to_wrap", _words, "FSDP_TRANSFORMER_CLS_TO_WRAP"),
     "fsdp_min_num_params": ("min_num_params", lambda v: int(float(v)), "FSDP_MIN_NUM_PARAMS"),
-    "fsdp_backward_prefetch_policy": ("backward_prefetch", str, "FSDP_BACKWARD_PREFETCH"),
-    "fsdp_backward_prefetch": ("backward_prefetch", str, "FSDP_BACKWARD_PREFETCH"),
-    "fsdp_state_dict_type": ("state_dict_type", str, "FSDP_STATE_DICT_TYPE"),
+    "fsdp_backward_prefetch_policy": ("backward_prefetch", _text, "FSDP_BACKWARD_PREFETCH"),
+    "fsdp_backward_prefetch": ("backward_prefetch", _text, "FSDP_BACKWARD_PREFETCH"),
+    "fsdp_state_dict_type": ("state_dict_type", _text, "FSDP_STATE_DICT_TYPE"),
     "fsdp_forward_prefetch": ("forward_prefetch", _boolean, "FSDP_FORWARD_PREFETCH"),
     "fsdp_use_orig_params": ("use_orig_params", _boolean, "FSDP_USE_ORIG_PARAMS"),
     "fsdp_sync_module_states": ("sync_module_states", _boolean, "FSDP_SYNC_MODULE_STATES"),
@@ -156,22 +179,22 @@ DEEPSPEED: dict[str, Field] = {
     "zero_stage": ("zero_stage", int, "ACCELERATE_DEEPSPEED_ZERO_STAGE"),
     "gradient_accumulation_steps": ("gradient_accumulation_steps", int, "ACCELERATE_GRADIENT_ACCUMULATION_STEPS"),
     "gradient_clipping": ("gradient_clipping", float, "ACCELERATE_GRADIENT_CLIPPING"),
-    "offload_optimizer_device": ("offload_optimizer_device", str, "ACCELERATE_DEEPSPEED_OFFLOAD_OPTIMIZER_DEVICE"),
-    "offload_param_device": ("offload_param_device", str, "ACCELERATE_DEEPSPEED_OFFLOAD_PARAM_DEVICE"),
+    "offload_optimizer_device": ("offload_optimizer_device", _text, "ACCELERATE_DEEPSPEED_OFFLOAD_OPTIMIZER_DEVICE"),
+    "offload_param_device": ("offload_param_device", _text, "ACCELERATE_DEEPSPEED_OFFLOAD_PARAM_DEVICE"),
     "offload_optimizer_nvme_path": (
         "offload_optimizer_nvme_path",
-        str,
+        _text,
         "ACCELERATE_DEEPSPEED_OFFLOAD_OPTIMIZER_NVME_PATH",
     ),
-    "offload_param_nvme_path": ("offload_param_nvme_path", str, "ACCELERATE_DEEPSPEED_OFFLOAD_PARAM_NVME_PATH"),
+    "offload_param_nvme_path": ("offload_param_nvme_path", _text, "ACCELERATE_DEEPSPEED_OFFLOAD_PARAM_NVME_PATH"),
     "zero3_init_flag": ("zero3_init_flag", _boolean, "ACCELERATE_DEEPSPEED_ZERO3_INIT"),
     "zero3_save_16bit_model": ("zero3_save_16bit_model", _boolean, "ACCELERATE_DEEPSPEED_ZERO3_SAVE_16BIT_MODEL"),
-    "deepspeed_config_file": ("hf_ds_config", str, "ACCELERATE_DEEPSPEED_CONFIG_FILE"),
+    "deepspeed_config_file": ("hf_ds_config", _text, "ACCELERATE_DEEPSPEED_CONFIG_FILE"),
 }
 LAUNCHER_ONLY = ("deepspeed_multinode_launcher", "deepspeed_hostfile", "deepspeed_exclusion_filter")
 DYNAMO: dict[str, Field] = {
-    "dynamo_backend": ("backend", lambda v: str(v).lower(), "ACCELERATE_DYNAMO_BACKEND"),
-    "dynamo_mode": ("mode", str, "ACCELERATE_DYNAMO_MODE"),
+    "dynamo_backend": ("backend", _lower, "ACCELERATE_DYNAMO_BACKEND"),
+    "dynamo_mode": ("mode", _text, "ACCELERATE_DYNAMO_MODE"),
     "dynamo_use_fullgraph": ("fullgraph", _boolean, "ACCELERATE_DYNAMO_USE_FULLGRAPH"),
     "dynamo_use_dynamic": ("dynamic", _boolean, "ACCELERATE_DYNAMO_USE_DYNAMIC"),
 }
@@ -191,10 +214,14 @@ def _plugin(
             result.rows.append((f"{name}.{key}", value, "dropped: it is not set"))
         else:
             parameter, read, variable = fields[key]
-            converted = read(value)
-            arguments[parameter] = _python(converted)
+            try:
+                converted = read(value)
+                arguments[parameter] = literal(converted)
+            except (TypeError, ValueError, OverflowError):
+                result.unknown.append((f"{name}.{key}", value, NO_SUCH_VALUE))
+                continue
             result.environment[variable] = ",".join(converted) if isinstance(converted, list) else str(converted)
-            result.rows.append((f"{name}.{key}", value, f"{plugin}({parameter}={_python(converted)})"))
+            result.rows.append((f"{name}.{key}", value, f"{plugin}({parameter}={arguments[parameter]})"))
     if arguments:
         result.imports.add(plugin)
         fixed = (

@@ -15,6 +15,7 @@ from raymigrate.codemods.pinned_versions import RM731, message
 from raymigrate.discovery import too_large
 from raymigrate.documents import Plain
 from raymigrate.engine import FileResult
+from raymigrate.facts.yaml_files import load_yaml
 from raymigrate.files import read_bytes
 from raymigrate.findings import Finding, Kind
 from raymigrate.gitignore import Patterns, excluded, is_ignored, read_gitignore, read_gitignores_above
@@ -251,19 +252,10 @@ def _toml(text: str) -> object:
     return tomllib.loads(text.replace("\r\n", "\n"))
 
 
-def _yaml(text: str) -> object:
-    import yaml  # noqa: PLC0415
-
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise ValueError(str(error)) from error
-
-
 PARSERS: Mapping[str, Callable[[str], object]] = {
     ".toml": _toml,
     "Pipfile": _toml,
-    ".yml": _yaml,
-    ".yaml": _yaml,
+    ".yml": load_yaml,
+    ".yaml": load_yaml,
     ".py": ast.parse,
 }

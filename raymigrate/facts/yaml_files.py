@@ -1,0 +1,39 @@
+"""YAML that others wrote, read within bounds: a few lines of aliases can stand for gigabytes of values."""
+
+from __future__ import annotations
+
+MAX_CHARACTERS = 100_000  # PyYAML reads some 500,000 in a second
+MAX_VALUES = 10_000  # with each alias counted as often as it is used
+
+
+def load_yaml(text: str) -> object:
+    """The value of a YAML document; no tag of it makes an object of Python.
+
+    Raises:
+        ValueError: If it is not YAML, or too large; the message is half a sentence.
+    """
+    import yaml  # noqa: PLC0415 - only for scripts with such a file
+
+    if len(text) > MAX_CHARACTERS:
+        raise ValueError(f"has more than {MAX_CHARACTERS:,} characters")
+    try:
+        loader = yaml.SafeLoader(text)
+        root = loader.get_single_node()
+        _refuse_many(root)
+        return None if root is None else loader.construct_document(root)
+    except yaml.YAMLError as error:
+        raise ValueError(f"is not YAML: {error}") from error
+    except RecursionError as error:
+        raise ValueError("is nested too deeply") from error
+
+
+def _refuse_many(root: object) -> None:
+    """Counts the nodes as a reader would who writes each alias out: that comes to an end even where one is circular."""
+    nodes = [root]
+    for _ in range(MAX_VALUES):
+        if not nodes:
+            return
+        value = getattr(nodes.pop(), "value", None)
+        for child in value if isinstance(value, list) else ():
+            nodes += child if isinstance(child, tuple) else (child,)
+    raise ValueError(f"holds more than {MAX_VALUES:,} values")
