@@ -8,7 +8,7 @@ import ast
 from typing import Any
 
 from raymigrate.codemods import codemod
-from raymigrate.codemods.emitted import ON_CPU
+from raymigrate.codemods.cpu_workers import ALONE, is_told, set_cpu
 from raymigrate.codemods.loop_elsewhere import RM206, is_wrapped, report_loss_scale, wrap_loop
 from raymigrate.codemods.loss_scale import keep_loss_scale
 from raymigrate.codemods.split_datasets import SPLIT_ALL_SINCE, keep_whole, leaves_split_open
@@ -18,9 +18,10 @@ from raymigrate.context import Context
 from raymigrate.error_texts import gone_names, refused_arguments
 from raymigrate.facts.accelerate_config import Destination, destination, read_file
 from raymigrate.facts.files import file_named
+from raymigrate.facts.functions import parameters
 from raymigrate.facts.legacy import ACCELERATE_TRAINERS, ACCELERATORS, HF, TORCH_TRAINERS, TRAINING_ARGUMENTS
 from raymigrate.facts.literals import shortened, string_literal
-from raymigrate.facts.trainers import TrainerCall, parameters, trainer_calls
+from raymigrate.facts.trainers import TrainerCall, trainer_calls
 from raymigrate.findings import Rule
 
 GUIDE = "https://docs.ray.io/en/latest/train/huggingface-accelerate.html#acceleratetrainer-migration-guide"
@@ -218,9 +219,9 @@ def _apply(context: Context, call: TrainerCall, places: Destination) -> bool:
     if call.use_gpu is not True and not arguments:
         environment["ACCELERATE_USE_CPU"] = "true"
     for node in arguments:  # a transformers.Trainer in the training function makes its own Accelerator
-        if call.use_gpu is not True and not {"use_cpu", "no_cuda"} & {keyword.arg for keyword in node.keywords}:
-            if context.converts(RM203, node, "On CPU workers accelerate >= 1.0 trains one model per worker."):
-                _set_cpu(context, call, node, "use_cpu" if context.current_transformers else "no_cuda")
+        if not is_told(context, call, node, "use_cpu", "no_cuda"):
+            name = "use_cpu" if context.current_transformers else "no_cuda"
+            set_cpu(context, RM203, ALONE, call, node, name)
     if environment:
         _set_environment(context, call, environment)
     return True
@@ -243,16 +244,8 @@ def _edit_accelerator(context: Context, call: TrainerCall, accelerator: ast.Call
     near = module.reference_at[accelerator.func].binding.statement
     for plugin in places.imports:
         context.plan.need_import("accelerate.utils", plugin, near=near)
-    if call.use_gpu is not True and "cpu" not in given:
-        message = "On CPU workers accelerate >= 1.0 trains one model per worker unless Accelerator(cpu=True) is given."
-        if context.converts(RM203, accelerator, message):
-            _set_cpu(context, call, accelerator, "cpu")
-
-
-def _set_cpu(context: Context, call: TrainerCall, node: ast.Call, keyword: str) -> None:
-    if call.use_gpu is None:
-        context.plan.need_import("ray.train.torch")
-    context.plan.call(node).set(keyword, "True" if call.use_gpu is False else ON_CPU)
+    if not is_told(context, call, accelerator, "cpu"):
+        set_cpu(context, RM203, f"{ALONE} unless Accelerator(cpu=True) is given", call, accelerator, "cpu")
 
 
 def _set_environment(context: Context, call: TrainerCall, environment: dict[str, str]) -> None:
@@ -285,15 +278,25 @@ def _set_environment(context: Context, call: TrainerCall, environment: dict[str,
 
 
 def _use_gpu_source(context: Context, call: TrainerCall) -> str:
-    """The expression that decides at run time whether workers have a GPU, where it can be written a second time."""
-    scaling = call.arguments.get("scaling_config")
-    if not isinstance(scaling, ast.Call):
-        return ""
-    given = {keyword.arg: keyword.value for keyword in scaling.keywords}.get("use_gpu")
+    """The expression that decides whether workers have a GPU, where it can be written a second time at the call."""
+    source, module = call.gpus.decided_by, context.module
     repeatable = (ast.Name, ast.Attribute, ast.UnaryOp, ast.Not, ast.Load)
-    if given is None or not all(isinstance(node, repeatable) for node in ast.walk(given)):
+    if source is None or source.module is not module:
         return ""
-    return context.module.source(given)
+    parts = list(ast.walk(source.node))
+    names = [part for part in parts if isinstance(part, ast.Name)]
+    if not all(isinstance(part, repeatable) for part in parts) or not all(_reads_same(call, name) for name in names):
+        return ""
+    return module.source(source.node)
+
+
+def _reads_same(call: TrainerCall, name: ast.Name) -> bool:
+    """Whether a name stands for the same at a trainer call as where it is written."""
+    module = call.module
+    scope = module.scope_of[name].find(name.id)
+    if scope is None or module.inside(name, call.node):
+        return scope is not None
+    return scope is module.scope_of[call.node].find(name.id) and len(scope.bindings[name.id]) == 1
 
 
 # -- the training function and its data --------------------------------------------------------------

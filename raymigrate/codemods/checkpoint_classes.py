@@ -21,10 +21,10 @@ from raymigrate.context import Context
 from raymigrate.edits.plan import Code
 from raymigrate.error_texts import gone_names
 from raymigrate.facts.annotations import in_annotation
-from raymigrate.facts.flow import sources
 from raymigrate.facts.legacy import HF
 from raymigrate.facts.module import Reference
 from raymigrate.facts.results import CHECKPOINT_CLASSES
+from raymigrate.facts.values import sources
 from raymigrate.findings import Rule
 
 RM601 = Rule(

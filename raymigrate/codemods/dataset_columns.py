@@ -94,5 +94,7 @@ def _is_read_only(module: Module, node: ast.Subscript) -> bool:
         return getattr(parent, "value", getattr(parent, "iter", None)) is node
     if isinstance(parent, ast.Call) and parent.func is not node:
         name = parent.func.attr if isinstance(parent.func, ast.Attribute) else ast.unparse(parent.func)
+        if name == "sum":
+            return len(parent.args) == 1  # of numbers; sum(lists, []) adds a list and the column
         return name in (CONVERTERS if isinstance(parent.func, ast.Attribute) else READERS)
     return False

@@ -12,7 +12,7 @@ from raymigrate.context import Context
 from raymigrate.edits.plan import Code
 from raymigrate.facts.legacy import TRANSFORMERS_TRAINERS
 from raymigrate.facts.literals import string_literal
-from raymigrate.facts.trainers import WELL_KNOWN_KEYS, TrainerCall
+from raymigrate.facts.trainers import TrainerCall
 from raymigrate.findings import Rule
 
 RM504 = Rule(
@@ -74,17 +74,13 @@ class DatasetChoices:
 def dataset_choices(context: Context, call: TrainerCall) -> DatasetChoices | None:
     """Reads the `dataset_config=` of a trainer; None where it is no dict of DatasetConfig that can be seen whole."""
     given = call.arguments.get("dataset_config")
-    value = context.module.value(given) if given is not None else None
-    if isinstance(value, ast.Dict):
-        pairs = [(_key(context, key), entry) for key, entry in zip(value.keys, value.values, strict=True)]
-    elif isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "dict":
-        pairs = [(keyword.arg, keyword.value) for keyword in value.keywords] if not value.args else []
-    else:
+    pairs = context.module.entries(given) if given is not None else None
+    if pairs is None:
         return None
     found = DatasetChoices()
-    for key, entry in pairs:
+    for key, entry in pairs.items():
         made = context.module.value(entry)
-        if key is None or not isinstance(made, ast.Call) or context.module.qualified(made.func) not in NAMES:
+        if not isinstance(made, ast.Call) or context.module.qualified(made.func) not in NAMES:
             return None
         options = _options(context, made)
         if options is None:
@@ -92,14 +88,6 @@ def dataset_choices(context: Context, call: TrainerCall) -> DatasetChoices | Non
         found.calls.append(made)
         found.options[key] = options
     return found if pairs else None
-
-
-def _key(context: Context, node: ast.expr | None) -> str | None:
-    if node is None:
-        return None
-    name = context.module.constant(node)
-    name = WELL_KNOWN_KEYS.get(context.module.qualified(node) or "") if name == ... else name
-    return name if isinstance(name, str) else None
 
 
 def _options(context: Context, made: ast.Call) -> dict[str, object] | None:

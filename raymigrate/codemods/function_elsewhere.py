@@ -8,7 +8,7 @@ import ast
 from functools import cached_property, partial
 
 from raymigrate.codemods import codemod
-from raymigrate.codemods.cpu_workers import has_unpacking, train_together_on_cpu
+from raymigrate.codemods.cpu_workers import train_together_on_cpu
 from raymigrate.codemods.guide_form import guide_form
 from raymigrate.codemods.loss_scale import keep_loss_scale
 from raymigrate.codemods.reports_to import RM105, check_use_of_datasets, silence_loggers
@@ -19,6 +19,7 @@ from raymigrate.facts.legacy import TRAINING_ARGUMENTS
 from raymigrate.facts.project import Definition
 from raymigrate.facts.project_uses import answer
 from raymigrate.facts.trainers import TrainerCall
+from raymigrate.facts.values import has_unpacking
 from raymigrate.findings import Rule
 from raymigrate.import_cleanup import is_exported
 from raymigrate.requests import TrainingFunction

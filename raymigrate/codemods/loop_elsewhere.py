@@ -7,9 +7,10 @@ from raymigrate.codemods.emitted import ON_CPU
 from raymigrate.codemods.loss_scale import ARGUMENT, MESSAGE, RM110
 from raymigrate.context import Context
 from raymigrate.edits.plan import Code
+from raymigrate.facts.functions import parameters
 from raymigrate.facts.legacy import TRAINING_ARGUMENTS
 from raymigrate.facts.literals import string_literal
-from raymigrate.facts.trainers import TrainerCall, parameters
+from raymigrate.facts.trainers import TrainerCall
 from raymigrate.findings import Rule
 
 RM206 = Rule(

@@ -12,8 +12,9 @@ from functools import cached_property
 from raymigrate.codemods import emitted
 from raymigrate.context import Context
 from raymigrate.edits.plan import Code
+from raymigrate.facts.functions import is_generator_or_async, returns
 from raymigrate.facts.module import Module
-from raymigrate.facts.trainers import TrainerCall, is_generator_or_async, returns
+from raymigrate.facts.trainers import TrainerCall
 from raymigrate.import_cleanup import is_exported
 
 INLINE_PARAMETERS = 2

@@ -10,8 +10,8 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.train_v2_arguments import RM403
 from raymigrate.context import Context
 from raymigrate.edits.plan import Code
+from raymigrate.facts.functions import DefinitionNode
 from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS
-from raymigrate.facts.module import DefinitionNode
 from raymigrate.facts.trainers import TrainerCall, trainer_calls
 from raymigrate.findings import Rule
 

@@ -17,9 +17,10 @@ from raymigrate.codemods.trainer_annotations import name_as_type
 from raymigrate.codemods.trainer_arguments import convert_trainer_arguments
 from raymigrate.context import Context
 from raymigrate.error_texts import gone_names, refused_arguments
+from raymigrate.facts.functions import parameters, returns
 from raymigrate.facts.legacy import HF, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
-from raymigrate.facts.trainers import TrainerCall, parameters, returns, trainer_calls
+from raymigrate.facts.trainers import TrainerCall, trainer_calls
 from raymigrate.findings import Rule
 
 GUIDE = "https://docs.ray.io/en/latest/train/getting-started-transformers.html#transformerstrainer-migration-guide"

@@ -14,6 +14,7 @@ from itertools import accumulate
 from operator import itemgetter
 from typing import TYPE_CHECKING, TypeVar
 
+from raymigrate.facts import values
 from raymigrate.facts.scopes import Binding, FunctionNode, Scope, ScopeBuilder
 from raymigrate.script import lines_of
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from raymigrate.facts.project import Definition, Project
 
 Node = TypeVar("Node", bound=ast.AST)
-DefinitionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @dataclass(frozen=True)
@@ -269,24 +269,24 @@ class Module:
     # -- values --------------------------------------------------------------------------------
 
     def definition(self, node: ast.expr) -> ast.AST | None:
-        """What a name was bound to, where it has exactly one binding: a definition, an alias, an argument, ..."""
-        if not isinstance(node, ast.Name):
-            return None
-        bindings = self.scope_of[node].lookup(node.id)
-        return bindings[0].node if len(bindings) == 1 else None
+        """See `values.definition`."""
+        return values.definition(self, node)
 
     def value(self, node: ast.expr) -> ast.expr:
-        """Follows a name to the one expression assigned to it; any other expression stands for itself."""
-        seen = set[ast.AST]()
-        while node not in seen:
-            seen.add(node)
-            target = self.definition(node)
-            parent = self.parent_of.get(target) if target else None
-            if isinstance(parent, ast.Assign):
-                node = parent.value if target in parent.targets else node
-            elif isinstance(parent, ast.AnnAssign) and parent.target is target:
-                node = parent.value or node
-        return node
+        """See `values.value`."""
+        return values.value(self, node)
+
+    def assigned(self, target: ast.AST) -> ast.expr | None:
+        """See `values.assigned`."""
+        return values.assigned(self, target)
+
+    def origins(self, node: ast.expr, *, elsewhere: bool = True) -> list[values.Source]:
+        """See `values.origins`."""
+        return values.origins(self, node, elsewhere=elsewhere)
+
+    def entries(self, node: ast.expr) -> dict[str, ast.expr] | None:
+        """See `values.entries`."""
+        return values.entries(self, node)
 
     def elsewhere(self, node: ast.expr) -> Definition | None:
         """What a name or attribute stands for, if another file of the project defines it."""
@@ -299,10 +299,5 @@ class Module:
         return (found.module, found.value) if found is not None and found.value is not None else (self, value)
 
     def constant(self, node: ast.expr | None) -> object:
-        """The value of a literal, followed through names; `...` where it is not a literal."""
-        if node is None:
-            return None
-        try:
-            return ast.literal_eval(self.value(node))
-        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-            return ...
+        """The value of an expression, followed through names; None where there is none, `...` where it is unknown."""
+        return None if node is None else values.constant(self, node)

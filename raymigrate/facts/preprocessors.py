@@ -3,9 +3,9 @@
 import ast
 from dataclasses import dataclass
 
+from raymigrate.facts.functions import returns
 from raymigrate.facts.module import Module
 from raymigrate.facts.project import Definition
-from raymigrate.facts.trainers import returns
 
 PREPROCESSORS = "ray.data.preprocessors"
 BEFORE_RAY_2 = "ray.ml.preprocessors"

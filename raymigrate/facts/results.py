@@ -4,9 +4,9 @@ import ast
 from collections.abc import Iterator
 from enum import Enum
 
-from raymigrate.facts.flow import sources
 from raymigrate.facts.legacy import HF, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
+from raymigrate.facts.values import sources
 
 CHECKPOINT_CLASSES = tuple(
     f"{module}.{name}"

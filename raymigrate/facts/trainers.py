@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from raymigrate.facts.module import DefinitionNode, Module
+from raymigrate.facts.module import Module
 from raymigrate.facts.project import Definition
+from raymigrate.facts.scaling import UseGpu, use_gpu
 
 
 @dataclass(frozen=True)
@@ -72,47 +73,17 @@ class TrainerCall:
         node = self.arguments.get("datasets")
         if node is None or (isinstance(node, ast.Constant) and node.value is None):
             return Datasets(None, {})
-        value = self.module.value(node)
-        if not isinstance(value, ast.Dict) or self._filled_later(node):
-            return Datasets(node, None)
-        keys: dict[str, ast.expr] = {}
-        for key, expression in zip(value.keys, value.values, strict=True):
-            name = self.module.constant(key) if key is not None else ...
-            if name == ... and key is not None:
-                name = WELL_KNOWN_KEYS.get(self.module.qualified(key) or "", ...)
-            if not isinstance(name, str):
-                return Datasets(node, None)
-            keys[name] = expression
-        return Datasets(node, keys)
-
-    def _filled_later(self, node: ast.expr) -> bool:
-        """Whether a name gets more entries somewhere: `datasets["evaluation"] = ...`."""
-        if not isinstance(node, ast.Name):
-            return False
-        scope = self.module.scope_of[node].find(node.id)
-        return scope is not None and any(
-            (isinstance(parent := self.module.parent_of[use], ast.Subscript) and isinstance(parent.ctx, ast.Store))
-            or (isinstance(parent, ast.Attribute) and parent.attr in ("update", "setdefault", "pop"))
-            for use in self.module.uses(node.id, scope)
-        )
+        return Datasets(node, self.module.entries(node))
 
     @cached_property
+    def gpus(self) -> UseGpu:
+        """Whether the workers have a GPU."""
+        return use_gpu(self.module, self.arguments.get("scaling_config"))
+
+    @property
     def use_gpu(self) -> bool | None:
         """Whether the workers have a GPU; None where that is decided at run time."""
-        config = self.arguments.get("scaling_config")
-        if config is None:
-            return False
-        module, value = self.module.followed(config)
-        if not isinstance(value, ast.Call) or any(keyword.arg is None for keyword in value.keywords):
-            return None
-        name = ast.unparse(value.func)
-        if module is not self.module and name.rpartition(".")[2] != "ScalingConfig":
-            return None  # what a function of another file returns
-        for keyword in value.keywords:
-            if keyword.arg == "use_gpu":
-                literal = module.constant(keyword.value)
-                return literal if isinstance(literal, bool) else None
-        return len(value.args) > 2 and None
+        return self.gpus.known
 
     @property
     def statement(self) -> ast.stmt:
@@ -120,38 +91,7 @@ class TrainerCall:
         return self.module.statement(self.node)
 
 
-WELL_KNOWN_KEYS = {
-    "ray.train.constants.TRAIN_DATASET_KEY": "train",
-    "ray.train.constants.EVALUATION_DATASET_KEY": "evaluation",
-    "ray.train.TRAIN_DATASET_KEY": "train",
-}
-
-
 def trainer_calls(module: Module, names: frozenset[str], first: str) -> Iterator[TrainerCall]:
     """Constructions of the classes with these qualified names, in source order."""
     for call in module.calls(*names):
         yield TrainerCall(module, call, first)
-
-
-def parameters(function: DefinitionNode | ast.Lambda) -> list[ast.arg]:
-    """All parameters of a function as `inspect.signature` counts them, `*args` and `**kwargs` included."""
-    arguments = function.args
-    return [
-        *arguments.posonlyargs,
-        *arguments.args,
-        *([arguments.vararg] if arguments.vararg else []),
-        *arguments.kwonlyargs,
-        *([arguments.kwarg] if arguments.kwarg else []),
-    ]
-
-
-def returns(module: Module, function: DefinitionNode) -> list[ast.Return]:
-    """The return statements of a function, not those of functions inside it."""
-    return [n for n in module.nodes if isinstance(n, ast.Return) and module.function(n) is function]
-
-
-def is_generator_or_async(module: Module, function: DefinitionNode) -> bool:
-    """Whether calling the function does not run it."""
-    if isinstance(function, ast.AsyncFunctionDef):
-        return True
-    return any(isinstance(n, (ast.Yield, ast.YieldFrom)) and module.function(n) is function for n in module.nodes)

@@ -1,0 +1,47 @@
+"""The parameters of functions, and what they return."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from raymigrate.facts.module import Module
+
+DefinitionNode = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def parameters(function: DefinitionNode | ast.Lambda) -> list[ast.arg]:
+    """All parameters of a function as `inspect.signature` counts them, `*args` and `**kwargs` included."""
+    arguments = function.args
+    return [
+        *arguments.posonlyargs,
+        *arguments.args,
+        *([arguments.vararg] if arguments.vararg else []),
+        *arguments.kwonlyargs,
+        *([arguments.kwarg] if arguments.kwarg else []),
+    ]
+
+
+def default_of(parameter: ast.arg, arguments: ast.arguments) -> ast.expr | None:
+    """The default of one of the parameters of a function; None where it has none."""
+    positional = [*arguments.posonlyargs, *arguments.args]
+    if parameter in positional:
+        place = positional.index(parameter) - len(positional)
+        return arguments.defaults[place] if -place <= len(arguments.defaults) else None
+    if parameter in arguments.kwonlyargs:
+        return arguments.kw_defaults[arguments.kwonlyargs.index(parameter)]
+    return None
+
+
+def returns(module: Module, function: DefinitionNode) -> list[ast.Return]:
+    """The return statements of a function, not those of functions inside it."""
+    return [node for node in module.of_type(ast.Return) if module.function(node) is function]
+
+
+def is_generator_or_async(module: Module, function: DefinitionNode) -> bool:
+    """Whether calling the function does not run it."""
+    if isinstance(function, ast.AsyncFunctionDef):
+        return True
+    yields = [*module.of_type(ast.Yield), *module.of_type(ast.YieldFrom)]
+    return any(module.function(node) is function for node in yields)

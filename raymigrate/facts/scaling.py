@@ -1,0 +1,71 @@
+"""Whether the workers of a trainer have a GPU, as its `scaling_config=` says."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from raymigrate.facts.module import Module
+from raymigrate.facts.values import Source, argument, has_unpacking
+
+SCALING_CONFIGS = ("ray.air.ScalingConfig", "ray.air.config.ScalingConfig", "ray.train.ScalingConfig")
+POSITION = 2  # of use_gpu among the parameters, in every version of Ray
+
+
+@dataclass(frozen=True)
+class UseGpu:
+    """Whether workers have a GPU.
+
+    Args:
+        known: The literal at the call, or False where nothing is given; None where it is decided at run time.
+        decided_by: The expression that decides it, where there is one.
+    """
+
+    known: bool | None
+    decided_by: Source | None = None
+
+
+UNKNOWN = UseGpu(None)
+
+
+def use_gpu(module: Module, scaling_config: ast.expr | None) -> UseGpu:
+    """What a `scaling_config=` says of GPUs.
+
+    Only a literal where the ScalingConfig is written counts as known: a name stands for a switch that its owner may
+    turn, and the converted code has to follow it.
+
+    Args:
+        module: The module.
+        scaling_config: The argument; None where a trainer has none.
+    """
+    if _is_tuned(module):
+        return UNKNOWN
+    if scaling_config is None:
+        return UseGpu(False)
+    found = {_of_source(source) for source in module.origins(scaling_config)}
+    return found.pop() if len(found) == 1 else UNKNOWN
+
+
+def _is_tuned(module: Module) -> bool:
+    """Whether a search space may hold another ScalingConfig than the trainer's."""
+    return any(
+        isinstance(module.parent_of[n], ast.Dict) for n in module.of_type(ast.Constant) if n.value == "scaling_config"
+    )
+
+
+def _of_source(source: Source) -> UseGpu:
+    module, node = source.module, source.node
+    given: ast.expr | None
+    if isinstance(node, ast.Constant) and node.value is None:
+        return UseGpu(False)
+    if isinstance(node, ast.Call) and module.qualified(node.func) in SCALING_CONFIGS and not has_unpacking(node):
+        given = argument(node, POSITION, "use_gpu")
+    elif not isinstance(node, ast.Name) and (entries := module.entries(node)) is not None:
+        given = entries.get("use_gpu")
+    else:
+        return UNKNOWN
+    if given is None:
+        return UseGpu(False)
+    if isinstance(given, ast.Constant):
+        return UseGpu(bool(given.value))
+    return UseGpu(None, Source(module, given))

@@ -1,0 +1,153 @@
+"""What a value is: which expressions it can come from. Every rule that looks at a value asks here.
+
+A rule gets one expression, several of which each may be the value, or an expression that cannot be followed any
+further: a parameter without callers, an attribute of something unknown, an option of the command line. That last one is
+unknown, and no rule takes it for a default.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from raymigrate.facts.values.behind import UNKNOWN, Behind, Source
+from raymigrate.facts.values.bindings import reaching
+from raymigrate.facts.values.calls import argument, given_to, has_unpacking, returned
+from raymigrate.facts.values.constants import constant, constants, leading_text
+from raymigrate.facts.values.dicts import WELL_KNOWN_KEYS, entries, fillings, key_name
+from raymigrate.facts.values.members import attribute, item, read_by_method
+
+if TYPE_CHECKING:
+    from raymigrate.facts.module import Module
+
+__all__ = [
+    "WELL_KNOWN_KEYS",
+    "Source",
+    "argument",
+    "assigned",
+    "constant",
+    "constants",
+    "definition",
+    "entries",
+    "has_unpacking",
+    "key_name",
+    "leading_text",
+    "origins",
+    "reaching",
+    "sources",
+    "value",
+]
+
+
+def definition(module: Module, node: ast.expr) -> ast.AST | None:
+    """What a name was bound to, where one binding reaches it: a definition, an alias, an argument, a target."""
+    if not isinstance(node, ast.Name):
+        return None
+    bindings = reaching(module, node)
+    return bindings[0].node if len(bindings) == 1 else None
+
+
+def value(module: Module, node: ast.expr) -> ast.expr:
+    """Follows a name to the one expression assigned to it; any other expression stands for itself."""
+    seen = set[ast.AST]()
+    while node not in seen:
+        seen.add(node)
+        target = definition(module, node)
+        node = (assigned(module, target) if target is not None else None) or node
+    return node
+
+
+def assigned(module: Module, target: ast.AST) -> ast.expr | None:
+    """The expression that an assignment gives to a target; None where it is bound in another way."""
+    parent = module.parent_of.get(target)
+    if isinstance(parent, ast.Assign):
+        return parent.value if target in parent.targets else None
+    if isinstance(parent, (ast.AnnAssign, ast.NamedExpr)):
+        return parent.value if parent.target is target else None
+    if not isinstance(parent, (ast.Tuple, ast.List)):
+        return None
+    whole = module.parent_of[parent]
+    given = whole.value if isinstance(whole, ast.Assign) and parent in whole.targets else None
+    if not isinstance(given, (ast.Tuple, ast.List)) or len(given.elts) != len(parent.elts):
+        return None
+    if any(isinstance(part, ast.Starred) for part in (*given.elts, *parent.elts)):
+        return None
+    return given.elts[parent.elts.index(target)]  # type: ignore[arg-type]
+
+
+def origins(module: Module, node: ast.expr, *, elsewhere: bool = True) -> list[Source]:
+    """The expressions that a value can come from; what cannot be followed stands for itself.
+
+    Names lead to what is assigned to them, parameters to what the callers give, calls to what the function returns,
+    attributes and items to what is stored in them, in this file and in others of the project.
+
+    Args:
+        module: The module.
+        node: The value.
+        elsewhere: Whether to look into other files.
+    """
+    found: list[Source] = []
+    waiting = [(Source(module, node), False)]
+    seen = set[ast.AST]()
+    while waiting:
+        source, is_end = waiting.pop(0)
+        if is_end:
+            found.append(source)
+        elif source.node not in seen:
+            seen.add(source.node)
+            behind = _behind(source.module, source.node, elsewhere=elsewhere)
+            ends = [] if behind.whole else [(source, True)]
+            waiting = [*((other, False) for other in behind.found), *ends, *waiting]
+    return found or [Source(module, node)]  # a value that comes from itself is unknown
+
+
+def sources(module: Module, node: ast.expr) -> list[ast.expr]:
+    """`origins` within the module."""
+    return [source.node for source in origins(module, node, elsewhere=False)]
+
+
+def _behind(module: Module, node: ast.expr, *, elsewhere: bool) -> Behind:
+    if isinstance(node, ast.Name):
+        return _behind_name(module, node, elsewhere=elsewhere)
+    if isinstance(node, ast.Attribute):
+        return attribute(module, node, elsewhere=elsewhere)
+    if isinstance(node, ast.Subscript):
+        return item(module, node, elsewhere=elsewhere)
+    if isinstance(node, ast.IfExp):
+        return Behind([Source(module, node.body), Source(module, node.orelse)], whole=True)
+    if isinstance(node, ast.BoolOp):
+        return Behind([Source(module, operand) for operand in node.values], whole=True)
+    if isinstance(node, ast.NamedExpr):
+        return Behind([Source(module, node.value)], whole=True)
+    if isinstance(node, ast.Call):
+        read = read_by_method(module, node, elsewhere=elsewhere)
+        return read if read is not None else returned(module, node, elsewhere=elsewhere)
+    return UNKNOWN
+
+
+def _behind_name(module: Module, node: ast.Name, *, elsewhere: bool) -> Behind:
+    bindings = reaching(module, node)
+    found: list[Source] = []
+    whole = bool(bindings)
+    for binding in bindings:
+        given = assigned(module, binding.node)
+        if isinstance(binding.node, ast.arg):
+            behind = given_to(module, binding.node)
+            found += behind.found
+            whole &= behind.whole
+        elif given is None or (_holds_items(given) and fillings(module, node)):
+            whole = False
+        else:
+            found.append(Source(module, given))
+    if not found and elsewhere:
+        other = module.elsewhere(node)
+        if other is not None and other.value is not None:
+            return Behind([Source(other.module, other.value)], whole=True)
+    return Behind(found, whole)
+
+
+def _holds_items(node: ast.expr) -> bool:
+    """Whether an expression makes a list, dict or set."""
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id in ("dict", "list", "set")
+    return isinstance(node, (ast.List, ast.Dict, ast.Set))

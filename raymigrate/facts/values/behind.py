@@ -1,0 +1,46 @@
+"""One step back from a value, towards where it comes from."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from raymigrate.facts.module import Module
+
+
+@dataclass(frozen=True)
+class Source:
+    """An expression that a value can come from.
+
+    Args:
+        module: The module that it stands in.
+        node: The expression.
+    """
+
+    module: Module
+    node: ast.expr
+
+
+@dataclass(frozen=True)
+class Behind:
+    """What is one step behind an expression.
+
+    Args:
+        found: The expressions that it can come from.
+        whole: Whether there are no others.
+    """
+
+    found: Sequence[Source] = ()
+    whole: bool = False
+
+
+UNKNOWN = Behind()
+
+
+def joined(parts: Sequence[Behind]) -> Behind:
+    """What is behind an expression that each of these parts says something of."""
+    found = [source for part in parts for source in part.found]
+    return Behind(found, bool(parts) and all(part.whole for part in parts))

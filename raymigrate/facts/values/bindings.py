@@ -1,0 +1,188 @@
+"""Which bindings of a name reach a use of it, in the order in which Python runs the statements.
+
+A use in a function that is called later may see every binding of the enclosing scope. One in the same scope sees the
+last binding before it, and those of the branches and loops in between that may have run.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from raymigrate.facts.scopes import FUNCTIONS, Binding, Scope
+
+if TYPE_CHECKING:
+    from raymigrate.facts.module import Module
+
+LOOPS = (ast.For, ast.AsyncFor, ast.While)
+TRY = (ast.Try, getattr(ast, "TryStar", ast.Try))  # the second since Python 3.11
+LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+
+
+def reaching(module: Module, use: ast.Name) -> list[Binding]:
+    """The bindings that a use of a name may see, in source order; all of them where the order is not known.
+
+    Args:
+        module: The module.
+        use: A name that is read.
+    """
+    scope = module.scope_of[use].find(use.id)
+    bindings = scope.bindings[use.id] if scope is not None else []
+    if len(bindings) > 1:
+        bindings = [binding for binding in bindings if not _is_declaration(module, binding.node)] or bindings
+    if scope is None or len(bindings) <= 1 or not _is_run_in_order(module, use, scope, bindings):
+        return bindings
+    found = _Search(module, bindings).before(use, scope.node)
+    return [binding for binding in bindings if binding in found] or bindings
+
+
+def _is_declaration(module: Module, node: ast.AST) -> bool:
+    """Whether a binding gives no value: `name: str`."""
+    parent = module.parent_of.get(node)
+    return isinstance(parent, ast.AnnAssign) and parent.target is node and parent.value is None
+
+
+def _is_run_in_order(module: Module, use: ast.AST, scope: Scope, bindings: Sequence[Binding]) -> bool:
+    """Whether the use and all bindings are run where they stand in the scope, and not when a function is called."""
+    return all(_runs_in(module, node, scope) for node in (use, *(binding.node for binding in bindings)))
+
+
+def _runs_in(module: Module, node: ast.AST, scope: Scope) -> bool:
+    inner: Scope | None = module.scope_of[node]
+    while inner is not None and inner is not scope:
+        if isinstance(inner.node, FUNCTIONS):
+            return False
+        inner = inner.parent
+    return inner is scope
+
+
+class _Search:
+    """Walks from a use back to the bindings that reach it.
+
+    Args:
+        module: The module.
+        bindings: All bindings of the name.
+    """
+
+    def __init__(self, module: Module, bindings: Sequence[Binding]) -> None:
+        self.module = module
+        self.bindings = bindings
+
+    def before(self, use: ast.AST, container: ast.AST) -> list[Binding]:
+        """The bindings that reach a use within a module, class or function."""
+        found: list[Binding] = []
+        for child, parent in self._steps(use, container):
+            bound, certain = self._between(child, parent)
+            found += bound
+            if certain:
+                break
+        return found
+
+    def _steps(self, use: ast.AST, container: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
+        child = use
+        for parent in self.module.ancestors(use):
+            yield child, parent
+            if parent is container:
+                return
+            child = parent
+
+    def _between(self, child: ast.AST, parent: ast.AST) -> tuple[list[Binding], bool]:
+        """Bindings of `parent` that are run before `child`, a part of it, and whether one of them always is."""
+        block = next((b for b in _blocks(parent) if child in b), None)
+        if block is None:
+            return self._in_head(child, parent), False
+        found, certain = self._block(block[: block.index(child)])  # type: ignore[arg-type]
+        if certain:
+            return found, True
+        if isinstance(parent, TRY) and block is not parent.body:
+            more, certain = self._in_try(parent, block)
+            return found + more, certain
+        if isinstance(parent, LOOPS) and block is parent.orelse:
+            return found + self._inside([parent]), False
+        own = [b for b in self.bindings if self._is_head(b.node, parent)]
+        if own:  # the target of the loop, the name of the handler, the parameter of the function
+            return found + own, True
+        if isinstance(parent, LOOPS):
+            found += self._inside(parent.body)  # of the turn before
+        elif isinstance(parent, ast.ExceptHandler):
+            tried = self.module.parent_of[parent]
+            found += self._inside(tried.body)  # type: ignore[attr-defined]
+        return found, False
+
+    def _in_try(self, parent: ast.Try, block: list[ast.stmt]) -> tuple[list[Binding], bool]:
+        """Bindings that `else` and `finally` see of the statement that they belong to."""
+        if block is parent.orelse:
+            return self._block(parent.body)
+        return self._inside([*parent.body, *parent.handlers, *parent.orelse]), False
+
+    def _in_head(self, child: ast.AST, parent: ast.AST) -> list[Binding]:
+        """Bindings that a part of an expression, or of the head of a statement, sees within that.
+
+        `f(x)` in `x = f(x)` sees none. Of those by `:=` in the same expression it is not asked which of them ran.
+        """
+        if isinstance(parent, ast.While):
+            return self._inside(parent.body)
+        if isinstance(parent, ast.expr) and not isinstance(child, ast.stmt):
+            return [b for b in self.bindings if isinstance(self.module.parent_of.get(b.node), ast.NamedExpr)]
+        return []
+
+    def _is_head(self, node: ast.AST, parent: ast.AST) -> bool:
+        """Whether a binding stands in the head of a compound statement, which is run before its body."""
+        if isinstance(parent, ast.ExceptHandler):
+            return node is parent
+        heads: list[ast.AST] = []
+        if isinstance(parent, (ast.For, ast.AsyncFor)):
+            heads = [parent.target]
+        elif isinstance(parent, (ast.With, ast.AsyncWith)):
+            heads = [*parent.items]
+        elif isinstance(parent, FUNCTIONS):
+            heads = [parent.args]
+        elif isinstance(parent, ast.match_case):
+            heads = [parent.pattern]
+        return any(node is head or self.module.inside(node, head) for head in heads)
+
+    def _inside(self, nodes: Sequence[ast.AST]) -> list[Binding]:
+        return [b for b in self.bindings if any(b.node is node or self.module.inside(b.node, node) for node in nodes)]
+
+    def _block(self, block: Sequence[ast.AST]) -> tuple[list[Binding], bool]:
+        """Bindings that the statements of a block leave behind, and whether they always leave one."""
+        found: list[Binding] = []
+        for statement in reversed(block):
+            if isinstance(statement, LEAVES):
+                return [], True  # what stands after the block is never reached from here
+            bound, certain = self._statement(statement)
+            found += bound
+            if certain:
+                return found, True
+        return found, False
+
+    def _statement(self, statement: ast.AST) -> tuple[list[Binding], bool]:
+        inside = self._inside([statement])
+        if isinstance(statement, ast.If):
+            ways = [self._block(statement.body), self._block(statement.orelse)]
+            tested = self._inside([statement.test])
+            return [*ways[0][0], *ways[1][0], *tested], all(certain for _, certain in ways)
+        if not inside:
+            return [], False
+        if isinstance(statement, (ast.With, ast.AsyncWith)):
+            found, certain = self._block(statement.body)
+            heads = [b for b in inside if self._is_head(b.node, statement)]
+            return (found, True) if certain else (found + heads, bool(heads))
+        if isinstance(statement, TRY):
+            found, certain = self._block(statement.finalbody)
+            if certain:
+                return found, True
+            ways = [self._block([*statement.body, *statement.orelse])]
+            ways += [self._block(handler.body) for handler in statement.handlers]
+            return inside, all(certain for _, certain in ways)
+        compound = isinstance(statement, (*LOOPS, ast.Match))
+        walrus = all(isinstance(self.module.parent_of.get(b.node), ast.NamedExpr) for b in inside)
+        return inside, not compound and not walrus
+
+
+def _blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
+    for field in ("body", "orelse", "finalbody"):
+        block = getattr(node, field, None)
+        if isinstance(block, list):
+            yield block

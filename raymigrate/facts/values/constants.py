@@ -1,0 +1,155 @@
+"""What an expression comes to, where that can be told without running the program."""
+
+from __future__ import annotations
+
+import ast
+import operator
+import os.path
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from raymigrate.facts.values.behind import Source
+
+if TYPE_CHECKING:
+    from raymigrate.facts.module import Module
+
+OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+}
+DISPLAYS = (ast.List, ast.Tuple, ast.Set)
+PATHS = ("pathlib.Path", "pathlib.PurePath", "pathlib.PosixPath")
+
+
+class Unknown(Exception):
+    """An expression whose value is not known before the program runs."""
+
+
+def constant(module: Module, node: ast.expr) -> object:
+    """The value of an expression, where everything that it can come from has the same; else `...`."""
+    try:
+        return _value(module, node, ())
+    except (Unknown, ArithmeticError, ValueError, TypeError, RecursionError, MemoryError):
+        return ...
+
+
+def constants(module: Module, node: ast.expr) -> list[tuple[Source, object]]:
+    """Each expression that a value can come from, with what it comes to: `...` where that is unknown."""
+    return [(source, constant(source.module, source.node)) for source in module.origins(node)]
+
+
+def leading_text(module: Module, node: ast.expr) -> str:
+    """The text that a string or path begins with, as far as it is known: "/mnt/" of `f"/mnt/{user}/runs"`."""
+    source = _single(module, node)
+    module, node = source.module, source.node
+    known = constant(module, node)
+    if isinstance(known, str):
+        return known
+    if isinstance(node, ast.JoinedStr):
+        first = node.values[0] if node.values else None
+        if isinstance(first, ast.Constant):
+            return str(first.value)
+        return leading_text(module, first.value) if isinstance(first, ast.FormattedValue) else ""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Div, ast.Mod)):
+        text = leading_text(module, node.left)
+        return text.partition("%")[0] if isinstance(node.op, ast.Mod) else text
+    if isinstance(node, ast.Call):
+        return _leading_text_of_call(module, node)
+    return ""
+
+
+def _leading_text_of_call(module: Module, call: ast.Call) -> str:
+    name = module.qualified(call.func)
+    if isinstance(call.func, ast.Attribute) and call.func.attr == "format":
+        return leading_text(module, call.func.value).partition("{")[0]
+    is_str = isinstance(call.func, ast.Name) and call.func.id == "str"
+    if call.args and (name in (*PATHS, "os.path.join", "os.fspath") or is_str):
+        return leading_text(module, call.args[0])
+    return ""
+
+
+def _single(module: Module, node: ast.expr) -> Source:
+    """The one expression that a value comes from; itself where there are several."""
+    found = module.origins(node)
+    return found[0] if len(found) == 1 else Source(module, node)
+
+
+def _value(module: Module, node: ast.expr, above: tuple[ast.expr, ...]) -> object:
+    """What an expression comes to.
+
+    Args:
+        module: The module.
+        node: The expression.
+        above: The expressions whose value is being asked for.
+
+    Raises:
+        Unknown: If that is not known.
+    """
+    if node in above:
+        raise Unknown
+    if isinstance(node, ast.Constant):
+        return node.value
+    above = (*above, node)
+    found = module.origins(node)
+    if [source.node for source in found] == [node]:
+        return _computed(module, node, above)
+    values = [_value(source.module, source.node, above) for source in found]
+    if any(type(other) is not type(values[0]) or other != values[0] for other in values):
+        raise Unknown
+    return values[0]
+
+
+def _computed(module: Module, node: ast.expr, above: tuple[ast.expr, ...]) -> object:
+    def of(part: ast.expr) -> Any:
+        return _value(module, part, above)
+
+    if isinstance(node, DISPLAYS):
+        parts = [of(part) for part in node.elts]
+        return parts if isinstance(node, ast.List) else tuple(parts) if isinstance(node, ast.Tuple) else set(parts)
+    if isinstance(node, ast.Dict) and None not in node.keys:
+        return {of(key): of(value) for key, value in zip(node.keys, node.values, strict=True) if key is not None}
+    entries = module.entries(node)
+    if entries is not None:
+        return {name: of(value) for name, value in entries.items()}
+    if isinstance(node, ast.UnaryOp):
+        operand = of(node.operand)
+        return not operand if isinstance(node.op, ast.Not) else -operand if isinstance(node.op, ast.USub) else operand
+    if isinstance(node, ast.BinOp):
+        return _combined(node, of(node.left), of(node.right))
+    if isinstance(node, ast.JoinedStr):
+        return "".join(_formatted(part, of) for part in node.values)
+    if isinstance(node, ast.Call):
+        return _called(module, node, of)
+    raise Unknown
+
+
+def _combined(node: ast.BinOp, left: Any, right: Any) -> object:
+    if isinstance(node.op, ast.Div) and isinstance(left, str) and isinstance(right, str):
+        return os.path.join(left, right)  # noqa: PTH118 - of a pathlib.Path
+    numbers = isinstance(left, (int, float)) and isinstance(right, (int, float))
+    if type(node.op) not in OPERATORS or not (numbers or isinstance(node.op, ast.Add)):
+        raise Unknown
+    return OPERATORS[type(node.op)](left, right)
+
+
+def _formatted(part: ast.expr, of: Callable[[ast.expr], Any]) -> str:
+    if isinstance(part, ast.FormattedValue):
+        if part.format_spec is not None or part.conversion != -1:
+            raise Unknown
+        return str(of(part.value))
+    return str(of(part))
+
+
+def _called(module: Module, call: ast.Call, of: Callable[[ast.expr], Any]) -> object:
+    """What a call of a function comes to that only puts a path together."""
+    if call.keywords or any(isinstance(argument, ast.Starred) for argument in call.args) or not call.args:
+        raise Unknown
+    name = module.qualified(call.func)
+    if name == "os.path.join" or name in PATHS:
+        return os.path.join(*(of(argument) for argument in call.args))  # noqa: PTH118 - a path of the script
+    builtin = isinstance(call.func, ast.Name) and not module.scope_of[call.func].lookup(call.func.id)
+    if (name == "os.fspath" or (builtin and call.func.id == "str")) and len(call.args) == 1:  # type: ignore[attr-defined]
+        return str(of(call.args[0]))
+    raise Unknown

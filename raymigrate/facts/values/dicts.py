@@ -1,0 +1,110 @@
+"""The entries of a dict that is written out, at once or piece by piece."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from raymigrate.facts.module import Module
+
+# Constants of Ray that name a dataset.
+WELL_KNOWN_KEYS = {
+    "ray.train.constants.TRAIN_DATASET_KEY": "train",
+    "ray.train.constants.EVALUATION_DATASET_KEY": "evaluation",
+    "ray.train.TRAIN_DATASET_KEY": "train",
+}
+FILLERS = frozenset(
+    ["append", "extend", "insert", "add", "update", "setdefault", "pop", "popitem", "clear", "remove", "discard"]
+)
+
+
+def entries(module: Module, node: ast.expr) -> dict[str, ast.expr] | None:
+    """The entries of a dict by key; None where not all of them can be seen.
+
+    Understands `{...}` and `dict(...)`, also with other such dicts unpacked in them, and a name of one that gets more
+    entries in statements right after it: `d["key"] = value`, `d.update(key=value)`.
+
+    Args:
+        module: The module.
+        node: The dict, or a name of it.
+    """
+    if isinstance(node, ast.Name):
+        target = module.definition(node)
+        made = module.assigned(target) if isinstance(target, ast.Name) else None
+        whole = entries(module, made) if made is not None else None
+        if whole is None or not isinstance(target, ast.Name):
+            return None
+        if isinstance(made, ast.Name) and fillings(module, target):
+            return None  # of a dict that has two names
+        return _with_fillings(module, node, target, whole)
+    if isinstance(node, ast.Dict):
+        return _merged([_pair(module, key, value) for key, value in zip(node.keys, node.values, strict=True)])
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict":
+        given: list[dict[str, ast.expr] | None] = [entries(module, argument) for argument in node.args]
+        for keyword in node.keywords:
+            given.append({keyword.arg: keyword.value} if keyword.arg else entries(module, keyword.value))
+        return _merged(given)
+    return None
+
+
+def _merged(parts: list[dict[str, ast.expr] | None]) -> dict[str, ast.expr] | None:
+    found: dict[str, ast.expr] = {}
+    for part in parts:
+        if part is None:
+            return None
+        found |= part
+    return found
+
+
+def _pair(module: Module, key: ast.expr | None, value: ast.expr) -> dict[str, ast.expr] | None:
+    if key is None:
+        return entries(module, value)
+    name = key_name(module, key)
+    return None if name is None else {name: value}
+
+
+def key_name(module: Module, key: ast.expr) -> str | None:
+    """The string that a key of a dict is."""
+    name = WELL_KNOWN_KEYS.get(module.qualified(key) or "") or module.constant(key)
+    return name if isinstance(name, str) else None
+
+
+def fillings(module: Module, target: ast.Name) -> list[ast.stmt]:
+    """The statements that change what a list or dict holds by a name of it: `d["key"] = value`, `d.update(...)`."""
+    scope = module.scope_of[target].find(target.id)
+    found = []
+    for use in module.uses(target.id, scope) if scope is not None else ():
+        outer = module.parent_of[use]
+        stored = isinstance(outer, ast.Subscript) and outer.value is use and not isinstance(outer.ctx, ast.Load)
+        if stored or (isinstance(outer, ast.Attribute) and outer.attr in FILLERS):
+            found.append(module.statement(use))
+    return found
+
+
+def _with_fillings(
+    module: Module, use: ast.Name, target: ast.Name, whole: dict[str, ast.expr]
+) -> dict[str, ast.expr] | None:
+    """Adds what is filled in between an assignment and a use, where it stands in the same block."""
+    block = module.parent_of[module.statement(target)]
+    in_order = module.function(use) is module.function(target)
+    for statement in fillings(module, target):
+        if module.parent_of[statement] is not block or (in_order and statement.lineno > use.lineno):
+            return None
+        added = _filled(module, statement)
+        if added is None:
+            return None
+        whole = whole | added
+    return whole
+
+
+def _filled(module: Module, statement: ast.stmt) -> dict[str, ast.expr] | None:
+    """The entries that one statement adds."""
+    if isinstance(statement, ast.Assign) and isinstance(target := statement.targets[0], ast.Subscript):
+        return _pair(module, target.slice, statement.value) if len(statement.targets) == 1 else None
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "update":
+        given: list[dict[str, ast.expr] | None] = [entries(module, argument) for argument in call.args]
+        given += [{k.arg: k.value} if k.arg else entries(module, k.value) for k in call.keywords]
+        return _merged(given)
+    return None

@@ -1,0 +1,160 @@
+"""What attributes and items come from: of modules, classes and their objects, parsed arguments, dicts and lists."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from raymigrate.facts.values.behind import UNKNOWN, Behind, Source, joined
+from raymigrate.facts.values.calls import argument, has_unpacking
+
+if TYPE_CHECKING:
+    from raymigrate.facts.module import Module
+
+NAMESPACES = ("argparse.Namespace", "types.SimpleNamespace")
+PARSING = ("parse_args", "parse_known_args", "parse_intermixed_args")
+ENVIRONMENT = ("os.environ.get", "os.getenv")
+READERS = ("get", "pop", "setdefault")
+
+
+def attribute(module: Module, node: ast.Attribute, *, elsewhere: bool) -> Behind:
+    """What is behind `owner.name`."""
+    found = module.elsewhere(node) if elsewhere else None
+    if found is not None and found.value is not None:
+        return Behind([Source(found.module, found.value)], whole=True)
+    home = _class_of(module, node.value, elsewhere=elsewhere)
+    if home is not None:
+        behind = _of_class(*home, node.attr)
+    else:
+        owners = module.origins(node.value, elsewhere=elsewhere)
+        behind = joined([_of_object(owner, node.attr, elsewhere=elsewhere) for owner in owners])
+    return Behind([*_stored(module, node.attr), *behind.found], behind.whole)
+
+
+def _stored(module: Module, name: str) -> Iterator[Source]:
+    """What is stored in attributes of this name from outside, of any object: `args.name = ...`."""
+    for node in module.of_type(ast.Attribute):
+        if node.attr == name and isinstance(node.ctx, ast.Store) and _owner(module, node.value) is None:
+            yield Source(module, module.assigned(node) or node)
+
+
+def _owner(module: Module, node: ast.expr) -> ast.ClassDef | None:
+    """The class whose method has an expression as its `self`."""
+    found = module.definition(node)
+    function = module.parent_of[module.parent_of[found]] if isinstance(found, ast.arg) else None
+    home = module.parent_of.get(function) if isinstance(function, ast.FunctionDef) else None
+    if not isinstance(function, ast.FunctionDef) or not isinstance(home, ast.ClassDef) or function.decorator_list:
+        return None
+    return home if function.args.args[:1] == [found] else None
+
+
+def _class_of(module: Module, owner: ast.expr, *, elsewhere: bool) -> tuple[Module, ast.ClassDef] | None:
+    """The class that an expression is, or whose method has it as `self`."""
+    found = module.definition(owner)
+    home = found if isinstance(found, ast.ClassDef) else _owner(module, owner)
+    if home is not None:
+        return module, home
+    definition = module.elsewhere(owner) if elsewhere else None
+    if definition is not None and isinstance(definition.node, ast.ClassDef):
+        return definition.module, definition.node
+    return None
+
+
+def _of_class(module: Module, home: ast.ClassDef, name: str) -> Behind:
+    """What a class gives an attribute, in its body and its methods; its base classes may do so too."""
+    targets = [binding.node for binding in module.scope(home).bindings.get(name, [])]
+    targets += [
+        node
+        for node in module.of_type(ast.Attribute)
+        if node.attr == name and isinstance(node.ctx, ast.Store) and _owner(module, node.value) is home
+    ]
+    values = [module.assigned(target) for target in targets]
+    found = [Source(module, value) for value in values if value is not None]
+    return Behind(found, bool(found) and len(found) == len(targets) and not home.bases)
+
+
+def _of_object(source: Source, name: str, *, elsewhere: bool) -> Behind:
+    """What the expression that makes an object gives one of its attributes."""
+    module, made = source.module, source.node
+    if not isinstance(made, ast.Call):
+        return _of_annotated(module, made, name, elsewhere=elsewhere)
+    if isinstance(made.func, ast.Attribute) and made.func.attr in PARSING:
+        return _parsed(module, name)
+    if module.qualified(made.func) in NAMESPACES:
+        given = argument(made, len(made.args), name)
+        return Behind([Source(module, given)], whole=True) if given is not None else UNKNOWN
+    home = _class_of(module, made.func, elsewhere=elsewhere)
+    if home is None or has_unpacking(made):
+        return UNKNOWN
+    fields = [
+        node.target.id for node in home[1].body if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+    ]
+    given = argument(made, fields.index(name), name) if name in fields else None
+    if given is not None:
+        return Behind([Source(module, given)], whole=True)
+    return _of_class(*home, name)
+
+
+def _of_annotated(module: Module, node: ast.expr, name: str, *, elsewhere: bool) -> Behind:
+    """What a class gives as default, where a parameter is annotated with it: its objects may have another value."""
+    parameter = module.definition(node)
+    annotation = parameter.annotation if isinstance(parameter, ast.arg) else None
+    home = _class_of(module, annotation, elsewhere=elsewhere) if annotation is not None else None
+    return Behind(_of_class(*home, name).found) if home is not None else UNKNOWN
+
+
+def _parsed(module: Module, name: str) -> Behind:
+    """The default of an option of the command line, on which another value may be given."""
+    found = []
+    for call in module.of_type(ast.Call):
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "add_argument" and _option(module, call) == name:
+            default = argument(call, len(call.args), "default")
+            found += [Source(module, default)] if default is not None else []
+    return Behind(found)
+
+
+def _option(module: Module, call: ast.Call) -> str | None:
+    """The attribute that holds an option."""
+    given = next((keyword.value for keyword in call.keywords if keyword.arg == "dest"), None)
+    if given is not None:
+        name = module.constant(given)
+        return name if isinstance(name, str) else None
+    flags = [module.constant(flag) for flag in call.args]
+    names = [flag for flag in flags if isinstance(flag, str)]
+    long = next((name for name in names if name.startswith("--")), names[0] if names else "")
+    return long.lstrip("-").replace("-", "_") or None
+
+
+def item(module: Module, node: ast.Subscript, *, elsewhere: bool) -> Behind:
+    """What is behind `owner[key]`."""
+    key = module.constant(node.slice)
+    return _read(module, node.value, key, elsewhere=elsewhere) if isinstance(key, (str, int)) else UNKNOWN
+
+
+def read_by_method(module: Module, call: ast.Call, *, elsewhere: bool) -> Behind | None:
+    """What is behind `owner.get(key, default)`; None where a call is none of a dict or of the environment."""
+    if module.qualified(call.func) in ENVIRONMENT:
+        return Behind([Source(module, default) for default in call.args[1:2]])
+    if not isinstance(call.func, ast.Attribute) or call.func.attr not in READERS or not call.args or call.keywords:
+        return None
+    key = module.constant(call.args[0])
+    found = _read(module, call.func.value, key, elsewhere=elsewhere) if isinstance(key, str) else UNKNOWN
+    return found if found.whole else Behind([*found.found, *(Source(module, given) for given in call.args[1:2])])
+
+
+def _read(module: Module, owner: ast.expr, key: str | int, *, elsewhere: bool) -> Behind:
+    """What an item of a dict, list or tuple comes from."""
+    parts = [_entry(source, key) for source in module.origins(owner, elsewhere=elsewhere)]
+    return joined(parts)
+
+
+def _entry(source: Source, key: str | int) -> Behind:
+    module, node = source.module, source.node
+    if isinstance(key, str):
+        found = (module.entries(node) or {}).get(key)
+    elif isinstance(node, (ast.List, ast.Tuple)) and not any(isinstance(part, ast.Starred) for part in node.elts):
+        found = node.elts[key] if -len(node.elts) <= key < len(node.elts) else None
+    else:
+        found = None
+    return Behind([Source(module, found)], whole=True) if found is not None else UNKNOWN

@@ -1,0 +1,120 @@
+"""Whether a job trains on the CPU is decided by what the script says, in whatever spelling, and never by a default."""
+
+import pytest
+
+from raymigrate.engine import convert
+
+ON_DEVICE = 'ray.train.torch.get_device().type == "cpu"'
+TRANSFORMERS = """
+import torch
+import ray
+from ray.air import ScalingConfig
+from ray.train.huggingface import TransformersTrainer
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+{head}
+
+def make(train_dataset, eval_dataset=None, **config):
+    model = AutoModelForCausalLM.from_pretrained("gpt2")
+    args = TrainingArguments("out"{given})
+    return Trainer(model=model, args=args, train_dataset=train_dataset)
+
+TransformersTrainer(make, scaling_config={scaling}, datasets={{"train": ray.data.range(8)}}).fit()
+"""
+ACCELERATE = """
+import torch
+from accelerate import Accelerator
+from ray.air import ScalingConfig
+from ray.train.huggingface.accelerate import AccelerateTrainer
+{head}
+
+def loop():
+    accelerator = Accelerator({given})
+
+AccelerateTrainer(loop, accelerate_config={{}}, scaling_config={scaling}).fit()
+"""
+
+
+def use_cpu(text: str) -> str:
+    """What the converted script gives as use_cpu= or cpu=; "" where it gives nothing."""
+    after = convert(text).after
+    assert after is not None
+    for name in ("use_cpu=", "Accelerator(cpu="):
+        if name in after:
+            value = after.partition(name)[2]
+            return value.partition(",")[0].strip() if name == "use_cpu=" else value.partition("\n")[0].removesuffix(")")
+    return ""
+
+
+@pytest.mark.parametrize("script", [TRANSFORMERS, ACCELERATE], ids=["transformers", "accelerate"])
+@pytest.mark.parametrize(
+    ("head", "scaling", "found"),
+    [
+        ("", "ScalingConfig(num_workers=2)", "True"),
+        ("", "ScalingConfig(num_workers=2, use_gpu=False)", "True"),
+        ("", "ScalingConfig(num_workers=2, use_gpu=True)", ""),
+        ("", "ScalingConfig(None, 2, True)", ""),
+        ("", "{'num_workers': 2, 'use_gpu': True}", ""),
+        ("", "dict(num_workers=2)", "True"),
+        ("", "{'num_workers': 2}", "True"),
+        ("", "make_scaling()", ON_DEVICE),
+        ("", "settings.scaling", ON_DEVICE),
+        ("def workers(gpu):\n    return ScalingConfig(use_gpu=gpu)", "workers(True)", ON_DEVICE),
+        ("def workers():\n    return ScalingConfig(use_gpu=True)", "workers()", ""),
+        ("workers = lambda: ScalingConfig(use_gpu=True)", "workers()", ""),
+        ("class Team:\n    scaling = ScalingConfig(use_gpu=True)", "Team.scaling", ""),
+        ("scaling = ScalingConfig(use_gpu=True)", "scaling", ""),
+        ("scaling = ScalingConfig()\nscaling = ScalingConfig(use_gpu=True)", "scaling", ""),
+        ("scaling = ScalingConfig()\nif x:\n    scaling = ScalingConfig(use_gpu=True)", "scaling", ON_DEVICE),
+        ("", "ScalingConfig(use_gpu=True) if big else ScalingConfig()", ON_DEVICE),
+        ("options = {'num_workers': 2}", "ScalingConfig(**options)", ON_DEVICE),
+        ("gpu = False  # a switch", "ScalingConfig(num_workers=2, use_gpu=gpu)", "not gpu"),
+        ("gpu = True  # a switch", "ScalingConfig(num_workers=2, use_gpu=gpu)", "not gpu"),
+        ("on_cpu = False", "ScalingConfig(num_workers=2, use_gpu=not on_cpu)", "on_cpu"),
+        ("gpu = False\nscaling = ScalingConfig(use_gpu=gpu)", "scaling", "not gpu"),
+        ("gpu = False\ngpu = True", "ScalingConfig(num_workers=2, use_gpu=gpu)", ON_DEVICE),
+        ("gpu = torch.cuda.is_available()", "ScalingConfig(num_workers=2, use_gpu=gpu)", ON_DEVICE),
+        ("gpus = 2", "ScalingConfig(num_workers=2, use_gpu=gpus > 0)", ON_DEVICE),
+        ("args = parse()", "ScalingConfig(num_workers=2, use_gpu=args.gpu)", ON_DEVICE),
+        ("def ScalingConfig(**options): ...", "ScalingConfig(num_workers=2)", ON_DEVICE),
+    ],
+)
+def test_the_cpu_is_used_where_the_workers_have_no_gpu(script: str, head: str, scaling: str, found: str) -> None:
+    assert use_cpu(script.format(head=head, scaling=scaling, given="")) == found
+
+
+@pytest.mark.parametrize(
+    ("given", "scaling", "found"),
+    [
+        ("no_cuda=not gpu", "ScalingConfig(use_gpu=gpu)", "not gpu"),
+        ("no_cuda=not config['gpu']", "make_scaling()", "not config['gpu']"),
+        ("no_cuda=not config['gpu']", "ScalingConfig(num_workers=2)", "not config['gpu']"),
+        ("no_cuda=True", "ScalingConfig(num_workers=2)", "True"),
+        ("no_cuda=False", "ScalingConfig(num_workers=2)", "True"),
+        ("no_cuda=False", "make_scaling()", ON_DEVICE),
+        ("no_cuda=False", "ScalingConfig(use_gpu=gpu)", "not gpu"),
+        ("no_cuda=not gpu", "ScalingConfig(num_workers=2, use_gpu=False)", "not gpu"),
+        ("no_cuda=gpu", "ScalingConfig(num_workers=2, use_gpu=False)", "True"),
+        ("no_cuda=not torch.cuda.is_available()", "ScalingConfig(num_workers=2)", "True"),
+        ("no_cuda=not torch.cuda.is_available()", "make_scaling()", ON_DEVICE),
+        ("no_cuda=not found", "ScalingConfig(use_gpu=found)", ON_DEVICE),
+        ("no_cuda=not torch.cuda.is_available()", "ScalingConfig(use_gpu=True)", "not torch.cuda.is_available()"),
+    ],
+)
+def test_what_the_user_says_is_kept_where_it_is_right_on_current_ray(given: str, scaling: str, found: str) -> None:
+    head = "gpu = False\nfound = torch.cuda.is_available()\n"
+    assert use_cpu(TRANSFORMERS.format(head=head, scaling=scaling, given=f", {given}")) == found
+
+
+def test_an_object_is_not_taken_along_for_one_attribute() -> None:
+    head = "settings = read()\n"
+    scaling = "ScalingConfig(num_workers=2, use_gpu=settings.gpu)"
+    assert use_cpu(ACCELERATE.format(head=head, scaling=scaling, given="")) == ON_DEVICE
+    with_object = ACCELERATE.replace("def loop():", "def loop():\n    print(settings)")
+    assert use_cpu(with_object.format(head=head, scaling=scaling, given="")) == "not settings.gpu"
+
+
+def test_a_search_space_may_hold_another_scaling_config() -> None:
+    text = ACCELERATE.format(head="", scaling="None", given="").replace(
+        ").fit()", ")\nspace = {'scaling_config': ScalingConfig(use_gpu=True)}"
+    )
+    assert use_cpu(text) == ON_DEVICE

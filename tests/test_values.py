@@ -1,0 +1,166 @@
+"""What a value can come from is asked in one place, whatever the spelling."""
+
+import ast
+
+import pytest
+
+from raymigrate.facts.module import Module
+from raymigrate.facts.values import constant, leading_text, origins, reaching
+
+
+def last(text: str, kind: type[ast.AST] = ast.Call) -> tuple[Module, ast.expr]:
+    """The module, and the first argument of the last call `f(...)` in it."""
+    module = Module(text)
+    calls = [n for n in module.of_type(ast.Call) if isinstance(n.func, ast.Name) and n.func.id == "f"]
+    return module, calls[-1].args[0]
+
+
+def comes_from(text: str) -> list[str]:
+    module, node = last(text)
+    return [ast.unparse(source.node) for source in origins(module, node)]
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("x = 1\nx = 2\nf(x)", [2]),
+        ("x = 1\nif a:\n  x = 2\nf(x)", [1, 3]),
+        ("if a:\n  x = 1\nelse:\n  x = 2\nf(x)", [2, 4]),
+        ("if a:\n  x = 1\nelse:\n  raise E\nx and f(x)", [2]),
+        ("x = 1\nif a:\n  x = 2\n  raise E\nf(x)", [1]),
+        ("x = 1\nx = f(x)", [1]),
+        ("x = 1\nfor i in y:\n  f(x)\n  x = 2", [1, 4]),
+        ("x = 1\nfor x in y:\n  f(x)\n  x = 2", [2]),
+        ("x = 1\nfor i in y:\n  x = 2\nelse:\n  f(x)", [1, 3]),
+        ("x = 1\nwhile f(x):\n  x = 2", [1, 3]),
+        ("x = 1\ndef g():\n  f(x)\nx = 2", [1, 4]),
+        ("x = 1\ng = lambda: f(x)\nx = 2", [1, 3]),
+        ("x = 1\n[f(x) for y in z]\nx = 2", [1]),
+        ("x = 1\nclass A:\n  f(x)\nx = 2", [1]),
+        ("def g(x=None):\n  x = x or 2\n  f(x)", [2]),
+        ("x = 1\ndef g():\n  global x\n  x = 2\nx = 3\nf(x)", [1, 4, 5]),
+        ("try:\n  import x\nexcept E:\n  x = None\nf(x)", [2, 4]),
+        ("x = 0\ntry:\n  x = 1\nexcept E:\n  f(x)", [1, 3]),
+        ("x = 0\ntry:\n  x = 1\nexcept E:\n  raise\nelse:\n  f(x)", [3]),
+        ("x = 0\ntry:\n  x = 1\nfinally:\n  f(x)", [1, 3]),
+        ("x = 0\nwith o() as x:\n  f(x)", [2]),
+        ("x: int\nx = 1\nf(x)", [2]),
+        ("def x(): pass\ndef x(): pass\nf(x)", [2]),
+        ("x = 0\nif (x := 1):\n  pass\nf(x)", [1, 2]),
+        ("match y:\n  case x:\n    f(x)\nx = 0", [2]),
+    ],
+)
+def test_a_use_sees_the_bindings_that_reach_it(text: str, lines: list[int]) -> None:
+    module, node = last(text)
+    assert isinstance(node, ast.Name)
+    assert [binding.node.lineno for binding in reaching(module, node)] == lines  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("a = 1\nb = a\nf(b)", ["1"]),
+        ("a, b = 1, 2\nf(b)", ["2"]),
+        ("f(1 if a else 2)", ["1", "2"]),
+        ("f(a or 2)", ["a", "2"]),
+        ("def g(x): f(x)\ng(1)\ng(x=2)", ["1", "2"]),
+        ("def g(x=3): f(x)\ng()\ng(1)", ["3", "1"]),
+        ("def g(x): f(x)", ["x"]),
+        ("def g(x=3): f(x)", ["3", "x"]),
+        ("def g(x): f(x)\nother(g)", ["x"]),
+        ("def g(x): f(x)\ng(1)\ng(*a)", ["1", "x"]),
+        ("def g(): return h(1)\nf(g())", ["h(1)"]),
+        ("g = lambda: 1\nf(g())", ["1"]),
+        ("def g():\n  if a:\n    return 1\n  return 2\nf(g())", ["1", "2"]),
+        ("def g():\n  yield 1\nf(g())", ["g()"]),
+        ("class C:\n  x = 1\nf(C.x)", ["1"]),
+        ("class C(B):\n  x = 1\nf(C.x)", ["1", "C.x"]),
+        ("class C:\n  x: int = 1\nc = C(x=2)\nf(c.x)", ["2"]),
+        ("class C:\n  x: int = 1\nf(C().x)", ["1"]),
+        ("class C:\n  x: int = 1\ndef g(c: C): f(c.x)", ["1", "c.x"]),
+        ("class C:\n  x: int = 1\nc = C()\nc.x = 3\nf(c.x)", ["3", "1"]),
+        ("class C:\n  def __init__(self, x): self.x = x\n  def g(self): f(self.x)\nC(1)\nC(2)", ["1", "2"]),
+        (
+            "from argparse import *\np = ArgumentParser()\np.add_argument('-x', '--the-x', default=1)\n"
+            "a = p.parse_args()\nf(a.the_x)",
+            ["1", "a.the_x"],
+        ),
+        ("import argparse\na = argparse.Namespace(x=1)\nf(a.x)", ["1"]),
+        ("import os\nf(os.environ.get('X', 1))", ["1", "os.environ.get('X', 1)"]),
+        ("d = {'x': 1}\nf(d['x'])", ["1"]),
+        ("d = {'x': 1}\nf(d.get('x', 2))", ["1"]),
+        ("d = {'x': 1}\nd['x'] = 2\nf(d['x'])", ["2"]),
+        ("d = {'x': 1}\nif a:\n  d['x'] = 2\nf(d['x'])", ["d['x']"]),
+        ("d = {'x': 1}\nd.update(x=2)\nf(d['x'])", ["2"]),
+        ("d = dict(x=1)\ne = {**d, 'y': 2}\nf(e['x'])", ["1"]),
+        ("t = (1, 2)\nf(t[1])", ["2"]),
+        (
+            "from ray.train.torch import TorchTrainer\ndef g(config): f(config['x'])\n"
+            "TorchTrainer(g, train_loop_config={'x': 1})",
+            ["1"],
+        ),
+        (
+            "from ray.train.huggingface import TransformersTrainer\ndef g(a, b, **config): f(config.get('x', 0))\n"
+            "TransformersTrainer(trainer_init_per_worker=g, trainer_init_config={'x': 1})",
+            ["1"],
+        ),
+        (
+            "from ray.train.torch import TorchTrainer\nfrom ray.tune import Tuner\ndef g(config): f(config['x'])\n"
+            "Tuner(TorchTrainer(g, train_loop_config={'x': 1}))",
+            ["1", "config['x']"],
+        ),
+    ],
+)
+def test_a_value_comes_from_expressions_or_is_unknown(text: str, found: list[str]) -> None:
+    assert comes_from(text) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "known"),
+    [
+        ("a = 1\nf({'x': a})", {"x": 1}),
+        ("a = 'b'\nf(f'{a}-c')", "b-c"),
+        ("f(f'{a}-c')", ...),
+        ("a = 'b'\nf(a + '/c')", "b/c"),
+        ("import os\na = 'b'\nf(os.path.join(a, 'c'))", "b/c"),
+        ("from pathlib import Path\nf(str(Path('/b') / 'c'))", "/b/c"),
+        ("f(not True)", False),
+        ("f(-1)", -1),
+        ("a = 1\na = 2\nf(a)", 2),
+        ("if b:\n  a = 1\nelse:\n  a = 1\nf(a)", 1),
+        ("if b:\n  a = 1\nelse:\n  a = 2\nf(a)", ...),
+        ("if b:\n  a = 1\nelse:\n  a = True\nf(a)", ...),
+        ("a = []\nf(a)", []),
+        ("a = []\na.append(1)\nf(a)", ...),
+        ("a = {}\na['x'] = 1\nf(a)", {"x": 1}),
+        ("a = {'y': 2}\nfor x in z:\n  a[x] = 1\nf(a)", ...),
+        ("for a in b:\n  f(a)", ...),
+        ("a = a\nf(a)", ...),
+        ("def g(x):\n  return g(x)\nf(g(1))", ...),
+        ("f(1 / 0)", ...),
+        ("f('a' * 10**9)", ...),
+    ],
+)
+def test_a_constant_is_known_only_where_nothing_else_is_possible(text: str, known: object) -> None:
+    module, node = last(text)
+    assert constant(module, node) == known
+
+
+@pytest.mark.parametrize(
+    ("text", "start"),
+    [
+        ("f('/mnt/a')", "/mnt/a"),
+        ("f(f'/mnt/{u}')", "/mnt/"),
+        ("a = f'/mnt/{u}'\nf(a + '/b')", "/mnt/"),
+        ("import os\nf(os.path.join('/mnt', u))", "/mnt"),
+        ("from pathlib import Path\nf(Path('/mnt') / u)", "/mnt"),
+        ("f('/mnt/{}'.format(u))", "/mnt/"),
+        ("f('/mnt/%s' % u)", "/mnt/"),
+        ("a = '/mnt'\nf(f'{a}/{u}')", "/mnt"),
+        ("f(f'{u}/a')", ""),
+        ("f(u)", ""),
+    ],
+)
+def test_the_start_of_a_text_is_known_although_the_rest_is_not(text: str, start: str) -> None:
+    module, node = last(text)
+    assert leading_text(module, node) == start
