@@ -48,8 +48,8 @@ def test_columns_are_characters_not_bytes() -> None:
     assert module.start(name) == (1, 17)
 
 
-def test_a_value_is_followed_through_names_with_one_binding() -> None:
-    module = Module("a = {'x': 1}\nb = a\nf(b)\nc = 1\nc = 2\nf(c)\n")
+def test_a_value_is_followed_through_names() -> None:
+    module = Module("a = {'x': 1}\nb = a\nf(b)\nfor c in d: f(c)\n")
     calls = [node for node in module.nodes if isinstance(node, ast.Call)]
     assert module.constant(calls[0].args[0]) == {"x": 1}
     assert module.constant(calls[1].args[0]) is ...
