@@ -109,9 +109,9 @@ def _convert_stdin(settings: Settings, choices: Choices) -> int:
         job, reason = _job(choices, write=False), too_large(path, len(data))
         project = Project(named=(path,), may_write=lambda path: False)
         result = failed(path, reason) if reason else job.convert(path, data, project)
-        if result.findings or result.after is not None:
+        if result.findings or result.changes:
             summary.results.append(result)
-        if result.after and result.document is not None and not _dry_run(choices):
+        if result.after is not None and result.document is not None and not _dry_run(choices):
             data = result.new_bytes
             summary.results = [result.written()]
         summary.results = [result.in_cells() for result in summary.results]

@@ -58,7 +58,7 @@ def convert_document(
     result = convert(document.text, path, options, rewrite=rewrite, project=project, settle=settle)
     result.document = document
     result.findings = _without_stale(result.findings, document, comments)
-    if result.after and rewritten:
+    if result.after is not None and rewritten:
         result.rewritten = rewritten[0]
         result.left = _without_stale(result.left, rewritten[0], _heed(rewritten[0], options))
     raises = options.unsafe and options.enabled(RM731) and not any(f.kind is Kind.ERROR for f in result.findings)
@@ -108,4 +108,6 @@ def _with_versions_raised(
     rewritten.remarks += [pin_remark(pin, place, changes=True) for place, pin in raised]
     document.remarks = [remark for remark in document.remarks if remark.kind is not Kind.UNSAFE]
     document.remarks += [pin_remark(pin, place, changes=True) for place, pin in document.pins if pin.replaceable]
-    return replace(result, after=rewritten.text, rewritten=rewritten) if rewrite else replace(result, after="")
+    if not rewrite:
+        return replace(result, changes=True)
+    return replace(result, changes=True, after=rewritten.text, rewritten=rewritten)

@@ -61,7 +61,8 @@ class FileResult:
         path: The file, as the user named it.
         findings: Sorted by place in the text as it was read.
         before: Text as read.
-        after: New text, or None if nothing changes.
+        changes: Whether the file changes.
+        after: Its new text, which may be empty; None if nothing changes, or if the new text was not worked out.
         left: Findings that stay with the new text, with their places in it.
         document: How the text is stored in the file; None for text without a file.
         rewritten: The document as it is with the new text; None if nothing changes.
@@ -74,6 +75,7 @@ class FileResult:
     path: str
     findings: list[Finding] = field(default_factory=list)
     before: str = ""
+    changes: bool = False
     after: str | None = None
     left: list[Finding] = field(default_factory=list)
     document: Document | None = None
@@ -149,7 +151,7 @@ def convert(
         text: Source text.
         path: Its file; configuration files that the script names are looked up beside it.
         options: What the user asked for.
-        rewrite: False to look only: `after` is then "" where something would change. LibCST is not imported.
+        rewrite: False to look only: `after` stays None where something would change. LibCST is not imported.
         project: The other files of the project; None: nothing is looked up in them.
         settle: Gives the form that a new text takes in its file. Raises Refused if the file cannot hold it.
 
@@ -165,23 +167,25 @@ def convert(
             text, lambda bare: convert(bare, path, bare_options, project=project, settle=settle)
         )
         try:
-            if result.after:
+            if result.after is not None:
                 settle(result.after)
         except Refused as refused:
             return FileResult(path, [replace(refused.finding, path=path)], text)
         return result
     try:
         context = plan(text, path, options, project)
-        after: str | None = "" if context.plan else None
+        after: str | None = None
         left: list[Finding] = []
-        if context.plan and rewrite:
+        changes = bool(context.plan)
+        if changes and rewrite:
             after, left = _checked(context, options, settle)
     except Refused as refused:
         finding = replace(refused.finding, path=path)
         if skip := skipped_whole(text, finding.code):
             finding = finding.skipped(skip.reason)
         return FileResult(path, [finding], text)
-    return FileResult(path, _sorted(context.findings), text, after, left, asked=context.asked, done=context.done)
+    findings = _sorted(context.findings)
+    return FileResult(path, findings, text, changes, after, left, asked=context.asked, done=context.done)
 
 
 def plan(text: str, path: str, options: Options, project: Project | None = None, *, again: bool = False) -> Context:

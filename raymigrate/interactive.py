@@ -81,7 +81,7 @@ class InteractiveJob(Job):
         if whole.after is None:
             return whole
         self.conversation.next_file()
-        current = replace(whole, after=None)
+        current = replace(whole, changes=False, after=None)
         accepted: frozenset[Key] = frozenset()
         asked: frozenset[Key] = frozenset()
         for keys in _questions(whole):
@@ -91,7 +91,7 @@ class InteractiveJob(Job):
             trial = self._with(path, data, project, accepted | asked)
             if trial.after is None or trial.after == current.after:
                 continue  # no change on its own, or one that the engine refuses: asked together with the next
-            change = replace(trial, before=current.after or whole.before)
+            change = replace(trial, before=whole.before if current.after is None else current.after)
             if self.conversation.wants(change, [f for f in whole.findings if _key(f, whole.before) in asked]):
                 current, accepted = trial, accepted | asked
             asked = frozenset()

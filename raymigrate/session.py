@@ -46,7 +46,7 @@ class Summary:
     @property
     def changed(self) -> list[FileResult]:
         """Results of files that change."""
-        return [result for result in self.results if result.after is not None]
+        return [result for result in self.results if result.changes]
 
     def exit_code(self, *, dry_run: bool) -> int:
         """The exit code of DESIGN.md: 2 something could not be done, 1 something is left to do, else 0."""
@@ -77,7 +77,7 @@ class Job:
         except OSError as error:
             return failed(path, f"cannot be read: {error.strerror or error}.")
         result = self.convert(path, data, project)
-        if self.write and result.after:
+        if self.write and result.after is not None:
             result = self.written(result, result.new_bytes, data)
         return result.in_cells()
 
@@ -98,7 +98,7 @@ class Job:
         try:
             document = open_document(data, path)
             result = convert_document(document, path, self.options, rewrite=self.rewrite, project=project or Alone())
-            if result.after:
+            if result.after is not None:
                 _ = result.new_bytes  # its encoding may lack a character
         except OtherFileNeeded:
             return FileResult(path, waits=True)
@@ -140,7 +140,7 @@ def run(found: Discovery, job: Job, *, jobs: int = 0, progress: Progress = _unse
     for result in progress(_map(job, found.candidates, jobs), len(found.candidates)):
         if result.waits:
             waiting.append(result.path)
-        elif result.findings or result.after is not None:
+        elif result.findings or result.changes:
             results[result.path] = result
     projects: list[ProjectSummary] = []
     if waiting or results:

@@ -33,12 +33,13 @@ def convert_with_todos(text: str, convert: Callable[[str], FileResult]) -> FileR
     result = convert(bare)
     findings = _moved(result.findings, places)
     if any(finding.kind is Kind.ERROR for finding in findings):
-        return replace(result, before=text, findings=findings, after=None)
+        return replace(result, before=text, findings=findings, changes=False, after=None)
     new, left = (bare, result.findings) if result.after is None else (result.after, result.left)
     after, new_places = _with_todos(new, left)
     if after == text:
-        return replace(result, before=text, findings=findings, after=None, left=[])
-    return replace(result, before=text, findings=findings, after=after, left=_moved(left, new_places))
+        return replace(result, before=text, findings=findings, changes=False, after=None, left=[])
+    left = _moved(left, new_places)
+    return replace(result, before=text, findings=findings, changes=True, after=after, left=left)
 
 
 def _moved(findings: Sequence[Finding], places: Sequence[int]) -> list[Finding]:

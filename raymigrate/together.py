@@ -177,9 +177,9 @@ class Together:
             result = self.new[real]
             if not self._is_covered(result.path):
                 continue
-            if self.job.write and result.after:
+            if self.job.write and result.after is not None:
                 result = self._written(real, result)
-            if result.findings or result.after is not None:
+            if result.findings or result.changes:
                 name = self.alone[real].path if real in self.alone else result.path
                 self.results[name] = result.in_cells()
 
@@ -199,7 +199,7 @@ class Together:
         """Gives the files that a script asked to change their old text, where the script could not be written."""
         for request in result.asked:
             other = self.new[os.path.realpath(request.path)]
-            if not other.after or other.document is None:
+            if other.after is None or other.document is None:
                 continue
             message = f"left as it was: {result.path}, which it has to change with, cannot be written."
             try:
@@ -274,7 +274,7 @@ class Together:
         left = [r for r in known if any(f.kind in (Kind.MANUAL, Kind.UNSAFE, Kind.ERROR) for f in r.findings)]
         folder = self.project.name(os.path.commonpath([os.path.dirname(real) for real in group]))
         outside = sum(not self._is_covered(self.project.name(real)) for real in group)
-        changed = sum(result.after is not None for result in known)
+        changed = sum(result.changes for result in known)
         return ProjectSummary(folder, len(group), changed, len(left), outside)
 
 

@@ -135,7 +135,7 @@ def test_line_ends_are_those_of_the_script(text: str) -> None:
 def test_looking_finds_what_rewriting_changes(text: str) -> None:
     """`--check`, which never imports LibCST, and a real run agree."""
     looked, rewritten = convert(text, "train.py", rewrite=False), convert(text, "train.py")
-    assert (looked.after is None) == (rewritten.after is None)
+    assert looked.changes == rewritten.changes == (rewritten.after is not None)
     assert looked.findings == rewritten.findings
 
 

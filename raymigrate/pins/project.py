@@ -188,14 +188,15 @@ def decode(data: bytes) -> Script:
 
 def _added(earlier: FileResult, file: PinFile, job: Job) -> FileResult:
     """The result of a file that is a script as well, such as a setup.py that imports ray: both changes in turn."""
-    if earlier.after and earlier.document and not job.write:
+    if earlier.after is not None and earlier.document and not job.write:
         file = PinFile(file.path, file.reader, earlier.new_bytes)
     result = _result(file, job)
     comments = {skip.line for skip in file.skips.values()}
     others = [f for f in earlier.findings if f.code != RM906.code or f.line not in comments]
     findings = [*others, *result.findings]
-    after = earlier.after if result.after is None else result.after
-    return replace(earlier, findings=findings, after=after, document=earlier.document or result.document)
+    changes, after = (result.changes, result.after) if result.changes else (earlier.changes, earlier.after)
+    document = earlier.document or result.document
+    return replace(earlier, findings=findings, changes=changes, after=after, document=document)
 
 
 def _result(file: PinFile, job: Job) -> FileResult:
@@ -218,9 +219,9 @@ def _result(file: PinFile, job: Job) -> FileResult:
         skip = file.skips.get(pin)
         findings.append(finding if skip is None else finding.skipped(skip.reason))
     changes = job.options.unsafe and new != text and not refused
-    after = (new if job.rewrite else "") if changes else None
-    result = FileResult(file.path, findings, text, after, document=Plain(file.script))
-    if after and job.write:
+    after = new if changes and job.rewrite else None
+    result = FileResult(file.path, findings, text, changes, after, document=Plain(file.script))
+    if after is not None and job.write:
         return job.written(result, file.script.encode(after), file.data or b"")
     return result
 

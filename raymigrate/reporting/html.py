@@ -60,7 +60,7 @@ class FileSection:
     @property
     def is_changed(self) -> bool:
         """Whether the run changes it."""
-        return self.result.after is not None
+        return self.result.changes
 
     @cached_property
     def unplaced(self) -> list[Finding]:

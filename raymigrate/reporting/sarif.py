@@ -64,7 +64,7 @@ def _rule(rule: Rule) -> dict[str, Any]:
 
 
 def _results(result: FileResult, codes: dict[str, int], *, dry_run: bool) -> list[dict[str, Any]]:
-    fix = _fix(result) if dry_run and result.after else None
+    fix = _fix(result) if dry_run and result.after is not None else None
     entries = []
     for finding in result.findings:
         entry = _result(finding, codes[finding.code], result.places or result.document)

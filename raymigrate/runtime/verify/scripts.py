@@ -169,7 +169,7 @@ def _changed_by_conversion(script: Path) -> Iterator[str]:
     """The files beside a script that a full conversion would change: those that belong to the job."""
     summary = run(_found(script.parent, script), Job(Options(), rewrite=False, write=False))
     for result in summary.results:
-        if result.after is not None:
+        if result.changes:
             yield result.path
 
 
