@@ -4,20 +4,26 @@
     /api/.../ID/tree/REVISION[/PATH], POST .../paths-info/...   what it holds
     /[datasets/|spaces/]ID/{resolve,raw}/REVISION/FILE          its files: GET, HEAD, Range
 
-Everything else is answered with 404 and the X-Error-Code that the Hub gives. Short names such as `gpt2`, which the Hub
-redirects, are served directly.
+Everything else is answered with 404 and the X-Error-Code that the Hub gives; what is no proper request with 400. Short
+names such as `gpt2`, which the Hub redirects, are served directly.
+
+A page in a browser on this machine can send requests here. It cannot read the answers, unless a name of its own leads
+to 127.0.0.1 (DNS rebinding): requests for other hosts are refused with 421.
 """
 
+import contextlib
 import json
 import mimetypes
 import re
+import socket
 import sys
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
 from typing import Any
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
 from raymigrate.runtime.hub.assets import AssetError, cached_hub
 from raymigrate.runtime.hub.environment import LOOPBACK
@@ -28,7 +34,13 @@ NAME = r"([^/]+(?:/[^/]+)??)"
 API = re.compile(rf"/api/(models|datasets|spaces)/{NAME}(?:/(revision|tree|paths-info)/([^/]+)(?:/(.*))?)?")
 RESOLVE = re.compile(rf"/(?:(datasets|spaces)/)?{NAME}/(?:resolve|raw)/([^/]+)/(.+)")
 RANGE = re.compile(r"bytes=(\d*)-(\d*)")
+HOST = re.compile(r"(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?", re.IGNORECASE)
+UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]")
 LONGEST_BODY = 1 << 20
+MOST_DIGITS = 18  # of a position in a file
+# Until a request is complete, and until the client takes the next piece of the answer. Clients open a new connection
+# where one that they have kept was closed.
+SECONDS = 60.0
 
 
 class RefusedError(Exception):
@@ -49,7 +61,10 @@ class RefusedError(Exception):
 class Handler(BaseHTTPRequestHandler):
     """Answers one connection; `repositories` is set by the server."""
 
+    server: "_Listener"
     protocol_version = "HTTP/1.1"
+    default_request_version = "HTTP/1.0"  # what no version can be read of is answered with a status, too
+    timeout = SECONDS
     disable_nagle_algorithm = True  # else a body waits up to 40 ms for the client to acknowledge the headers
     repositories: Repositories
 
@@ -68,10 +83,19 @@ class Handler(BaseHTTPRequestHandler):
         """Answers POST, which the Hub's clients use for paths-info."""
         self._answer()
 
-    def _answer(self) -> None:
-        url = urlsplit(self.path)
+    def handle_one_request(self) -> None:
+        """Reads a request, within SECONDS, and answers it."""
+        self.server.reads_since[self.connection] = time.monotonic()
         try:
+            super().handle_one_request()
+        finally:
+            self.server.reads_since.pop(self.connection, None)
+
+    def _answer(self) -> None:
+        try:
+            url = self._url()
             body = self._body()
+            self.server.reads_since.pop(self.connection, None)
             if match := API.fullmatch(url.path):
                 self._send_json(200, self._describe(*_decoded(match), query=parse_qs(url.query), body=body), {})
             elif (match := RESOLVE.fullmatch(url.path)) and self.command != "POST":
@@ -85,12 +109,36 @@ class Handler(BaseHTTPRequestHandler):
 
     # -- requests ------------------------------------------------------------------------------
 
+    def _url(self) -> SplitResult:
+        try:
+            url = urlsplit(self.path)
+        except ValueError as error:
+            raise self._malformed(f"Invalid address: {error}") from error
+        hosts = self.headers.get_all("Host", [])
+        if len(hosts) > 1 or (not hosts and self.request_version == "HTTP/1.1"):
+            raise self._malformed("A request names one host")
+        for host in (*hosts, *([url.netloc] if url.netloc else [])):
+            if not HOST.fullmatch(host):
+                self.close_connection = True  # a body may follow, which is not read
+                raise RefusedError(f"This is {self.server.address}, not {host}", "MisdirectedRequest", 421)
+        return url
+
     def _body(self) -> bytes:
-        length = self.headers.get("Content-Length") or "0"
-        if not length.isdecimal() or int(length) > LONGEST_BODY:
-            self.close_connection = True  # what follows on this connection cannot be told apart
-            raise RefusedError("Invalid length of the request", "BadRequest", 400)
-        return self.rfile.read(int(length))
+        if "Transfer-Encoding" in self.headers:
+            raise self._malformed("The request has to tell its length")
+        lengths = set(self.headers.get_all("Content-Length", ["0"]))
+        length = _number(lengths.pop())
+        if lengths or length is None or length > LONGEST_BODY:
+            raise self._malformed("Invalid length of the request")
+        body = self.rfile.read(length)
+        if len(body) < length:
+            raise self._malformed("The request ends too early")
+        return body
+
+    def _malformed(self, message: str) -> RefusedError:
+        """What is no proper request; what follows it on the connection cannot be told apart."""
+        self.close_connection = True
+        return RefusedError(message, "BadRequest", 400)
 
     def _repository(self, kind: str | None, name: str | None, revision: str | None) -> Repository:
         repository = self.repositories.find(kind or "", name or "")
@@ -166,9 +214,11 @@ class Handler(BaseHTTPRequestHandler):
 
     def _send_headers(self, status: int, headers: dict[str, str]) -> None:
         self.send_response(status)
+        if self.close_connection:
+            headers = {**headers, "Connection": "close"}
         for name, value in headers.items():
             # A path may hold line ends, which would start a header of their own.
-            self.send_header(name, value.encode("ascii", "replace").decode().replace("\r", " ").replace("\n", " "))
+            self.send_header(name, UNPRINTABLE.sub(" ", value.encode("ascii", "replace").decode()))
         self.end_headers()
 
 
@@ -177,34 +227,70 @@ def _decoded(match: re.Match[str]) -> list[str | None]:
 
 
 def _wanted_paths(body: bytes) -> list[str]:
-    """Clients send the paths as JSON, or as a form (huggingface_hub < 0.20)."""
+    """Clients send the paths as JSON, or as a form (huggingface_hub < 0.20).
+
+    Raises:
+        RefusedError: If something else stands in the place of the paths.
+    """
     try:
         document: Any = json.loads(body)
     except ValueError:
         document = parse_qs(body.decode("utf-8", "replace"))
+    except RecursionError as error:
+        raise RefusedError("The document is nested too deeply", "BadRequest", 400) from error
     paths = document.get("paths", []) if isinstance(document, dict) else []
-    return [paths] if isinstance(paths, str) else list(paths)
+    paths = [paths] if isinstance(paths, str) else paths
+    if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
+        raise RefusedError("paths is a list of names", "BadRequest", 400)
+    return paths
+
+
+def _number(text: str) -> int | None:
+    """A whole number of bytes; None if it is none, or larger than any file."""
+    digits = text.strip()
+    return int(digits) if re.fullmatch("[0-9]+", digits) and len(digits) <= MOST_DIGITS else None
 
 
 def _part(header: str, size: int) -> range | None:
     """The bytes that a Range header asks for: none at all if it cannot be met, None if it is to be ignored.
 
     `bytes=-N` means the last N bytes. Source: RFC 9110, 14.1.2 and 14.2.
+
+    Raises:
+        RefusedError: If it holds a number that no file is long enough for.
     """
     match = RANGE.fullmatch(header)
     if match is None or header == "bytes=-":
         return None
-    first, last = match.groups()
-    if first == "":
-        return range(max(0, size - int(last)), size)
-    if last and int(last) < int(first):
+    first, last = (_number(digits) for digits in match.groups())
+    if (first is None and match[1]) or (last is None and match[2]):
+        raise RefusedError("Invalid range", "BadRequest", 400)
+    if first is None:
+        return range(max(0, size - (last or 0)), size)
+    if last is not None and last < first:
         return None
-    return range(int(first), min(int(last) + 1, size) if last else size)
+    return range(first, size if last is None else min(last + 1, size))
 
 
 class _Listener(ThreadingHTTPServer):
+    """Takes connections, and cuts off those that have not sent a whole request in time, however slowly it comes."""
+
     daemon_threads = True
     request_queue_size = 128  # many workers connect at once; the default of 5 would turn some away
+
+    def __init__(self, address: tuple[str, int], handler: type[Handler], seconds: float) -> None:
+        super().__init__(address, handler)
+        self.address = f"{address[0]}:{self.server_address[1]}"
+        self.reads_since: dict[socket.socket, float] = {}  # connection -> since when it has been sending a request
+        self._seconds = seconds
+
+    def service_actions(self) -> None:
+        """Called about twice a second."""
+        late = time.monotonic() - self._seconds
+        for connection, since in list(self.reads_since.items()):
+            if since < late:
+                with contextlib.suppress(OSError):  # it has just gone by itself
+                    connection.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Prints a traceback, but not when a client went away, which is its right."""
@@ -218,6 +304,7 @@ class HubServer:
     Args:
         directory: What to serve, made by `build_hub`.
         port: Port on 127.0.0.1; 0 takes a free one.
+        seconds: How long a client may take to send a request, and to take a piece of the answer.
 
     Attributes:
         url: Where it answers.
@@ -227,14 +314,14 @@ class HubServer:
         OSError: If the port is taken.
     """
 
-    def __init__(self, directory: Path, port: int = 0) -> None:
+    def __init__(self, directory: Path, port: int = 0, seconds: float = SECONDS) -> None:
         try:
             repositories = Repositories(directory)
         except (OSError, ValueError) as error:
             raise AssetError(f"{directory} holds no complete offline hub; build_hub makes one.") from error
-        handler = type("HubHandler", (Handler,), {"repositories": repositories})
-        self._listener = _Listener((LOOPBACK, port), handler)
-        self.url = f"http://{LOOPBACK}:{self._listener.server_address[1]}"
+        handler = type("HubHandler", (Handler,), {"repositories": repositories, "timeout": seconds})
+        self._listener = _Listener((LOOPBACK, port), handler, seconds)
+        self.url = f"http://{self._listener.address}"
 
     def serve_forever(self) -> None:
         """Serves in this thread until interrupted."""
