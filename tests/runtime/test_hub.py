@@ -229,7 +229,8 @@ class TestSafety:
 
 
 class TestCommand:
-    def test_it_serves_until_interrupted(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
+    def test_it_serves_until_interrupted(self, number: int, tmp_path: Path) -> None:
         command = [sys.executable, "-m", "raymigrate", "hub", "serve", "--directory", str(tmp_path / "a hub")]
         process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         assert process.stdout is not None
@@ -239,7 +240,7 @@ class TestCommand:
             assert json.load(urllib.request.urlopen(f"{url}/api/models/gpt2"))["id"] == "openai-community/gpt2"
             assert exports["HF_HOME"].startswith(f"'{tmp_path}/a hub-downloads'")
         finally:
-            process.send_signal(signal.SIGINT)
+            process.send_signal(number)
             watchdog = threading.Timer(20, process.kill)
             watchdog.start()
             output, errors = process.communicate()

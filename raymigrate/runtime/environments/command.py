@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import sys
 import time
 from pathlib import Path
-from types import FrameType
 
 import click
 
 from raymigrate.runtime.environments.locks import names
+from raymigrate.runtime.signals import interruptible
 
 NAME = click.Choice(names())
 
@@ -33,11 +32,11 @@ def create(name: str, python: Path | None) -> None:
     """Make an environment with venv and pip; pip's own variables and files (PIP_INDEX_URL and such) hold."""
     from raymigrate.runtime.environments import EnvironmentFailure, ensure  # noqa: PLC0415
 
-    signal.signal(signal.SIGTERM, _interrupt)
     started = time.monotonic()
     line = _ProgressLine()
     try:
-        made = ensure(name, progress=line.show, python=python)
+        with interruptible():
+            made = ensure(name, progress=line.show, python=python)
     except EnvironmentFailure as error:
         line.end()
         raise click.ClickException(str(error)) from error
@@ -106,10 +105,6 @@ class _ProgressLine:
         """Clears the line."""
         if self.terminal and self.last:
             click.echo(f"\r{' ' * (shutil.get_terminal_size().columns - 1)}\r", nl=False, err=True)
-
-
-def _interrupt(_signal: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 def _size(folder: Path) -> str:

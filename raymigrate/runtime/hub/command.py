@@ -32,17 +32,27 @@ SIZE = click.option(
 def serve(size: str, port: int, directory: Path | None, task_heads: bool) -> None:
     """Serve until Ctrl-C."""
     from raymigrate.runtime.hub.assets import AssetError, cached_hub, ensure_hub  # noqa: PLC0415
+    from raymigrate.runtime.signals import interruptible  # noqa: PLC0415
+
+    try:
+        with interruptible():
+            if directory is None:
+                folder = cached_hub(size, task_heads=task_heads)
+            else:
+                folder = directory.resolve()
+                ensure_hub(folder, size, task_heads=task_heads)
+            _serve(folder, port)
+    except AssetError as error:
+        raise click.ClickException(str(error)) from error
+    except KeyboardInterrupt:
+        click.echo("Stopped.")
+
+
+def _serve(folder: Path, port: int) -> None:
     from raymigrate.runtime.hub.server import HubServer  # noqa: PLC0415
 
     try:
-        if directory is None:
-            folder = cached_hub(size, task_heads=task_heads)
-        else:
-            folder = directory.resolve()
-            ensure_hub(folder, size, task_heads=task_heads)
         server = HubServer(folder, port)
-    except AssetError as error:
-        raise click.ClickException(str(error)) from error
     except OSError as error:
         raise click.ClickException(
             f"Port {port} cannot be used: {error.strerror}; choose another with --port."
@@ -53,8 +63,6 @@ def serve(size: str, port: int, directory: Path | None, task_heads: bool) -> Non
         click.echo(f"    export HF_ENDPOINT={server.url}")
         click.echo(f"    export HF_HOME={downloads}  # keeps the tiny models out of your own cache\n")
         server.serve_forever()
-    except KeyboardInterrupt:
-        click.echo("Stopped.")
     finally:
         server.close()
 
@@ -65,21 +73,21 @@ def serve(size: str, port: int, directory: Path | None, task_heads: bool) -> Non
 def run(size: str, command: tuple[str, ...]) -> None:
     """Run COMMAND with the hub, and exit as it does: `raymigrate hub run -- python train.py`."""
     import os  # noqa: PLC0415
-    import subprocess  # noqa: PLC0415
     import sys  # noqa: PLC0415
-    import tempfile  # noqa: PLC0415
 
     from raymigrate.runtime.hub import AssetError, HubServer, cached_hub, hub_environment  # noqa: PLC0415
+    from raymigrate.runtime.signals import interruptible, run_command  # noqa: PLC0415
+    from raymigrate.runtime.watcher import temporary_folder  # noqa: PLC0415
 
-    try:
-        folder = cached_hub(size)
-    except AssetError as error:
-        raise click.ClickException(str(error)) from error
-    with HubServer(folder) as server, tempfile.TemporaryDirectory(prefix="raymigrate-hub-") as cache:
+    with interruptible():
         try:
-            status = subprocess.run(
-                command, env={**os.environ, **hub_environment(server.url, Path(cache))}, check=False
-            )
-        except OSError as error:
-            raise click.ClickException(f"{command[0]} cannot be run: {error.strerror}.") from error
-    sys.exit(status.returncode)
+            folder = cached_hub(size)
+        except AssetError as error:
+            raise click.ClickException(str(error)) from error
+        with HubServer(folder) as server, temporary_folder("raymigrate-hub-") as cache:
+            variables = {**os.environ, **hub_environment(server.url, cache)}
+            try:
+                status = run_command(command, variables, cache.name)
+            except OSError as error:
+                raise click.ClickException(f"{command[0]} cannot be run: {error.strerror}.") from error
+    sys.exit(status)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import signal
 import sys
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING
 
 import click
+
+from raymigrate.runtime.signals import interruptible
+from raymigrate.runtime.watcher import temporary_folder
 
 if TYPE_CHECKING:
     from raymigrate.runtime.verify.cluster import Cluster
@@ -142,14 +140,14 @@ def verify(
     from raymigrate.runtime.hub import AssetError  # noqa: PLC0415
     from raymigrate.runtime.verify.errors import VerifyError  # noqa: PLC0415
 
-    with _ended_by_sigterm(), tempfile.TemporaryDirectory(prefix="raymigrate-original-") as folder:
+    with interruptible(), temporary_folder("raymigrate-original-") as folder:
         try:
             from raymigrate.runtime.verify.arms import Overrides  # noqa: PLC0415
             from raymigrate.runtime.verify.paths import typed  # noqa: PLC0415
             from raymigrate.runtime.verify.verification import Request  # noqa: PLC0415
 
             request = Request(
-                sources=_sources(script, original, original_rev, Path(folder)),
+                sources=_sources(script, original, original_rev, folder),
                 arguments=arguments,
                 letters=arms,
                 old_ray=from_ray,
@@ -249,17 +247,3 @@ class _Failed(click.ClickException):
     """Verification was not possible."""
 
     exit_code = 2
-
-
-@contextlib.contextmanager
-def _ended_by_sigterm() -> Iterator[None]:
-    """SIGTERM ends a run as Ctrl-C does: everything is cleaned up."""
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

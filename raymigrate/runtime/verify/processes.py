@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import signal
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import click
-import psutil
 
-# Every process of an arm inherits this variable, Ray's daemons and workers included: that is how they are found again.
-RUN_VARIABLE = "RAYMIGRATE_RUN"
+from raymigrate.runtime.watcher import RUN_VARIABLE, end_run, temporary_folder
+
 POLL_SECONDS = 0.5
 LOG_TAIL = 30
 
@@ -76,11 +73,8 @@ def run_logged(
 @contextlib.contextmanager
 def ray_folder() -> Iterator[str]:
     """A folder for Ray's session; its sockets need a short path (107 bytes)."""
-    folder = tempfile.mkdtemp(prefix="rm-", dir="/tmp" if os.path.isdir("/tmp") else None)  # noqa: PTH112
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with temporary_folder("rm-", Path("/tmp") if Path("/tmp").is_dir() else None) as folder:
+        yield str(folder)
 
 
 def end_processes(process: subprocess.Popen[bytes], run: str) -> None:
@@ -90,22 +84,8 @@ def end_processes(process: subprocess.Popen[bytes], run: str) -> None:
             os.killpg(process.pid, signal.SIGTERM)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(3)
-    for _ in range(5):  # a daemon may start another process while it is being ended
-        left = [other for other in psutil.process_iter() if _belongs_to(other, run)]
-        if not left:
-            break
-        for other in left:
-            with contextlib.suppress(psutil.Error):
-                other.kill()
-        psutil.wait_procs(left, timeout=5)
+    end_run(run)
     process.wait()
-
-
-def _belongs_to(process: psutil.Process, run: str) -> bool:
-    try:
-        return process.environ().get(RUN_VARIABLE) == run
-    except (psutil.Error, OSError):  # another user's, or already gone
-        return False
 
 
 def log_tail(log: Path) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import platform
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -30,6 +29,7 @@ from raymigrate.runtime.verify.pins import PINS
 from raymigrate.runtime.verify.results import ArmRun, Series, Setting, Verification
 from raymigrate.runtime.verify.scripts import RAY_ONLY, Sources
 from raymigrate.runtime.verify.trace import Attempt
+from raymigrate.runtime.watcher import temporary_folder
 
 OLD_LIBRARIES = "current"  # the environment of arm O: current Ray, old libraries
 
@@ -122,8 +122,8 @@ def verify(request: Request, progress: Progress, keep: Path | None = None) -> Ve
 def _folder(keep: Path | None, cluster: Cluster | None) -> Iterator[Path]:
     if keep is None:
         place = cluster.shared_folder if cluster else None
-        with tempfile.TemporaryDirectory(prefix="raymigrate-verify-", dir=place, ignore_cleanup_errors=True) as folder:
-            yield Path(folder)
+        with temporary_folder("raymigrate-verify-", place) as folder:
+            yield folder
         return
     if keep.exists() and any(keep.iterdir()):
         raise VerifyError(f"{keep} is not empty; --keep takes a new folder.")

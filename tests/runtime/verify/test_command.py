@@ -109,28 +109,45 @@ def started(script: Path, folder: Path, *arguments: str) -> subprocess.Popen[str
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize(
-    "train",
-    [
-        pytest.param(False, id="waiting"),
-        pytest.param(True, id="training", marks=pytest.mark.ray),
-    ],
-)
-def test_an_interrupted_run_leaves_nothing_behind(train: bool, number: int, legacy: Path, tmp_path: Path) -> None:
+def in_the_middle(script: Path, folder: Path, *, train: bool) -> subprocess.Popen[str]:
+    """A verification whose first arm waits, or trains on real Ray."""
     if not train:
-        behaving(legacy, "import time; time.sleep(600)")
-    process = started(legacy, tmp_path / "temporary", *(["--offline"] if train else []))
+        behaving(script, "import time; time.sleep(600)")
+    process = started(script, folder, *(["--offline"] if train else []))
     wanted = "raylet" if train else "train.py"
     deadline = time.monotonic() + 120
     while not any(wanted in " ".join(other.cmdline()) for other in runs_of(process)):
         assert time.monotonic() < deadline, process.communicate(timeout=5)
         time.sleep(0.5)
+    return process
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
+@pytest.mark.parametrize("train", [False, pytest.param(True, marks=pytest.mark.ray)], ids=["waiting", "training"])
+def test_an_interrupted_run_leaves_nothing_behind(train: bool, number: int, legacy: Path, tmp_path: Path) -> None:
+    process = in_the_middle(legacy, tmp_path / "temporary", train=train)
+    family = psutil.Process(process.pid).children(recursive=True)
 
     process.send_signal(number)
     output, _ = process.communicate(timeout=60)
 
     assert process.returncode == 2
     assert "Interrupted; everything that ran was ended." in output
+    assert runs_of(process) == []
+    assert psutil.wait_procs(family, timeout=10)[1] == []
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
+@pytest.mark.parametrize("train", [False, pytest.param(True, marks=pytest.mark.ray)], ids=["waiting", "training"])
+def test_nothing_of_a_killed_run_lives_on_for_more_than_ten_seconds(train: bool, legacy: Path, tmp_path: Path) -> None:
+    """SIGKILL leaves it no chance to clean up; memory that runs out and `timeout --signal=KILL` send it."""
+    process = in_the_middle(legacy, tmp_path / "temporary", train=train)
+    family = psutil.Process(process.pid).children(recursive=True)  # Ray's agents do not carry the name of the run
+    assert len(family) > (5 if train else 1)
+
+    process.kill()
+    process.wait()
+
+    assert psutil.wait_procs(family, timeout=10)[1] == []
     assert runs_of(process) == []
     assert list((tmp_path / "temporary").iterdir()) == []
