@@ -62,7 +62,7 @@ def test_a_script_without_legacy_version_is_refused() -> None:
 
 
 def test_an_arm_that_fails_gives_exit_code_2_and_its_log(legacy: Path) -> None:
-    behaving(legacy, "raise SystemExit('no such dataset')")
+    behaving(legacy, "import sys; sys.exit('no such dataset')")
     outcome = CliRunner().invoke(main, ["verify", str(legacy)])
     assert outcome.exit_code == 2
     assert "Arm B (original script under the stand-in, current libraries) ended with exit status 1." in outcome.output
@@ -82,7 +82,7 @@ def test_kept_folders_have_to_be_new(legacy: Path) -> None:
 
 
 def test_what_ran_is_kept_where_it_is_asked_for(legacy: Path, tmp_path: Path) -> None:
-    behaving(legacy, "raise SystemExit('stopped')")
+    behaving(legacy, "import sys; sys.exit('stopped')")
     CliRunner().invoke(main, ["verify", str(legacy), "--keep", str(tmp_path / "kept")])
     assert (tmp_path / "kept/runs/B/log.txt").read_text() == "stopped\n"
     assert "TorchTrainer(" in (tmp_path / "kept/scripts/C/train.py").read_text()
