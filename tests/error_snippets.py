@@ -160,6 +160,7 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
     "RM607": ["ray.train.Checkpoint(HERE).uri"],
     "RM405": ["ray.tune.Tuner(TorchTrainer(loop)).fit()"],
     "RM501": ["from ray.data.preprocessors import BatchMapper"],
+    "RM422": ["TorchTrainer(loop, scaling_config={})", "TorchTrainer(loop, run_config={})"],
     "RM502": ["TorchTrainer(loop, preprocessor=object())"],
     "RM601": [
         "from ray.train.huggingface import TransformersCheckpoint",
