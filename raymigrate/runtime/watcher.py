@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # Every process of a run inherits this variable, Ray's daemons and workers included: that is how they are found again.
 RUN_VARIABLE = "RAYMIGRATE_RUN"
+# Stands in each folder of ours, so that no copy of a script's folder takes one along that lies in it.
+MARKER = ".raymigrate-folder"
 DONE = b"done"
 ROUNDS = 5
 
@@ -36,6 +38,7 @@ def temporary_folder(prefix: str, place: Path | None = None) -> Iterator[Path]:
     """
     folder = Path(tempfile.mkdtemp(prefix=prefix, dir=place))
     with _watched(folder):
+        (folder / MARKER).touch()
         try:
             yield folder
         finally:

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from raymigrate.runtime.verify.cluster import Cluster
+from raymigrate.runtime.verify.copies import copied
 from raymigrate.runtime.verify.errors import VerifyError
 from raymigrate.runtime.verify.processes import TimedOut, log_tail, run_logged
-from raymigrate.runtime.verify.scripts import copied, runnable
+from raymigrate.runtime.verify.scripts import runnable
 from raymigrate.runtime.verify.trace import Trace, read_trace, steps_done
 
 INJECTED = Path(__file__).parent.parent / "inject"

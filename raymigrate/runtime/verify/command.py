@@ -173,6 +173,8 @@ def verify(
             raise _Failed(f'verify needs {error.name}: pip install "raymigrate[verify]".') from None
         except (VerifyError, AssetError) as error:
             raise _Failed(str(error)) from None
+        except OSError as error:  # a full disk, a folder without rights
+            raise _Failed(f"{error.filename or 'A file'}: {error.strerror or error}.") from None
         except KeyboardInterrupt:
             raise _Failed("Interrupted; everything that ran was ended.") from None
     sys.exit(0 if passed else 1)
@@ -184,6 +186,8 @@ def _run(request: Request, keep: Path | None, reports: tuple[Path, ...]) -> bool
     from raymigrate.runtime.verify.reporting import write_report  # noqa: PLC0415
     from raymigrate.runtime.verify.reporting.terminal import ArmProgress, make_console, print_summary  # noqa: PLC0415
 
+    if sentence := request.sources.left_out:
+        click.echo(sentence, err=True)
     with ArmProgress(make_console(sys.stderr)) as progress:
         result = verification.verify(request, progress, keep)
     print_summary(result, make_console())

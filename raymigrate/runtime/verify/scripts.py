@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
-import shutil
 import subprocess
 import tarfile
 from collections.abc import Iterator
@@ -22,13 +20,10 @@ from raymigrate.facts.project import Project
 from raymigrate.findings import Finding, Kind
 from raymigrate.gates import NEEDLES
 from raymigrate.pins.written_for import WrittenFor
+from raymigrate.runtime.verify.copies import copied, left_out
 from raymigrate.runtime.verify.errors import VerifyError
 from raymigrate.script import decode
 from raymigrate.session import Job, run
-
-# Files above this size are data: they are linked, not copied.
-COPIED_BYTES = 10_000_000
-LEFT_OUT = {".git", ".hg", "__pycache__", "node_modules", ".venv", ".mypy_cache", ".ruff_cache", ".pytest_cache"}
 
 # Arm O runs with the old transformers, accelerate and datasets, so their names stay as they were.
 RAY_ONLY = ("RM7",)
@@ -51,6 +46,11 @@ class Sources:
     def name(self) -> str:
         """Name of the script that the user verifies."""
         return (self.converted or self.original).name
+
+    @property
+    def left_out(self) -> str:
+        """One sentence on what lies beside the scripts and does not travel along; empty if there is nothing to tell."""
+        return left_out([self.original, *([self.converted] if self.converted else [])])
 
     def put_original(self, folder: Path) -> Path:
         """Copies the legacy script and its folder; returns the script there."""
@@ -93,31 +93,6 @@ class Sources:
         project = Project([str(script.parent)])
         findings = [finding for path in changed for finding in job(path, project).findings]
         return script, sorted({finding.code for finding in findings if finding.kind is Kind.CONVERTED})
-
-
-def copied(script: Path, folder: Path) -> Path:
-    """Copies a script with the files of its folder; large files become links.
-
-    Returns:
-        The script in the new folder.
-    """
-    shutil.copytree(
-        script.parent, folder, symlinks=True, ignore=_left_out, copy_function=_copy_or_link, dirs_exist_ok=True
-    )
-    return folder / script.name
-
-
-def _left_out(folder: str, names: list[str]) -> set[str]:
-    """Caches, repositories and virtual environments."""
-    found = {name for name in names if name in LEFT_OUT}
-    return found | {name for name in names if os.path.exists(os.path.join(folder, name, "pyvenv.cfg"))}  # noqa: PTH110, PTH118
-
-
-def _copy_or_link(source: str, target: str) -> None:
-    if os.stat(source).st_size > COPIED_BYTES:  # noqa: PTH116 - shutil hands over strings
-        os.symlink(os.path.abspath(source), target)  # noqa: PTH100, PTH211
-    else:
-        shutil.copy2(source, target)
 
 
 def runnable(script: Path) -> Path:

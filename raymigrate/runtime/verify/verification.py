@@ -29,7 +29,7 @@ from raymigrate.runtime.verify.pins import PINS
 from raymigrate.runtime.verify.results import ArmRun, Series, Setting, Verification
 from raymigrate.runtime.verify.scripts import RAY_ONLY, Sources
 from raymigrate.runtime.verify.trace import Attempt
-from raymigrate.runtime.watcher import temporary_folder
+from raymigrate.runtime.watcher import MARKER, temporary_folder
 
 OLD_LIBRARIES = "current"  # the environment of arm O: current Ray, old libraries
 
@@ -128,6 +128,9 @@ def _folder(keep: Path | None, cluster: Cluster | None) -> Iterator[Path]:
     if keep.exists() and any(keep.iterdir()):
         raise VerifyError(f"{keep} is not empty; --keep takes a new folder.")
     keep.mkdir(parents=True, exist_ok=True)
+    keep.chmod(0o700)  # it holds copies of the user's files and the output of their job
+    (keep / MARKER).touch()
+    (keep / ".gitignore").write_text("# Made by raymigrate verify --keep.\n*\n", encoding="utf-8")
     yield keep.resolve()
 
 
@@ -338,6 +341,8 @@ def _not_covered(request: Request, runs: Sequence[Run]) -> Iterator[str]:
         yield f"Models and datasets are those of the offline hub, size {request.hub_size}, with random weights."
     if request.sources.original.suffix == ".ipynb":
         yield "Magics and shell lines of the notebook were not run; what would be the output of one was None."
+    if sentence := request.sources.left_out:
+        yield sentence
     if request.dropped_pins:
         yield f"These determinism pins were off: {', '.join(request.dropped_pins)}."
 

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from raymigrate.config import Options
-from raymigrate.runtime.verify import scripts
+from raymigrate.runtime.verify import copies
+from raymigrate.runtime.verify.copies import copied
 from raymigrate.runtime.verify.errors import VerifyError
-from raymigrate.runtime.verify.scripts import RAY_ONLY, Sources, at_revision, copied, is_legacy, runnable
+from raymigrate.runtime.verify.scripts import RAY_ONLY, Sources, at_revision, is_legacy, runnable
 from tests.conftest import FIXTURES
 
 BERT = FIXTURES / "accelerate_trainer/bert_mrpc"
@@ -67,7 +68,7 @@ def test_a_conversion_of_the_user_is_taken_as_it_is(tmp_path: Path) -> None:
 def test_caches_and_environments_stay_where_they_are_and_data_is_linked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scripts, "COPIED_BYTES", 100)
+    monkeypatch.setattr(copies, "COPIED_BYTES", 100)
     source = tmp_path / "source"
     for name in (".git/HEAD", "__pycache__/train.pyc", "own-env/pyvenv.cfg", "own-env/lib.py", "part/helper.py"):
         (source / name).parent.mkdir(parents=True, exist_ok=True)
