@@ -1,11 +1,13 @@
 """The reports of `raymigrate verify`: what each must hold, and that nothing in a result can break one."""
 
+import html
 import json
 import math
 import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -220,6 +222,20 @@ def test_junit_without_a_comparison_is_no_success() -> None:
 
 
 # Markdown
+
+
+@pytest.mark.parametrize(
+    "name", ["a<img src=x onerror=alert(1)>.py", "<script>alert(1)</script>", "a&lt;b.py", "`<b>`"]
+)
+def test_markdown_holds_no_tag_of_a_name_not_even_in_code(name: str) -> None:
+    """GitHub shows code as it is; not every renderer does."""
+    run = replace(arm("B", ray=name), script=Path(name), letter="B")
+    result = replace(verification(*PASSING.comparisons, arms=(run,)), command=f"raymigrate verify '{name}'")
+    text = markdown_text(result)
+    ours = {"details", "summary", "br", "code", "pre"}
+    assert set(re.findall(r"</?([A-Za-z]\w*)", text)) <= ours
+    shown = html.unescape(re.sub(r"\\(.)", r"\1", text))
+    assert shown.count(" ".join(name.split())) >= 3  # escaped, not dropped: version, script, command
 
 
 @pytest.mark.parametrize("result", [*SAMPLES.values(), hostile()])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 
 from raymigrate.runtime.verify.reporting.wording import (
@@ -32,6 +33,7 @@ MARKED = re.compile(r"([\\`*_\[\]|~])")
 BAR = re.compile(r"(?<!\\)\|")
 # GitHub would notify a person or link an issue, even where the sign is escaped; an empty comment prevents that.
 LINKED = re.compile("([@#])")
+TAGGED = re.compile("[<>&]")
 
 
 def markdown_text(verification: Verification) -> str:
@@ -124,8 +126,10 @@ def _text(text: str, longest: int = LONGEST) -> str:
 
 
 def _code(text: str) -> str:
-    """A code span on one line."""
+    """A code span on one line. Text that looks like a tag is escaped, as not every renderer knows to leave it alone."""
     line = " ".join(printable(text).split())
+    if TAGGED.search(line):
+        return f"<code>{_text(line)}</code>"
     fence = _fence(line, 1)
     space = " " if "`" in line else ""
     return f"{fence}{space}{line}{space}{fence}" if line else ""
@@ -134,6 +138,8 @@ def _code(text: str) -> str:
 def _block(text: str) -> str:
     """A block of code that can be copied."""
     text = printable(text)
+    if TAGGED.search(text):
+        return f"<pre><code>{html.escape(text, quote=False).replace('@', '&#64;')}</code></pre>"
     fence = _fence(text, 3)
     return f"{fence}sh\n{text}\n{fence}"
 
