@@ -41,6 +41,7 @@ class Context:
         self.emitted: dict[tuple[str, ast.AST | None], str] = {}  # names of generated classes, by kind and block
         self.asked: list[Request] = []  # of other files
         self.done: list[Request] = []  # what other files asked of this one
+        self._told: set[Finding] = set()
         self._fresh: set[str] = set()
         self._kept: dict[tuple[int, int], str] = {}  # place that the user wants kept as it is -> code of its finding
 
@@ -137,7 +138,8 @@ class Context:
         if declined:
             finding = replace(finding, kind=Kind.MANUAL, advice="You left this edit out; a later run can make it.")
             self._kept[line, column] = rule.code
-        if finding not in self.findings:
+        if finding not in self._told:
+            self._told.add(finding)
             self.findings.append(finding)
         return skip is None and not declined
 
@@ -177,7 +179,7 @@ class Context:
             for keyword in call.keywords
             if keyword.arg in edit.remove and keyword.value not in moved
         }
-        for reference in self.module.references:
+        for reference in self.module.references if gone else ():
             around = [reference.node, *self.module.ancestors(reference.node)]
             if not gone.isdisjoint(around) and moved.isdisjoint(around):
                 self.handle(reference, gone=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from raymigrate.facts.legacy import GONE_MODULES
@@ -19,13 +20,18 @@ def drop_unused_imports(context: Context) -> None:
     """
     module = context.module
     context.settle_removed_arguments()
+    plain_uses = cache(partial(_plain_uses, context))
     for statement in module.imports:
         for alias in statement.names:
             if alias in context.plan.dropped_imports or alias.name == "*":
                 continue
-            uses = [reference for reference in module.references if reference.binding.node is alias]
+            uses = module.references_by_binding.get(alias, [])
             if isinstance(statement, ast.Import) and not alias.asname:
-                _drop_plain_import(context, statement, alias)
+                goes, root_stays = plain_uses(alias.name)
+                if goes:
+                    context.plan.drop_import(alias, statement)
+                if goes and root_stays:
+                    context.plan.need_import(alias.name.partition(".")[0], near=statement)
             elif (
                 uses
                 and all(use.root in context.rewritten for use in uses)
@@ -34,23 +40,21 @@ def drop_unused_imports(context: Context) -> None:
                 context.plan.drop_import(alias, statement)
 
 
-def _drop_plain_import(context: Context, statement: ast.Import, alias: ast.alias) -> None:
-    """`import ray.air` binds `ray`, which other imports may bind as well."""
-    if not alias.name.startswith(("ray.air", *GONE_MODULES)):
-        return
-    root = alias.name.partition(".")[0]
+def _plain_uses(context: Context, name: str) -> tuple[bool, bool]:
+    """What becomes of `import ray.air`, which binds `ray`, as other imports may.
+
+    Returns:
+        Whether it goes, as the plan rewrites all that is below the module, and whether `ray` is used besides.
+    """
+    if not name.startswith(("ray.air", *GONE_MODULES)):
+        return False, False
+    root = name.partition(".")[0]
     references = [r for r in context.module.references if r.root.id == root and r.binding.qualified == root]
-    below = [r for r in references if f"{r.qualified}.".startswith(f"{alias.name}.")]
-    if all(reference.root in context.rewritten for reference in below) and below:
-        context.plan.drop_import(alias, statement)
-        if any(reference.root not in context.rewritten for reference in references):
-            context.plan.need_import(root, near=statement)
+    below = [r for r in references if f"{r.qualified}.".startswith(f"{name}.")]
+    goes = bool(below) and all(reference.root in context.rewritten for reference in below)
+    return goes, any(reference.root not in context.rewritten for reference in references)
 
 
 def is_exported(module: Module, name: str) -> bool:
     """Whether `__all__` names something, so that other files may import it from here."""
-    for node in module.tree.body:
-        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "__all__" for t in node.targets):
-            listed = module.constant(node.value)
-            return isinstance(listed, (list, tuple)) and name in listed
-    return False
+    return name in module.exported

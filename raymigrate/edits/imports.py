@@ -3,7 +3,9 @@
 import ast
 import re
 import sys
+from bisect import bisect
 from collections import defaultdict
+from collections.abc import Iterator
 
 from raymigrate.edits.plan import Code, Plan
 from raymigrate.facts.module import Module
@@ -25,25 +27,29 @@ def place_imports(module: Module, plan: Plan) -> None:
     last: Names = defaultdict(list)
     standard: list[str] = []
     have = _present(module, plan)
+    extended = _to_extend(module, plan)
+    first_use = _first_uses(plan)
     # Module-level imports first, and `import ray.train` before the `import ray` that it makes needless.
     for wanted, name, near in sorted(plan.needed_imports, key=lambda entry: (entry[2] is not None, -len(entry[0]))):
         scope = module.scope_of[near] if near is not None else module.scope_of[module.tree]
-        if any(_imported(wanted, name, have[outer]) for outer in _outward(scope)):
+        if any((wanted, name) in have[outer] for outer in _outward(scope)):
             continue
-        have[scope].add((wanted, name))
-        same = _from_same_module(module, plan, wanted, scope) if name is not None else None
+        have[scope] |= _provided(wanted, name)
+        same = extended.get((scope, wanted))
+        # In notebooks, new code that stands before an old import may name what is to be imported there.
+        at_top = near is not None and scope is module.scope_of[module.tree]
+        too_late = near is not None and at_top and first_use.get(name, near.lineno) < near.lineno
         if same is not None and name is not None:
             plan.import_additions.setdefault(same, []).append(name)
-        elif near is not None and not _comes_too_late(module, plan, near, name):
+        elif near is not None and not too_late:
             near_old[near][wanted].append(name)
         elif name is None and wanted in sys.stdlib_module_names:
             standard.append(wanted)
         else:
             last[wanted].append(name)
-    for wanted, name, near in plan.needed_imports:
-        for twin in _twins(module, plan, near):
-            if name not in near_old[twin][wanted]:
-                near_old[twin][wanted].append(name)
+    for twin, wanted, name in _for_other_cells(module, plan):
+        if name not in near_old[twin][wanted]:
+            near_old[twin][wanted].append(name)
     for wanted in sorted(standard):
         _place_standard(module, plan, wanted)
     for anchor, names in near_old.items():
@@ -55,55 +61,58 @@ def place_imports(module: Module, plan: Plan) -> None:
         (edit.after if follows else edit.before).append(Code("\n".join(_lines(last))))
 
 
-def _twins(module: Module, plan: Plan, near: ast.stmt | None) -> list[ast.stmt]:
-    """The same old import in other cells: it goes there too, and so the new one has to come."""
-    if near is None:
-        return []
-    return [
-        statement
-        for statement in module.imports
-        if statement is not near
-        and all(alias in plan.dropped_imports for alias in statement.names)
-        and module.scope_of[statement] is module.scope_of[near]
-        and ast.dump(statement) == ast.dump(near)
-        and _edge_between(module, *sorted((near.lineno, statement.lineno)))
-    ]
+def _for_other_cells(module: Module, plan: Plan) -> Iterator[tuple[ast.stmt, str, str | None]]:
+    """Where other cells have the same old import: it goes there too, and so what is new in one of them has to come.
+
+    Yields:
+        The import of another cell, the module that is needed, and the name from it.
+    """
+    edges = [s.lineno for s in module.tree.body if isinstance(s, ast.Expr) and isinstance(s.value, ast.Name)]
+    if not edges:
+        return  # a bare name stands between cells
+    twins: dict[tuple[Scope, str], list[ast.stmt]] = defaultdict(list)
+    for statement in module.imports:
+        if all(alias in plan.dropped_imports for alias in statement.names):
+            twins[_sort_of_import(module, statement)].append(statement)
+    needed_in: dict[tuple[tuple[Scope, str], str, str | None], set[int]] = defaultdict(set)
+    for wanted, name, near in plan.needed_imports:
+        if near is not None:
+            needed_in[_sort_of_import(module, near), wanted, name].add(bisect(edges, near.lineno))
+    for (sort, wanted, name), cells in needed_in.items():
+        for twin in twins[sort]:
+            if cells - {bisect(edges, twin.lineno)}:
+                yield twin, wanted, name
 
 
-def _edge_between(module: Module, first: int, last: int) -> bool:
-    """Whether the edge of a cell lies between two lines: a bare name stands for it."""
-    between = (statement for statement in module.tree.body if first < statement.lineno < last)
-    return any(isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Name) for statement in between)
+def _sort_of_import(module: Module, statement: ast.stmt) -> tuple[Scope, str]:
+    """What imports have in common that are the same but for their place."""
+    return module.scope_of[statement], ast.dump(statement)
 
 
-def _comes_too_late(module: Module, plan: Plan, near: ast.stmt, name: str | None) -> bool:
-    """Whether new code that stands before an old import names what is to be imported there: in notebooks it does."""
-    if name is None or module.scope_of[near] is not module.scope_of[module.tree]:
-        return False
-    codes = [
-        code
-        for statement, edit in plan.statements.items()
-        if statement.lineno < near.lineno
-        for code in (*edit.before, *edit.after, edit.replacement)
-        if code is not None
-    ]
-    return any(re.search(rf"\b{name}\b", code.template) for code in codes)
+def _first_uses(plan: Plan) -> dict[str | None, int]:
+    """The words of the code that goes before, after or in the place of statements, each with the first line of it."""
+    first: dict[str | None, int] = {}
+    for statement, edit in plan.statements.items():
+        for code in (*edit.before, *edit.after, edit.replacement):
+            for word in re.findall(r"\w+", code.template) if code is not None else ():
+                first[word] = min(first.get(word, statement.lineno), statement.lineno)
+    return first
 
 
-def _from_same_module(module: Module, plan: Plan, wanted: str, scope: Scope) -> ast.ImportFrom | None:
-    """An import statement in a scope that imports names from a module and will go on to."""
+def _to_extend(module: Module, plan: Plan) -> dict[tuple[Scope, str], ast.ImportFrom]:
+    """By scope and module, the first import statement there that imports names from the module and will go on to."""
+    found: dict[tuple[Scope, str], ast.ImportFrom] = {}
     for statement in module.imports:
         if (
             isinstance(statement, ast.ImportFrom)
             and not statement.level
-            and plan.import_modules.get(statement, statement.module) == wanted
-            and module.scope_of[statement] is scope
             and not isinstance(module.parent_of[statement], (ast.Try, ast.If, ast.ExceptHandler))
             and any(alias not in plan.dropped_imports for alias in statement.names)
             and statement.names[0].name != "*"
         ):
-            return statement
-    return None
+            origin = plan.import_modules.get(statement, statement.module or "")
+            found.setdefault((module.scope_of[statement], origin), statement)
+    return found
 
 
 def _place_standard(module: Module, plan: Plan, wanted: str) -> None:
@@ -122,12 +131,6 @@ def _place_standard(module: Module, plan: Plan, wanted: str) -> None:
 
 def _module_name(statement: ast.stmt) -> str:
     return statement.names[0].name if isinstance(statement, ast.Import) else str(getattr(statement, "module", ""))
-
-
-def _imported(wanted: str, name: str | None, present: set[tuple[str, str | None]]) -> bool:
-    if (wanted, name) in present:
-        return True
-    return name is None and any(other is None and module.startswith(f"{wanted}.") for module, other in present)
 
 
 def _lines(wanted: dict[str, list[str | None]]) -> list[str]:
@@ -157,11 +160,18 @@ def _present(module: Module, plan: Plan) -> dict[Scope, set[tuple[str, str | Non
             if alias in plan.dropped_imports or alias.asname:
                 continue
             if isinstance(statement, ast.Import):
-                have[module.scope_of[statement]].add((alias.name, None))
+                have[module.scope_of[statement]] |= _provided(alias.name, None)
             elif not statement.level:
                 origin = plan.import_modules.get(statement, statement.module or "")
-                have[module.scope_of[statement]].add((origin, alias.name))
+                have[module.scope_of[statement]] |= _provided(origin, alias.name)
     return have
+
+
+def _provided(module: str, name: str | None) -> set[tuple[str, str | None]]:
+    """What an import gives: `import ray.train` also `ray`."""
+    if name is not None:
+        return {(module, name)}
+    return {(module[:end], None) for end in (*(dot.start() for dot in re.finditer(r"\.", module)), len(module))}
 
 
 def _head(module: Module) -> list[ast.stmt]:

@@ -110,7 +110,7 @@ class Plan:
         self.import_additions: dict[ast.ImportFrom, list[str]] = {}
         self.dropped_imports: dict[ast.alias, ast.Import | ast.ImportFrom] = {}
         self.renamed_imports: dict[ast.alias, str] = {}
-        self.needed_imports: list[tuple[str, str | None, ast.stmt | None]] = []
+        self.needed_imports: dict[tuple[str, str | None, ast.stmt | None], None] = {}  # a set that keeps its order
 
     def __bool__(self) -> bool:
         return any(
@@ -183,6 +183,4 @@ class Plan:
             name: Name to import from it; None imports the module itself.
             near: An import statement whose place the new one takes; None: with the module's imports.
         """
-        entry = (module, name, near)
-        if entry not in self.needed_imports:
-            self.needed_imports.append(entry)
+        self.needed_imports[module, name, near] = None

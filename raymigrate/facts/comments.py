@@ -1,9 +1,9 @@
 """The comments that belong to code which goes away, so that they can be kept."""
 
 import ast
-import io
-import tokenize
+from bisect import bisect_left
 
+from raymigrate.comments import Comment
 from raymigrate.facts.module import Module
 
 
@@ -20,6 +20,10 @@ def comments_of(module: Module, node: ast.expr | ast.stmt, *, moved: bool = Fals
         while first > 1 and module.lines[first - 2].lstrip().startswith("#"):
             first -= 1
     after = module.end(node) if moved else (first, 0)
-    tokens = tokenize.generate_tokens(io.StringIO("\n".join(module.lines)).readline)
-    found = [t.string for t in tokens if t.type == tokenize.COMMENT and after <= t.start and t.start[0] <= last]
+    start, stop = (bisect_left(module.comments, place, key=_place) for place in (after, (last + 1, 0)))
+    found = [comment.text for comment in module.comments[start:stop]]
     return "".join(f"{comment}\n" for comment in found).replace("$", "$ ")  # "$name" would be a placeholder
+
+
+def _place(comment: Comment) -> tuple[int, int]:
+    return comment.line, comment.column - 1

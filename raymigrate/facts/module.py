@@ -14,6 +14,7 @@ from itertools import accumulate
 from operator import itemgetter
 from typing import TYPE_CHECKING, TypeVar
 
+from raymigrate.comments import Comment, read_comments
 from raymigrate.facts import values
 from raymigrate.facts.scopes import Binding, FunctionNode, Scope, ScopeBuilder
 from raymigrate.script import lines_of
@@ -213,6 +214,30 @@ class Module:
         """Every identifier bound or read anywhere; a new name must not be one of them."""
         found = {name for scope in {id(s): s for s in self.scope_of.values()}.values() for name in scope.bindings}
         return frozenset(found | {node.id for node in self.of_type(ast.Name)})
+
+    @cached_property
+    def exported(self) -> frozenset[str]:
+        """What `__all__` names, so that other files may import it from here."""
+        for node in self.tree.body:
+            targets = node.targets if isinstance(node, ast.Assign) else ()
+            if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "__all__" for t in targets):
+                listed = self.constant(node.value)
+                names = listed if isinstance(listed, (list, tuple)) else ()
+                return frozenset(name for name in names if isinstance(name, str))
+        return frozenset()
+
+    @cached_property
+    def references_by_binding(self) -> dict[ast.AST, list[Reference]]:
+        """References by the `ast.alias` that binds their root name."""
+        found: dict[ast.AST, list[Reference]] = {}
+        for reference in self.references:
+            found.setdefault(reference.binding.node, []).append(reference)
+        return found
+
+    @cached_property
+    def comments(self) -> list[Comment]:
+        """The comments, in order."""
+        return read_comments("\n".join(self.lines))[0]
 
     def uses(self, name: str, scope: Scope) -> list[ast.Name]:
         """Every read of a name that is bound in `scope`."""

@@ -1,6 +1,7 @@
 """Which code only some of the workers run."""
 
 import ast
+from weakref import WeakKeyDictionary
 
 from raymigrate.facts.module import Module
 
@@ -57,17 +58,38 @@ def skipped_by_rank(module: Module, node: ast.AST) -> ast.If | None:
     """An `if` on the rank, before a node in one of the blocks around it, whose body leaves the block."""
     child: ast.AST = node
     for parent in module.ancestors(node):
-        for field in ("body", "orelse", "finalbody"):
-            block = getattr(parent, field, None)
-            if isinstance(block, list) and child in block:
-                for statement in block[: block.index(child)]:
-                    if (
-                        isinstance(statement, ast.If)
-                        and isinstance(statement.body[-1], (ast.Return, ast.Continue, ast.Break))
-                        and tests_rank(module, statement.test)
-                    ):
-                        return statement
+        for block, leaving in _leaving(module).get(parent, ()):
+            if isinstance(child, ast.stmt) and _holds(module, block, child):
+                if module.start(leaving) < module.start(child):
+                    return leaving
         if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
             return None
         child = parent
     return None
+
+
+Block = list[ast.stmt]
+_known: WeakKeyDictionary[Module, dict[ast.AST, list[tuple[Block, ast.If]]]] = WeakKeyDictionary()
+
+
+def _leaving(module: Module) -> dict[ast.AST, list[tuple[Block, ast.If]]]:
+    """By what is around it, each block that some ranks leave early, and the first `if` in it that sends them away."""
+    if module in _known:
+        return _known[module]
+    found = _known[module] = {}
+    for statement in module.of_type(ast.If):
+        parent = module.parent_of[statement]
+        blocks = found.setdefault(parent, [])
+        if (
+            isinstance(statement.body[-1], (ast.Return, ast.Continue, ast.Break))
+            and not any(_holds(module, block, statement) for block, _ in blocks)
+            and tests_rank(module, statement.test)
+        ):
+            fields = (getattr(parent, field, None) for field in ("body", "orelse", "finalbody"))
+            blocks += [(block, statement) for block in fields if isinstance(block, list) and statement in block]
+    return found
+
+
+def _holds(module: Module, block: Block, statement: ast.stmt) -> bool:
+    """Whether a statement, which stands in some block of the same parent, stands in this one."""
+    return module.start(block[0]) <= module.start(statement) <= module.start(block[-1])
