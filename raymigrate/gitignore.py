@@ -7,7 +7,8 @@ and lets `!src` bring back an ignored `src/build`, which git does not.)
 
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import count
 from typing import NamedTuple
 
 from raymigrate.files import read_bytes
@@ -153,23 +154,53 @@ def _rule(line: str) -> Rule | None:
 
 
 def _expression(glob: str) -> re.Pattern[str] | None:
-    parts = []
-    for part in re.split(r"((?:^|(?<=/))\*\*(?:/|$))", glob):
-        if part == "**/":
-            parts.append("(?:.*/)?")
-        elif part == "**":
-            parts.append(".+")
-        else:
-            parts += map(_token_expression, TOKEN.finditer(part))
+    """The expression of a glob, which takes no longer than to look for what stands between the stars, one by one.
+
+    What comes first between two stars can be taken where it is found first: that leaves the most to what follows. The
+    same holds for what stands between two `**/`. So no match is given up again, as `fnmatch` of Python has it.
+    """
+    numbers = count()
+    *front, end = re.split(r"(?:^|(?<=/))\*\*(?:/|$)", glob)
+    parts = [_folders(part, numbers) for part in front]
+    expression = "".join([*parts[:1], *(_first_match(f"(?:[^/]*/)*?{part}", numbers) for part in parts[1:])])
+    if front and not end and glob.endswith("**"):
+        expression += ".+"
+    else:
+        expression += ("(?:[^/]*/)*?" if front else "") + _folders(end, numbers)
     try:
-        return re.compile("".join(parts), re.S)
+        return re.compile(expression, re.S)
     except re.error:  # such as a set that runs backwards
         return None
 
 
+def _first_match(expression: str, numbers: Iterator[int]) -> str:
+    """An expression of which only the first match counts, whatever follows (`(?>...)` from Python 3.11 on)."""
+    name = f"g{next(numbers)}"
+    return f"(?=(?P<{name}>{expression}))(?P={name})"
+
+
+def _folders(glob: str, numbers: Iterator[int]) -> str:
+    """The expression of a glob without `**/`: names of folders, and of a file at the end."""
+    names = [[""]]  # for each, what stands between its stars
+    for token in TOKEN.finditer(glob):
+        if token["stars"]:
+            names[-1].append("")
+        elif "/" in (token["plain"], token["escaped"]):
+            names.append([""])
+        else:
+            names[-1][-1] += _token_expression(token)
+    return "/".join(_name(*between, numbers=numbers) for between in names)
+
+
+def _name(start: str, *between: str, numbers: Iterator[int]) -> str:
+    """The expression of one name, from what stands between its stars."""
+    if not between:
+        return start
+    *middle, end = between
+    return start + "".join(_first_match(f"[^/]*?{part}", numbers) for part in middle) + f"[^/]*{end}"
+
+
 def _token_expression(token: re.Match[str]) -> str:
-    if token["stars"]:
-        return "[^/]*"
     if token["any"]:
         return "[^/]"
     if token["set"] is not None:

@@ -1,6 +1,7 @@
 """What .gitignore and --exclude leave out: what git would."""
 
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,14 @@ class TestPatterns:
         write("a.py", "b\udcff.py", "c.py")
         assert found() == ["c.py"]
 
+    @pytest.mark.parametrize("pattern", ["*a*a*a*a*ab", "*a" * 50 + "b", "**/a*/" * 50 + "b", "[a-c]*" * 50 + "b"])
+    def test_many_stars_take_no_time(self, pattern: str) -> None:
+        write(".gitignore", text=pattern)
+        write(f"{'a' * 200}.py", f"{'a/' * 100}a.py")
+        start = time.process_time()
+        assert len(found()) == 2
+        assert time.process_time() - start < 2  # with five groups it took half a minute
+
     def test_exclude(self) -> None:
         write("a.py", "pkg/a.py", "pkg/b.py", "old/a.py", "pkg/old/a.py")
         assert found(exclude=["/old/", "pkg/b.py"]) == ["a.py", "pkg/a.py", "pkg/old/a.py"]
@@ -76,7 +85,23 @@ class TestLikeGit:
         st.sampled_from(["", "", "/", "**/"]),
         st.lists(
             st.sampled_from(
-                ["a", "b.py", "out", "src", "*", "**", "*.py", "?", "[a-o]*", "[!b]*", "\\a", "[]a]", "o**t"]
+                [
+                    "a",
+                    "b.py",
+                    "out",
+                    "src",
+                    "*",
+                    "**",
+                    "*.py",
+                    "?",
+                    "[a-o]*",
+                    "[!b]*",
+                    "\\a",
+                    "[]a]",
+                    "o**t",
+                    "*o*u*",
+                    "*[b-u]*y",
+                ]
             ),
             min_size=1,
             max_size=3,
