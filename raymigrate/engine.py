@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -70,6 +70,7 @@ class FileResult:
         asked: What this result asks of other files.
         done: What other files asked of this one.
         waits: Whether the file cannot be converted without reading others: nothing was done yet.
+        is_written: Whether the new text is in the file.
     """
 
     path: str
@@ -84,6 +85,13 @@ class FileResult:
     asked: list[Request] = field(default_factory=list)
     done: list[Request] = field(default_factory=list)
     waits: bool = False
+    is_written: bool = False
+
+    @property
+    def old_bytes(self) -> bytes:
+        """What the file held when it was read."""
+        assert self.document is not None
+        return self.document.encode(self.before)
 
     @property
     def new_bytes(self) -> bytes:
@@ -105,7 +113,19 @@ class FileResult:
             for finding in self.findings
             if (finding.code, finding.message) not in known
         ]
-        return replace(self, findings=_sorted([*gone, *self.left]), places=self.rewritten)
+        return replace(self, findings=_sorted([*gone, *self.left]), places=self.rewritten, is_written=True)
+
+    def without_stale(self, lines: Collection[int]) -> FileResult:
+        """The same result less what calls the comments on these lines stale, as they silence what was found later."""
+        if not lines:
+            return self
+        from raymigrate.line_changes import moved_lines  # noqa: PLC0415 - only after a change
+
+        moved = moved_lines(self.before, self.before if self.after is None else self.after)
+        new_lines = {moved(line) for line in lines}
+        findings = [finding for finding in self.findings if finding.code != RM906.code or finding.line not in lines]
+        left = [finding for finding in self.left if finding.code != RM906.code or finding.line not in new_lines]
+        return replace(self, findings=findings, left=left)
 
     def with_findings(self, findings: list[Finding]) -> FileResult:
         """The same result with other findings, which are sorted by place."""

@@ -5,6 +5,7 @@ import contextlib
 import errno
 import os
 import stat
+from typing import Protocol
 
 BINARY = getattr(os, "O_BINARY", 0)
 READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | BINARY
@@ -34,8 +35,35 @@ def read_bytes(path: str, *, at_most: int | None = None) -> bytes:
         os.close(descriptor)
 
 
+class Staged(Protocol):
+    """New content that lies on the disk beside its file, so that little can go wrong with putting it in."""
+
+    def commit(self) -> None:
+        """Gives the file its new content; after an OSError it holds the old one."""
+
+    def discard(self) -> None:
+        """Takes away what lies beside the file, if it is still there."""
+
+
 def write_atomically(path: str, data: bytes) -> None:
     """Replaces the content of an existing file, so that whatever happens it holds all of the old or all of the new.
+
+    Args:
+        path: The file.
+        data: Its new content.
+
+    Raises:
+        OSError: If the file could not be written; it is unchanged. See `stage`.
+    """
+    staged = stage(path, data)
+    try:
+        staged.commit()
+    finally:
+        staged.discard()
+
+
+def stage(path: str, data: bytes) -> Staged:
+    """Prepares new content for an existing file, which it gets by `commit`, or does not by `discard`.
 
     Mode and owner stay (the owner as far as the system allows), and so does a symbolic link: its target is written.
 
@@ -48,46 +76,68 @@ def write_atomically(path: str, data: bytes) -> None:
         data: Its new content.
 
     Raises:
-        OSError: If the file could not be written; it is unchanged. PermissionError in particular for a file that has
-            no write permission, even where the rights of the user or of the directory would allow to replace it.
+        OSError: If the content could not be prepared. PermissionError in particular for a file that has no write
+            permission, even where the rights of the user or of the directory would allow to replace it.
     """
     target = os.path.realpath(path, strict=True)
     status = os.stat(target)
     if not status.st_mode & 0o222 or not os.access(target, os.W_OK):
         raise PermissionError(errno.EACCES, "the file is read-only", path)
-    if status.st_nlink > 1:
-        _overwrite(target, data, status)
-    else:
-        _replace(target, data, status)
+    kind = _Overwriting if status.st_nlink > 1 else _Replacement
+    return kind(target, data, status)
 
 
-def _replace(target: str, data: bytes, status: os.stat_result) -> None:
-    temporary = _beside(target, "new")
-    try:
-        _write_new(temporary, data, status)
-        os.replace(temporary, target)
-    except BaseException:
-        _remove(temporary)
-        raise
-    _sync_directory(target)
+class _Replacement:
+    """A new file beside the old one, which takes its name."""
+
+    def __init__(self, target: str, data: bytes, status: os.stat_result) -> None:
+        self._target, self._new = target, _beside(target, "new")
+        _write_beside(self._new, data, status)
+
+    def commit(self) -> None:
+        """See `Staged`."""
+        os.replace(self._new, self._target)
+        _sync_directory(self._target)
+
+    def discard(self) -> None:
+        """See `Staged`."""
+        _remove(self._new)
 
 
-def _overwrite(target: str, data: bytes, status: os.stat_result) -> None:
-    old = read_bytes(target)
-    copy = _beside(target, "old")
-    try:
-        _write_new(copy, old, status)
-        _sync_directory(target)
-    except BaseException:
+class _Overwriting:
+    """A copy of the old content beside a file that is to be overwritten in place."""
+
+    def __init__(self, target: str, data: bytes, status: os.stat_result) -> None:
+        self._target, self._copy, self._data = target, _beside(target, "old"), data
+        self._old = read_bytes(target)
+        _write_beside(self._copy, self._old, status, named=True)
+
+    def commit(self) -> None:
+        """See `Staged`."""
+        copy, self._copy = self._copy, ""  # from here on only a file that is whole lets it go
+        try:
+            _write_over(self._target, self._data)
+        except BaseException:
+            _write_over(self._target, self._old)
+            _remove(copy)
+            raise
         _remove(copy)
-        raise
+
+    def discard(self) -> None:
+        """See `Staged`."""
+        if self._copy:
+            _remove(self._copy)
+
+
+def _write_beside(path: str, data: bytes, status: os.stat_result, *, named: bool = False) -> None:
+    """Writes a new file or leaves nothing; `named` makes its name last through a power failure as well."""
     try:
-        _write_over(target, data)
+        _write_new(path, data, status)
+        if named:
+            _sync_directory(path)
     except BaseException:
-        _write_over(target, old)  # if even this fails, the copy stays
-        _remove(copy)
+        _remove(path)
         raise
-    _remove(copy)
 
 
 def _beside(target: str, suffix: str) -> str:

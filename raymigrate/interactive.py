@@ -18,6 +18,7 @@ from raymigrate.findings import Finding, Kind
 from raymigrate.reporting.diff import unified_diff
 from raymigrate.reporting.text import finding_lines
 from raymigrate.session import Job
+from raymigrate.writing import written
 
 Key = tuple[str, str, str]  # code, message and line of a finding: stays the same while other lines change
 JOBS = ("RM1", "RM2")
@@ -73,6 +74,11 @@ class InteractiveJob(Job):
     """
 
     conversation: Conversation = field(default_factory=Conversation)
+
+    def look(self, path: str, project: Project | None = None) -> FileResult:
+        """Converts one file, and writes at once what the user wants: no answer is lost if the run is ended."""
+        result = super().look(path, project)
+        return next(iter(written([result], ())))
 
     def convert(self, path: str, data: bytes, project: Project | None = None) -> FileResult:
         """Converts the bytes of a file as far as the user wants it; no file asks another one to change."""

@@ -12,7 +12,7 @@ from raymigrate.conversion import convert_document, failed
 from raymigrate.discovery import Discovery, processors
 from raymigrate.documents import UndecodableError, open_document
 from raymigrate.engine import FileResult
-from raymigrate.files import read_bytes, write_atomically
+from raymigrate.files import read_bytes
 from raymigrate.findings import Finding, Kind
 from raymigrate.gates import concerns
 
@@ -32,11 +32,13 @@ class Summary:
         results: Files with findings or changes, in path order.
         scanned: Number of files looked at.
         projects: Jobs of several files.
+        together: Paths of files that change together or not at all.
     """
 
     results: list[FileResult] = field(default_factory=list)
     scanned: int = 0
     projects: list[ProjectSummary] = field(default_factory=list)
+    together: list[list[str]] = field(default_factory=list)
 
     @property
     def findings(self) -> Iterator[Finding]:
@@ -71,15 +73,17 @@ class Job:
     write: bool = True
 
     def __call__(self, path: str, project: Project | None = None) -> FileResult:
-        """Converts one file; every problem with it becomes a finding. For the arguments see `convert`."""
+        """Converts one file and writes it; every problem with it becomes a finding. For the arguments see `convert`."""
+        [result] = self.finished([self.look(path, project)])
+        return result
+
+    def look(self, path: str, project: Project | None = None) -> FileResult:
+        """Converts one file and writes nothing yet; every problem with it becomes a finding. See `convert`."""
         try:
             data = read_bytes(path)
         except OSError as error:
             return failed(path, f"cannot be read: {error.strerror or error}.")
-        result = self.convert(path, data, project)
-        if self.write and result.after is not None:
-            result = self.written(result, result.new_bytes, data)
-        return result.in_cells()
+        return self.convert(path, data, project)
 
     def convert(self, path: str, data: bytes, project: Project | None = None) -> FileResult:
         """Converts the bytes of one file and writes nothing; every problem with them becomes a finding.
@@ -108,15 +112,18 @@ class Job:
             return failed(path, f"cannot be read: {error.strerror or error}.")
         return result
 
-    def written(self, result: FileResult, new: bytes, data: bytes) -> FileResult:
-        """Writes new bytes to a file, unless it holds others than `data` by now."""
-        try:
-            if read_bytes(result.path) != data:
-                return failed(result.path, "changed while it was being converted; run raymigrate again.")
-            write_atomically(result.path, new)
-        except OSError as error:
-            return failed(result.path, f"cannot be written, and is as it was: {error.strerror or error}.")
-        return result.written()
+    def finished(self, results: Sequence[FileResult], together: Sequence[Sequence[str]] = ()) -> list[FileResult]:
+        """The results as a reader of the files sees them, once those are written that the job writes.
+
+        Args:
+            results: Results with places in the texts as they were read.
+            together: Paths of files that change together or not at all.
+        """
+        if self.write:
+            from raymigrate.writing import written  # noqa: PLC0415 - a check writes nothing
+
+            results = written(results, together)
+        return [result.in_cells() for result in results]
 
 
 Progress = Callable[[Iterator[FileResult], int], Iterator[FileResult]]
@@ -127,7 +134,16 @@ def _unseen(results: Iterator[FileResult], total: int) -> Iterator[FileResult]:
 
 
 def run(found: Discovery, job: Job, *, jobs: int = 0, progress: Progress = _unseen) -> Summary:
-    """Converts the files that a search found.
+    """Converts the files that a search found, and writes them. For the arguments see `plan`."""
+    summary = plan(found, job, jobs=jobs, progress=progress)
+    summary.results = job.finished(summary.results, summary.together)
+    return summary
+
+
+def plan(found: Discovery, job: Job, *, jobs: int = 0, progress: Progress = _unseen) -> Summary:
+    """Converts the files that a search found, and writes none of them.
+
+    Places are those in the texts as they were read: `Job.finished` gives those in the files.
 
     Args:
         found: See `raymigrate.discovery.discover`.
@@ -142,30 +158,31 @@ def run(found: Discovery, job: Job, *, jobs: int = 0, progress: Progress = _unse
             waiting.append(result.path)
         elif result.findings or result.changes:
             results[result.path] = result
-    projects: list[ProjectSummary] = []
+    summary = Summary(scanned=found.scanned)
     if waiting or results:
         from raymigrate.together import Together  # noqa: PLC0415 - as above
 
         together = Together(found, job, results)
         together.convert(waiting)
-        projects = together.summaries()
+        summary.together, summary.projects = together.groups(), together.summaries()
     if found.candidates:
         from raymigrate.pins.project import pin_results  # noqa: PLC0415 - most runs never get here
 
         results.update((result.path, result) for result in list(pin_results(found, results, job)))
-    return Summary([results[path] for path in sorted(results)], found.scanned, projects)
+    summary.results = [results[path] for path in sorted(results)]
+    return summary
 
 
 def _map(job: Job, paths: Sequence[str], jobs: int) -> Iterator[FileResult]:
     """Runs a job over files, in processes where that pays. Results come in the order of the paths."""
     jobs = jobs or processors()
     if jobs < 2 or len(paths) < 2 or _size(paths) < BYTES_WORTH_A_POOL:
-        yield from map(job, paths)
+        yield from map(job.look, paths)
         return
     from raymigrate.pool import isolated_map  # noqa: PLC0415 - costs 40 ms that small runs do not spend
 
     yield from isolated_map(
-        job, paths, jobs, lost=lambda path: failed(path, "brought the process down; left as it was.")
+        job.look, paths, jobs, lost=lambda path: failed(path, "brought the process down; left as it was.")
     )
 
 

@@ -16,10 +16,9 @@ from raymigrate.conversion import failed
 from raymigrate.discovery import SKIPPED, Discovery
 from raymigrate.engine import RM908, FileResult
 from raymigrate.facts.project import LIBRARIES, Project
-from raymigrate.files import read_bytes, write_atomically
+from raymigrate.files import read_bytes
 from raymigrate.findings import Finding, Kind
 from raymigrate.gitignore import is_ignored
-from raymigrate.line_changes import moved_lines
 from raymigrate.pins.project import layers_of
 from raymigrate.session import Job
 from raymigrate.skips import RM906, Skips
@@ -62,15 +61,13 @@ class Together:
         self.part = replace(job, options=replace(job.options, part_of_job=True))
         self.results = results
         self.alone = {os.path.realpath(path): result for path, result in results.items()}
-        self.project = Project(
-            found.roots, (*found.named, *found.candidates), original=self._original, may_write=self._is_covered
-        )
+        self.project = Project(found.roots, (*found.named, *found.candidates), may_write=self._is_covered)
         self.given = {os.path.normpath(path) for path in (*found.named, *found.candidates)}
         self.links: dict[str, set[str]] = {}  # the files of the project that each script of a job imports
         self.new: dict[str, FileResult] = {}  # by real path: what was converted here
 
     def convert(self, waiting: Iterable[str]) -> None:
-        """Converts the files that wait for others and what jobs import, and writes them.
+        """Converts the files that wait for others and what jobs import.
 
         Args:
             waiting: Files that could not be converted on their own.
@@ -89,8 +86,18 @@ class Together:
             if not refused:
                 break
             self.project.refused |= refused
-        self._write()
+        for result in self.new.values():
+            if self._is_covered(result.path) and (result.findings or result.changes):
+                self.results[result.path] = result
         self._report_outside()
+
+    def groups(self) -> list[list[str]]:
+        """The files that change together: what a script asks of others, and the script. The asked ones come first."""
+        pairs = [(real, os.path.realpath(r.path)) for real, result in self.new.items() for r in result.asked]
+        return [
+            [self.project.name(real) for real in sorted(group, key=lambda real: (real not in self.project.asked, real))]
+            for group in _joined(set(pair) for pair in pairs)
+        ]
 
     # -- conversion --------------------------------------------------------------------------------
 
@@ -98,7 +105,7 @@ class Together:
         """Converts a file, and remembers what it asks of others."""
         real = os.path.realpath(path)
         try:
-            result = job.convert(path, self._old(path), self.project)
+            result = job.convert(path, read_bytes(path), self.project)
         except OSError as error:
             result = failed(path, f"cannot be read: {error.strerror or error}.")
         self.new[real] = result
@@ -107,17 +114,6 @@ class Together:
             if not any((other.path, other.name) == (request.path, request.name) for other in asked):
                 asked.append(request)
         return result
-
-    def _old(self, path: str) -> bytes:
-        """What a file held before this run."""
-        before = self.alone.get(os.path.realpath(path))
-        if before is not None and before.document is not None:
-            return before.document.encode(before.before)
-        return read_bytes(path)
-
-    def _original(self, path: str) -> str | None:
-        before = self.alone.get(os.path.realpath(path))
-        return before.before if before is not None and before.document is not None else None
 
     def _convert_asked(self) -> None:
         """Converts the files that others ask to change, with all that is asked of them; they may ask in turn."""
@@ -168,46 +164,6 @@ class Together:
                     refused.add(real)
         return refused
 
-    # -- writing -------------------------------------------------------------------------------------
-
-    def _write(self) -> None:
-        """Writes what changed: first the files that others ask to change, then the others."""
-        order = sorted(self.new, key=lambda real: (real not in self.project.asked, self.project.name(real)))
-        for real in order:
-            result = self.new[real]
-            if not self._is_covered(result.path):
-                continue
-            if self.job.write and result.after is not None:
-                result = self._written(real, result)
-            if result.findings or result.changes:
-                name = self.alone[real].path if real in self.alone else result.path
-                self.results[name] = result.in_cells()
-
-    def _written(self, real: str, result: FileResult) -> FileResult:
-        """Writes one file, over what the first conversion wrote where there was one."""
-        assert result.document is not None and result.after is not None
-        old = result.document.encode(result.before)
-        earlier = self.alone.get(real)
-        if earlier is not None and earlier.document is not None and earlier.after is not None:
-            old = earlier.new_bytes
-        written = self.job.written(result, result.new_bytes, old)
-        if has_error(written):
-            self._take_back(result)
-        return written
-
-    def _take_back(self, result: FileResult) -> None:
-        """Gives the files that a script asked to change their old text, where the script could not be written."""
-        for request in result.asked:
-            other = self.new[os.path.realpath(request.path)]
-            if other.after is None or other.document is None:
-                continue
-            message = f"left as it was: {result.path}, which it has to change with, cannot be written."
-            try:
-                write_atomically(other.path, other.document.encode(other.before))
-            except OSError as error:
-                message = f"cannot be given its old text: {error.strerror or error}."
-            self.results[other.path] = failed(other.path, message)
-
     # -- paths that were not given ---------------------------------------------------------------------
 
     def _is_covered(self, path: str) -> bool:
@@ -248,24 +204,17 @@ class Together:
         module = self.project.module(importer)
         imports = self.project.imported_files(module) if module is not None else ()
         line = next((statement.lineno for path, statement in imports if os.path.realpath(path) == imported), 1)
-        findings = earlier.findings
         if skip := Skips(module.text if module is not None else "").of(RM908.code, line):
             needed = needed.skipped(skip.reason)
-            comment = _place(earlier, skip.line)[:2]  # it was called stale before RM908 was known
-            findings = [f for f in findings if f.code != RM906.code or (f.cell, f.line) != comment]
-        cell, line, column = _place(earlier, line)
-        needed = replace(needed, cell=cell, line=line, column=column, path=importer)
-        self.results[importer] = earlier.with_findings([*findings, needed])
+            earlier = earlier.without_stale({skip.line})
+        needed = replace(needed, line=line, path=importer)
+        self.results[importer] = earlier.with_findings([*earlier.findings, needed])
 
     # -- summaries -------------------------------------------------------------------------------------
 
     def summaries(self) -> list[ProjectSummary]:
         """What became of each job of several files; jobs that share a file count as one."""
-        groups: list[set[str]] = []
-        for real, links in self.links.items():
-            group = {real, *links}
-            joined = [other for other in groups if not group.isdisjoint(other)]
-            groups = [other for other in groups if other not in joined] + [group.union(*joined)]
+        groups = _joined({real, *links} for real, links in self.links.items())
         return sorted((self._summary(group) for group in groups), key=lambda summary: summary.folder)
 
     def _summary(self, group: set[str]) -> ProjectSummary:
@@ -278,6 +227,15 @@ class Together:
         return ProjectSummary(folder, len(group), changed, len(left), outside)
 
 
+def _joined(sets: Iterable[set[str]]) -> list[set[str]]:
+    """Sets, with those united that share something."""
+    groups: list[set[str]] = []
+    for group in sets:
+        joined = [other for other in groups if not group.isdisjoint(other)]
+        groups = [other for other in groups if other not in joined] + [group.union(*joined)]
+    return groups
+
+
 def _needed_outside(result: FileResult) -> Finding | None:
     """What to say of a file that was not named: that it has to change, or that comments in it keep it as it is."""
     due = [f for f in result.findings if f.kind in (Kind.CONVERTED, Kind.UNSAFE, Kind.MANUAL) and f.code != RM906.code]
@@ -288,14 +246,6 @@ def _needed_outside(result: FileResult) -> Finding | None:
     message = f"{result.path} is part of this job and has to change ({codes}); it is not among the paths given."
     needed = Finding(RM908.code, Kind.MANUAL, message, RM908.fix)
     return needed if due else needed.skipped(kept[0].reason)
-
-
-def _place(result: FileResult, line: int) -> tuple[int, int, int]:
-    """Where a line of a text as it was read stands in its file now: cell, line and column."""
-    if result.places is not None and result.after is not None:  # it is written
-        line = moved_lines(result.before, result.after)(line)
-    document = result.places or result.document
-    return (0, line, 1) if document is None else document.place(line, 1)
 
 
 def may_import_files(text: str) -> bool:

@@ -68,7 +68,6 @@ class Project:
     Args:
         tops: Folders in which imports are looked for although nothing marks them as a project.
         named: Files that have a name already; see `name`.
-        original: Text of a file that has been changed since, or None.
         may_write: Whether a file may be changed.
     """
 
@@ -77,7 +76,6 @@ class Project:
         tops: Sequence[str] = (),
         named: Sequence[str] = (),
         *,
-        original: Callable[[str], str | None] = lambda path: None,
         may_write: Callable[[str], bool] = lambda path: True,
     ) -> None:
         self.tops = frozenset(os.path.abspath(top) for top in tops)
@@ -88,7 +86,6 @@ class Project:
         self._names = {os.path.realpath(path): path for path in reversed(named)}
         self._name_tops = [(os.path.join(os.path.realpath(top or "."), ""), top) for top in tops]
         self._relative = not all(os.path.isabs(path) for path in (*tops, *named)) or not (tops or named)
-        self._original = original
         self._may_write = may_write
         self._modules: OrderedDict[str, Module | None] = OrderedDict()
         self._roots: dict[str, list[str]] = {}
@@ -144,8 +141,7 @@ class Project:
 
     def _parse(self, path: str) -> Module | None:
         try:
-            text = self._original(path)
-            text = open_document(read_bytes(path), path).text if text is None else text
+            text = open_document(read_bytes(path), path).text
             self.parsed.append(path)
             return Module(text, path, self)
         except (OSError, UndecodableError, SyntaxError, ValueError, RecursionError, MemoryError):

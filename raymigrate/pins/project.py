@@ -23,7 +23,7 @@ from raymigrate.pins.evidence import is_converted, is_legacy
 from raymigrate.pins.readers import SUBFOLDERS, Reader, reader_of
 from raymigrate.pins.versions import PACKAGES, Pin
 from raymigrate.script import Script
-from raymigrate.skips import RM906, Skip, comment_at, skipped_whole
+from raymigrate.skips import Skip, comment_at, skipped_whole
 
 if TYPE_CHECKING:
     from raymigrate.discovery import Discovery
@@ -188,15 +188,16 @@ def decode(data: bytes) -> Script:
 
 def _added(earlier: FileResult, file: PinFile, job: Job) -> FileResult:
     """The result of a file that is a script as well, such as a setup.py that imports ray: both changes in turn."""
-    if earlier.after is not None and earlier.document and not job.write:
-        file = PinFile(file.path, file.reader, earlier.new_bytes)
+    earlier = earlier.without_stale({skip.line for skip in file.skips.values()})
     result = _result(file, job)
-    comments = {skip.line for skip in file.skips.values()}
-    others = [f for f in earlier.findings if f.code != RM906.code or f.line not in comments]
-    findings = [*others, *result.findings]
-    changes, after = (result.changes, result.after) if result.changes else (earlier.changes, earlier.after)
+    after = earlier.after
+    if result.changes:
+        after = result.after
+        if earlier.after is not None:
+            after = _result(PinFile(file.path, file.reader, earlier.new_bytes), job).after
     document = earlier.document or result.document
-    return replace(earlier, findings=findings, changes=changes, after=after, document=document)
+    whole = replace(earlier, after=after, document=document, changes=earlier.changes or result.changes)
+    return whole.with_findings([*earlier.findings, *result.findings])
 
 
 def _result(file: PinFile, job: Job) -> FileResult:
@@ -220,10 +221,7 @@ def _result(file: PinFile, job: Job) -> FileResult:
         findings.append(finding if skip is None else finding.skipped(skip.reason))
     changes = job.options.unsafe and new != text and not refused
     after = new if changes and job.rewrite else None
-    result = FileResult(file.path, findings, text, changes, after, document=Plain(file.script))
-    if after is not None and job.write:
-        return job.written(result, file.script.encode(after), file.data or b"")
-    return result
+    return FileResult(file.path, findings, text, changes, after, document=Plain(file.script))
 
 
 def _applied(text: str, pins: Iterable[Pin]) -> str:

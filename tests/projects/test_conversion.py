@@ -5,7 +5,6 @@ from textwrap import dedent
 
 import pytest
 
-from raymigrate import session, together
 from raymigrate.config import Options
 from raymigrate.findings import Kind
 from raymigrate.session import Job
@@ -129,24 +128,6 @@ def test_no_file_changes_for_one_that_cannot(tmp_path: Path) -> None:
     assert "preprocessor=mapper" in (tmp_path / "train.py").read_text()
     assert "RM502" in codes(summary, Kind.MANUAL, "train.py")
     assert not [f for f in summary.findings if f.kind is Kind.ERROR]
-
-
-def test_the_other_file_is_given_back_where_the_script_cannot_be_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def write_unless_driver(path: str, data: bytes) -> None:
-        if path.endswith("train.py"):
-            raise PermissionError(13, "Permission denied")
-        Path(path).write_bytes(data)
-
-    monkeypatch.setattr(session, "write_atomically", write_unless_driver)
-    monkeypatch.setattr(together, "write_atomically", write_unless_driver)
-    write(tmp_path, {"model.py": INIT, "train.py": DRIVER.format(imports="from model import init", init="init")})
-    before = (tmp_path / "model.py").read_text()
-    summary = convert(tmp_path)
-    assert (tmp_path / "model.py").read_text() == before
-    assert codes(summary, Kind.ERROR, "train.py") == {"RM902"}
-    assert codes(summary, Kind.ERROR, "model.py") == {"RM902"}
 
 
 @pytest.mark.parametrize("job", [Job(Options(), write=False), Job(Options(), rewrite=False, write=False)])
