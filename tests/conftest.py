@@ -1,6 +1,12 @@
-"""What the tests share: where the fixtures are."""
+"""What the tests share: where the fixtures are, a home that is not the user's, the hub, how many tests run at once."""
 
+import datetime
+import os
+import shutil
 import signal
+import tempfile
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,6 +20,93 @@ FALSE_FRIENDS = sorted(FIXTURES.glob("false_friends/*.py"))
 
 # What a shell starts in the background ignores Ctrl-C, and so would the commands that the tests start and interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+DAY = "RAYMIGRATE_TEST_DAY"
+MEMORY_OF_A_RUN = 3 * 2**30  # Ray's daemons, a driver, a controller and two workers that import torch
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--all-runs", action="store_true", help="run every script of the fixtures that has a proof record")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # All processes of a test run mean the same day, also at midnight: they inherit this variable.
+    os.environ.setdefault(DAY, datetime.datetime.now(datetime.timezone.utc).date().isoformat())
+    leave_home(config)
+
+
+def leave_home(config: pytest.Config) -> None:
+    """Gives this process a home that is not the user's, before a test file imports what would look into it.
+
+    What takes long to make, such as environments with old Ray, stays in build/cache.
+    """
+    from tests.jobs import CACHE  # noqa: PLC0415 - imports what the runs need
+
+    home = tempfile.mkdtemp(prefix="raymigrate-home-")
+    config.add_cleanup(partial(shutil.rmtree, home, ignore_errors=True))
+    for name in [name for name in os.environ if name.startswith("XDG_")]:
+        del os.environ[name]
+    os.environ |= {"HOME": home, "XDG_CACHE_HOME": str(CACHE)}
+
+
+def today() -> datetime.date:
+    """The day that chooses which records are held against a new run."""
+    return datetime.date.fromisoformat(os.environ[DAY])
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    from scripts.prove import CASES, case_name, due, record  # noqa: PLC0415 - imports what the runs need
+
+    if config.getoption("all_runs"):
+        return f"before and after: all {len(CASES)} cases are run"
+    stale = sum(record(case) is None for case in CASES)
+    unfit = f", and {stale} without a record that fits (python scripts/prove.py --check names them)" if stale else ""
+    chosen = ", ".join(case_name(case) for case in due(CASES, today()))
+    return f"before and after: of {len(CASES)} cases those of {today()} are run: {chosen}{unfit}"
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """One for each core; where Ray runs, which waits more than it computes, twice as many if the memory is enough."""
+    cores = os.cpu_count() or 1
+    if "not ray" in (config.option.markexpr or ""):
+        return cores
+    import psutil  # noqa: PLC0415 - comes with the libraries of `verify`
+
+    return max(1, min(2 * cores, psutil.virtual_memory().available // MEMORY_OF_A_RUN))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes minutes begins first, so that nothing runs alone at the end."""
+    items.sort(key=lambda item: item.get_closest_marker("minutes") is None)
+
+
+@pytest.fixture(autouse=True)
+def own_folders(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    """A home, a temporary folder and a Ray folder for each test that starts Ray, and Ray's settings."""
+    if request.node.get_closest_marker("ray") is None:
+        yield
+        return
+    from tests.jobs import RAY_SETTINGS, short_folder  # noqa: PLC0415
+
+    with short_folder() as temporary, short_folder() as of_ray:
+        for name, value in RAY_SETTINGS.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+        monkeypatch.setenv("RAY_TMPDIR", of_ray)
+        monkeypatch.setenv("TMPDIR", temporary)
+        monkeypatch.setattr(tempfile, "tempdir", None)  # else this process goes on with the former one
+        yield
+
+
+@pytest.fixture(scope="session")
+def hub_url() -> Iterator[str]:
+    """Where an offline hub answers."""
+    from raymigrate.runtime.hub import HubServer, cached_hub  # noqa: PLC0415
+
+    with HubServer(cached_hub()) as hub:
+        yield hub.url
 
 
 def case_name(path: Path) -> str:

@@ -32,7 +32,6 @@ def environment(folder: Path) -> dict[str, str]:
         **os.environ,
         "HOME": str(folder),
         "TMPDIR": str(folder),
-        "RAY_USAGE_STATS_ENABLED": "0",
         "HF_HUB_OFFLINE": "1",
         "CUDA_VISIBLE_DEVICES": "",
     }
@@ -159,14 +158,14 @@ fit("first", "evaluation")
 
 @pytest.mark.ray
 def test_the_log_of_a_job_leads_to_the_rules(tmp_path: Path) -> None:
-    settings = {"RAY_AUTH_MODE": "disabled", "RAY_OVERRIDE_RESOURCES": '{"CPU": 8}', "OMP_NUM_THREADS": "1"}
+    settings = {"RAY_OVERRIDE_RESOURCES": '{"CPU": 8}', "OMP_NUM_THREADS": "1", "TMPDIR": os.environ["TMPDIR"]}
     outcome = subprocess.run(
         [sys.executable, "-c", CLUSTER_JOB],
         capture_output=True,
         text=True,
         cwd=tmp_path,
-        env={**environment(tmp_path), **settings, "TMPDIR": "/tmp"},
-        timeout=300,
+        env={**environment(tmp_path), **settings},
+        timeout=600,
         check=False,
     )
     assert outcome.returncode == 1

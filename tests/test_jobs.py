@@ -8,19 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from raymigrate.runtime.hub import HubServer, cached_hub
 from tests.conftest import FIXTURES
 from tests.jobs import Outcome, run_job
 
 pytestmark = pytest.mark.ray
 
 TRANSFORMERS_JOBS = ["gpt2_wikitext_own_data", "gpt2_wikitext_ray_data", "bert_mrpc_preprocessor_and_collator"]
-
-
-@pytest.fixture(scope="module")
-def hub_url():
-    with HubServer(cached_hub()) as hub:
-        yield hub.url
 
 
 def train_log(outcome: Outcome) -> list[dict[str, float]]:

@@ -265,6 +265,7 @@ def installed() -> Answers:
 
 @needs_libraries
 @pytest.mark.ray
+@pytest.mark.xdist_group("removed names")  # they share what the installed libraries say
 @pytest.mark.parametrize("path", CONVERTED, ids=case_name)
 def test_converted_code_uses_what_exists_or_the_tool_says_so(path: Path, installed: Answers) -> None:
     findings = left_to_a_person(path)

@@ -12,7 +12,6 @@ from click.testing import CliRunner
 
 from raymigrate.cli import main
 from raymigrate.findings import Kind
-from raymigrate.runtime.hub import HubServer, cached_hub
 from raymigrate.runtime.verify.scripts import Sources
 from tests.conftest import FIXTURES
 from tests.jobs import run_python
@@ -82,15 +81,20 @@ RUNS = [
 @pytest.mark.ray
 @pytest.mark.parametrize(("case", "script", "variables", "printed"), RUNS, ids=[f"{run[0]}-{run[1]}" for run in RUNS])
 def test_a_converted_project_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str, script: str, variables: dict[str, str], printed: str
+    tmp_path: Path,
+    hub_url: str,
+    monkeypatch: pytest.MonkeyPatch,
+    case: str,
+    script: str,
+    variables: dict[str, str],
+    printed: str,
 ) -> None:
     project = FIXTURES / "projects" / case
     folder = tmp_path / "project"
     shutil.copytree(project / "after", folder)
     for name, value in variables.items():
         monkeypatch.setenv(name, os.pathsep.join([str(folder / value), os.environ.get(name, "")]))
-    with HubServer(cached_hub()) as hub:
-        code, log = run_python([sys.executable, *script.split()], hub.url, folder)
+    code, log = run_python([sys.executable, *script.split()], hub_url, folder)
     if printed == "rows: ":  # result.metrics is None without a checkpoint, which RM605 says
         assert "NoneType" in log
         return

@@ -283,6 +283,7 @@ def found(hub: HubServer, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
 
 
 @pytest.mark.ray
+@pytest.mark.xdist_group("hub")  # they share what a process found
 class TestLibraries:
     def test_tokenizers(self, found: dict[str, Any]) -> None:
         tokens = found["tokens"]

@@ -1,6 +1,14 @@
-"""What every test of verify needs."""
+"""What the tests of verify share."""
 
 import pytest
+
+from tests.runtime.verify.shared_runs import SharedRuns
+
+
+@pytest.fixture(scope="session")
+def shared_runs(tmp_path_factory: pytest.TempPathFactory, hub_url: str) -> SharedRuns:
+    """Runs of jobs, for all tests of this process."""
+    return SharedRuns(tmp_path_factory.mktemp("runs"), hub_url)
 
 
 @pytest.fixture(autouse=True)

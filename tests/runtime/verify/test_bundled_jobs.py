@@ -71,6 +71,7 @@ def test_a_wrong_conversion_gives_exit_code_1(tmp_path: Path) -> None:
     assert "Cause: another batch size" in done.stdout
 
 
+@pytest.mark.minutes
 def test_bert_trains_as_on_the_real_old_ray(tmp_path: Path) -> None:
     """All four arms: A = O and B = C bit for bit, and with the pins A = C too."""
     done = verify(BERT, "--arms", "A,O,B,C", "--report", "out.json", folder=tmp_path)

@@ -22,9 +22,10 @@ from ray.job_submission import JobSubmissionClient
 from raymigrate.runtime.verify.cluster import Cluster
 from raymigrate.runtime.verify.processes import RUN_VARIABLE, TimedOut, end_processes, ray_folder
 from tests.conftest import FIXTURES
+from tests.jobs import RAY_SETTINGS
 from tests.runtime.verify.test_bundled_jobs import GPT2
 
-pytestmark = pytest.mark.ray
+pytestmark = [pytest.mark.ray, pytest.mark.xdist_group("cluster")]  # they share a cluster
 
 NAME = f"test-cluster-{os.getpid()}"
 
@@ -53,7 +54,7 @@ def start_node(log: Path, *options: str) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "ray.scripts.scripts", "start", "--block", "--num-cpus=1", "--disable-usage-stats"]
     options = (*options, "--node-ip-address=127.0.0.1", f"--dashboard-agent-listen-port={free_port()}")
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    environment = {**os.environ, "PATH": path, RUN_VARIABLE: NAME, "RAY_AUTH_MODE": "disabled"}
+    environment = {**os.environ, **RAY_SETTINGS, "PATH": path, RUN_VARIABLE: NAME}
     environment["PYTHONPATH"] = os.pathsep.join(
         filter(None, (str(log.parent / "default"), environment.get("PYTHONPATH")))
     )
@@ -129,7 +130,7 @@ def run_on(cluster: str, folder: Path, code: str, timeout: float) -> int:
 
 def test_a_job_that_fails_leaves_its_log(cluster: str, tmp_path: Path) -> None:
     code = "import os, sys; print(os.environ['GREETING'], os.getcwd()); sys.exit('that went wrong')"
-    assert run_on(cluster, tmp_path, code, timeout=120) == 1
+    assert run_on(cluster, tmp_path, code, timeout=600) == 1
     log = (tmp_path / "log.txt").read_text()
     assert f"hello {tmp_path}" in log
     assert "that went wrong" in log

@@ -1,8 +1,10 @@
 """Jobs that mix what surrounds the trainers: verified, some with a killed worker too.
 
 The stand-in (arm B) refuses predictors and Tuner(trainer), and current Ray Data the DatasetDict of the notebook, so
-those jobs are held against real Ray 2.6 (arm A), in an environment that is made first unless it is cached. Slow: real
-Ray, two CPU workers.
+those jobs are held against real Ray 2.6 (arm A), in an environment that is made first unless it is cached. A dict as
+checkpoint and a preprocessor are in test_wrong_conversions.py, which runs those jobs anyway.
+
+Slow: real Ray, two CPU workers.
 """
 
 from __future__ import annotations
@@ -18,9 +20,7 @@ from tests.runtime.verify.test_bundled_jobs import verify
 pytestmark = pytest.mark.ray
 
 JOBS = [
-    pytest.param("accelerate_trainer/bert_mrpc/before.py", "B,C", True, id="dict-checkpoint"),
     pytest.param("tracking/mlflow_transformers/before.py", "B,C", True, id="mlflow-callback"),
-    pytest.param("transformers_trainer/bert_mrpc_preprocessor_and_collator/before.py", "B,C", False, id="preprocessor"),
     pytest.param("transformers_trainer/pipeline_predictors/before.py", "A,C", False, id="predictors"),
     pytest.param("transformers_trainer/tuner_bert_mrpc/before.py", "A,C", False, id="tuner"),
     pytest.param("projects/init_in_config/before/train_on_ray.py", "B,C", False, id="project-of-several-files"),
@@ -28,6 +28,7 @@ JOBS = [
 ]
 
 
+@pytest.mark.minutes
 @pytest.mark.parametrize(("script", "arms", "kill"), JOBS)
 def test_a_mixed_job_trains_as_before(script: str, arms: str, kill: bool, tmp_path: Path) -> None:
     options = ["--arms", arms, "--report", "out.json", *(["--kill-worker"] if kill else [])]

@@ -34,7 +34,7 @@ def run(
     if rank is not None:
         environment["RANK"] = rank
     return subprocess.run(
-        [sys.executable, *arguments], env=environment, capture_output=True, text=True, check=False, timeout=120
+        [sys.executable, *arguments], env=environment, capture_output=True, text=True, check=False, timeout=600
     )
 
 
@@ -53,6 +53,7 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Trace:
 
 
 @pytest.mark.ray
+@pytest.mark.xdist_group("recorder")
 def test_every_step_is_recorded(trace: Trace) -> None:
     attempt = trace.first_rank
     assert [step.number for step in attempt.steps] == list(range(1, 9))
@@ -75,6 +76,7 @@ def test_every_step_is_recorded(trace: Trace) -> None:
 
 
 @pytest.mark.ray
+@pytest.mark.xdist_group("recorder")
 def test_a_pinned_job_repeats_itself_and_an_unpinned_one_does_not(trace: Trace, tmp_path: Path) -> None:
     again = train(tmp_path / "again")
     assert again.first_rank.steps == trace.first_rank.steps
@@ -83,6 +85,7 @@ def test_a_pinned_job_repeats_itself_and_an_unpinned_one_does_not(trace: Trace, 
 
 
 @pytest.mark.ray
+@pytest.mark.xdist_group("recorder")
 def test_the_order_of_rows_hangs_on_seed_and_epoch_alone(trace: Trace, tmp_path: Path) -> None:
     def rows(trace: Trace) -> list[str]:
         return [row for step in trace.first_rank.steps for batch in step.batches for row in batch.rows]
