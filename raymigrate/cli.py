@@ -32,7 +32,6 @@ CODES = "CODE[,CODE]"
 STYLES = ("auto", "inline", "adapter")
 FORMATS = ("text", "json", "sarif", "github")
 FROM_RAY = "The Ray that the code was written for; by default its pins and imports tell, else it is 2.6."
-REPORT = click.Path(dir_okay=False)
 
 
 class DefaultConvert(click.Group):
@@ -134,7 +133,7 @@ def _ray_version(ctx: click.Context, parameter: click.Parameter, value: str) -> 
 @click.option("--force-exclude", is_flag=True, help="Leave excluded files out even where they are named.")
 @click.option("--jobs", type=click.IntRange(0), default=0, help="Number of processes; 0 chooses.")
 @click.option("--output-format", type=click.Choice(FORMATS), default="text", help="Format of the findings.")
-@click.option("--report", type=REPORT, help="Also write a report: .md for a pull request, .html to look at.")
+@click.option("--report", help="Also write a report: .md for a pull request, .html to look at.")
 @click.option("--statistics/--no-statistics", help="Count the findings per rule.")
 @click.option("--color", type=click.Choice(COLOUR_CHOICES), default="auto", help="Colour; auto heeds NO_COLOR.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")

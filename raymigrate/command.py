@@ -33,7 +33,10 @@ def run_conversion(paths: Sequence[str], settings: Settings, choices: Choices) -
         The exit code of DESIGN.md.
     """
     _refuse_contradictions(paths, choices)
-    _refuse_page_without_libraries(choices["report"])
+    if choices["report"]:
+        from raymigrate.reporting.report_file import refuse_among, refuse_unfit  # noqa: PLC0415 - few runs report
+
+        refuse_unfit(choices["report"])
     if "-" in paths:
         return _convert_stdin(settings, choices)
     found = discover(
@@ -45,6 +48,8 @@ def run_conversion(paths: Sequence[str], settings: Settings, choices: Choices) -
         suffixes=(*SUFFIXES, *PAGES) if choices["docs"] else SUFFIXES,
         jobs=choices["jobs"],
     )
+    if choices["report"]:
+        refuse_among(choices["report"], found)
     document = choices["output_format"] in DOCUMENTS or choices["report"]
     if not found.candidates and not found.problems and not document:  # so ends nearly every run of a hook
         if not choices["quiet"]:
@@ -80,16 +85,6 @@ def _refuse_contradictions(paths: Sequence[str], choices: Choices) -> None:
         raise click.UsageError("--interactive shows changes on stdout, which --output-format json and sarif need.")
     if "-" in paths:
         raise click.UsageError("--interactive reads its answers from stdin, so it cannot convert what comes there.")
-
-
-def _refuse_page_without_libraries(report: str | None) -> None:
-    """Says before anything is written that the page cannot be made."""
-    if report is None or not report.lower().endswith((".html", ".htm")):
-        return
-    from importlib.util import find_spec  # noqa: PLC0415 - few runs write a page
-
-    if missing := [library for library in ("jinja2", "pygments") if find_spec(library) is None]:
-        raise click.UsageError(f"An HTML report needs {' and '.join(missing)}: pip install 'raymigrate[report]'.")
 
 
 def _convert_stdin(settings: Settings, choices: Choices) -> int:
@@ -133,7 +128,7 @@ def _dry_run(choices: Choices) -> bool:
 
 def _job(choices: Choices, *, write: bool) -> Job:
     from raymigrate.config import Options  # noqa: PLC0415
-    from raymigrate.reporting.output import is_page  # noqa: PLC0415
+    from raymigrate.reporting.report_file import is_page  # noqa: PLC0415
     from raymigrate.session import Job  # noqa: PLC0415
 
     options = Options(**{f.name: choices[f.name] for f in fields(Options) if f.name in choices})

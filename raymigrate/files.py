@@ -35,6 +35,29 @@ def read_bytes(path: str, *, at_most: int | None = None) -> bytes:
         os.close(descriptor)
 
 
+def write_file(path: str, data: bytes) -> None:
+    """Writes a file that may be new, so that whatever happens it holds all of the old, or nothing, or all of the new.
+
+    Raises:
+        OSError: If the file could not be written.
+    """
+    if os.path.lexists(path):
+        write_atomically(path, data)
+        return
+    new = _beside(path, "new")
+    try:
+        descriptor = os.open(new, NEW, 0o666)
+        try:
+            _write_all(descriptor, data)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        os.replace(new, path)
+    except BaseException:
+        _remove(new)
+        raise
+
+
 class Staged(Protocol):
     """New content that lies on the disk beside its file, so that little can go wrong with putting it in."""
 

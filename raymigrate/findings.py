@@ -6,6 +6,16 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 
+def one_line(text: str) -> str:
+    """A text as it may stand in any line of output: what is not printable is escaped, as in `repr`.
+
+    So no name of a file or folder, and no text of a script, can begin a line of its own or command a terminal.
+    """
+    if text.isprintable():
+        return text
+    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
+
+
 class Kind(str, Enum):
     """What became of a finding."""
 

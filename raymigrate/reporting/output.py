@@ -2,12 +2,11 @@
 
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 
 import click
 
-from raymigrate.errors import CannotWorkError
 from raymigrate.findings import Finding, Kind
+from raymigrate.reporting.report_file import is_page, write_report
 from raymigrate.session import Summary
 
 
@@ -99,10 +98,7 @@ class Output:
             click.echo(text.summary_text(summary, dry_run=self.dry_run), err=True)
 
     def _report(self, summary: Summary, path: str) -> None:
-        try:
-            Path(path).write_text(self._report_text(summary, path), encoding="utf-8")
-        except OSError as error:
-            raise CannotWorkError(f"{path}: the report cannot be written: {error.strerror or error}.") from None
+        write_report(path, self._report_text(summary, path))
 
     def _report_text(self, summary: Summary, path: str) -> str:
         if not is_page(path):
@@ -112,8 +108,3 @@ class Output:
         from raymigrate.reporting.html import html_text  # noqa: PLC0415
 
         return html_text(summary, dry_run=self.dry_run)
-
-
-def is_page(report: str | None) -> bool:
-    """Whether a report is an HTML page, which shows the new texts."""
-    return report is not None and report.lower().endswith((".html", ".htm"))
