@@ -64,7 +64,7 @@ RM503 = Rule(
 )
 
 PREPROCESSOR_REFUSED = "TorchTrainer has no preprocessor argument: this raises a TypeError."
-BATCH_SIZE = 4096  # what BatchMapper and map_batches took by default until Ray 2.4; today's default is a whole block
+STRICT_MODE_SINCE = (2, 5)
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -319,6 +319,15 @@ def transformed(source: str, target: str, expression: str, choices: Choices, par
     return Code(f"{target} = {{\n    name: {expression}\n    for name, dataset in {source}.items()\n}}", parts)
 
 
+def default_batch_size(context: Context) -> int:
+    """The rows that BatchMapper and map_batches handed out at a time by default; today it is all of a block.
+
+    Ray 2.4.0 data/dataset.py, map_batches: DEFAULT_BATCH_SIZE, 4096. Ray 2.5.1 and 2.6.3 data/block.py,
+    _apply_strict_mode_batch_size: 1024, also for BatchMapper, whose documentation still says 4096.
+    """
+    return 1024 if context.from_ray.lowest >= STRICT_MODE_SINCE else 4096
+
+
 def map_batches_arguments(context: Context, mapper: Mapper, letter: str, parts: dict[str, Part]) -> str:
     """A template for the arguments of map_batches that do what a BatchMapper did; its parts go to `parts`."""
     given = arguments(mapper.call)
@@ -335,14 +344,14 @@ def map_batches_arguments(context: Context, mapper: Mapper, letter: str, parts: 
     if "batch_size" in given and constant(given["batch_size"]) != "default":
         parts[f"batch_size_{letter}"] = given["batch_size"]
         template += f", batch_size=$batch_size_{letter}"
+    else:
+        template += f", batch_size={default_batch_size(context)}"
     function = BatchFunction(context.module, given["fn"])
     if batch_format == "pandas":
         for place in function.lost_assignments if function.visible else ():
             report_lost_assignment(context, place, function, mapper.call)
     # A function that cannot be seen may change its batch, as it could with legacy Ray.
     copied = not function.visible or function.writes_to_arrays(str(batch_format))
-    if f"batch_size_{letter}" not in parts and (copied or function.pads_per_batch):
-        template += f", batch_size={BATCH_SIZE}"
     return f"{template}, zero_copy_batch=False" if copied else template
 
 

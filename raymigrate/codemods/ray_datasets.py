@@ -8,7 +8,7 @@ import ast
 from collections.abc import Iterator
 
 from raymigrate.codemods import codemod
-from raymigrate.codemods.preprocessors import BATCH_SIZE, RM503, report_lost_assignment
+from raymigrate.codemods.preprocessors import RM503, default_batch_size, report_lost_assignment
 from raymigrate.context import Context
 from raymigrate.facts.batch_functions import BatchFunction
 from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS
@@ -338,7 +338,7 @@ def _copied(context: Context, call: ast.Call, function: BatchFunction, batch_for
     ):
         edit = context.plan.call(call)
         if argument(call, "batch_size", 1) is None:
-            edit.set("batch_size", str(BATCH_SIZE))
+            edit.set("batch_size", str(default_batch_size(context)))
         edit.set("zero_copy_batch", "False")
 
 

@@ -154,16 +154,6 @@ class BatchFunction:
         return isinstance(node, ast.Name) and node.id == self.parameter
 
     @cached_property
-    def pads_per_batch(self) -> bool:
-        """Whether rows come out as long as the longest of their batch, so that the size of batches matters."""
-        return any(
-            isinstance(node, ast.keyword)
-            and node.arg == "padding"
-            and self.module.constant(node.value) in (True, "longest")
-            for node in self._body
-        )
-
-    @cached_property
     def _frozen_from(self) -> int:
         """The line from which on the parameter's name stands for a copy: `frame = frame.copy()`."""
         lines = [
