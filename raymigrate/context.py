@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from raymigrate.config import Options
 from raymigrate.edits.plan import Plan
 from raymigrate.facts.module import Module, Reference
-from raymigrate.facts.places import Places
+from raymigrate.facts.places import Place, Places
 from raymigrate.findings import Finding, Kind, Rule
 from raymigrate.requests import Request
 from raymigrate.skips import Skips
@@ -89,6 +89,15 @@ class Context:
     def places(self) -> Places:
         """Where the functions of the module run."""
         return Places(self.module)
+
+    def place_of(self, node: ast.AST) -> Place:
+        """Where the code runs that a node is part of, as the module shows it, else the files that call its function."""
+        place = self.places.of(node)
+        if place is not Place.UNKNOWN or self.module.project is None or not self.path:
+            return place
+        from raymigrate.facts.callers import place_by_callers  # noqa: PLC0415 - few modules ask
+
+        return place_by_callers(self.module.project, self.module, node)
 
     # -- findings ------------------------------------------------------------------------------
 

@@ -105,7 +105,7 @@ def from_dict(context: Context) -> None:
             context.handle(reference, gone=False)
         elif method == "from_dict" and not _rewrite_report(context, reference):
             message = "Checkpoint.from_dict() raises an AttributeError on Ray >= 2.7."
-            in_training = context.places.of(reference.node) is not Place.UNKNOWN
+            in_training = context.place_of(reference.node) is not Place.UNKNOWN
             context.manual(RM303, reference.node, message, IN_TRAINING if in_training else ELSEWHERE)
             context.handle(reference, gone=False)
 
@@ -181,7 +181,7 @@ def _write(context: Context, flow: Flow, report: ast.Call, statement: ast.stmt, 
 
 
 def _in_trial(context: Context, report: ast.Call) -> bool:
-    return context.places.of(report) is Place.TRIAL
+    return context.place_of(report) is Place.TRIAL
 
 
 def _local(context: Context, statement: ast.stmt, name: str, own: set[ast.Name]) -> str:
