@@ -153,7 +153,8 @@ class Preprocessing:
             elif not self._is_new(nodes, whole):
                 fit = f"if {name}.fit_status() != {name}.FitStatus.FITTED:\n    {fit}"
             found += [Code(fit)] if fit else []
-        return [*found, transformed(source, target, f"{name}.transform(dataset).materialize()", choices, {})]
+        parts = {"preprocessor": nodes[0] if isinstance(nodes[0], ast.Name) and len(nodes) == 1 else name}
+        return [*found, transformed(source, target, "$preprocessor.transform(dataset).materialize()", choices, parts)]
 
     def _is_fitted(self, whole: ast.expr) -> bool:
         """Whether a statement of the same block, before the trainer call, calls fit() or fit_transform()."""
@@ -188,12 +189,14 @@ class Preprocessing:
         """Lines that use the function which a helper returns in place of its BatchMappers."""
         given = self.call.arguments["preprocessor"]
         found = []
-        if isinstance(given, ast.Name):
-            name = given.id
-        else:
+        name: Part = given  # as a part of the code, so that its import stays
+        if not isinstance(given, ast.Name):
             name = self.context.fresh("preprocess", "preprocess_dataset")
             found.append(Code(f"{name} = $value", {"value": given}))
-        return [*found, transformed(source, target, f"{name}(dataset).materialize()", choices, {})]
+        return [
+            *found,
+            transformed(source, target, "$preprocess(dataset).materialize()", choices, {"preprocess": name}),
+        ]
 
     def finish(self) -> str:
         """Takes away what only the trainer used; returns its comments."""
