@@ -18,6 +18,8 @@ from raymigrate.skips import Skips
 if TYPE_CHECKING:
     from raymigrate.pins.written_for import WrittenFor
 
+Prepared = tuple[ast.AST, str, tuple[ast.AST | None, ...]]
+
 
 class Context:
     """One module on its way through the codemods.
@@ -39,6 +41,8 @@ class Context:
         self.rewritten: set[ast.AST] = set()  # root names of references that will be gone
         self.tuned: set[ast.Call] = set()  # configurations that belong to Tune, and are dealt with
         self.emitted: dict[tuple[str, ast.AST | None], str] = {}  # names of generated classes, by kind and block
+        # Names of datasets that were transformed for a trainer, by block, source, and what the names in it stand for.
+        self.prepared: dict[Prepared, str] = {}
         self.asked: list[Request] = []  # of other files
         self.done: list[Request] = []  # what other files asked of this one
         self._fresh: set[str] = set()

@@ -11,8 +11,8 @@ from raymigrate.codemods.emitted import CHECKPOINT_FILE
 from raymigrate.codemods.ray_checkpoint import API, FROM_DICT
 from raymigrate.context import Context
 from raymigrate.edits.plan import Code
-from raymigrate.facts.flow import sources
 from raymigrate.facts.results import is_any_checkpoint, made_by_script
+from raymigrate.facts.values import sources
 from raymigrate.findings import Rule
 
 RM304 = Rule(

@@ -4,9 +4,9 @@ import ast
 
 from raymigrate.codemods import codemod
 from raymigrate.context import Context
-from raymigrate.facts.readers import readers
 from raymigrate.facts.module import Module
 from raymigrate.facts.ray_data import argument
+from raymigrate.facts.readers import readers
 from raymigrate.findings import Rule
 
 RM505 = Rule(

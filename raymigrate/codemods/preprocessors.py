@@ -372,6 +372,20 @@ def report_lost_assignment(context: Context, place: ast.AST, function: BatchFunc
     )
 
 
+def _is_used_besides(context: Context, node: ast.Name) -> bool:
+    """Whether a name for BatchMappers has other readers than trainers whose preprocessor= goes away."""
+    module = context.module
+    scope = module.scope_of[node].find(node.id)
+    others = [use for use in module.uses(node.id, scope) if use is not node] if scope is not None else [node]
+    return not all(
+        is_preprocessor_argument(module, use)
+        and isinstance(call := module.parent_of[module.parent_of[use]], ast.Call)
+        and call in context.plan.calls
+        and "preprocessor" in context.plan.calls[call].remove
+        for use in others
+    )
+
+
 def remove_mappers(context: Context, node: ast.expr) -> str:
     """Takes away `preprocessor = BatchMapper(...)` lines that only the trainer used; returns their comments."""
     module = context.module
@@ -384,8 +398,8 @@ def remove_mappers(context: Context, node: ast.expr) -> str:
         return ""
     gone: ast.expr | ast.stmt = value
     if isinstance(node, ast.Name):
-        scope, statement = module.scope_of[node].find(node.id), module.parent_of[value]
-        if scope is None or len(module.uses(node.id, scope)) > 1 or not isinstance(statement, ast.stmt):
+        statement = module.parent_of[value]
+        if _is_used_besides(context, node) or not isinstance(statement, ast.stmt):
             return ""
         context.plan.statement(statement).removed = True
         gone = statement

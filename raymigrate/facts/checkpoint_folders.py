@@ -7,9 +7,9 @@ air/checkpoint.py, `__getstate__`). ray.train.Checkpoint is a path.
 import ast
 from collections.abc import Iterator
 
-from raymigrate.facts.flow import sources
 from raymigrate.facts.module import Module
 from raymigrate.facts.results import class_method, made_by_script
+from raymigrate.facts.values import sources
 
 FROM_FOLDER = ("", "from_directory", "from_model")
 MAX_STEPS = 20

@@ -10,8 +10,8 @@ from raymigrate.facts.values import reaching
 def readers(module: Module, node: ast.expr) -> list[ast.expr]:
     """The expressions in which a value is used: where it stands, and where names that it is assigned to are read.
 
-    The counterpart of `values.sources`: a value that a function of this module returns is followed to the calls of that, one
-    that is handed to a function to the parameter.
+    The counterpart of `values.sources`: a value that a function of this module returns is followed to the calls of
+    that, one that is handed to a function to the parameter.
 
     Args:
         module: The module.
