@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING
 from raymigrate.config import Options
 from raymigrate.edits.plan import Plan
 from raymigrate.facts.module import Module, Reference
-from raymigrate.facts.places import Places
+from raymigrate.facts.places import Place, Places
 from raymigrate.findings import Finding, Kind, Rule
 from raymigrate.requests import Request
 from raymigrate.skips import Skips
 
 if TYPE_CHECKING:
     from raymigrate.pins.written_for import WrittenFor
+
+Prepared = tuple[ast.AST, str, tuple[ast.AST | None, ...]]
 
 
 class Context:
@@ -39,6 +41,8 @@ class Context:
         self.rewritten: set[ast.AST] = set()  # root names of references that will be gone
         self.tuned: set[ast.Call] = set()  # configurations that belong to Tune, and are dealt with
         self.emitted: dict[tuple[str, ast.AST | None], str] = {}  # names of generated classes, by kind and block
+        # Names of datasets that were transformed for a trainer, by block, source, and what the names in it stand for.
+        self.prepared: dict[Prepared, str] = {}
         self.asked: list[Request] = []  # of other files
         self.done: list[Request] = []  # what other files asked of this one
         self._told: set[Finding] = set()
@@ -90,6 +94,15 @@ class Context:
     def places(self) -> Places:
         """Where the functions of the module run."""
         return Places(self.module)
+
+    def place_of(self, node: ast.AST) -> Place:
+        """Where the code runs that a node is part of, as the module shows it, else the files that call its function."""
+        place = self.places.of(node)
+        if place is not Place.UNKNOWN or self.module.project is None or not self.path:
+            return place
+        from raymigrate.facts.callers import place_by_callers  # noqa: PLC0415 - few modules ask
+
+        return place_by_callers(self.module.project, self.module, node)
 
     # -- findings ------------------------------------------------------------------------------
 

@@ -78,6 +78,7 @@ class Together:
             self.links.clear()
             self.project.asked.clear()
             self.project.uses.clear()
+            self.project.places.clear()
             for path in waiting:
                 self._add(path, self.job)
             self._convert_asked()

@@ -162,6 +162,10 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
     "RM501": ["from ray.data.preprocessors import BatchMapper"],
     "RM422": ["TorchTrainer(loop, scaling_config={})", "TorchTrainer(loop, run_config={})"],
     "RM502": ["TorchTrainer(loop, preprocessor=object())"],
+    "RM511": [
+        "from ray.data._internal.planner.plan_udf_map_op import _validate_row_output as v; v(3)",
+        "from ray.data._internal.planner.plan_udf_map_op import _validate_batch_output as v; v([3])",
+    ],
     "RM601": [
         "from ray.train.huggingface import TransformersCheckpoint",
         "from ray.train.huggingface import HuggingFaceCheckpoint",

@@ -8,17 +8,18 @@ import ast
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.emitted import CHECKPOINT_FILE
-from raymigrate.codemods.ray_checkpoint import API, CHECKPOINTS, FROM_DICT
+from raymigrate.codemods.ray_checkpoint import API, FROM_DICT
 from raymigrate.context import Context
 from raymigrate.edits.plan import Code
-from raymigrate.facts.results import GET_CHECKPOINT, is_checkpoint
+from raymigrate.facts.results import is_any_checkpoint, made_by_script
+from raymigrate.facts.values import sources
 from raymigrate.findings import Rule
 
 RM304 = Rule(
     "RM304",
     "a checkpoint read as a dict",
     "ray.train.Checkpoint has no to_dict: it raises an AttributeError.",
-    "The dict is loaded from the file that the converted code writes. Checkpoints of legacy Ray cannot be read so.",
+    "The dict is loaded from the file that the converted code writes. Legacy Ray wrote it to another file.",
     API,
     errors=("'Checkpoint' object has no attribute 'to_dict'",),
 )
@@ -30,6 +31,12 @@ def $name(checkpoint):
     with checkpoint.as_directory() as checkpoint_dir:
         return {LOAD}
 '''
+# Ray 2.4.0 and 2.6.3 air/checkpoint.py, _DICT_CHECKPOINT_FILE_NAME.
+OPENED = (
+    "A dict that legacy Ray wrote is in the file dict_checkpoint.pkl of the folder: read it with pickle.load(). One"
+    f" that converted code wrote is in {CHECKPOINT_FILE}: read it with torch.load(path, weights_only=False)."
+)
+MADE_HERE = "Use the dict that the checkpoint was made from."
 USUAL_NAMES = frozenset({"checkpoint", "ckpt", "best_checkpoint", "last_checkpoint"})
 
 
@@ -42,27 +49,18 @@ def to_dict(context: Context) -> None:
     for node in module.nodes:
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "to_dict"):
             continue
-        if not _is_checkpoint(context, node.func.value):
-            if _may_be_checkpoint(context, node.func.value):
+        checkpoint = node.func.value
+        if not is_any_checkpoint(module, checkpoint):
+            if _may_be_checkpoint(context, checkpoint):
                 context.manual(RM304, node, f"If this is a checkpoint of Ray: {MESSAGE}")
+        elif made := {made_by_script(module, source) for source in sources(module, checkpoint)} - {None}:
+            context.manual(RM304, node, MESSAGE, MADE_HERE if made == {"from_dict"} else OPENED)
         elif not written or node.args or node.keywords:
-            context.manual(RM304, node, MESSAGE)
+            context.manual(RM304, node, MESSAGE, OPENED)
         elif context.converts(RM304, node, MESSAGE):
             _load(context, module.statement(node), node)
             for need in ("os", "torch"):
                 context.plan.need_import(need)
-
-
-def _is_checkpoint(context: Context, node: ast.expr) -> bool:
-    """Whether an expression is a checkpoint of Ray: get_checkpoint(), the one of a result, an annotated argument."""
-    module = context.module
-    argument = module.definition(node)
-    if isinstance(argument, ast.arg) and argument.annotation is not None:
-        return module.qualified(argument.annotation) in CHECKPOINTS
-    value = module.value(node)
-    if isinstance(value, ast.Call):
-        return module.qualified(value.func) in GET_CHECKPOINT
-    return is_checkpoint(module, node)
 
 
 def _may_be_checkpoint(context: Context, node: ast.expr) -> bool:

@@ -8,7 +8,7 @@ from raymigrate.codemods.ray_checkpoint import RM308
 from raymigrate.codemods.results import is_placed, is_shown
 from raymigrate.context import Context
 from raymigrate.edits.plan import Code
-from raymigrate.facts.results import Layout, is_checkpoint
+from raymigrate.facts.results import Layout, is_any_checkpoint
 from raymigrate.findings import Rule
 
 RM602 = Rule(
@@ -51,7 +51,7 @@ def readers(context: Context) -> None:
         if node.attr == "uri":
             _uri(context, node)
         elif node.attr in OTHER_FORMS:
-            if layout_after(context, node.value) is not None or is_checkpoint(context.module, node.value):
+            if layout_after(context, node.value) is not None or is_any_checkpoint(context.module, node.value):
                 gone = f"Checkpoint.{node.attr}() raises an AttributeError on Ray >= 2.7."
                 context.manual(RM308, node, gone, OTHER_FORMS[node.attr])
         elif node.attr in ("as_directory", "to_directory", "path"):
@@ -199,7 +199,7 @@ def _reads_files(context: Context, node: ast.expr) -> bool:
 def _uri(context: Context, node: ast.Attribute) -> None:
     """`checkpoint.uri.split("file://")[-1]` and its like become `checkpoint.path`."""
     place = layout_after(context, node.value)
-    if place is None and not is_checkpoint(context.module, node.value):
+    if place is None and not is_any_checkpoint(context.module, node.value):
         return
     whole = _without_scheme(context, node)
     shown = is_shown(context.module, node)

@@ -20,6 +20,15 @@ RM714 = Rule(
     errors=("Repository id must be 'namespace/name'",),
 )
 
+RM715 = Rule(
+    "RM715",
+    "a dataset that is a Python script",
+    "datasets >= 4 runs no dataset scripts: RuntimeError: Dataset scripts are no longer supported.",
+    'For datasets of the Hub, revision="refs/convert/parquet" loads its own Parquet copy. Else convert the data to'
+    " Parquet once, with an older datasets, and load that; or build it with Dataset.from_generator.",
+    "https://huggingface.co/docs/datasets/loading",
+)
+
 LOADERS = tuple(
     f"datasets{module}.{name}"
     for module in ("", ".load")
@@ -78,6 +87,15 @@ NAMESPACES = {
     "xsum": "EdinburghNLP",
     "yelp_review_full": "Yelp",
 }
+# Those of them whose repository holds a script and no data, under both names. CogComp/trec and EdinburghNLP/xsum are
+# loaded with this revision by unitxt 1.26.10; eriktks/conll2003: stanfordnlp/dspy, pull request 9889.
+SCRIPTS = {
+    name: f"{NAMESPACES[short]}/{short}"
+    for short in ("conll2003", "tiny_shakespeare", "trec", "xsum")
+    for name in (short, f"{NAMESPACES[short]}/{short}")
+}
+FEW = 2  # the dataset and its configuration: with more arguments by position the revision may be among them
+PARQUET_BRANCH = "refs/convert/parquet"
 
 
 @codemod("load_dataset", "load_dataset_builder", "get_dataset_config_names", "get_dataset_split_names", order=60)
@@ -92,6 +110,8 @@ def dataset_names(context: Context) -> None:
         name = given.value if isinstance(given, ast.Constant) else None
         if name is None:
             _name_from_elsewhere(context, given)
+        if isinstance(name, str) and name in SCRIPTS:
+            _parquet_copy(context, call, given, SCRIPTS[name])
         if not isinstance(name, str) or not name.isidentifier() or name in PACKAGED:
             continue
         if name not in NAMESPACES:
@@ -109,3 +129,15 @@ def _name_from_elsewhere(context: Context, given: ast.expr) -> None:
     for name in short:
         message = f'load_dataset raises an HfUriError today if this is "{name}".'
         context.manual(RM714, given, message, f'Use "{NAMESPACES[name]}/{name}" where the name is set.')
+
+
+def _parquet_copy(context: Context, call: ast.Call, given: ast.expr, name: str) -> None:
+    """Loads the Hub's own Parquet copy of a dataset that is a script."""
+    message = f'"{name}" is a script, which datasets >= 4 refuses'
+    arguments = {keyword.arg for keyword in call.keywords}
+    if "revision" in arguments:
+        return
+    if None in arguments or len(call.args) > FEW:
+        context.manual(RM715, given, f"{message}.", f'revision="{PARQUET_BRANCH}" loads the Parquet copy of the Hub.')
+    elif context.converts(RM715, given, f"{message}; now the Parquet copy of the Hub."):
+        context.plan.call(call).set("revision", f'"{PARQUET_BRANCH}"')

@@ -6,18 +6,11 @@ tests/test_library_drift.py asks the installed ones again.
 """
 
 from raymigrate.codemods import codemod
-from raymigrate.codemods.dataset_names import LOADERS
+from raymigrate.codemods.dataset_names import LOADERS, RM715
 from raymigrate.codemods.transformers_arguments import GUIDE
 from raymigrate.context import Context
 from raymigrate.findings import Rule
 
-RM715 = Rule(
-    "RM715",
-    "a dataset that is a Python script",
-    "datasets >= 4 runs no dataset scripts: RuntimeError: Dataset scripts are no longer supported.",
-    "Convert the data to Parquet once, with an older datasets, and load that; or build it with Dataset.from_generator.",
-    "https://huggingface.co/docs/datasets/loading",
-)
 RM717 = Rule(
     "RM717",
     "a name of huggingface_hub that is gone",

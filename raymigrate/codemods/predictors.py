@@ -26,6 +26,7 @@ from raymigrate.codemods.pipeline_predictor import (
 from raymigrate.context import Context
 from raymigrate.edits.plan import CallEdit, Code, Part
 from raymigrate.error_texts import gone_names
+from raymigrate.facts.checkpoint_folders import folder_is_temporary, is_local_folder
 from raymigrate.facts.legacy import HF
 from raymigrate.facts.literals import string_literal
 from raymigrate.facts.module import Reference
@@ -67,6 +68,10 @@ OTHERS = (
     "ray.train.torch.torch_predictor.TorchPredictor",
 )
 UNKNOWN_PREPROCESSOR = " A preprocessor that the checkpoint may hold is not applied any more."
+LOCAL_FOLDER = (
+    "A checkpoint no longer carries its files along: actors on other nodes find them only if the folder is on storage"
+    " that all nodes share."
+)
 # What takes the place of the methods by which the others made predictions.
 ADVICE = {
     "Predictor": "Take the base class and the call of its __init__ away, let __init__ load the model from the folder"
@@ -272,6 +277,11 @@ def _map_batches(
     for old, new in MAP_BATCHES.items():
         if old in given:
             edit.set(new, "$value", value=given[old])
+    if is_local_folder(context.module, batch.checkpoint):
+        context.note(RM603, batch.checkpoint, LOCAL_FOLDER)
+    if folder_is_temporary(context.module, batch.checkpoint, predict):
+        # The checkpoint held its files; a Checkpoint of today is a path, and map_batches runs when rows are asked for.
+        context.plan.replace(predict, "$predictions.materialize()", predictions=predict)
 
 
 def _is_none(node: ast.expr) -> bool:

@@ -64,7 +64,7 @@ RM503 = Rule(
 )
 
 PREPROCESSOR_REFUSED = "TorchTrainer has no preprocessor argument: this raises a TypeError."
-BATCH_SIZE = 4096  # what BatchMapper and map_batches took by default until Ray 2.4; today's default is a whole block
+STRICT_MODE_SINCE = (2, 5)
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -153,7 +153,8 @@ class Preprocessing:
             elif not self._is_new(nodes, whole):
                 fit = f"if {name}.fit_status() != {name}.FitStatus.FITTED:\n    {fit}"
             found += [Code(fit)] if fit else []
-        return [*found, transformed(source, target, f"{name}.transform(dataset).materialize()", choices, {})]
+        parts = {"preprocessor": nodes[0] if isinstance(nodes[0], ast.Name) and len(nodes) == 1 else name}
+        return [*found, transformed(source, target, "$preprocessor.transform(dataset).materialize()", choices, parts)]
 
     def _is_fitted(self, whole: ast.expr) -> bool:
         """Whether a statement of the same block, before the trainer call, calls fit() or fit_transform()."""
@@ -188,12 +189,14 @@ class Preprocessing:
         """Lines that use the function which a helper returns in place of its BatchMappers."""
         given = self.call.arguments["preprocessor"]
         found = []
-        if isinstance(given, ast.Name):
-            name = given.id
-        else:
+        name: Part = given  # as a part of the code, so that its import stays
+        if not isinstance(given, ast.Name):
             name = self.context.fresh("preprocess", "preprocess_dataset")
             found.append(Code(f"{name} = $value", {"value": given}))
-        return [*found, transformed(source, target, f"{name}(dataset).materialize()", choices, {})]
+        return [
+            *found,
+            transformed(source, target, "$preprocess(dataset).materialize()", choices, {"preprocess": name}),
+        ]
 
     def finish(self) -> str:
         """Takes away what only the trainer used; returns its comments."""
@@ -319,6 +322,15 @@ def transformed(source: str, target: str, expression: str, choices: Choices, par
     return Code(f"{target} = {{\n    name: {expression}\n    for name, dataset in {source}.items()\n}}", parts)
 
 
+def default_batch_size(context: Context) -> int:
+    """The rows that BatchMapper and map_batches handed out at a time by default; today it is all of a block.
+
+    Ray 2.4.0 data/dataset.py, map_batches: DEFAULT_BATCH_SIZE, 4096. Ray 2.5.1 and 2.6.3 data/block.py,
+    _apply_strict_mode_batch_size: 1024, also for BatchMapper, whose documentation still says 4096.
+    """
+    return 1024 if context.from_ray.lowest >= STRICT_MODE_SINCE else 4096
+
+
 def map_batches_arguments(context: Context, mapper: Mapper, letter: str, parts: dict[str, Part]) -> str:
     """A template for the arguments of map_batches that do what a BatchMapper did; its parts go to `parts`."""
     given = arguments(mapper.call)
@@ -335,14 +347,14 @@ def map_batches_arguments(context: Context, mapper: Mapper, letter: str, parts: 
     if "batch_size" in given and constant(given["batch_size"]) != "default":
         parts[f"batch_size_{letter}"] = given["batch_size"]
         template += f", batch_size=$batch_size_{letter}"
+    else:
+        template += f", batch_size={default_batch_size(context)}"
     function = BatchFunction(context.module, given["fn"])
     if batch_format == "pandas":
         for place in function.lost_assignments if function.visible else ():
             report_lost_assignment(context, place, function, mapper.call)
     # A function that cannot be seen may change its batch, as it could with legacy Ray.
     copied = not function.visible or function.writes_to_arrays(str(batch_format))
-    if f"batch_size_{letter}" not in parts and (copied or function.pads_per_batch):
-        template += f", batch_size={BATCH_SIZE}"
     return f"{template}, zero_copy_batch=False" if copied else template
 
 
@@ -360,6 +372,20 @@ def report_lost_assignment(context: Context, place: ast.AST, function: BatchFunc
     )
 
 
+def _is_used_besides(context: Context, node: ast.Name) -> bool:
+    """Whether a name for BatchMappers has other readers than trainers whose preprocessor= goes away."""
+    module = context.module
+    scope = module.scope_of[node].find(node.id)
+    others = [use for use in module.uses(node.id, scope) if use is not node] if scope is not None else [node]
+    return not all(
+        is_preprocessor_argument(module, use)
+        and isinstance(call := module.parent_of[module.parent_of[use]], ast.Call)
+        and call in context.plan.calls
+        and "preprocessor" in context.plan.calls[call].remove
+        for use in others
+    )
+
+
 def remove_mappers(context: Context, node: ast.expr) -> str:
     """Takes away `preprocessor = BatchMapper(...)` lines that only the trainer used; returns their comments."""
     module = context.module
@@ -372,8 +398,8 @@ def remove_mappers(context: Context, node: ast.expr) -> str:
         return ""
     gone: ast.expr | ast.stmt = value
     if isinstance(node, ast.Name):
-        scope, statement = module.scope_of[node].find(node.id), module.parent_of[value]
-        if scope is None or len(module.uses(node.id, scope)) > 1 or not isinstance(statement, ast.stmt):
+        statement = module.parent_of[value]
+        if _is_used_besides(context, node) or not isinstance(statement, ast.stmt):
             return ""
         context.plan.statement(statement).removed = True
         gone = statement

@@ -13,6 +13,8 @@ from raymigrate.context import Context
 from raymigrate.edits.plan import Code
 from raymigrate.facts.module import Reference
 from raymigrate.facts.places import Place
+from raymigrate.facts.reports import REPORTS
+from raymigrate.facts.results import CHECKPOINTS
 from raymigrate.findings import Rule
 
 API = "https://docs.ray.io/en/latest/train/user-guides/checkpoints.html"
@@ -42,11 +44,15 @@ RM308 = Rule(
     ),
 )
 
-CHECKPOINTS = tuple(
-    f"{module}.Checkpoint" for module in ("ray.air", "ray.air.checkpoint", "ray.air.config", "ray.train")
-)
-REPORTS = ("ray.air.session.report", "ray.train.report")
 FROM_DICT = frozenset(f"{checkpoint}.from_dict" for checkpoint in CHECKPOINTS)
+IN_TRAINING = (
+    "Write the dict to a file in a folder with torch.save, on rank 0 only where there are several workers, and report"
+    " Checkpoint.from_directory(folder)."
+)
+ELSEWHERE = (
+    "Use the dict itself, for example as fn_constructor_kwargs of map_batches. Where a Checkpoint is needed, write the"
+    " dict to a file in a folder with torch.save, and take Checkpoint.from_directory(folder)."
+)
 GONE = ("from_bytes", "from_object_ref")
 
 REPORT = """
@@ -98,7 +104,9 @@ def from_dict(context: Context) -> None:
             context.manual(RM308, reference.node, f"Checkpoint.{method}() raises an AttributeError.")
             context.handle(reference, gone=False)
         elif method == "from_dict" and not _rewrite_report(context, reference):
-            context.manual(RM303, reference.node, "Checkpoint.from_dict() raises an AttributeError on Ray >= 2.7.")
+            message = "Checkpoint.from_dict() raises an AttributeError on Ray >= 2.7."
+            in_training = context.place_of(reference.node) is not Place.UNKNOWN
+            context.manual(RM303, reference.node, message, IN_TRAINING if in_training else ELSEWHERE)
             context.handle(reference, gone=False)
 
 
@@ -173,7 +181,7 @@ def _write(context: Context, flow: Flow, report: ast.Call, statement: ast.stmt, 
 
 
 def _in_trial(context: Context, report: ast.Call) -> bool:
-    return context.places.of(report) is Place.TRIAL
+    return context.place_of(report) is Place.TRIAL
 
 
 def _local(context: Context, statement: ast.stmt, name: str, own: set[ast.Name]) -> str:

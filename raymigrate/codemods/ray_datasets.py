@@ -1,4 +1,4 @@
-"""RM505 to RM508: calls of Ray Data that current Ray refuses or answers differently.
+"""RM506 to RM509: calls of Ray Data that current Ray refuses or answers differently.
 
 Measured by comparing the signatures of Ray 2.6.3 and 2.60, and by calling each on Ray 2.60. `read_*` and most methods
 are unchanged; `parallelism=` only warns.
@@ -8,7 +8,7 @@ import ast
 from collections.abc import Iterator
 
 from raymigrate.codemods import codemod
-from raymigrate.codemods.preprocessors import BATCH_SIZE, RM503, report_lost_assignment
+from raymigrate.codemods.preprocessors import RM503, default_batch_size, report_lost_assignment
 from raymigrate.context import Context
 from raymigrate.facts.batch_functions import BatchFunction
 from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS
@@ -19,13 +19,6 @@ from raymigrate.findings import Rule
 API = "https://docs.ray.io/en/latest/data/api/dataset.html"
 MIGRATION = "https://docs.ray.io/en/latest/data/iterating-over-data.html"
 
-RM505 = Rule(
-    "RM505",
-    "from_huggingface() of a DatasetDict",
-    "Since Ray 2.7 ray.data.from_huggingface takes one split: a DatasetDict raises a DeprecationWarning.",
-    "Call it once for each split.",
-    "https://docs.ray.io/en/latest/data/api/doc/ray.data.from_huggingface.html",
-)
 RM506 = Rule(
     "RM506",
     "a method of a Ray Dataset that is gone",
@@ -59,7 +52,6 @@ RM509 = Rule(
     "https://docs.ray.io/en/latest/data/loading-data.html",
 )
 
-FROM_HUGGINGFACE = "ray.data.from_huggingface"
 GONE_PROPERTIES = {
     "is_fully_executed": "isinstance(ds, ray.data.MaterializedDataset) tells whether a Dataset is in memory.",
     "default_batch_format": 'It was a class; batches are dicts of NumPy arrays unless batch_format="pandas" is given.',
@@ -89,81 +81,6 @@ GONE_ARGUMENTS = {
     "block_path_provider": "It raises a TypeError; use filename_provider=.",
     "output_arrow_format": "It raises a TypeError; delete it, as blocks are Arrow tables.",
 }
-
-
-@codemod("from_huggingface", order=55)
-def dataset_dicts(context: Context) -> None:
-    """Converts from_huggingface() of a DatasetDict into one call per split."""
-    module = context.module
-    for call in module.calls(FROM_HUGGINGFACE):
-        given = argument(call, "dataset", 0)
-        if given is None or not (_is_dataset_dict(context, given) or _is_read_as_dict(context, call)):
-            continue
-        message = "from_huggingface() raises a DeprecationWarning for a DatasetDict; now called for each split."
-        if len(call.args) + len(call.keywords) != 1:
-            context.manual(RM505, call, "from_huggingface() raises a DeprecationWarning for a DatasetDict.")
-        elif context.converts(RM505, call, message):
-            function = module.source(call.func)
-            first, last = ("", " ") if isinstance(given, ast.Name) else ("\n    ", "\n    ")
-            end = "\n" if first else ""
-            source = f"{{{first}name: {function}(split){last}for name, split in $given.items(){end}}}"
-            context.plan.replace(call, source, given=given)
-
-
-def _is_dataset_dict(context: Context, node: ast.expr, depth: int = 0) -> bool:
-    """Whether an expression is a DatasetDict of Hugging Face for sure."""
-    module = context.module
-    value = module.value(node)
-    if not isinstance(value, ast.Call) or depth > 50:
-        return False
-    name = module.qualified(value.func) or ""
-    if name in ("datasets.load_dataset", "datasets.load.load_dataset"):
-        split = argument(value, "split", 5)
-        unpacked = any(k.arg is None for k in value.keywords) or any(isinstance(a, ast.Starred) for a in value.args)
-        return not unpacked and (split is None or module.constant(split) is None)
-    if name in ("datasets.DatasetDict", "datasets.dataset_dict.DatasetDict"):
-        return True
-    method = value.func
-    if not isinstance(method, ast.Attribute) or method in module.reference_at:
-        return False
-    if method.attr == "train_test_split":
-        return _is_hf_dataset(context, method.value)
-    chained = ("map", "filter", "shuffle", "remove_columns", "rename_column", "rename_columns", "select_columns")
-    return method.attr in (*chained, "cast", "cast_column", "with_format", "flatten", "class_encode_column") and (
-        _is_dataset_dict(context, method.value, depth + 1)
-    )
-
-
-def _is_hf_dataset(context: Context, node: ast.expr) -> bool:
-    """Whether an expression is one split: train_test_split() is a method of Ray's Datasets too, and gives a list."""
-    value = context.module.value(node)
-    if isinstance(value, ast.Subscript):
-        return _is_dataset_dict(context, value.value)
-    name = context.module.qualified(value.func) if isinstance(value, ast.Call) else None
-    return name in ("datasets.load_dataset", "datasets.Dataset.from_dict", "datasets.Dataset.from_pandas")
-
-
-def _is_read_as_dict(context: Context, call: ast.Call) -> bool:
-    """Whether the result is read by the names of splits, which only the dict of legacy Ray allowed."""
-    module = context.module
-
-    def by_name(use: ast.AST) -> bool:
-        parent = module.parent_of[use]
-        if isinstance(parent, ast.Subscript) and parent.value is use:
-            return isinstance(module.constant(parent.slice), str)
-        if isinstance(parent, ast.keyword):
-            return parent.arg == "datasets"  # a trainer's
-        return isinstance(parent, ast.Attribute) and parent.attr in ("items", "keys", "values")
-
-    if by_name(call):
-        return True
-    assigned = module.parent_of[call]
-    if not isinstance(assigned, ast.Assign) or not isinstance(assigned.targets[0], ast.Name):
-        return False
-    target = assigned.targets[0]
-    scope = module.scope_of[target].find(target.id)
-    uses = module.uses(target.id, scope) if scope is not None else []
-    return scope is not None and len(scope.bindings[target.id]) == 1 and any(by_name(use) for use in uses)
 
 
 @codemod("ray", order=55)
@@ -338,7 +255,7 @@ def _copied(context: Context, call: ast.Call, function: BatchFunction, batch_for
     ):
         edit = context.plan.call(call)
         if argument(call, "batch_size", 1) is None:
-            edit.set("batch_size", str(BATCH_SIZE))
+            edit.set("batch_size", str(default_batch_size(context)))
         edit.set("zero_copy_batch", "False")
 
 

@@ -10,6 +10,7 @@ from raymigrate.codemods import codemod
 from raymigrate.context import Context
 from raymigrate.edits.plan import Code
 from raymigrate.facts.ranks import rank_condition, skipped_by_rank
+from raymigrate.facts.reports import REPORTS
 from raymigrate.findings import Rule
 
 RM407 = Rule(
@@ -21,7 +22,6 @@ RM407 = Rule(
     "https://docs.ray.io/en/latest/train/api/doc/ray.train.report.html",
 )
 
-REPORTS = ("ray.air.session.report", "ray.train.report")
 # Expressions that mean the same on every worker, and cost nothing there.
 PLAIN = (
     ast.Name,

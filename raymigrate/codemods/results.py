@@ -5,8 +5,9 @@ import sys
 
 from raymigrate.codemods import codemod
 from raymigrate.context import Context
-from raymigrate.facts.legacy import TRANSFORMERS_TRAINERS
+from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS
 from raymigrate.facts.module import Module
+from raymigrate.facts.reports import Carried, carried
 from raymigrate.facts.results import results as reads_of_results
 from raymigrate.findings import Rule
 
@@ -33,7 +34,8 @@ RM604 = Rule(
 RM605 = Rule(
     "RM605",
     "metrics that were reported without a checkpoint",
-    "Ray >= 2.51 keeps the metrics of a report only if it carries a checkpoint: without any, result.metrics is None.",
+    "Ray >= 2.51 keeps the metrics of a report only if it carries a checkpoint: result.metrics are those of the last"
+    " such report, and None without any.",
     "Report a checkpoint with the metrics, or return them from the training function and read result.return_value.",
     RESULT_GUIDE,
     errors=(
@@ -43,7 +45,6 @@ RM605 = Rule(
     ),
 )
 
-REPORTS = ("ray.air.session.report", "ray.train.report")
 FILLED_BY_TUNE = frozenset(
     [
         "training_iteration",
@@ -85,10 +86,8 @@ def results(context: Context) -> None:
             context.manual(RM604, read, f"result.{read.attr} {ATTRIBUTES[read.attr]}")
         else:
             _metrics(context, read)
-            if legacy and trainer not in TRANSFORMERS_TRAINERS and _reports_no_checkpoint(context):
-                context.manual(
-                    RM605, read, "No report here carries a checkpoint, so result.metrics is None on Ray >= 2.51."
-                )
+            if trainer in ACCELERATE_TRAINERS or (legacy and trainer in TORCH_TRAINERS):
+                _last_report(context, read)
 
 
 def _log_dir(context: Context, read: ast.Attribute) -> None:
@@ -124,12 +123,19 @@ def is_placed(module: Module, node: ast.expr) -> bool:
     return sys.version_info >= (3, 12) or not any(isinstance(outer, ast.JoinedStr) for outer in module.ancestors(node))
 
 
-def _reports_no_checkpoint(context: Context) -> bool:
-    """Whether the module reports metrics, and never a checkpoint with them."""
-    reports = list(context.module.calls(*REPORTS))
-    with_checkpoint = [c for c in reports if len(c.args) > 1 or any(k.arg in (None, "checkpoint") for k in c.keywords)]
-    callbacks = any(reference.qualified.endswith("RayTrainReportCallback") for reference in context.module.references)
-    return bool(reports) and not with_checkpoint and not callbacks
+def _last_report(context: Context, read: ast.Attribute) -> None:
+    """Reports that result.metrics are those of the last report, if that carries no checkpoint."""
+    if any(reference.qualified.endswith("RayTrainReportCallback") for reference in context.module.references):
+        return
+    found = carried(context.module)
+    if found is Carried.NONE:
+        context.manual(RM605, read, "No report here carries a checkpoint, so result.metrics is None on Ray >= 2.51.")
+    elif found is Carried.SOME:
+        context.manual(
+            RM605,
+            read,
+            "Some reports here carry no checkpoint: on Ray >= 2.51 result.metrics are those of the last one that does.",
+        )
 
 
 def _metrics(context: Context, metrics: ast.Attribute) -> None:

@@ -6,7 +6,7 @@ from raymigrate.codemods.dataset_config import convert_dataset_config, shuffles
 from raymigrate.codemods.preprocessors import preprocessing
 from raymigrate.codemods.split_datasets import leaves_split_open, split_train_only
 from raymigrate.codemods.train_function import TrainFunction
-from raymigrate.context import Context
+from raymigrate.context import Context, Prepared
 from raymigrate.edits.plan import Code
 from raymigrate.facts.trainers import TrainerCall
 from raymigrate.findings import Rule
@@ -45,7 +45,8 @@ def convert_trainer_arguments(context: Context, call: TrainerCall, function: Tra
     mapped = "preprocessor" in call.arguments
     datasets = prepare_datasets(context, call, counted=function.counts_rows)
     if function.counts_rows:
-        evaluation = ", and all of the evaluation" if function.splits_train_only else ""
+        whole = function.splits_train_only and call.datasets.may_have("evaluation")
+        evaluation = ", and all of the evaluation" if whole else ""
         context.converts(RM107, call.datasets.node, f"The number of training rows goes to the workers{evaluation}.")
         _hand_over_counts(context, call, datasets)
     if function.splits_train_only and call.datasets.may_have("evaluation") and leaves_split_open(context, call):
@@ -83,6 +84,12 @@ def prepare_datasets(context: Context, call: TrainerCall, *, counted: bool = Fal
     edit = context.plan.call(call.node)
     choices, config = convert_dataset_config(context, call)
     applied = preprocessing(context, call)
+    known = _same_datasets(call) if applied and config is None else None
+    if applied and known in context.prepared:
+        edit.remove.add("preprocessor")
+        applied.finish()
+        edit.set("datasets", context.prepared[known])
+        return context.prepared[known]
     before: list[Code] = []
     if isinstance(node, ast.Name):
         source = name = node.id
@@ -103,7 +110,21 @@ def prepare_datasets(context: Context, call: TrainerCall, *, counted: bool = Fal
     if before:
         context.plan.statement(call.statement).before.extend(before)
         edit.set("datasets", name)
+    if known is not None:
+        context.prepared[known] = name
     return name
+
+
+def _same_datasets(call: TrainerCall) -> Prepared | None:
+    """What tells that trainers of one block train on the same data; None where it may be other data each time."""
+    module, datasets = call.module, call.arguments["datasets"]
+    given = call.arguments["preprocessor"]
+    names = [n for argument in (datasets, given) for n in ast.walk(argument) if isinstance(n, ast.Name)]
+    bound = tuple(module.definition(name) for name in names)
+    plain = isinstance(datasets, ast.Name) or _can_stand_twice(call)
+    if not plain or not isinstance(given, ast.Name) or None in bound:
+        return None
+    return module.parent_of[call.statement], ast.dump(datasets), bound
 
 
 def _can_stand_twice(call: TrainerCall) -> bool:

@@ -5,7 +5,7 @@ missing nothing shows it: which datasets were split is then kept only where the 
 """
 
 from raymigrate.codemods import codemod
-from raymigrate.codemods.preprocessors import BATCH_SIZE, RM501, RM502
+from raymigrate.codemods.preprocessors import RM501, RM502, default_batch_size
 from raymigrate.codemods.split_datasets import SPLIT_ALL_SINCE, keep_whole, leaves_split_open, split_train_only
 from raymigrate.codemods.trainer_arguments import prepare_datasets
 from raymigrate.context import Context
@@ -60,8 +60,9 @@ def report_batch_mappers(context: Context) -> None:
             RM501,
             reference.node,
             "BatchMapper is gone: the import raises an ImportError.",
-            f"Call dataset.map_batches(fn, batch_format=..., batch_size={BATCH_SIZE}).materialize() on each dataset"
-            " before the trainer is built; a helper that makes the BatchMapper can return a function that does so.",
+            f"Call dataset.map_batches(fn, batch_format=..., batch_size={default_batch_size(context)}).materialize() on"
+            " each dataset before the trainer is built; a helper that makes the BatchMapper can return a function that"
+            " does so.",
         )
         context.handle(reference, gone=False)
 

@@ -17,10 +17,10 @@ from raymigrate.codemods.trainer_annotations import name_as_type
 from raymigrate.codemods.trainer_arguments import convert_trainer_arguments
 from raymigrate.context import Context
 from raymigrate.error_texts import gone_names, refused_arguments
-from raymigrate.facts.functions import parameters, returns
+from raymigrate.facts.functions import parameters, returned_values
 from raymigrate.facts.legacy import HF, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
-from raymigrate.facts.trainers import TrainerCall, trainer_calls
+from raymigrate.facts.trainers import TrainerCall, is_no_trainer, trainer_calls
 from raymigrate.findings import Rule
 
 GUIDE = "https://docs.ray.io/en/latest/train/getting-started-transformers.html#transformerstrainer-migration-guide"
@@ -174,21 +174,18 @@ def _never_ran(context: Context, call: TrainerCall) -> bool:
 
 def _refused(context: Context, module: Module, function: ast.AST | None, place: ast.AST | None, where: str) -> bool:
     if isinstance(function, (ast.FunctionDef, ast.Lambda)):
+        label = function.name if isinstance(function, ast.FunctionDef) else "the lambda"
         method = isinstance(module.parent_of[function], ast.ClassDef)
         given = len(parameters(function)) - method
         if given < 3:
-            label = function.name if isinstance(function, ast.FunctionDef) else "the lambda"
             context.manual(
                 RM911, place or function, f"{label}{where} takes {given} parameters; Ray refused fewer than 3."
             )
             return True
-    if isinstance(function, ast.FunctionDef):
-        values = [node.value for node in returns(module, function)]
-        if not values or all(value is None or isinstance(value, (ast.Dict, ast.Constant)) for value in values):
+        values = returned_values(module, function)
+        if all(value is None or is_no_trainer(module, value) for value in values):
             context.manual(
-                RM912,
-                place or function,
-                f"{function.name}{where} returns no Trainer, so the legacy trainer failed with it.",
+                RM912, place or function, f"{label}{where} returns no Trainer, so the legacy trainer failed with it."
             )
             return True
     return False

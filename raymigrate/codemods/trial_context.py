@@ -29,7 +29,7 @@ def trial_of_context(context: Context) -> None:
         method, owner = node.func.attr, module.value(node.func.value)
         if not (isinstance(owner, ast.Call) and module.qualified(owner.func) in GET_CONTEXT):
             continue
-        if context.places.of(node) is Place.TRIAL:
+        if context.place_of(node) is Place.TRIAL:
             continue  # in a Tune function there is a trial, and `tune_functions` deals with it
         if method in NAMES:
             if context.converts(RM305, node, f"{method}() raises on Ray >= 2.51; now get_experiment_name()."):

@@ -62,17 +62,15 @@ def tune_functions(context: Context) -> None:
     references = list(context.references(*SESSIONS, *CHECKPOINTS))
     if not references:
         return
-    places = context.places
-    if not (places.trials or places.unseen_trainables):
-        return
+    unseen = context.places.unseen_trainables
     for reference in references:
-        place = places.of(reference.root)
+        place = context.place_of(reference.root)
         if place is Place.TRIAL:
             _in_trial(context, reference)
         elif place is Place.BOTH and _session_function(context, reference):
             message = "This runs in Tune trials and on the workers of a trainer, which need ray.tune and ray.train."
             _undecided(context, reference, message)
-        elif place is Place.UNKNOWN and places.unseen_trainables and _session_function(context, reference):
+        elif place is Place.UNKNOWN and unseen and _session_function(context, reference):
             message = "A Tuner here runs functions that cannot be told; a Tune function needs ray.tune, not ray.train."
             _undecided(context, reference, message)
 

@@ -7,7 +7,6 @@ the arguments of Tuner and trainer stands in its base_trainer.py and tuner_inter
 from raymigrate.codemods import codemod
 from raymigrate.codemods.train_driver import TrainDriver
 from raymigrate.codemods.train_driver_beside import TrainDriverBeside
-from raymigrate.codemods.tuner_config import keep_out
 from raymigrate.codemods.tuner_obstacles import obstacle
 from raymigrate.context import Context
 from raymigrate.facts.tuners import TUNERS, TunerCall
@@ -17,7 +16,8 @@ RM405 = Rule(
     "RM405",
     "a Tuner over a trainer",
     "On Ray >= 2.51 a trainer is no Tune trainable: Tuner(trainer) raises a TuneError.",
-    "Write a function that builds the trainer from its config and calls fit(), and give that function to the Tuner.",
+    "Write a function that builds the trainer from its config and calls fit(), and give that function to the Tuner. The"
+    " checkpoint_config and failure_config of the Tuner go to the RunConfig of that trainer.",
     "https://docs.ray.io/en/latest/train/user-guides/hyperparameter-optimization.html",
     errors=("Improper 'run' - not string nor trainable",),
 )
@@ -34,6 +34,5 @@ def tuners(context: Context) -> None:
         reason = obstacle(context, tuner)
         if reason is not None:
             context.manual(RM405, call, f"{MESSAGE}; not converted: {reason}.")
-            keep_out(context, tuner)
         elif context.converts(RM405, call, f"{MESSAGE}; now a function that fits the trainer."):
             (TrainDriverBeside if tuner.trainer_stays else TrainDriver)(context, tuner).emit()

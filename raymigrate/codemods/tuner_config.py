@@ -43,23 +43,19 @@ def tune_name(context: Context, near: ast.AST) -> str:
     return "ray.tune"
 
 
-def keep_out(context: Context, tuner: TunerCall) -> None:
-    """Leaves the configuration of a Tuner that is only reported as it is."""
-    config = tuner.made("run_config", *config_names("RunConfig"))
-    if config is not None:
-        context.tuned.add(config)
-
-
 @codemod("Tuner", order=13)
 def run_configs(context: Context) -> None:
-    """Makes the RunConfig of every other Tuner Tune's own."""
+    """Makes the RunConfig of every Tuner Tune's own, also where the Tuner itself is left to a person."""
     for call in context.module.calls(*TUNERS):
         tuner = TunerCall(context.module, call)
+        given = tuner.arguments.get("run_config")
         config = tuner.made("run_config", *config_names("RunConfig"))
-        if tuner.trainer is not None or config is None or config in context.tuned:
+        if config in context.tuned or given is None or is_none(given):
             continue
-        given = tuner.arguments["run_config"]
-        if not only_use(context.module, given) or not all_seen(config):
+        if config is None:
+            if tuner.made("run_config", "ray.tune.RunConfig") is None and context.module.references_within("ray.air"):
+                context.manual(RM411, given, "Where this is no ray.tune.RunConfig, the Tuner fails on Ray >= 2.51.")
+        elif not only_use(context.module, given) or not all_seen(config):
             context.manual(RM411, given, "Only a ray.tune.RunConfig is one for a Tuner on Ray >= 2.51.")
             context.tuned.add(config)
         elif context.converts(RM411, config, "The RunConfig of a Tuner is ray.tune.RunConfig on Ray >= 2.51."):

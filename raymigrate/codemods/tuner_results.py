@@ -10,11 +10,11 @@ from collections.abc import Iterator
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.checkpoint_readers import RM602
-from raymigrate.codemods.results import REPORTS
 from raymigrate.codemods.tuner_config import run_config_in_force, storage_argument
 from raymigrate.context import Context
 from raymigrate.facts.legacy import TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
+from raymigrate.facts.reports import REPORTS
 from raymigrate.facts.tuners import REPORT_TO_TUNE, TUNERS, TunerCall, config_names, made
 from raymigrate.findings import Rule
 

@@ -8,6 +8,8 @@ from raymigrate.facts.module import Module
 INDEXERS = ("loc", "iloc", "at", "iat")
 VIEWS = (*INDEXERS, "values", "T", "flat")
 METHODS_IN_PLACE = ("sort", "fill", "put", "partition", "resize", "itemset")
+# A list of columns, or a condition on rows: no key of a dict.
+ROWS_OR_COLUMNS = (ast.List, ast.ListComp, ast.Compare)
 # What a DataFrame and a Series have, and a dict of arrays has not.
 OF_A_FRAME = frozenset(
     [
@@ -133,6 +135,19 @@ class BatchFunction:
         return [n for n in self.module.nodes if self.module.inside(n, self.node)] if self.node is not None else []
 
     @cached_property
+    def uses(self) -> list[ast.Name]:
+        """The reads of the batch under its own name."""
+        return [n for n in self._body if self._is_batch(n) and isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
+
+    @cached_property
+    def returned(self) -> list[ast.expr]:
+        """What the function returns, at each of its ends."""
+        if isinstance(self.node, ast.Lambda):
+            return [self.node.body]
+        ends = [n for n in self._body if isinstance(n, ast.Return) and self.module.function(n) is self.node]
+        return [end.value for end in ends if end.value is not None]
+
+    @cached_property
     def _aliases(self) -> set[str]:
         """Names that stand for the batch or for a part of it that shares its memory."""
         names = {self.parameter or ""}
@@ -152,16 +167,6 @@ class BatchFunction:
 
     def _is_batch(self, node: ast.AST) -> bool:
         return isinstance(node, ast.Name) and node.id == self.parameter
-
-    @cached_property
-    def pads_per_batch(self) -> bool:
-        """Whether rows come out as long as the longest of their batch, so that the size of batches matters."""
-        return any(
-            isinstance(node, ast.keyword)
-            and node.arg == "padding"
-            and self.module.constant(node.value) in (True, "longest")
-            for node in self._body
-        )
 
     @cached_property
     def _frozen_from(self) -> int:
@@ -201,11 +206,11 @@ class BatchFunction:
             if isinstance(target, ast.Subscript) and self._shares(target.value, self._aliases):
                 if self._is_batch(target.value):
                     continue  # a column as a whole
-                if batch_format == "numpy" or not self._is_column(target.value):
+                if batch_format == "numpy" or not self.is_column(target.value):
                     return True
         return False
 
-    def _is_column(self, node: ast.AST) -> bool:
+    def is_column(self, node: ast.AST) -> bool:
         """Whether an expression is `frame["column"]`: assigning to its elements is `lost_assignments`."""
         return isinstance(node, ast.Subscript) and self._is_batch(node.value)
 
@@ -231,9 +236,9 @@ class BatchFunction:
                 targets = node.targets if isinstance(node, ast.Assign) else [node.target]
                 inner = [t.value for t in targets if isinstance(t, ast.Subscript)]
                 inner = [i.value if isinstance(i, ast.Attribute) and i.attr in INDEXERS else i for i in inner]
-                found += [node for i in inner if self._is_column(i)]
+                found += [node for i in inner if self.is_column(i)]
             elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-                if self._is_column(node.func.value) and _in_place(self.module, node):
+                if self.is_column(node.func.value) and _in_place(self.module, node):
                     found.append(node)
         return found
 
@@ -241,11 +246,14 @@ class BatchFunction:
     def takes_a_frame(self) -> bool:
         """Whether the function uses its batch as a DataFrame, so that it fails with a dict of arrays."""
         for node in self._body:
+            if isinstance(node, ast.Subscript) and self._is_batch(node.value):
+                if isinstance(node.slice, ROWS_OR_COLUMNS):
+                    return True
             if not isinstance(node, ast.Attribute):
                 continue
             if self._is_batch(node.value) and node.attr in OF_A_FRAME:
                 return True
-            if self._is_column(node.value) and node.attr in OF_A_SERIES:
+            if self.is_column(node.value) and node.attr in OF_A_SERIES:
                 return True
         return False
 

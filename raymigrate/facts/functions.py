@@ -39,6 +39,13 @@ def returns(module: Module, function: DefinitionNode) -> list[ast.Return]:
     return [node for node in module.of_type(ast.Return) if module.function(node) is function]
 
 
+def returned_values(module: Module, function: DefinitionNode | ast.Lambda) -> list[ast.expr | None]:
+    """What a function returns, at each of its ends; None stands for a bare `return`."""
+    if isinstance(function, ast.Lambda):
+        return [function.body]
+    return [end.value for end in returns(module, function)]
+
+
 def is_generator_or_async(module: Module, function: DefinitionNode) -> bool:
     """Whether calling the function does not run it."""
     if isinstance(function, ast.AsyncFunctionDef):

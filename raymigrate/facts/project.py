@@ -13,12 +13,16 @@ import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from raymigrate.documents import UndecodableError, open_document
 from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import Binding
 from raymigrate.files import read_bytes
 from raymigrate.requests import Request
+
+if TYPE_CHECKING:
+    from raymigrate.facts.places import Place
 
 # A folder with one of these is a project: imports are looked for up to it.
 MARKERS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
@@ -86,6 +90,7 @@ class Project:
         self._names = {os.path.realpath(path): path for path in reversed(named)}
         self._name_tops = [(os.path.join(os.path.realpath(top or "."), ""), top) for top in tops]
         self._relative = not all(os.path.isabs(path) for path in (*tops, *named)) or not (tops or named)
+        self.places: dict[tuple[str, str], Place] = {}  # answers of callers.py, likewise
         self._may_write = may_write
         self._modules: OrderedDict[str, Module | None] = OrderedDict()
         self._roots: dict[str, list[str]] = {}

@@ -18,6 +18,10 @@ CHECKPOINT_CLASSES = tuple(
     )
     for name in ("HuggingFaceCheckpoint", "TransformersCheckpoint", "LegacyTransformersCheckpoint")
 )
+# The Checkpoint of Ray itself, under every path from which Ray 2.0 to 2.9 and current Ray let it be imported.
+CHECKPOINTS = tuple(
+    f"{module}.Checkpoint" for module in ("ray.air", "ray.air.checkpoint", "ray.air.config", "ray.train")
+)
 GET_CHECKPOINT = frozenset({"ray.air.session.get_checkpoint", "ray.train.get_checkpoint"})
 
 
@@ -52,8 +56,33 @@ def results(module: Module, *attributes: str) -> Iterator[tuple[ast.Attribute, s
 
 def is_checkpoint(module: Module, node: ast.expr) -> bool:
     """Whether a value is a checkpoint of a trainer's result."""
-    reads = [_read_of_result(module, source) for source in sources(module, node)]
-    return all(read is not None and trainer_of(module, read.value) for read in reads)
+    return all(_is_of_result(module, source) for source in sources(module, node))
+
+
+def is_any_checkpoint(module: Module, node: ast.expr) -> bool:
+    """Whether a value is a checkpoint of Ray: of a result, of get_checkpoint(), made here, or annotated as one."""
+    parameter = module.definition(node)
+    if isinstance(parameter, ast.arg) and parameter.annotation is not None:
+        return module.qualified(parameter.annotation) in CHECKPOINTS + CHECKPOINT_CLASSES
+    return all(
+        _is_of_result(module, source)
+        or made_by_script(module, source) is not None
+        or class_method(module, source) is not None
+        or (isinstance(source, ast.Call) and module.qualified(source.func) in GET_CHECKPOINT)
+        for source in sources(module, node)
+    )
+
+
+def made_by_script(module: Module, node: ast.expr) -> str | None:
+    """How a script makes a checkpoint itself: "from_directory", or "" for `Checkpoint(path)`; None if it does not."""
+    name = module.qualified(node.func) if isinstance(node, ast.Call) else None
+    owner = next((c for c in CHECKPOINTS if name == c or (name or "").startswith(f"{c}.")), None)
+    return name.removeprefix(owner).removeprefix(".") if name and owner else None
+
+
+def _is_of_result(module: Module, source: ast.expr) -> bool:
+    read = _read_of_result(module, source)
+    return read is not None and trainer_of(module, read.value) is not None
 
 
 def _read_of_result(module: Module, checkpoint: ast.expr) -> ast.Attribute | None:

@@ -1,6 +1,7 @@
 """Calls of the legacy trainers, and the functions handed to them."""
 
 import ast
+import builtins
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -8,6 +9,11 @@ from functools import cached_property
 from raymigrate.facts.module import Module
 from raymigrate.facts.project import Definition
 from raymigrate.facts.scaling import UseGpu, use_gpu
+
+# Displays and literals: a dict of the Trainer's arguments, a tuple of a Trainer and a tokenizer.
+NO_OBJECTS = (ast.Constant, ast.Dict, ast.DictComp, ast.JoinedStr, ast.List, ast.ListComp, ast.Set, ast.Tuple)
+# Libraries whose classes and functions give no Trainer, unless their names say so.
+NO_TRAINERS = ("accelerate.", "datasets.", "evaluate.", "numpy.", "pandas.", "ray.", "torch.", "transformers.")
 
 
 @dataclass(frozen=True)
@@ -95,3 +101,20 @@ def trainer_calls(module: Module, names: frozenset[str], first: str) -> Iterator
     """Constructions of the classes with these qualified names, in source order."""
     for call in module.calls(*names):
         yield TrainerCall(module, call, first)
+
+
+def is_no_trainer(module: Module, node: ast.expr) -> bool:
+    """Whether a value is known to be no transformers.Trainer, under whatever name it is returned."""
+    return all(_is_no_trainer(source.module, source.node) for source in module.origins(node))
+
+
+def _is_no_trainer(module: Module, value: ast.expr) -> bool:
+    if not isinstance(value, ast.Call):
+        return isinstance(value, NO_OBJECTS)
+    definition = module.definition(value.func)
+    if isinstance(definition, ast.ClassDef):
+        return not definition.bases
+    if isinstance(value.func, ast.Name) and not module.scope_of[value.func].lookup(value.func.id):
+        return hasattr(builtins, value.func.id)
+    name = module.qualified(value.func) or ""
+    return name.startswith(NO_TRAINERS) and not any(part.endswith("Trainer") for part in name.split("."))

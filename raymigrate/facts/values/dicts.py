@@ -22,8 +22,9 @@ FILLERS = frozenset(
 def entries(module: Module, node: ast.expr) -> dict[str, ast.expr] | None:
     """The entries of a dict by key; None where not all of them can be seen.
 
-    Understands `{...}` and `dict(...)`, also with other such dicts unpacked in them, and a name of one that gets more
-    entries in statements right after it: `d["key"] = value`, `d.update(key=value)`.
+    Understands `{...}` and `dict(...)`, also with other such dicts unpacked in them, one whose values are mapped in a
+    comprehension, and a name of one that gets more entries in statements right after it: `d["key"] = value`,
+    `d.update(key=value)`.
 
     Args:
         module: The module.
@@ -45,7 +46,22 @@ def entries(module: Module, node: ast.expr) -> dict[str, ast.expr] | None:
         for keyword in node.keywords:
             given.append({keyword.arg: keyword.value} if keyword.arg else entries(module, keyword.value))
         return _merged(given)
-    return None
+    return _mapped(module, node) if isinstance(node, ast.DictComp) else None
+
+
+def _mapped(module: Module, node: ast.DictComp) -> dict[str, ast.expr] | None:
+    """The entries of `{name: f(value) for name, value in dict.items()}`: the keys are those of the dict."""
+    loop = node.generators[0]
+    items = loop.iter.func if isinstance(loop.iter, ast.Call) and not loop.iter.args else None
+    target = loop.target
+    if len(node.generators) != 1 or loop.ifs or not isinstance(items, ast.Attribute) or items.attr != "items":
+        return None
+    if not isinstance(target, ast.Tuple) or [ast.unparse(name) for name in target.elts[:1]] != [ast.unparse(node.key)]:
+        return None
+    whole = entries(module, items.value)
+    if whole is None or ast.unparse(target.elts[-1]) == ast.unparse(node.value):
+        return whole
+    return dict.fromkeys(whole, node.value)
 
 
 def _merged(parts: list[dict[str, ast.expr] | None]) -> dict[str, ast.expr] | None:

@@ -1,0 +1,82 @@
+"""Where a function runs that its own file neither calls nor hands to a trainer: what other files do with it."""
+
+import ast
+import os
+
+from raymigrate.facts.module import Module
+from raymigrate.facts.places import TAKE_TRAINABLES, TRAINABLE, TRAINING_FUNCTION, WRAPPERS, Place, Places
+from raymigrate.facts.project import Definition, Project
+from raymigrate.facts.project_uses import uses_of
+
+
+def place_by_callers(project: Project, module: Module, node: ast.AST) -> Place:
+    """Where the code runs that a node is part of, as far as the files of the project show who calls it.
+
+    Args:
+        project: The files.
+        module: The module that the node stands in.
+        node: Part of a function that is placed by nothing in its module.
+    """
+    definition = _owner(module, node)
+    if definition is None:
+        return Place.UNKNOWN
+    key = (os.path.realpath(module.path), definition.name)
+    if key not in project.places:  # also for the check of the result, whose lines are not those of the file
+        project.places[key] = _joined(_places(project, definition))
+    return project.places[key]
+
+
+def _places(project: Project, definition: Definition) -> set[Place]:
+    found, seen = set[Place](), set[tuple[str, str]]()
+    todo = [definition]
+    while todo:
+        current = todo.pop()
+        key = (os.path.realpath(current.module.path), current.name)
+        if key in seen:
+            continue
+        seen.add(key)
+        for user, read in uses_of(project, current).reads:
+            place = handed_to(user, read) or Places(user).of(read)
+            if place is not Place.UNKNOWN:
+                found.add(place)
+            elif (caller := _owner(user, read)) is not None:
+                todo.append(caller)
+    return found
+
+
+def _joined(found: set[Place]) -> Place:
+    if not found:
+        return Place.UNKNOWN
+    return found.pop() if len(found) == 1 else Place.BOTH
+
+
+def _owner(module: Module, node: ast.AST) -> Definition | None:
+    """The function or class at the top of a module that a node is part of."""
+    around = [node, *module.ancestors(node)]
+    top = around[-2] if len(around) > 1 else None
+    if isinstance(top, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return Definition(module, top, top.name)
+    return None
+
+
+def handed_to(module: Module, read: ast.expr) -> Place | None:
+    """Where a function runs that an expression hands to a Tuner or a trainer; None if it does neither."""
+    parent = module.parent_of[read]
+    name = parent.arg if isinstance(parent, ast.keyword) else None
+    call = module.parent_of[parent] if isinstance(parent, ast.keyword) else parent
+    if isinstance(call, ast.Assign) and len(call.targets) == 1 and isinstance(target := call.targets[0], ast.Name):
+        scope = module.scope_of[target].find(target.id)
+        uses = module.uses(target.id, scope) if scope is not None else []
+        found = {place for use in uses if (place := handed_to(module, use)) is not None}
+        return _joined(found) if found else None
+    if not isinstance(call, ast.Call) or call.func is read:
+        return None
+    callee = module.qualified(call.func) or ""
+    first = name is None and call.args[:1] == [read]
+    if callee in WRAPPERS and (first or name in TRAINABLE):
+        return handed_to(module, call)
+    if callee in TAKE_TRAINABLES and (first or name in TRAINABLE):
+        return Place.TRIAL
+    if callee.startswith("ray.train.") and callee.endswith("Trainer") and (first or name in TRAINING_FUNCTION):
+        return Place.WORKER
+    return None

@@ -1,0 +1,86 @@
+"""Which reports of a training function carry a checkpoint: Train V2 keeps the metrics of these alone."""
+
+import ast
+from collections.abc import Iterator
+from enum import Enum
+
+from raymigrate.facts.module import Module
+from raymigrate.facts.ranks import tests_rank
+
+REPORTS = ("ray.air.session.report", "ray.train.report")
+
+
+class Carried(Enum):
+    """How many reports of a module carry a checkpoint, counted over all workers."""
+
+    NONE = "none"
+    SOME = "some"
+    ALL = "all"
+
+
+def carried(module: Module) -> Carried | None:
+    """How many reports of a module carry a checkpoint; None where it makes no report."""
+    reports = list(module.calls(*REPORTS))
+    sometimes, always = set[ast.Call](), set[ast.Call]()
+    for report in reports:
+        given = checkpoint_argument(report)
+        if given is None:
+            continue
+        found = set(_may_be_none(module, given))
+        sometimes |= {report} if False in found else set()
+        always |= {report} if True not in found else set()
+    if not reports:
+        return None
+    if not sometimes:
+        return Carried.NONE
+    without = [report for report in reports if report not in always and not _other_ranks(module, report, always)]
+    return Carried.SOME if without else Carried.ALL
+
+
+def checkpoint_argument(report: ast.Call) -> ast.expr | None:
+    """The checkpoint of a report; of arguments that cannot be seen any may be it."""
+    if len(report.args) > 1:
+        return report.args[1]
+    starred = [argument for argument in report.args if isinstance(argument, ast.Starred)]
+    named = [keyword.value for keyword in report.keywords if keyword.arg in (None, "checkpoint")]
+    return next(iter(starred + named), None)
+
+
+def _may_be_none(module: Module, node: ast.expr) -> Iterator[bool]:
+    """For each value that an argument can have on the one worker whose checkpoint counts: whether it is None."""
+    if isinstance(node, ast.IfExp):
+        yield from _may_be_none(module, node.body)
+        if not only_rank(module, node.test):
+            yield from _may_be_none(module, node.orelse)
+        return
+    if not isinstance(node, ast.Name):
+        yield isinstance(node, ast.Constant) and node.value is None
+        return
+    assigned = [module.parent_of.get(binding.node) for binding in module.scope_of[node].lookup(node.id)]
+    values = [a.value for a in assigned if isinstance(a, (ast.Assign, ast.AnnAssign)) and a.value is not None]
+    by_rank = [value for value in values if _under_rank(module, value)]
+    if not values or len(values) < len(assigned):
+        yield False
+    for value in by_rank or values:
+        if not isinstance(value, ast.Name):
+            yield from _may_be_none(module, value)
+
+
+def only_rank(module: Module, test: ast.expr) -> bool:
+    """Whether a condition asks for the rank and nothing else: not `rank == 0 and step % 10 == 0`."""
+    parts = test.values if isinstance(test, ast.BoolOp) else [test]
+    return all(tests_rank(module, part) for part in parts)
+
+
+def _under_rank(module: Module, node: ast.AST) -> bool:
+    """Whether the innermost `if` around a node asks for the rank and nothing else."""
+    outer = next((parent for parent in module.ancestors(node) if isinstance(parent, ast.If)), None)
+    return outer is not None and only_rank(module, outer.test)
+
+
+def _other_ranks(module: Module, report: ast.Call, carriers: set[ast.Call]) -> bool:
+    """Whether other workers report a checkpoint when this one does not: in the other branch of an `if` on the rank."""
+    for parent in module.ancestors(report):
+        if isinstance(parent, ast.If) and only_rank(module, parent.test):
+            return any(module.inside(carrier, parent) for carrier in carriers)
+    return False

@@ -1,0 +1,36 @@
+"""RM303, RM304, RM607: checkpoints that a script makes or opens itself."""
+
+import pytest
+
+from raymigrate.findings import Kind
+from tests.rules.scripts import converted
+
+OPENED = [
+    'from ray.air import Checkpoint\nprint(Checkpoint.from_directory("/run").to_dict())',
+    'from ray.air import Checkpoint\nold = Checkpoint.from_directory("/run")\nprint(old.to_dict()["model"])',
+    'from ray.air.checkpoint import Checkpoint\nold = Checkpoint.from_uri("s3://run")\nprint(old.to_dict())',
+    'from ray import air\nold = air.Checkpoint("/run")\nprint(old.to_dict())',
+    'from ray.air import Checkpoint\n\n\ndef old():\n    return Checkpoint("/run")\n\n\nprint(old().to_dict())',
+    "from ray.air import Checkpoint\n\n\ndef read(old: Checkpoint):\n    return old.to_dict()",
+    'from ray.train.huggingface import TransformersCheckpoint as C\nprint(C.from_directory("/run").to_dict())',
+]
+
+
+@pytest.mark.parametrize("script", OPENED)
+def test_a_checkpoint_that_the_script_opens_itself_has_no_dict(script: str) -> None:
+    outcome = converted(script)
+    assert outcome.lines("RM304", Kind.MANUAL) == [len(script.splitlines())]
+    assert any("dict_checkpoint.pkl" in message for message in outcome.messages)
+
+
+def test_a_dict_that_became_a_checkpoint_is_used_itself() -> None:
+    script = 'from ray.air import Checkpoint\n\nmade = Checkpoint.from_dict({"a": 1})\nprint(made.to_dict()["a"])\n'
+    outcome = converted(script)
+    assert outcome.lines("RM304", Kind.MANUAL) == [4]
+    assert outcome.lines("RM303", Kind.MANUAL) == [3]
+    assert not any("rank 0" in message.lower() for message in outcome.messages)
+
+
+def test_the_dict_of_something_else_is_left_alone() -> None:
+    outcome = converted('from ray.air import Checkpoint\nframe = read("x")\nprint(frame.to_dict(), Checkpoint("/a"))')
+    assert not outcome.lines("RM304", Kind.MANUAL)

@@ -1,0 +1,35 @@
+"""RM714, RM715: datasets that are found under another name, or are scripts."""
+
+import pytest
+
+from raymigrate.findings import Kind
+from tests.rules.scripts import converted
+
+SCRIPT = "import ray\nfrom datasets import load_dataset\n\nrows = load_dataset({arguments})\n"
+COPY = 'revision="refs/convert/parquet"'
+
+
+@pytest.mark.parametrize(
+    ("arguments", "now"),
+    [
+        ('"conll2003"', f'"eriktks/conll2003", {COPY}'),
+        ('path="conll2003", split="train"', f'path="eriktks/conll2003", split="train", {COPY}'),
+        ('"eriktks/conll2003", "conll2003"', f'"eriktks/conll2003", "conll2003", {COPY}'),
+        ('"trec", trust_remote_code=True', f'"CogComp/trec", {COPY}'),
+        ('"EdinburghNLP/xsum"', f'"EdinburghNLP/xsum", {COPY}'),
+    ],
+)
+def test_a_dataset_that_is_a_script_is_loaded_from_its_parquet_copy(arguments: str, now: str) -> None:
+    outcome = converted(SCRIPT.format(arguments=arguments))
+    assert f"load_dataset({now})" in outcome.text
+    assert outcome.lines("RM715", Kind.CONVERTED) == [4]
+
+
+def test_arguments_that_cannot_be_seen_are_left_to_a_person() -> None:
+    assert converted(SCRIPT.format(arguments='"conll2003", **options')).lines("RM715", Kind.MANUAL) == [4]
+
+
+@pytest.mark.parametrize("arguments", ['"nyu-mll/glue", "cola"', f'"eriktks/conll2003", {COPY}', '"imdb"'])
+def test_other_datasets_are_loaded_as_they_are(arguments: str) -> None:
+    outcome = converted(SCRIPT.format(arguments=arguments))
+    assert not outcome.lines("RM715", Kind.CONVERTED) and not outcome.lines("RM715", Kind.MANUAL)

@@ -1,0 +1,71 @@
+"""RM603: predictions are made while the checkpoint that they need is there."""
+
+import pytest
+
+from raymigrate.findings import Kind
+from tests.rules.scripts import converted
+
+IMPORTS = """
+import os
+import shutil
+import tempfile
+
+import ray
+from ray.train.batch_predictor import BatchPredictor
+from ray.train.huggingface import HuggingFaceCheckpoint, HuggingFacePredictor
+from transformers import AutoModelForCausalLM
+
+model = AutoModelForCausalLM.from_pretrained("gpt2")
+rows = ray.data.read_text("s3://our-bucket/texts")
+"""
+MADE = "{0}predictor = BatchPredictor.from_checkpoint({1}, HuggingFacePredictor, task='text-generation')\n"
+PREDICTED = "{0}predictions = predictor.predict(rows)\n"
+FROM_MODEL = "HuggingFaceCheckpoint.from_model(model=model, path={0})"
+ENDS = {
+    "with block": "with tempfile.TemporaryDirectory() as folder:\n"
+    + MADE.format("    ", FROM_MODEL.format("folder"))
+    + PREDICTED.format("    "),
+    "checkpoint in a name": "with tempfile.TemporaryDirectory() as folder:\n"
+    f"    checkpoint = {FROM_MODEL.format('folder')}\n" + MADE.format("    ", "checkpoint") + PREDICTED.format("    "),
+    "folder in the folder": "with tempfile.TemporaryDirectory() as top:\n"
+    "    folder = os.path.join(top, 'model')\n"
+    + MADE.format("    ", "HuggingFaceCheckpoint.from_directory(folder)")
+    + PREDICTED.format("    "),
+    "object": "top = tempfile.TemporaryDirectory()\n"
+    + MADE.format("", FROM_MODEL.format("top.name"))
+    + PREDICTED.format(""),
+    "removed": "folder = tempfile.mkdtemp()\n"
+    + MADE.format("", FROM_MODEL.format("folder"))
+    + PREDICTED.format("")
+    + "shutil.rmtree(folder)\n",
+    "chained": "with tempfile.TemporaryDirectory() as folder:\n    predictions = BatchPredictor.from_checkpoint("
+    f"{FROM_MODEL.format('folder')}, HuggingFacePredictor, task='text-generation').predict(rows)\n",
+}
+LASTS = {
+    "another with block": "with open('log') as log:\n"
+    + MADE.format("    ", FROM_MODEL.format("'/models'"))
+    + PREDICTED.format("    "),
+    "a folder": MADE.format("", FROM_MODEL.format("'/models'")) + PREDICTED.format(""),
+    "mkdtemp": "folder = tempfile.mkdtemp()\n" + MADE.format("", FROM_MODEL.format("folder")) + PREDICTED.format(""),
+}
+
+
+@pytest.mark.parametrize("body", ENDS.values(), ids=ENDS)
+def test_predictions_are_made_before_the_folder_of_their_checkpoint_goes(body: str) -> None:
+    outcome = converted(IMPORTS + body, unsafe=True)
+    assert outcome.lines("RM603", Kind.CONVERTED)
+    assert ".materialize()" in outcome.text
+
+
+@pytest.mark.parametrize("body", LASTS.values(), ids=LASTS)
+def test_predictions_stay_lazy_where_the_folder_lasts(body: str) -> None:
+    outcome = converted(IMPORTS + body, unsafe=True)
+    assert outcome.lines("RM603", Kind.CONVERTED)
+    assert ".materialize()" not in outcome.text
+
+
+def test_a_folder_of_the_driver_is_told() -> None:
+    outcome = converted(IMPORTS + LASTS["a folder"])
+    assert outcome.lines("RM603", Kind.NOTE)
+    remote = MADE.format("", "HuggingFaceCheckpoint.from_directory('s3://our-bucket/model')") + PREDICTED.format("")
+    assert not converted(IMPORTS + remote, unsafe=True).lines("RM603", Kind.NOTE)

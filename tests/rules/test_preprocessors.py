@@ -1,0 +1,132 @@
+"""RM501, RM503: what BatchMapper and map_batches handed to functions of batches."""
+
+import pytest
+
+from raymigrate.findings import Kind
+from tests.rules.scripts import converted
+
+TRAINER = """
+import ray
+from ray.air.config import ScalingConfig
+from ray.data.preprocessors import BatchMapper, Chain
+from ray.train.huggingface import HuggingFaceTrainer
+from job import build, PAD, pad, texts, tokenizer
+
+{function}
+
+trainer = HuggingFaceTrainer(
+    build, scaling_config=ScalingConfig(num_workers=2, use_gpu=True), datasets={{"train": texts}}, preprocessor={given}
+)
+"""
+SHUFFLE = "def fn(batch):\n    return batch.sample(frac=1, random_state=0)\n"
+CENTER = "def fn(batch):\n    batch['x'] = batch['x'] - batch['x'].mean()\n    return batch\n"
+HELPER = "def fn(batch):\n    return pad(batch)\n"
+UNPACKED = "def fn(batch):\n    return tokenizer(list(batch['text']), **PAD)\n"
+PADS = "def fn(batch):\n    return tokenizer.pad({'input_ids': list(batch['ids'])})\n"
+
+
+@pytest.mark.parametrize("function", [SHUFFLE, CENTER, HELPER, UNPACKED, PADS])
+@pytest.mark.parametrize(
+    "given",
+    [
+        'BatchMapper(fn, batch_format="pandas")',
+        'BatchMapper(batch_format="pandas", fn=fn)',
+        'Chain(BatchMapper(fn, batch_format="pandas"))',
+        'BatchMapper(fn, batch_format="pandas", batch_size="default")',
+    ],
+)
+def test_a_mapper_keeps_the_size_of_its_batches(function: str, given: str) -> None:
+    after = converted(TRAINER.format(function=function, given=given)).text
+    assert after.count('.map_batches(fn, batch_format="pandas", batch_size=4096') == 1
+
+
+def test_a_size_that_is_given_stays() -> None:
+    given = 'BatchMapper(fn, batch_format="pandas", batch_size=None)'
+    assert "batch_size=None" in converted(TRAINER.format(function=SHUFFLE, given=given)).text
+
+
+@pytest.mark.parametrize(("version", "size"), [("2.4", 4096), ("2.5", 1024), ("2.6", 1024)])
+def test_the_default_size_is_that_of_the_ray_it_was_written_for(version: str, size: int) -> None:
+    given = 'BatchMapper(fn, batch_format="pandas")'
+    after = converted(TRAINER.format(function=SHUFFLE, given=given), from_ray=version).text
+    assert f"batch_size={size}" in after
+
+
+@pytest.mark.parametrize(
+    "datasets",
+    [
+        'sets = {"train": texts}',
+        'sets: dict = {"train": texts}',
+        'one = {"train": texts}\nsets = one',
+        'one = {"train": texts}\nsets = {name: rows.limit(8) for name, rows in one.items()}',
+        'sets = {"train": texts}\nsets = {name: rows.limit(8) for name, rows in sets.items()}',
+    ],
+)
+def test_the_names_of_the_datasets_are_seen_in_what_is_written(datasets: str) -> None:
+    script = TRAINER.format(function=f"{SHUFFLE}\n{datasets}", given='BatchMapper(fn, batch_format="pandas")')
+    after = converted(script.replace('datasets={"train": texts}', "datasets=sets"), from_ray="2.6").text
+    assert "batch_size=1024" in after and "has_evaluation" not in after
+
+
+TWO = """
+import ray
+from ray.air.config import ScalingConfig
+from ray.data.preprocessors import BatchMapper, Chain
+from ray.train.huggingface import HuggingFaceTrainer
+from ray.train.torch import TorchTrainer
+from job import build, clean, double, rows, others
+
+gpus = ScalingConfig(num_workers=2, use_gpu=True)
+{before}
+first = HuggingFaceTrainer(build, scaling_config=gpus, datasets={first}, preprocessor=mapper)
+{between}
+second = {trainer}(build, scaling_config=gpus, datasets={second}, preprocessor=mapper)
+"""
+ONE_MAPPER = 'mapper = BatchMapper(double, batch_format="numpy")'
+A_CHAIN = f'inner = BatchMapper(clean, batch_format="pandas")\n{ONE_MAPPER}\nmapper = Chain(inner, mapper)'
+
+
+def two_trainers(**parts: str) -> str:
+    given = {"before": ONE_MAPPER, "first": '{"train": rows}', "second": '{"train": rows}', "between": "pass"}
+    return TWO.format(**given | {"trainer": "HuggingFaceTrainer"} | parts)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {},
+        {"second": '{"train": others}'},
+        {"between": "rows = rows.limit(5)"},
+        {"before": f'{ONE_MAPPER}\nsets = {{"train": rows}}', "first": "sets", "second": "sets"},
+        {
+            "before": A_CHAIN.replace("mapper = BatchMapper(d", "other = BatchMapper(d").replace(
+                "inner, mapper", "inner, other"
+            )
+        },
+        {"trainer": "TorchTrainer"},
+    ],
+    ids=["same data", "other data", "data in between", "named data", "chain", "two classes"],
+)
+def test_a_mapper_of_two_trainers_goes_with_both(parts: dict[str, str]) -> None:
+    outcome = converted(two_trainers(**parts))
+    assert "BatchMapper" not in outcome.text and "preprocessor=" not in outcome.text
+    assert not outcome.lines("RM501", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(
+    ("parts", "times"),
+    [
+        ({}, 1),
+        ({"before": f'{ONE_MAPPER}\nsets = {{"train": rows}}', "first": "sets", "second": "sets"}, 1),
+        ({"second": '{"train": others}'}, 2),
+        ({"between": "rows = rows.limit(5)"}, 2),
+        ({"first": '{"train": rows.limit(5)}', "second": '{"train": rows.limit(5)}'}, 2),
+    ],
+)
+def test_data_is_prepared_once_where_it_is_the_same(parts: dict[str, str], times: int) -> None:
+    assert converted(two_trainers(**parts)).text.count("map_batches(") == times
+
+
+def test_a_mapper_that_something_else_uses_stays_and_is_told() -> None:
+    outcome = converted(two_trainers(between="mapper.transform(rows)"))
+    assert outcome.lines("RM501", Kind.MANUAL)

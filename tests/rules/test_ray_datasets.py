@@ -1,0 +1,108 @@
+"""RM505 and RM508: datasets of Hugging Face, and what functions get as their batch."""
+
+import pytest
+
+from raymigrate.findings import Kind
+from tests.rules.scripts import converted
+
+DICTS = {
+    "indexed by calls": """
+        def load(task):
+            splits = ray.data.from_huggingface(task.dataset())
+            return splits[task.train_key()], splits[task.test_key()]
+        """,
+    "indexed at once": "train = ray.data.from_huggingface(task.dataset())[key]",
+    "bound anew": "data = ray.data.from_huggingface(task.dataset())\ndata = data[key]",
+    "returned": """
+        def load(task):
+            return ray.data.from_huggingface(task.dataset())
+
+        train = load(task)[key]
+        """,
+    "handed over": """
+        def train(splits, name):
+            return splits[name]
+
+        train(ray.data.from_huggingface(task.dataset()), key)
+        """,
+    "annotated": "splits: dict = ray.data.from_huggingface(task.dataset())\nprint(splits[key])",
+    "walked through": "for name, split in ray.data.from_huggingface(task.dataset()).items():\n    print(name)",
+}
+SPLITS = {
+    "one split": "train = ray.data.from_huggingface(task.dataset())\ntrain = train.limit(5)",
+    "indexed before": "data = task.dataset()\ndata = ray.data.from_huggingface(data[key])",
+    "indexed later": "data = ray.data.from_huggingface(a)\nuse(data)\ndata = other()\nprint(data[key])",
+}
+
+
+@pytest.mark.parametrize("body", DICTS.values(), ids=DICTS)
+def test_what_is_indexed_was_a_dict_of_datasets(body: str) -> None:
+    script = "        import ray\n" + body if body.startswith("\n") else f"import ray\n{body}"
+    assert converted(script).lines("RM505", Kind.CONVERTED)
+
+
+@pytest.mark.parametrize("body", SPLITS.values(), ids=SPLITS)
+def test_a_dataset_that_is_not_indexed_is_one_split(body: str) -> None:
+    assert not converted(f"import ray\n{body}").lines("RM505", Kind.CONVERTED)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        'lambda batch: batch[["a"]]',
+        'lambda batch: batch[["a", "b"]].assign(c=1)',
+        'lambda frame: frame[frame["a"] > 0]',
+        "lambda batch: batch[[name for name in names]]",
+        "pick",
+    ],
+)
+def test_a_function_that_picks_columns_gets_a_frame(function: str) -> None:
+    head = 'import ray\n\n\ndef pick(batch):\n    return batch[["a"]]\n\n\n'
+    script = f"{head}ds = ray.data.range(8).map_batches({function})\n"
+    outcome = converted(script)
+    assert outcome.lines("RM508", Kind.CONVERTED) == [8]
+    assert 'batch_format="pandas"' in outcome.text
+
+
+PLAIN = [
+    'from_items([(1, 2)]).map_batches(lambda rows: pd.DataFrame(rows, columns=["a", "b"]))',
+    "from_items(list(zip([1], [2]))).map_batches(lambda rows: pd.DataFrame(rows, columns=['a', 'b']))",
+    "from_items([1, 2]).map_batches(lambda rows: {'x': [row + 1 for row in rows]})",
+    "from_items(pairs).limit(5).map(lambda pair: {'first': pair[0]})",
+    "range(8).map(lambda number: {'double': number * 2})",
+    "range(8).filter(lambda number: number > 2)",
+    "read_text('s3://a').flat_map(lambda line: [{'word': word} for word in line.split()])",
+]
+REFUSED = [
+    "range(8).map_batches(lambda batch: [value + 1 for value in batch['id']])",
+    "range(8).map_batches(lambda batch: batch['id'])",
+    "range(8).map_batches(lambda frame: frame['id'], batch_format='pandas')",
+    "range(8).map(lambda row: row['id'] * 2)",
+    "range(8).flat_map(lambda row: [row['id'] + 1, 0])",
+    "range(8).map_batches(as_list)",
+]
+FINE = [
+    "from_items([{'a': 1}]).map_batches(lambda rows: pd.DataFrame(rows, columns=['a']))",
+    "from_items([dict(a=i) for i in numbers]).map(lambda row: {'b': row['a'] * 2})",
+    "from_items([1, 2]).map_batches(lambda batch: {'x': batch['item'] + 1})",
+    "from_items(pairs).map(lambda row: {'first': row['item'][0]})",
+    "range(8).map(lambda row: {'double': row['id'] * 2})",
+    "range(8).map(lambda row: row | {'x': 1})",
+    "range(8).map_batches(lambda frame: frame * 2, batch_format='pandas')",
+    "range(8).map_batches(lambda frame: frame[['id']], batch_format='pandas')",
+    "range(8).flat_map(lambda row: [row, row])",
+    "range(8).map(other)",
+]
+HEAD = (
+    "import pandas as pd\nimport ray\nfrom job import other\n\n\ndef as_list(batch):\n    return list(batch), 1\n\n\n"
+)
+
+
+@pytest.mark.parametrize("body", PLAIN + REFUSED)
+def test_rows_that_are_no_dicts_are_told(body: str) -> None:
+    assert converted(f"{HEAD}ds = ray.data.{body}\n").lines("RM511", Kind.MANUAL)
+
+
+@pytest.mark.parametrize("body", FINE)
+def test_rows_that_are_dicts_are_no_news(body: str) -> None:
+    assert not converted(f"{HEAD}ds = ray.data.{body}\n").lines("RM511", Kind.MANUAL)

@@ -1,0 +1,91 @@
+"""RM605: metrics of reports without a checkpoint."""
+
+import pytest
+
+from raymigrate.findings import Kind
+from tests.rules.scripts import converted
+
+SCRIPT = """
+from ray.air import session
+from ray.air.config import ScalingConfig
+from ray.train.huggingface import AccelerateTrainer
+from job import save
+
+
+def loop(config):
+    rank = session.get_world_rank()
+    for step in range(12):
+        metrics = {{"loss": 1.0}}
+{reports}
+
+
+trainer = AccelerateTrainer(loop, accelerate_config={{}}, scaling_config=ScalingConfig(num_workers=2, use_gpu=True))
+result = trainer.fit()
+print(result.metrics["loss"])
+"""
+SOME = {
+    "else": """
+if step % 5 == 0:
+    session.report(metrics, checkpoint=save(step))
+else:
+    session.report(metrics)
+""",
+    "expression": "session.report(metrics, checkpoint=save(step) if step % 5 == 0 else None)",
+    "variable": """
+checkpoint = None
+if step % 5 == 0:
+    checkpoint = save(step)
+session.report(metrics, checkpoint=checkpoint)
+""",
+    "by position": """
+session.report(metrics)
+if step == 11:
+    session.report(metrics, save(step))
+""",
+    "rank and step": "session.report(metrics, checkpoint=save(step) if rank == 0 and step % 5 == 0 else None)",
+    "rank in a step": """
+if rank == 0 and step % 5 == 0:
+    session.report(metrics, checkpoint=save(step))
+else:
+    session.report(metrics)
+""",
+}
+ALL = {
+    "always": "session.report(metrics, checkpoint=save(step))",
+    "conditional": "if step % 5 == 0:\n    session.report(metrics, checkpoint=save(step))",
+    "rank": """
+if rank == 0:
+    session.report(metrics, checkpoint=save(step))
+else:
+    session.report(metrics)
+""",
+    "rank in an expression": "session.report(metrics, checkpoint=save(step) if rank == 0 else None)",
+    "rank in a variable": """
+checkpoint = None
+if rank == 0:
+    checkpoint = save(step)
+session.report(metrics, checkpoint=checkpoint)
+""",
+    "unpacked": "session.report(**{'metrics': metrics, 'checkpoint': save(step)})",
+}
+
+
+def script(reports: str) -> str:
+    return SCRIPT.format(reports="\n".join(f"        {line}" for line in reports.strip().splitlines()))
+
+
+@pytest.mark.parametrize("reports", SOME.values(), ids=SOME)
+def test_metrics_of_an_older_report_are_told(reports: str) -> None:
+    outcome = converted(script(reports))
+    assert len(outcome.lines("RM605", Kind.MANUAL)) == 1
+    assert any("result.metrics are those of the last one that does" in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize("reports", ALL.values(), ids=ALL)
+def test_metrics_of_the_last_report_are_no_news(reports: str) -> None:
+    assert not converted(script(reports)).lines("RM605", Kind.MANUAL)
+
+
+def test_metrics_without_any_checkpoint_are_none() -> None:
+    outcome = converted(script("session.report(metrics)\nsession.report(metrics, checkpoint=None)"))
+    assert any("result.metrics is None" in message for message in outcome.messages)

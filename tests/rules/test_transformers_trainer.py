@@ -1,0 +1,78 @@
+"""RM101, RM912: what an init function returns."""
+
+import pytest
+
+from raymigrate.findings import Kind
+from tests.rules.scripts import converted
+
+SCRIPT = """
+from datasets import load_dataset
+from ray.air.config import ScalingConfig
+from ray.train.huggingface import TransformersTrainer
+from transformers import AutoModel, Trainer, TrainingArguments
+from trl import SFTTrainer
+from job import ds, make, make_trainer
+
+
+class Job:
+    pass
+
+
+class Own(Trainer):
+    pass
+
+
+def build(train_dataset, eval_dataset=None, **config):
+    args = TrainingArguments("out", no_cuda=True)
+    model = AutoModel.from_pretrained("gpt2")
+    arguments = {{"model": model, "args": args}}
+    return {returned}
+
+
+trainer = TransformersTrainer(build, scaling_config=ScalingConfig(num_workers=2), datasets={{"train": ds}})
+trainer.fit()
+"""
+
+
+@pytest.mark.parametrize(
+    "returned",
+    [
+        "dict(model=model, args=args, train_dataset=train_dataset)",
+        "arguments",
+        "dict(arguments, train_dataset=train_dataset)",
+        "{**arguments}",
+        "Trainer(**arguments), make()",
+        "[Trainer(**arguments)]",
+        "model",
+        "args",
+        "AutoModel.from_pretrained('gpt2')",
+        "Job()",
+    ],
+)
+def test_what_is_no_trainer_is_reported_and_left(returned: str) -> None:
+    outcome = converted(SCRIPT.format(returned=returned))
+    assert outcome.lines("RM912", Kind.MANUAL) == [17]
+    assert not outcome.lines("RM101", Kind.CONVERTED)
+    assert "add_callback" not in outcome.text
+
+
+@pytest.mark.parametrize(
+    "returned",
+    [
+        "Trainer(**arguments)",
+        "Own(**arguments)",
+        "SFTTrainer(**arguments)",
+        "make_trainer(model, args)",
+        "config['trainer']",
+        "make()(model)",
+    ],
+)
+def test_what_can_be_a_trainer_is_converted(returned: str) -> None:
+    assert converted(SCRIPT.format(returned=returned)).lines("RM101", Kind.CONVERTED)
+
+
+def test_a_lambda_that_returns_a_dict_is_reported() -> None:
+    script = SCRIPT.format(returned="Own(**arguments)").replace(
+        "TransformersTrainer(build,", "TransformersTrainer(lambda train, rest, **config: dict(model=make()),"
+    )
+    assert converted(script).lines("RM912", Kind.MANUAL)

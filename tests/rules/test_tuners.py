@@ -1,0 +1,54 @@
+"""RM405, RM411: the RunConfig of a Tuner, whether or not its trainer could be converted."""
+
+import pytest
+
+from raymigrate.findings import Kind
+from tests.rules.scripts import converted
+
+SCRIPT = """
+from ray import air, tune
+from ray.air import RunConfig, ScalingConfig
+from ray.train.huggingface.accelerate import AccelerateTrainer
+from ray.tune.logger import CSVLoggerCallback
+
+
+def loop(config):
+    print(config)
+
+
+def search(options):
+    trainer = AccelerateTrainer(loop, accelerate_config={{}}, scaling_config=ScalingConfig(num_workers=2, use_gpu=True))
+    {before}
+    tuner = tune.Tuner(trainer, {arguments})
+    tuner.fit()
+"""
+CONFIG = 'RunConfig(local_dir="out", callbacks=[CSVLoggerCallback()])'
+NOW = 'tune.RunConfig(storage_path=os.path.abspath(os.path.expanduser("out")), callbacks=[CSVLoggerCallback()])'
+
+
+@pytest.mark.parametrize(
+    ("before", "arguments"),
+    [
+        ("", f"tune_config=tune.TuneConfig(**options), run_config={CONFIG}"),
+        (f"config = {CONFIG}", "tune_config=tune.TuneConfig(**options), run_config=config"),
+        ("", f"param_space=options, run_config=air.{CONFIG}"),
+        ("", f"**options, run_config={CONFIG}"),
+        ("trainer = trainer or options", f"run_config={CONFIG}"),
+    ],
+)
+def test_the_tuner_that_stays_gets_a_run_config_of_tune(before: str, arguments: str) -> None:
+    outcome = converted(SCRIPT.format(before=before, arguments=arguments))
+    assert NOW in outcome.text
+    assert "ray.train.RunConfig" not in outcome.text and "import RunConfig" not in outcome.text
+    assert outcome.lines("RM411", Kind.CONVERTED)
+
+
+@pytest.mark.parametrize("given", ["options.run_config", "options", "make(options)"])
+def test_a_run_config_that_cannot_be_seen_is_told(given: str) -> None:
+    outcome = converted(SCRIPT.format(before="", arguments=f"param_space=options, run_config={given}"))
+    assert outcome.lines("RM411", Kind.MANUAL)
+
+
+def test_a_run_config_of_tune_is_no_news() -> None:
+    outcome = converted(SCRIPT.format(before="", arguments="param_space=options, run_config=tune.RunConfig()"))
+    assert not outcome.lines("RM411", Kind.MANUAL)
