@@ -29,6 +29,7 @@ __all__ = [
     "constants",
     "definition",
     "entries",
+    "fillings",
     "has_unpacking",
     "key_name",
     "leading_text",
@@ -139,10 +140,12 @@ def _behind_name(module: Module, node: ast.Name, *, elsewhere: bool) -> Behind:
             whole = False
         else:
             found.append(Source(module, given))
-    if not found and elsewhere:
-        other = module.elsewhere(node)
-        if other is not None and other.value is not None:
-            return Behind([Source(other.module, other.value)], whole=True)
+    other = module.elsewhere(node) if not found and elsewhere else None
+    made = other.value if other is not None else None
+    if other is not None and made is not None:
+        if isinstance(other.node, ast.Name) and fillings(other.module, other.node):
+            made = other.node
+        return Behind([Source(other.module, made)], whole=True)
     return Behind(found, whole)
 
 
