@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from raymigrate.codemods.cpu_workers import ALONE, can_be_read, is_told, set_cpu
+from raymigrate.codemods.definitions import drop_definition
 from raymigrate.codemods.loop_elsewhere import RM206, wrap_loop
 from raymigrate.context import Context
 from raymigrate.error_texts import refused_arguments
@@ -17,7 +18,6 @@ from raymigrate.facts.legacy import ACCELERATORS, TRAINING_ARGUMENTS
 from raymigrate.facts.literals import shortened, string_literal
 from raymigrate.facts.trainers import TrainerCall
 from raymigrate.facts.tuners import config_names, is_none, made
-from raymigrate.facts.values import fillings
 from raymigrate.findings import Rule
 
 CPU = f"{ALONE} unless Accelerator(cpu=True) is given"
@@ -127,7 +127,7 @@ def convert_settings(context: Context, call: TrainerCall, settings: Settings) ->
     places.unknown.extend((key, settings.values[key], "its value is not known here") for key in unseen)
     if given is not None:
         context.plan.call(call.node).remove.add("accelerate_config")
-        _remove_definition(context, given)
+        drop_definition(context, given)
     by_environment = _apply(context, call, places, settings)
     if given is not None:
         _report_rows(context, given, places, by_environment)
@@ -140,21 +140,6 @@ def leave_settings(context: Context, call: TrainerCall) -> None:
     for accelerator in _inside(call, list(context.module.calls(*ACCELERATORS))):
         if call.imported is None and not is_told(context, call, accelerator, "cpu"):
             set_cpu(context, RM203, CPU, call, accelerator, "cpu")
-
-
-def _remove_definition(context: Context, given: ast.expr) -> None:
-    """Takes away `accelerate_config = {...}`, and what fills it, where nothing else reads it."""
-    module = context.module
-    target = module.definition(given)
-    if not isinstance(given, ast.Name) or not isinstance(target, ast.Name):
-        return
-    scope = module.scope_of[target].find(target.id)
-    filling = fillings(module, target)
-    others = [use for use in module.uses(given.id, scope) if module.statement(use) not in filling] if scope else []
-    statement = module.parent_of[target]
-    if others == [given] and isinstance(statement, (ast.Assign, ast.AnnAssign)):
-        for each in [statement, *filling]:
-            context.plan.statement(each).removed = True
 
 
 def _report_rows(context: Context, given: ast.expr, places: Destination, by_environment: bool) -> None:

@@ -10,18 +10,19 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from raymigrate.facts.values.behind import UNKNOWN, Behind, Source
+from raymigrate.facts.values.behind import UNKNOWN, Asked, Behind, Source
 from raymigrate.facts.values.bindings import reaching
 from raymigrate.facts.values.calls import argument, given_to, has_unpacking, returned
-from raymigrate.facts.values.constants import constant, constants, leading_text
+from raymigrate.facts.values.constants import constant, constants, head, leading_text
 from raymigrate.facts.values.dicts import WELL_KNOWN_KEYS, entries, fillings, key_name
-from raymigrate.facts.values.members import attribute, item, read_by_method
+from raymigrate.facts.values.members import attribute, item, read_by_method, returned_by_method
 
 if TYPE_CHECKING:
     from raymigrate.facts.module import Module
 
 __all__ = [
     "WELL_KNOWN_KEYS",
+    "Asked",
     "Source",
     "argument",
     "assigned",
@@ -31,6 +32,7 @@ __all__ = [
     "entries",
     "fillings",
     "has_unpacking",
+    "head",
     "key_name",
     "leading_text",
     "origins",
@@ -38,6 +40,8 @@ __all__ = [
     "sources",
     "value",
 ]
+
+DEEPEST = 12  # attributes of items of results of calls
 
 
 def definition(module: Module, node: ast.expr) -> ast.AST | None:
@@ -87,8 +91,24 @@ def origins(module: Module, node: ast.expr, *, elsewhere: bool = True) -> list[S
         node: The value.
         elsewhere: Whether to look into other files.
     """
+    asked = module.asked
+    if (node, elsewhere) in asked.answers:
+        return asked.answers[node, elsewhere]
+    if node in asked.open or len(asked.open) >= DEEPEST:
+        asked.cut += 1
+        return [Source(module, node)]
+    cut = asked.cut
+    asked.open.add(node)
+    found = _followed(Source(module, node), elsewhere=elsewhere)
+    asked.open.remove(node)
+    if cut == asked.cut or not asked.open:  # else it may be found to come from more when asked by itself
+        asked.answers[node, elsewhere] = found
+    return found
+
+
+def _followed(start: Source, *, elsewhere: bool) -> list[Source]:
     found: list[Source] = []
-    waiting = [(Source(module, node), False)]
+    waiting = [(start, False)]
     seen = set[ast.AST]()
     while waiting:
         source, is_end = waiting.pop(0)
@@ -99,7 +119,7 @@ def origins(module: Module, node: ast.expr, *, elsewhere: bool = True) -> list[S
             behind = _behind(source.module, source.node, elsewhere=elsewhere)
             ends = [] if behind.whole else [(source, True)]
             waiting = [*((other, False) for other in behind.found), *ends, *waiting]
-    return found or [Source(module, node)]  # a value that comes from itself is unknown
+    return found or [start]  # a value that comes from itself is unknown
 
 
 def sources(module: Module, node: ast.expr) -> list[ast.expr]:
@@ -122,6 +142,7 @@ def _behind(module: Module, node: ast.expr, *, elsewhere: bool) -> Behind:
         return Behind([Source(module, node.value)], whole=True)
     if isinstance(node, ast.Call):
         read = read_by_method(module, node, elsewhere=elsewhere)
+        read = read or returned_by_method(module, node, elsewhere=elsewhere)
         return read if read is not None else returned(module, node, elsewhere=elsewhere)
     return UNKNOWN
 
