@@ -37,6 +37,7 @@ __all__ = [
     "leading_text",
     "origins",
     "reaching",
+    "reads",
     "sources",
     "value",
 ]
@@ -50,6 +51,24 @@ def definition(module: Module, node: ast.expr) -> ast.AST | None:
         return None
     bindings = reaching(module, node)
     return bindings[0].node if len(bindings) == 1 else None
+
+
+def reads(module: Module, node: ast.Name) -> list[ast.Name] | None:
+    """Every read that sees the value which a name has at one use of it.
+
+    Args:
+        module: The module.
+        node: The use.
+
+    Returns:
+        The reads, with this one; None where several bindings may reach this use or another one that sees the value.
+    """
+    scope, seen = module.scope_of[node].find(node.id), reaching(module, node)
+    if scope is None or len(seen) != 1:
+        return None
+    uses = [(use, reaching(module, use)) for use in module.uses(node.id, scope)]
+    found = [use for use, bindings in uses if seen[0] in bindings]
+    return found if all(bindings == seen for use, bindings in uses if use in found) else None
 
 
 def value(module: Module, node: ast.expr) -> ast.expr:
