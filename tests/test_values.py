@@ -98,6 +98,9 @@ def test_a_use_sees_the_bindings_that_reach_it(text: str, lines: list[int]) -> N
         ("d = {'x': 1}\nd.update(x=2)\nf(d['x'])", ["2"]),
         ("d = dict(x=1)\ne = {**d, 'y': 2}\nf(e['x'])", ["1"]),
         ("t = (1, 2)\nf(t[1])", ["2"]),
+        ("for x in (1, 2): f(x)", ["1", "2"]),
+        ("t = [1, 2]\n[f(x) for x in t]", ["1", "2"]),
+        ("t = [1]\nt.append(2)\nfor x in t: f(x)", ["x"]),
         (
             "from ray.train.torch import TorchTrainer\ndef g(config): f(config['x'])\n"
             "TorchTrainer(g, train_loop_config={'x': 1})",

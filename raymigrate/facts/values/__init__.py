@@ -176,6 +176,8 @@ def _behind_name(module: Module, node: ast.Name, *, elsewhere: bool) -> Behind:
             behind = given_to(module, binding.node)
             found += behind.found
             whole &= behind.whole
+        elif (items := _looped_over(module, binding.node)) is not None:
+            found += [Source(module, item) for item in items]
         elif given is None or (_holds_items(given) and fillings(module, node)):
             whole = False
         else:
@@ -187,6 +189,18 @@ def _behind_name(module: Module, node: ast.Name, *, elsewhere: bool) -> Behind:
             made = other.node
         return Behind([Source(other.module, made)], whole=True)
     return Behind(found, whole)
+
+
+def _looped_over(module: Module, target: ast.AST) -> list[ast.expr] | None:
+    """The items of the list or tuple that a loop gives to a name one by one; None where they are not written out."""
+    loop = module.parent_of.get(target)
+    if not isinstance(loop, (ast.For, ast.comprehension)) or loop.target is not target:
+        return None
+    items = value(module, loop.iter)
+    if not isinstance(items, (ast.List, ast.Tuple, ast.Set)) or any(isinstance(i, ast.Starred) for i in items.elts):
+        return None
+    filled = isinstance(loop.iter, ast.Name) and fillings(module, loop.iter)
+    return None if filled or not items.elts else items.elts
 
 
 def _holds_items(node: ast.expr) -> bool:
