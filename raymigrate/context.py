@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 from raymigrate.config import Options
 from raymigrate.edits.plan import Plan
+from raymigrate.facts.legacy import TRAINERS
 from raymigrate.facts.module import Module, Reference
 from raymigrate.facts.places import Place, Places
+from raymigrate.facts.scopes import import_bindings
 from raymigrate.findings import Finding, Kind, Rule
 from raymigrate.requests import Request
 from raymigrate.skips import Skips
@@ -66,6 +68,15 @@ class Context:
             for statement in self.module.imports
             for alias in statement.names
         )
+
+    @cached_property
+    def is_legacy_script(self) -> bool:
+        """Whether the module uses what Ray had before 2.7: a legacy trainer, or ray.air."""
+        imported = {
+            binding.qualified or "" for statement in self.module.imports for _, binding in import_bindings(statement)
+        }
+        used = {reference.qualified for reference in self.module.references}
+        return any(name in TRAINERS or f"{name}.".startswith("ray.air.") for name in imported | used)
 
     # -- other files of the project -------------------------------------------------------------
 

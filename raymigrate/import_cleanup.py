@@ -7,7 +7,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from raymigrate.facts.legacy import GONE_MODULES
-from raymigrate.facts.module import Module
+from raymigrate.facts.module import Module, Reference
 
 if TYPE_CHECKING:
     from raymigrate.context import Context
@@ -25,7 +25,7 @@ def drop_unused_imports(context: Context) -> None:
         for alias in statement.names:
             if alias in context.plan.dropped_imports or alias.name == "*":
                 continue
-            uses = module.references_by_binding.get(alias, [])
+            uses = module.references_by_binding.get(alias) or _uses_of_double(module, statement, alias)
             if isinstance(statement, ast.Import) and not alias.asname:
                 goes, root_stays = plain_uses(alias.name)
                 if goes:
@@ -38,6 +38,14 @@ def drop_unused_imports(context: Context) -> None:
                 and not is_exported(module, alias.asname or alias.name)
             ):
                 context.plan.drop_import(alias, statement)
+
+
+def _uses_of_double(module: Module, statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> list[Reference]:
+    """The uses of a name that is imported again below, in the same way: they are uses of either import."""
+    bindings = module.scope_of[statement].bindings.get(alias.asname or alias.name, [])
+    if len(bindings) < 2 or len({binding.qualified for binding in bindings}) > 1:
+        return []
+    return [use for binding in bindings for use in module.references_by_binding.get(binding.node, ())]
 
 
 def _plain_uses(context: Context, name: str) -> tuple[bool, bool]:

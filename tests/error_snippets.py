@@ -152,6 +152,9 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
     "RM402": [
         "ray.train.RunConfig(local_dir='results')",
         "ray.train.RunConfig(sync_config=ray.tune.SyncConfig())",
+        "ray.tune.SyncConfig(syncer=None)",
+        "ray.tune.SyncConfig(upload_dir='s3://bucket')",
+        "ray.tune.SyncConfig(sync_on_checkpoint=False)",
         "import pyarrow.fs\npyarrow.fs.FileSystem.from_uri('results')",
     ],
     "RM403": ["TorchTrainer(loop, metadata={'a': 1})", "TorchTrainer(loop, resume_from_checkpoint=object())"],

@@ -80,6 +80,10 @@ def test_a_use_sees_the_bindings_that_reach_it(text: str, lines: list[int]) -> N
         ("class C:\n  x: int = 1\ndef g(c: C): f(c.x)", ["1", "c.x"]),
         ("class C:\n  x: int = 1\nc = C()\nc.x = 3\nf(c.x)", ["3", "1"]),
         ("class C:\n  def __init__(self, x): self.x = x\n  def g(self): f(self.x)\nC(1)\nC(2)", ["1", "2"]),
+        ("class C:\n  x = 1\n  def g(self): return self.x\nc = C()\nf(c.g())", ["1"]),
+        ("class C:\n  def g(self): return 1\ndef h(c: C): f(c.g())", ["1"]),
+        ("class C:\n  @property\n  def x(self): return 1\nf(C().x)", ["1"]),
+        ("class C:\n  @cached\n  def g(self): return 1\nf(C().g())", ["C().g()"]),
         (
             "from argparse import *\np = ArgumentParser()\np.add_argument('-x', '--the-x', default=1)\n"
             "a = p.parse_args()\nf(a.the_x)",
@@ -94,6 +98,9 @@ def test_a_use_sees_the_bindings_that_reach_it(text: str, lines: list[int]) -> N
         ("d = {'x': 1}\nd.update(x=2)\nf(d['x'])", ["2"]),
         ("d = dict(x=1)\ne = {**d, 'y': 2}\nf(e['x'])", ["1"]),
         ("t = (1, 2)\nf(t[1])", ["2"]),
+        ("for x in (1, 2): f(x)", ["1", "2"]),
+        ("t = [1, 2]\n[f(x) for x in t]", ["1", "2"]),
+        ("t = [1]\nt.append(2)\nfor x in t: f(x)", ["x"]),
         (
             "from ray.train.torch import TorchTrainer\ndef g(config): f(config['x'])\n"
             "TorchTrainer(g, train_loop_config={'x': 1})",
@@ -164,3 +171,21 @@ def test_a_constant_is_known_only_where_nothing_else_is_possible(text: str, know
 def test_the_start_of_a_text_is_known_although_the_rest_is_not(text: str, start: str) -> None:
     module, node = last(text)
     assert leading_text(module, node) == start
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x = first\nwhile x:\n  x = x.parent\nf(x)",
+        "class C:\n  def g(self):\n    self.x = self.x.x\n    f(self.x)",
+        "def g(a): return h(a)\ndef h(a): return g(a)\nf(g(1))",
+        "d = {}\nd = {'x': d['x']}\nf(d['x'])",
+        "x = 0\n" + "".join(f"x{n} = x{n - 1 if n else ''}.a.get('b')['c']\n" for n in range(400)) + "f(x399)",
+        "def g(a, b): return g(b.a, a.b)\nf(g(g(g(1, 2), 3), g(4, g(5, 6))))",
+        "x = a.b.c\nfor i in y:\n  x = x.b(x.c)(x.d).get('e', x)\nf(x)",
+    ],
+)
+def test_values_that_lead_round_in_circles_or_far_away_are_unknown(text: str) -> None:
+    module, node = last(text)
+    assert constant(module, node) is ...
+    assert origins(module, node)

@@ -3,7 +3,8 @@
 import ast
 
 from raymigrate.codemods import codemod
-from raymigrate.codemods.train_v2_arguments import DELETED, ISSUE, UNPACKED
+from raymigrate.codemods.storage import ISSUE
+from raymigrate.codemods.train_v2_arguments import DELETED, UNPACKED
 from raymigrate.context import Context
 from raymigrate.edits.plan import Part
 from raymigrate.facts.keys import keys_of

@@ -141,13 +141,13 @@ def _without_gpu(context: Context, call: TrainerCall, place: ast.AST) -> str:
     if call.use_gpu is not None:
         return str(not call.use_gpu)
     source = call.gpus.decided_by
-    if source is None or source.module is not context.module or not _can_be_read(context, source.node, place):
+    if source is None or source.module is not context.module or not can_be_read(context, source.node, place):
         return ON_CPU
     text = context.module.source(source.node)
     return text.removeprefix("not ").strip() if isinstance(source.node, ast.UnaryOp) else f"not {text}"
 
 
-def _can_be_read(context: Context, node: ast.expr, place: ast.AST) -> bool:
+def can_be_read(context: Context, node: ast.expr, place: ast.AST) -> bool:
     """Whether an expression means the same in a training function, which runs on another machine.
 
     So do names of the module, and of the functions around it, that are bound once and not to what the machine has. An

@@ -7,6 +7,7 @@ import ast
 from dataclasses import dataclass, field
 
 from raymigrate.codemods import codemod
+from raymigrate.codemods.definitions import drop_definition
 from raymigrate.codemods.preprocessors import Choices
 from raymigrate.context import Context
 from raymigrate.edits.plan import Code
@@ -164,11 +165,7 @@ def _remove(context: Context, given: ast.expr, choices: DatasetChoices) -> None:
         reference = module.reference_at.get(made.func)
         if reference is not None:
             context.handle(reference, gone=True)
-    value = module.value(given)
-    if isinstance(given, ast.Name):
-        scope, statement = module.scope_of[given].find(given.id), module.parent_of[value]
-        if scope is not None and len(module.uses(given.id, scope)) == 1 and isinstance(statement, ast.stmt):
-            context.plan.statement(statement).removed = True
+    drop_definition(context, given)
 
 
 @codemod("DatasetConfig", order=46)

@@ -5,10 +5,16 @@ hf_file_system.py 2.4, resolve_path), and datasets 5 goes through it. The redire
 """
 
 import ast
+import re
 
 from raymigrate.codemods import codemod
 from raymigrate.context import Context
+from raymigrate.facts.module import Module
+from raymigrate.facts.project import Definition
+from raymigrate.facts.project_uses import Uses, answer
+from raymigrate.facts.values import Source, argument, constants
 from raymigrate.findings import Rule
+from raymigrate.import_cleanup import is_exported
 
 RM714 = Rule(
     "RM714",
@@ -98,37 +104,93 @@ FEW = 2  # the dataset and its configuration: with more arguments by position th
 PARQUET_BRANCH = "refs/convert/parquet"
 
 
+# A name that the Hub would be asked for: no path, no "namespace/name".
+SHORT = re.compile(r"[\w-]+")
+RAISES = "raises an HfUriError today"
+UNSEEN = (
+    'A dataset is named in full, "nyu-mll/glue" and not "glue": as its page on the Hub shows it. Folders and packaged'
+    " modules, such as csv, keep their names."
+)
+
+
 @codemod("load_dataset", "load_dataset_builder", "get_dataset_config_names", "get_dataset_split_names", order=60)
 def dataset_names(context: Context) -> None:
-    """Gives the datasets that scripts name literally their namespace."""
+    """Gives datasets their namespace where their names are written, and tells of those that cannot be seen."""
     if not context.is_ray_script:
         return
     for call in context.module.calls(*LOADERS):
-        given = call.args[0] if call.args else next((k.value for k in call.keywords if k.arg == "path"), None)
+        given = argument(call, 0, "path")
         if given is None:
             continue
-        name = given.value if isinstance(given, ast.Constant) else None
-        if name is None:
-            _name_from_elsewhere(context, given)
-        if isinstance(name, str) and name in SCRIPTS:
-            _parquet_copy(context, call, given, SCRIPTS[name])
-        if not isinstance(name, str) or not name.isidentifier() or name in PACKAGED:
-            continue
-        if name not in NAMESPACES:
-            context.manual(
-                RM714, given, f'load_dataset("{name}") raises an HfUriError today, unless it is a local folder.'
-            )
-        elif context.converts(RM714, given, f'load_dataset("{name}") raises an HfUriError today.'):
-            context.plan.replace(given, f'"{NAMESPACES[name]}/{name}"')
+        found = constants(context.module, given)
+        local = any(keyword.arg in ("data_files", "data_dir") for keyword in call.keywords)
+        if len(found) == 1 and isinstance(found[0][1], str):
+            source, name = found[0]
+            _one_name(context, given, source, name)
+            if name in SCRIPTS:
+                _parquet_copy(context, call, given, SCRIPTS[name])
+        elif not (local and all(value is ... for _, value in found)):
+            _several_names(context, given, found)
 
 
-def _name_from_elsewhere(context: Context, given: ast.expr) -> None:
-    """Reports a name that comes at run time, where the file holds a short name that may be it."""
-    constants = (node.value for node in context.module.nodes if isinstance(node, ast.Constant))
-    short = sorted({value for value in constants if isinstance(value, str) and value in NAMESPACES})
+def _one_name(context: Context, given: ast.expr, source: Source, name: object) -> None:
+    """Gives one dataset its namespace: where the name is written if it means nothing else, else at the call."""
+    if not _is_short(name):
+        return
+    message = f'load_dataset("{name}") {RAISES}'
+    if name not in NAMESPACES:
+        context.manual(RM714, given, f"{message}, unless it is a local folder.")
+    elif context.converts(RM714, given, f"{message}."):
+        namespace = NAMESPACES[str(name)]
+        if source.node is given or _names_datasets_only(context, source):
+            context.plan.replace(source.node, f'"{namespace}/{name}"')
+        elif isinstance(given, ast.Name):
+            context.plan.replace(given, f'f"{namespace}/{{{given.id}}}"')
+        else:
+            context.plan.replace(given, f'"{namespace}/" + $name', name=given)
+
+
+def _several_names(context: Context, given: ast.expr, found: list[tuple[Source, object]]) -> None:
+    """Names the datasets that a call may load, and says so where there are others."""
+    short = sorted({str(value) for _, value in found if _is_short(value)})
     for name in short:
-        message = f'load_dataset raises an HfUriError today if this is "{name}".'
-        context.manual(RM714, given, message, f'Use "{NAMESPACES[name]}/{name}" where the name is set.')
+        advice = f'Use "{NAMESPACES[name]}/{name}" where the name is set.' if name in NAMESPACES else None
+        context.manual(RM714, given, f'load_dataset {RAISES} if this is "{name}".', advice)
+    if not short and any(value is ... for _, value in found) and context.is_legacy_script:
+        context.manual(RM714, given, f"load_dataset {RAISES} if this is a name without its namespace.", UNSEEN)
+
+
+def _is_short(name: object) -> bool:
+    return isinstance(name, str) and SHORT.fullmatch(name) is not None and name not in PACKAGED
+
+
+def _names_datasets_only(context: Context, source: Source) -> bool:
+    """Whether a literal is assigned to a name that only loaders of datasets are given."""
+    module = context.module
+    statement = module.parent_of.get(source.node)
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else getattr(statement, "target", None)
+    if source.module is not module or not isinstance(target, ast.Name) or module.assigned(target) is not source.node:
+        return False
+    if isinstance(statement, ast.Assign) and len(statement.targets) != 1:
+        return False
+    scope = module.scope_of[target].find(target.id)
+    if scope is None or isinstance(scope.node, ast.ClassDef) or is_exported(module, target.id):
+        return False
+    if module.project is not None and scope.node is module.tree:
+        definition = Definition(module, target, target.id)
+        return answer(module.project, "names datasets only", definition, _are_all_loaded)
+    return all(_is_loaded(module, use) for use in module.uses(target.id, scope))
+
+
+def _are_all_loaded(uses: Uses) -> bool:
+    return not uses.unclear and all(_is_loaded(module, node) for module, node in uses.reads)
+
+
+def _is_loaded(module: Module, use: ast.expr) -> bool:
+    """Whether an expression is the name that a loader is given."""
+    call = module.parent_of[use]
+    call = module.parent_of[call] if isinstance(call, ast.keyword) else call
+    return isinstance(call, ast.Call) and module.qualified(call.func) in LOADERS and argument(call, 0, "path") is use
 
 
 def _parquet_copy(context: Context, call: ast.Call, given: ast.expr, name: str) -> None:

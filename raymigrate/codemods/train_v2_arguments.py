@@ -17,43 +17,13 @@ from collections.abc import Mapping
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.preprocessors import PREPROCESSOR_REFUSED, RM502
+from raymigrate.codemods.storage import ISSUE, RM401, STORAGE, convert_storage
 from raymigrate.context import Context
-from raymigrate.error_texts import refused_arguments
 from raymigrate.facts.keys import keys_of
 from raymigrate.facts.legacy import CONFIG_CLASSES, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.tuners import config_names
 from raymigrate.findings import Rule
 
-ISSUE = "https://github.com/ray-project/ray/issues/49454"
-
-RM401 = Rule(
-    "RM401",
-    "an argument of a configuration class that Train V2 refuses",
-    "Ray >= 2.51 raises when the object is constructed, whatever the value is.",
-    "Arguments without effect on training are deleted.",
-    ISSUE,
-    errors=(
-        "`RunConfig(*)` is deprecated",
-        "`ray.train.ScalingConfig(trainer_resources)` is deprecated",
-        "`checkpoint_frequency` is deprecated",
-        "`checkpoint_at_end` is deprecated",
-        "`ray.train.FailureConfig(fail_fast)` is deprecated",
-        *refused_arguments("ScalingConfig", "_max_cpu_fraction_per_node"),
-        *refused_arguments("CheckpointConfig", "_checkpoint_keep_all_ranks", "_checkpoint_upload_from_workers"),
-    ),
-)
-RM402 = Rule(
-    "RM402",
-    "local_dir or sync_config of a RunConfig",
-    "RunConfig(local_dir=) raises a TypeError on Ray >= 2.51.",
-    "storage_path= takes its place; it has to be an absolute path or a URI.",
-    "https://docs.ray.io/en/latest/train/user-guides/persistent-storage.html",
-    errors=(
-        *refused_arguments("RunConfig", "local_dir"),
-        "`RunConfig(sync_config)` is deprecated",
-        "URI has empty scheme",
-    ),
-)
 RM403 = Rule(
     "RM403",
     "an argument of TorchTrainer that Train V2 refuses",
@@ -64,15 +34,6 @@ RM403 = Rule(
         "`resume_from_checkpoint` is deprecated and will be removed",
         "accessed the metadata passed to `<Framework>Trainer(metadata=...)`",
     ),
-)
-RM406 = Rule(
-    "RM406",
-    "a fixed name for the runs of a legacy trainer",
-    "Ray >= 2.51 takes a second run with the same name and storage path for the same run: it goes on from the last"
-    " checkpoint, and a finished run ends at once. Legacy Ray started afresh.",
-    "Keep the name if runs are to go on; else add something unique to it, or delete the folder between runs.",
-    "https://docs.ray.io/en/latest/train/user-guides/fault-tolerance.html",
-    errors=("A run snapshot was found in storage folder",),
 )
 RM404 = Rule(
     "RM404",
@@ -163,21 +124,6 @@ def _unpacked(context: Context, name: str, unpacked: ast.keyword) -> None:
         )
 
 
-@codemod(*(name.rpartition(".")[2] for name in sorted(TRAINERS)), order=46)
-def run_names(context: Context) -> None:
-    """Tells what a fixed run name means now, where a legacy trainer is converted."""
-    for call in context.module.calls(*TRAINERS):
-        given = next((keyword.value for keyword in call.keywords if keyword.arg == "run_config"), None)
-        config = context.module.value(given) if given is not None else None
-        if call not in context.plan.calls or not isinstance(config, ast.Call) or config in context.tuned:
-            continue
-        for keyword in config.keywords:
-            if keyword.arg == "name" and isinstance(context.module.constant(keyword.value), str):
-                context.manual(
-                    RM406, keyword, "A second run with this name goes on from the first one's last checkpoint."
-                )
-
-
 def _run_config(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
     module, edit = context.module, context.plan.call
     empty = module.constant(keyword.value)
@@ -186,40 +132,8 @@ def _run_config(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
             edit(call).remove.add(keyword.arg)
     elif keyword.arg == "stop":
         context.manual(RM404, keyword, "RunConfig(stop=) raises on Ray >= 2.51.", STOP)
-    elif keyword.arg == "local_dir":
-        if context.converts(RM402, keyword, "RunConfig(local_dir=) raises on Ray >= 2.51; now storage_path=."):
-            edit(call).rename["local_dir"] = "storage_path"
-            if not (isinstance(empty, str) and (empty.startswith("/") or "://" in empty)):
-                context.plan.need_import("os")
-                edit(call).set("storage_path", "os.path.abspath(os.path.expanduser($value))", value=keyword.value)
-    elif keyword.arg == "sync_config":
-        _sync_config(context, call, keyword)
-
-
-def _sync_config(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
-    value = context.module.value(keyword.value)
-    made = value if isinstance(value, ast.Call) else None
-    uploads = next((k.value for k in made.keywords if k.arg == "upload_dir"), None) if made else None
-    edit = context.plan.call(call)
-    if uploads is None and not (made and made.args):
-        if context.converts(RM401, keyword, "RunConfig(sync_config=) raises on Ray >= 2.51; deleted."):
-            edit.remove.add("sync_config")
-    elif (
-        uploads is not None
-        and made is not None
-        and value is keyword.value
-        and not {"storage_path", "local_dir"} & {k.arg for k in call.keywords}
-    ):
-        if context.converts(RM402, keyword, "SyncConfig(upload_dir=) is gone; now RunConfig(storage_path=)."):
-            edit.rename["sync_config"] = "storage_path"
-            edit.set("storage_path", "$value", value=uploads)
-            reference = context.module.reference_at.get(made.func)
-            if reference is not None:
-                context.handle(reference, gone=True)
-    else:
-        context.manual(
-            RM402, keyword, "RunConfig(sync_config=) raises on Ray >= 2.51.", "Give its upload_dir as storage_path=."
-        )
+    elif keyword.arg in STORAGE:
+        convert_storage(context, call, keyword)
 
 
 @codemod("TorchTrainer", "TransformersTrainer", "HuggingFaceTrainer", "AccelerateTrainer", order=45)

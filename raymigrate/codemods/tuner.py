@@ -9,7 +9,7 @@ from raymigrate.codemods.train_driver import TrainDriver
 from raymigrate.codemods.train_driver_beside import TrainDriverBeside
 from raymigrate.codemods.tuner_obstacles import obstacle
 from raymigrate.context import Context
-from raymigrate.facts.tuners import TUNERS, TunerCall
+from raymigrate.facts.tuners import TUNERS, TunerCall, may_be_trainer
 from raymigrate.findings import Rule
 
 RM405 = Rule(
@@ -29,8 +29,10 @@ def tuners(context: Context) -> None:
     """Converts every Tuner over a trainer that it understands, and reports the others."""
     for call in list(context.module.calls(*TUNERS)):
         tuner = TunerCall(context.module, call)
-        if tuner.trainer is None:
-            continue  # the RunConfig of any other Tuner: see tuner_config
+        if tuner.trainer is None:  # the RunConfig of any other Tuner: see tuner_config
+            if may_be_trainer(context.module, tuner.arguments.get("trainable")):
+                context.manual(RM405, call, f"{MESSAGE}; not converted: which trainer it gets is decided at run time.")
+            continue
         reason = obstacle(context, tuner)
         if reason is not None:
             context.manual(RM405, call, f"{MESSAGE}; not converted: {reason}.")

@@ -8,8 +8,11 @@ Tuner(f, run_config=ray.train.RunConfig(...)).fit() raises "AttributeError: 'str
 import ast
 
 from raymigrate.codemods import codemod
+from raymigrate.codemods.definitions import drop_definition
 from raymigrate.context import Context
 from raymigrate.edits.plan import CallEdit, Code, Part
+from raymigrate.facts.legacy import SYNC_CONFIGS
+from raymigrate.facts.storage import absolute, is_absolute
 from raymigrate.facts.tuners import (
     REPORT_TO_TUNE,
     TUNERS,
@@ -93,26 +96,24 @@ def storage(context: Context, config: ast.Call, before: list[Code] | None) -> Pa
         return None
     value: ast.expr = keyword.value
     if keyword.arg == "sync_config":
-        sync = made(module, value, "ray.tune.SyncConfig", "ray.tune.syncer.SyncConfig", "ray.air.SyncConfig")
+        sync = made(module, value, *SYNC_CONFIGS)
         uploads = next((k.value for k in sync.keywords if k.arg == "upload_dir"), None) if sync else None
         edit.remove.add("sync_config")
+        drop_definition(context, value)
         if uploads is None:
             return None
         value = uploads
         edit.set("storage_path", "$value", value=value)
-    template = "$value"
-    literal = module.constant(value)
-    absolute = isinstance(literal, str) and (literal.startswith("/") or "://" in literal)
     if keyword.arg == "local_dir":
         edit.rename["local_dir"] = "storage_path"
-    if keyword.arg == "local_dir" or isinstance(literal, str):  # a folder, which Ray takes as an absolute path only
-        made_by = module.qualified(value.func) if isinstance(value, ast.Call) else None
-        if not absolute and made_by != "os.path.abspath":
-            context.plan.need_import("os")
-            home = made_by == "os.path.expanduser"
-            template = "os.path.abspath($value)" if home else "os.path.abspath(os.path.expanduser($value))"
-            edit.set("storage_path", template, value=value)
-    if before is None or (template == "$value" and (absolute or isinstance(value, ast.Name))):
+    template = "$value"
+    if keyword.arg == "local_dir" or is_absolute(module, value) is False:
+        template = absolute(module, value)
+    if template != "$value":
+        context.plan.need_import("os")
+        edit.set("storage_path", template, value=value)
+    literal = isinstance(module.constant(value), str)
+    if before is None or (template == "$value" and (literal or isinstance(value, ast.Name))):
         return value
     name = context.fresh("storage_path")
     before.append(Code(f"{name} = {template}", {"value": value}))

@@ -10,10 +10,9 @@ from collections.abc import Iterator
 from raymigrate.codemods import codemod
 from raymigrate.codemods.tuner import RM405
 from raymigrate.context import Context
-from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.places import Place
-from raymigrate.facts.tuners import TUNERS, TunerCall, made
+from raymigrate.facts.tuners import TUNERS, TunerCall, may_be_trainer
 from raymigrate.findings import Rule
 
 RM415 = Rule(
@@ -39,12 +38,12 @@ def other_ways(context: Context) -> None:
     """Names the places where a trainer is wrapped, restored, or made a trainable."""
     module = context.module
     for call in module.calls(*WAYS):
-        if any(made(module, node, *TORCH_TRAINERS, *TRAINERS) for node in _arguments(call)):
+        if any(may_be_trainer(module, node) for node in _arguments(call)):
             way = WAYS[module.qualified(call.func) or ""]
             context.manual(RM405, call, MESSAGE.format(way=way))
     for node in module.nodes:
         if isinstance(node, ast.Attribute) and node.attr == "as_trainable":
-            if made(module, node.value, *TORCH_TRAINERS, *TRAINERS):
+            if may_be_trainer(module, node.value):
                 context.manual(RM405, node, "A trainer has no as_trainable() on Ray >= 2.51: an AttributeError.")
 
 

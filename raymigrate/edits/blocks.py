@@ -46,16 +46,19 @@ def spaced(body: Sequence[cst.BaseStatement], new: Collection[cst.CSTNode], want
     return result
 
 
-def hand_over_blank_lines(group: list[Statement], anchor: cst.CSTNode, *, blank_line: bool) -> list[Statement]:
+def hand_over_blank_lines(
+    group: list[Statement], anchor: cst.CSTNode, *, blank_line: bool, below_comments: bool
+) -> list[Statement]:
     """Moves the blank lines before a statement to the first of the new statements that come before it.
 
     Args:
         group: The new statements and the one that they come before.
         anchor: That one.
         blank_line: Whether a blank line stays before it.
+        below_comments: Whether the comments over it move too.
     """
-    count = _blank_lines(anchor)
     lines = anchor.leading_lines  # type: ignore[attr-defined]
+    count = len(lines) if below_comments else _blank_lines(anchor)
     first = group[0].with_changes(leading_lines=[*lines[:count], *group[0].leading_lines])
     own = [*([cst.EmptyLine(indent=False)] if blank_line else []), *lines[count:]]
     rest = [s.with_changes(leading_lines=own) if s is anchor else s for s in group[1:]]

@@ -2,63 +2,263 @@
 
 import ast
 import re
-import sys
 from bisect import bisect
-from collections import defaultdict
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
+from raymigrate.edits.import_runs import (
+    ImportStatement,
+    Run,
+    cells,
+    has_comment,
+    is_edge,
+    module_of,
+    root_of,
+    runs_of,
+    section_of,
+    stays,
+)
+from raymigrate.edits.import_writing import NewImports
 from raymigrate.edits.plan import Code, Plan
 from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import Scope
 
-Names = dict[str, list[str | None]]  # module -> names to import from it; None is the module itself
+TOKEN = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
+NEVER = 1 << 60  # behind every line
+LIBRARIES = ("ray", "torch", "transformers", "accelerate", "datasets")
+CONDITIONAL = (ast.Try, ast.If, ast.ExceptHandler)
+DEFINITIONS = (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)
 
 
 def place_imports(module: Module, plan: Plan) -> None:
     """Turns the imports that a plan needs into edits.
 
-    A name goes into an import from the same module where there is one. Else, an import asked for near an old one takes
-    its place, so that an import inside a function stays there; modules of the standard library join the others of it
-    at the head of the file; the rest follows the last import there, and so does what new code needs before the old
-    import. What the module imports already is not repeated, except where cells, or blocks of a page, each had the same
-    old import: each of them still stands alone.
+    What is imported already, before the code that needs it, is not repeated, and a name goes into an import from the
+    same module where there is one. Else an import goes into the cell that needs it, or into the block of the old import
+    whose place it takes, among its like. Where cells, or blocks of a page, each had the same old import, each of them
+    still stands alone.
     """
-    near_old: dict[ast.stmt, Names] = defaultdict(lambda: defaultdict(list))
-    last: Names = defaultdict(list)
-    standard: list[str] = []
-    have = _present(module, plan)
-    extended = _to_extend(module, plan)
-    first_use = _first_uses(plan)
-    # Module-level imports first, and `import ray.train` before the `import ray` that it makes needless.
-    for wanted, name, near in sorted(plan.needed_imports, key=lambda entry: (entry[2] is not None, -len(entry[0]))):
-        scope = module.scope_of[near] if near is not None else module.scope_of[module.tree]
-        if any((wanted, name) in have[outer] for outer in _outward(scope)):
-            continue
-        have[scope] |= _provided(wanted, name)
-        same = extended.get((scope, wanted))
-        # In notebooks, new code that stands before an old import may name what is to be imported there.
-        at_top = near is not None and scope is module.scope_of[module.tree]
-        too_late = near is not None and at_top and first_use.get(name, near.lineno) < near.lineno
-        if same is not None and name is not None:
-            plan.import_additions.setdefault(same, []).append(name)
-        elif near is not None and not too_late:
-            near_old[near][wanted].append(name)
-        elif name is None and wanted in sys.stdlib_module_names:
-            standard.append(wanted)
-        else:
-            last[wanted].append(name)
-    for twin, wanted, name in _for_other_cells(module, plan):
-        if name not in near_old[twin][wanted]:
-            near_old[twin][wanted].append(name)
-    for wanted in sorted(standard):
-        _place_standard(module, plan, wanted)
-    for anchor, names in near_old.items():
-        plan.statement(anchor).after.insert(0, Code("\n".join(_lines(names))))
-    if last:
-        anchor = (_head(module) or module.tree.body[:1])[-1]
-        edit = plan.statement(anchor)
-        follows = _is_import(anchor) or _is_docstring(anchor)
-        (edit.after if follows else edit.before).append(Code("\n".join(_lines(last))))
+    if plan.needed_imports or plan.import_modules:
+        _Placing(module, plan).place()
+
+
+@dataclass(frozen=True)
+class _Needed:
+    """An import that new code needs.
+
+    Args:
+        module: The module.
+        name: What is imported from it, perhaps under another name (`a as b`); None for the module itself.
+        near: An old import whose place it takes.
+    """
+
+    module: str
+    name: str | None
+    near: ast.stmt | None
+
+    @property
+    def local(self) -> str:
+        """The name that it binds."""
+        return root_of(self.module) if self.name is None else self.name.rpartition(" as ")[2]
+
+
+class _Placing:
+    """Places the imports of one plan."""
+
+    def __init__(self, module: Module, plan: Plan) -> None:
+        self.module = module
+        self.plan = plan
+        self.root = module.scope_of[module.tree]
+        self.cells = cells(module)
+        self.present: dict[Scope, dict[tuple[str, str | None], list[int]]] = defaultdict(dict)  # with their lines
+        self.joinable: dict[tuple[Scope, int, str], list[ast.ImportFrom]] = defaultdict(list)
+        self.new: dict[Run | ast.stmt, NewImports] = {}  # by the run that they join, or the statement they come before
+        self._blocks = {statement: cell for cell in self.cells for statement in cell}
+        self._runs: dict[int, list[Run]] = {}
+        self._run_with: dict[ast.stmt, Run] = {}
+
+    def place(self) -> None:
+        """Places all of them."""
+        self._pull_out_moved()
+        for statement in self.module.imports:
+            self._note(statement)
+        entries = [_Needed(*entry) for entry in self.plan.needed_imports]
+        # Module-level imports first, and `import ray.train` before the `import ray` that it makes needless.
+        for needed in sorted(entries, key=lambda needed: (needed.near is not None, -len(needed.module))):
+            self._place(needed)
+        for twin, name, imported in _for_other_cells(self.module, self.plan):
+            self._add(_Needed(name, imported, twin), twin, self._siblings(twin), NEVER)
+        for new in self.new.values():
+            new.write(self.module, self.plan)
+
+    # -- what is there -------------------------------------------------------------------------
+
+    def _pull_out_moved(self) -> None:
+        """Lets statements that import from another module than before be placed anew, where they would stand wrong.
+
+        That is where their run is sorted and would not be any more, and where the same block has another import from
+        the same module. Those with comments stay.
+        """
+        sources: Counter[tuple[int, str]] = Counter()
+        for statement in self.module.imports if self.plan.import_modules else ():
+            if isinstance(statement, ast.ImportFrom) and stays(statement, self.plan):
+                sources[id(self._siblings(statement)), module_of(statement, self.plan)] += 1
+        for run in {self._run_of(statement): None for statement in self.plan.import_modules}:
+            unsorted = run.is_sorted and not run.remains_sorted(self.plan)
+            for statement in run.statements:
+                if not isinstance(statement, ast.ImportFrom) or statement not in self.plan.import_modules:
+                    continue
+                name = self.plan.import_modules[statement]
+                source = id(self._siblings(statement)), name
+                if (unsorted or sources[source] > 1) and not has_comment(self.module, statement):
+                    sources[source] -= 1
+                    self._place_anew(statement, name)
+
+    def _place_anew(self, statement: ast.ImportFrom, name: str) -> None:
+        del self.plan.import_modules[statement]
+        for alias in statement.names:
+            if alias not in self.plan.dropped_imports:
+                self.plan.drop_import(alias, statement)
+                imported = f"{alias.name} as {alias.asname}" if alias.asname else alias.name
+                self.plan.need_import(name, imported, near=statement)
+
+    def _note(self, statement: ImportStatement) -> None:
+        """Notes what a statement goes on to import, if it does so in any case and under its own name."""
+        scope = self.module.scope_of[statement]
+        if isinstance(self.module.parent_of[statement], CONDITIONAL):
+            return
+        source = module_of(statement, self.plan)
+        for alias in statement.names:
+            if alias not in self.plan.dropped_imports and not alias.asname:
+                is_from = isinstance(statement, ast.ImportFrom)
+                self._note_name(
+                    scope, source if is_from else alias.name, alias.name if is_from else None, statement.lineno
+                )
+        if isinstance(statement, ast.ImportFrom) and statement.names[0].name != "*" and stays(statement, self.plan):
+            self.joinable[scope, id(self._siblings(statement)), source].append(statement)
+
+    def _note_name(self, scope: Scope, module: str, name: str | None, line: int) -> None:
+        """Notes what an import gives: `import ray.train` also `ray`."""
+        ends = [dot.start() for dot in re.finditer(r"\.", module)] if name is None else []
+        for end in (*ends, len(module)):
+            self.present[scope].setdefault((module[:end], name), []).append(line)
+
+    def _is_present(self, needed: _Needed, scope: Scope | None) -> bool:
+        while scope is not None:
+            lines = self.present[scope].get((needed.module, needed.name), ())
+            if any(self._is_in_time(line, needed) for line in lines):
+                return True
+            scope = scope.parent
+        return False
+
+    # -- who needs it --------------------------------------------------------------------------
+
+    @cached_property
+    def _first_code(self) -> dict[str, int]:
+        """The line of the first statement into which the plan puts code with a name, for each name."""
+        first: dict[str, int] = {}
+        for node, code in self.plan.places():
+            template = code.template if isinstance(code, Code) else code
+            for name in TOKEN.findall(template):
+                first[name] = min(first.get(name, NEVER), node.lineno)  # type: ignore[attr-defined]
+        return first
+
+    def _needed_at(self, needed: _Needed) -> int:
+        """The line of the statement into which the first new code goes that needs an import."""
+        return self._first_code.get(needed.local, NEVER)
+
+    def _is_in_time(self, line: int, needed: _Needed) -> bool:
+        """Whether what an import on a line binds is there for all that needs it."""
+        if line >= self._needed_at(needed):
+            return False
+        if needed.near is None or line <= needed.near.lineno:
+            return True
+        reads = self.module.uses(needed.local, self.module.scope_of[needed.near])
+        return all(line < read.lineno for read in reads)
+
+    # -- places --------------------------------------------------------------------------------
+
+    def _place(self, needed: _Needed) -> None:
+        scope = self.module.scope_of[needed.near] if needed.near is not None else self.root
+        if self._is_present(needed, scope):
+            return
+        line = self._needed_at(needed)
+        near = needed.near if needed.near is not None and needed.near.lineno < line else None
+        if near is None and scope is not self.root:
+            near = needed.near  # in a function, with the code behind it
+        siblings = self._siblings(near) if near is not None else self._cell_before(line)
+        self._note_name(scope, needed.module, needed.name, min(line - 1, siblings[-1].lineno))
+        if needed.name is not None and (joined := self._same_module(needed, scope, siblings)) is not None:
+            self.plan.import_additions.setdefault(joined, []).append(needed.name)
+            return
+        self._add(needed, near, siblings, line)
+
+    def _same_module(self, needed: _Needed, scope: Scope, siblings: Sequence[ast.stmt]) -> ast.ImportFrom | None:
+        """An import from the same module, among the statements where the new one would stand."""
+        if " as " in str(needed.name):  # isort gives each a statement of its own
+            return None
+        for statement in self.joinable[scope, id(siblings), needed.module]:
+            if not any(alias.asname for alias in statement.names) and self._is_in_time(statement.lineno, needed):
+                return statement
+        return None
+
+    def _siblings(self, statement: ast.stmt) -> Sequence[ast.stmt]:
+        """The statements of the block, or the cell, that a statement stands in."""
+        if statement not in self._blocks:
+            parent = self.module.parent_of[statement]
+            for block in (getattr(parent, field, None) for field in ("body", "orelse", "finalbody")):
+                if isinstance(block, list):
+                    self._blocks.update(dict.fromkeys(block, block))
+        return self._blocks[statement]
+
+    def _run_of(self, statement: ast.stmt) -> Run:
+        """The run that an import stands in."""
+        self._runs_in(self._siblings(statement))
+        return self._run_with[statement]
+
+    def _cell_before(self, line: int) -> Sequence[ast.stmt]:
+        """The cell that needs an import on a line; where it has no imports, the last one before it that has some."""
+        reached = [cell for cell in self.cells if cell and cell[0].lineno <= line] or self.cells[:1]
+        with_imports = [cell for cell in reached if any(run.last.lineno < line for run in self._runs_in(cell))]
+        return with_imports[-1] if with_imports else reached[-1]
+
+    def _runs_in(self, siblings: Sequence[ast.stmt]) -> list[Run]:
+        if id(siblings) not in self._runs:
+            self._runs[id(siblings)] = runs = runs_of(self.module, siblings)
+            self._run_with.update((statement, run) for run in runs for statement in run.statements)
+        return self._runs[id(siblings)]
+
+    def _add(self, needed: _Needed, near: ast.stmt | None, siblings: Sequence[ast.stmt], line: int) -> None:
+        """Adds an import to the run among these statements that it fits best, or before all of them."""
+        run = self._run_of(near) if near is not None else None
+        if run is None or not run.has_section(section_of(needed.module)):
+            runs = [run for run in self._runs_in(siblings) if run.last.lineno < line]
+            first_definition = next((s.lineno for s in siblings if isinstance(s, DEFINITIONS)), NEVER)
+            head = [run for run in runs if run.last.lineno < first_definition or near in run.statements] or runs
+            run = _best(head, section_of(needed.module), root_of(needed.module)) if head else None
+        if run is not None:
+            self.new.setdefault(run, NewImports(run, run.last)).add(needed.module, needed.name, near)
+            return
+        anchor = next((statement for statement in siblings if not _does_nothing(statement)), siblings[-1])
+        self.new.setdefault(anchor, NewImports(None, anchor)).add(needed.module, needed.name, near)
+
+
+def _best(runs: list[Run], section: int, root: str) -> Run:
+    """The run that an import fits best: that of the same package, or of the same section."""
+    same = [run for run in runs if run.has_section(section)]
+    if not same:
+        before = [run for run in runs if run.sections[-1] < section]
+        return before[-1] if before else runs[0]
+    with_root = [run for run in same if run.has_root(root)]
+    with_library = [run for run in same if any(run.has_root(library) for library in LIBRARIES)]
+    return [*with_root, *with_library, *reversed(same)][0]
+
+
+def _does_nothing(statement: ast.stmt) -> bool:
+    """Whether a statement is a docstring, or stands for a magic."""
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, (ast.Constant, ast.Name))
 
 
 def _for_other_cells(module: Module, plan: Plan) -> Iterator[tuple[ast.stmt, str, str | None]]:
@@ -67,9 +267,9 @@ def _for_other_cells(module: Module, plan: Plan) -> Iterator[tuple[ast.stmt, str
     Yields:
         The import of another cell, the module that is needed, and the name from it.
     """
-    edges = [s.lineno for s in module.tree.body if isinstance(s, ast.Expr) and isinstance(s.value, ast.Name)]
+    edges = [statement.lineno for statement in module.tree.body if is_edge(statement)]
     if not edges:
-        return  # a bare name stands between cells
+        return
     twins: dict[tuple[Scope, str], list[ast.stmt]] = defaultdict(list)
     for statement in module.imports:
         if all(alias in plan.dropped_imports for alias in statement.names):
@@ -78,117 +278,12 @@ def _for_other_cells(module: Module, plan: Plan) -> Iterator[tuple[ast.stmt, str
     for wanted, name, near in plan.needed_imports:
         if near is not None:
             needed_in[_sort_of_import(module, near), wanted, name].add(bisect(edges, near.lineno))
-    for (sort, wanted, name), cells in needed_in.items():
+    for (sort, wanted, name), needing in needed_in.items():
         for twin in twins[sort]:
-            if cells - {bisect(edges, twin.lineno)}:
+            if needing - {bisect(edges, twin.lineno)}:
                 yield twin, wanted, name
 
 
 def _sort_of_import(module: Module, statement: ast.stmt) -> tuple[Scope, str]:
     """What imports have in common that are the same but for their place."""
     return module.scope_of[statement], ast.dump(statement)
-
-
-def _first_uses(plan: Plan) -> dict[str | None, int]:
-    """The words of the code that goes before, after or in the place of statements, each with the first line of it."""
-    first: dict[str | None, int] = {}
-    for statement, edit in plan.statements.items():
-        for code in (*edit.before, *edit.after, edit.replacement):
-            for word in re.findall(r"\w+", code.template) if code is not None else ():
-                first[word] = min(first.get(word, statement.lineno), statement.lineno)
-    return first
-
-
-def _to_extend(module: Module, plan: Plan) -> dict[tuple[Scope, str], ast.ImportFrom]:
-    """By scope and module, the first import statement there that imports names from the module and will go on to."""
-    found: dict[tuple[Scope, str], ast.ImportFrom] = {}
-    for statement in module.imports:
-        if (
-            isinstance(statement, ast.ImportFrom)
-            and not statement.level
-            and not isinstance(module.parent_of[statement], (ast.Try, ast.If, ast.ExceptHandler))
-            and any(alias not in plan.dropped_imports for alias in statement.names)
-            and statement.names[0].name != "*"
-        ):
-            origin = plan.import_modules.get(statement, statement.module or "")
-            found.setdefault((module.scope_of[statement], origin), statement)
-    return found
-
-
-def _place_standard(module: Module, plan: Plan, wanted: str) -> None:
-    """Puts `import os` in its alphabetical place among the imports of the standard library at the head of the file."""
-    head = [s for s in _head(module) if not (isinstance(s, ast.ImportFrom) and s.module == "__future__")]
-    standard = [s for s in head if _module_name(s).partition(".")[0] in sys.stdlib_module_names]
-    before = [s for s in standard if isinstance(s, ast.Import) and _module_name(s) < wanted]
-    if before:
-        plan.statement(before[-1]).after.append(Code(f"import {wanted}"))
-        return
-    first = (head or [s for s in module.tree.body if not _is_docstring(s)] or module.tree.body)[0]
-    edit = plan.statement(first)
-    edit.before.insert(sum(code.template.startswith("import ") for code in edit.before), Code(f"import {wanted}"))
-    edit.blank_line = first not in standard
-
-
-def _module_name(statement: ast.stmt) -> str:
-    return statement.names[0].name if isinstance(statement, ast.Import) else str(getattr(statement, "module", ""))
-
-
-def _lines(wanted: dict[str, list[str | None]]) -> list[str]:
-    lines = [f"import {name}" for name in sorted(wanted) if None in wanted[name]]
-    for name in sorted(wanted):
-        names = sorted(n for n in wanted[name] if n)
-        if names:
-            lines.append(f"from {name} import {', '.join(names)}")
-    return lines
-
-
-def _outward(scope: Scope | None) -> list[Scope]:
-    scopes = []
-    while scope is not None:
-        scopes.append(scope)
-        scope = scope.parent
-    return scopes
-
-
-def _present(module: Module, plan: Plan) -> dict[Scope, set[tuple[str, str | None]]]:
-    """What each scope imports and keeps importing, unconditionally and under its own name."""
-    have: dict[Scope, set[tuple[str, str | None]]] = defaultdict(set)
-    for statement in module.imports:
-        if isinstance(module.parent_of[statement], (ast.Try, ast.If, ast.ExceptHandler)):
-            continue
-        for alias in statement.names:
-            if alias in plan.dropped_imports or alias.asname:
-                continue
-            if isinstance(statement, ast.Import):
-                have[module.scope_of[statement]] |= _provided(alias.name, None)
-            elif not statement.level:
-                origin = plan.import_modules.get(statement, statement.module or "")
-                have[module.scope_of[statement]] |= _provided(origin, alias.name)
-    return have
-
-
-def _provided(module: str, name: str | None) -> set[tuple[str, str | None]]:
-    """What an import gives: `import ray.train` also `ray`."""
-    if name is not None:
-        return {(module, name)}
-    return {(module[:end], None) for end in (*(dot.start() for dot in re.finditer(r"\.", module)), len(module))}
-
-
-def _head(module: Module) -> list[ast.stmt]:
-    """The imports of the module before its first definition."""
-    imports: list[ast.stmt] = []
-    for statement in module.tree.body:
-        if isinstance(statement, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)):
-            break
-        if _is_import(statement):
-            imports.append(statement)
-    return imports
-
-
-def _is_import(statement: ast.stmt) -> bool:
-    return isinstance(statement, (ast.Import, ast.ImportFrom))
-
-
-def _is_docstring(statement: ast.stmt) -> bool:
-    """Whether a statement does nothing; a bare name stands for the edge of a cell or for a magic."""
-    return isinstance(statement, ast.Expr) and isinstance(statement.value, (ast.Constant, ast.Name))

@@ -61,6 +61,7 @@ class StatementEdit:
         removed: Whether it goes away.
         comments_stay: Whether the lines over it, when it goes away, come over the next statement.
         blank_line: Whether a blank line parts it from what is put before it.
+        below_comments: Whether what is put before it comes below the comments over it.
         within: A compound statement, `with ...: pass`, into whose body it goes, after what is there besides `pass`.
             Neighbours that go into the same one share it.
     """
@@ -71,6 +72,7 @@ class StatementEdit:
     removed: bool = False
     comments_stay: bool = False
     blank_line: bool = False
+    below_comments: bool = False
     within: Code | None = None
 
 
@@ -130,17 +132,21 @@ class Plan:
 
     def codes(self) -> Iterator[Code]:
         """All code in the plan."""
-        yield from self.expressions.values()
-        for call in self.calls.values():
-            yield from [*call.values.values(), *([call.first] if call.first else [])]
-            yield from [call.function] if isinstance(call.function, Code) else []
-        for entries in self.dicts.values():
-            yield from entries.values()
-        for statement in self.statements.values():
-            yield from [*statement.before, *statement.after]
-            yield from [code for code in (statement.replacement, statement.within) if code]
-        for function in self.functions.values():
-            yield from function.body_start
+        yield from (code for _, code in self.places())
+
+    def places(self) -> Iterator[tuple[ast.AST, Code]]:
+        """All code in the plan, with the node that it changes or that it comes beside."""
+        yield from self.expressions.items()
+        for node, call in self.calls.items():
+            function = Code(call.function) if isinstance(call.function, str) else call.function
+            yield from ((node, code) for code in (*call.values.values(), call.first, function) if code)
+        for display, entries in self.dicts.items():
+            yield from ((display, code) for code in entries.values())
+        for place, edit in self.statements.items():
+            codes = (*edit.before, *edit.after, edit.replacement, edit.within)
+            yield from ((place, code) for code in codes if code)
+        for definition, function_edit in self.functions.items():
+            yield from ((definition, code) for code in function_edit.body_start)
 
     def replace(self, node: ast.expr, template: str, **parts: Part) -> None:
         """Replaces an expression."""

@@ -10,9 +10,10 @@ import libcst as cst
 
 from raymigrate.edits import blocks, templates
 from raymigrate.edits.imports import place_imports
+from raymigrate.edits.line_length import line_length
 from raymigrate.edits.plan import Code, FunctionEdit, Part, Plan, StatementEdit
 from raymigrate.edits.positions import Place, Span, Writing, code_of
-from raymigrate.edits.sequences import add_names, edit_call, edit_dict, shifted
+from raymigrate.edits.sequences import add_names, edit_call, edit_dict, import_within, shifted
 from raymigrate.facts.module import Module
 
 Statement = blocks.Statement
@@ -92,6 +93,7 @@ class Rewriter(cst.CSTTransformer):
         super().__init__()
         self.module = module
         self.plan = plan
+        self.line_length = line_length(module.text)
         self.spans = spans
         self.statement_column = 0
         self.new: set[cst.CSTNode] = set()  # statements that the plan adds
@@ -241,6 +243,8 @@ class Rewriter(cst.CSTTransformer):
             self.pending.discard(("import", place))
             assert isinstance(original, cst.ImportFrom)
             kept = add_names(original, kept, self.import_additions[place])
+            assert isinstance(updated, cst.ImportFrom)
+            return import_within(updated.with_changes(names=kept), self.line_length - place[1])
         return updated.with_changes(names=kept)
 
     def _leave_statement(self, original: Statement, updated: cst.CSTNode) -> object:
@@ -267,10 +271,15 @@ class Rewriter(cst.CSTTransformer):
         before = self._statements(edit.before)
         group = [*before, *middle, *self._statements(edit.after)]
         if gone:
+            if before and edit.blank_line:
+                group.insert(len(before), self._placeholder([cst.EmptyLine(indent=False)]))
             group = _keep_comments(updated, group)
         elif before and not blocks.is_definition(before[0]):
             group = blocks.hand_over_blank_lines(
-                group, middle[0] if edit.within else updated, blank_line=edit.blank_line
+                group,
+                middle[0] if edit.within else updated,
+                blank_line=edit.blank_line,
+                below_comments=edit.below_comments,
             )
         self.new.update(statement for statement in group if statement is not updated)
         lines = updated.leading_lines  # type: ignore[attr-defined]
@@ -279,11 +288,16 @@ class Rewriter(cst.CSTTransformer):
             original.body[0], cst.Import | cst.ImportFrom
         )
         if not group and lines and (edit.comments_stay or is_import):
-            group = [cst.SimpleStatementLine([cst.Pass()], leading_lines=lines)]
-            self.gone.add(group[0])
+            group = [self._placeholder(lines)]
         if not group:
             return cst.RemoveFromParent()
         return cst.FlattenSentinel(group) if len(group) > 1 else group[0]
+
+    def _placeholder(self, lines: Sequence[cst.EmptyLine]) -> cst.SimpleStatementLine:
+        """A statement that only holds lines for the next one."""
+        placeholder = cst.SimpleStatementLine([cst.Pass()], leading_lines=lines)
+        self.gone.add(placeholder)
+        return placeholder
 
     def _edit_function(self, function: cst.FunctionDef, edit: FunctionEdit) -> cst.FunctionDef:
         changes: dict[str, object] = {}

@@ -6,6 +6,7 @@ from typing import TypeVar
 
 import libcst as cst
 
+from raymigrate.edits.import_runs import name_key
 from raymigrate.edits.plan import CallEdit, Code
 from raymigrate.edits.positions import code_of
 from raymigrate.facts.literals import string_literal
@@ -37,9 +38,8 @@ def append(elements: list[Element], element: Element, opening: cst.BaseParenthes
     separator = COMMA
     if len(elements) > 1 and isinstance(elements[-2].comma, cst.Comma):
         opening = elements[-2].comma.whitespace_after
-    if isinstance(opening, cst.ParenthesizedWhitespace):  # its comments are about what stands there
-        first_line = opening.first_line.with_changes(comment=None, whitespace=cst.SimpleWhitespace(""))
-        separator = cst.Comma(whitespace_after=opening.with_changes(first_line=first_line, empty_lines=[]))
+    if _is_multiline(opening):  # its comments are about what stands there
+        separator = cst.Comma(whitespace_after=_without_comment(opening))
     if closing is not None:  # a trailing comma, with the line end before the closing bracket
         comment = closing.whitespace_after
         if (
@@ -84,18 +84,36 @@ def without(arguments: list[cst.Arg], keywords: set[str]) -> list[cst.Arg]:
 
 
 def add_names(statement: cst.ImportFrom, kept: list[cst.ImportAlias], names: list[str]) -> list[cst.ImportAlias]:
-    """Adds names to a `from` import; in their place where the names that are there are sorted and on one line."""
-    multiline = statement.lpar is not None and _is_multiline(statement.lpar.whitespace_after)
-    for name in sorted(names):
+    """Adds names to a `from` import; in their place where the names that are there are sorted."""
+    opening = statement.lpar.whitespace_after if statement.lpar else cst.SimpleWhitespace("")
+    for name in sorted(names, key=name_key):
         new = cst.ImportAlias(cst.Name(name))
-        order = [alias.evaluated_name for alias in kept]
-        if multiline or order != sorted(order) or name > order[-1]:
-            opening = statement.lpar.whitespace_after if statement.lpar else cst.SimpleWhitespace("")
+        order = [name_key(alias.evaluated_name) for alias in kept]
+        at = next((index for index, other in enumerate(order) if other > name_key(name)), len(kept))
+        if order != sorted(order) or at == len(kept):
             kept = append(kept, new, opening)
         else:
-            at = next(index for index, other in enumerate(order) if other > name)
-            kept = [*kept[:at], new.with_changes(comma=COMMA), *kept[at:]]
+            comma = _without_comment(opening) if _is_multiline(opening) else COMMA.whitespace_after
+            kept = [*kept[:at], new.with_changes(comma=cst.Comma(whitespace_after=comma)), *kept[at:]]
     return kept
+
+
+def import_within(statement: cst.ImportFrom, width: int) -> cst.ImportFrom:
+    """Gives each name of a `from` import its own line, in brackets, where the statement is longer than it may be."""
+    names = statement.names
+    if isinstance(names, cst.ImportStar) or statement.lpar is not None or len(code_of(statement)) <= width:
+        return statement
+    inside, closing = _new_line(4), _new_line(0)
+    own_lines = [name.with_changes(comma=cst.Comma(whitespace_after=inside)) for name in names]
+    own_lines[-1] = own_lines[-1].with_changes(comma=cst.Comma(whitespace_after=closing))
+    return statement.with_changes(names=own_lines, lpar=cst.LeftParen(whitespace_after=inside), rpar=cst.RightParen())
+
+
+def _without_comment(whitespace: cst.BaseParenthesizableWhitespace) -> cst.BaseParenthesizableWhitespace:
+    """A line end without the comment on that line and the lines below it."""
+    assert isinstance(whitespace, cst.ParenthesizedWhitespace)
+    first_line = whitespace.first_line.with_changes(comment=None, whitespace=cst.SimpleWhitespace(""))
+    return whitespace.with_changes(first_line=first_line, empty_lines=[])
 
 
 def edit_call(call: cst.Call, edit: CallEdit, parse: ParseExpression, depth: int) -> cst.Call:

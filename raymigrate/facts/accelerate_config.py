@@ -69,6 +69,15 @@ def read_file(path: Path) -> dict[str, Any]:
     return loaded
 
 
+def is_ignored(key: str) -> bool:
+    """Whether a key had no effect, whatever its value was."""
+    return _reason_to_ignore(key) is not None
+
+
+def _reason_to_ignore(key: str) -> str | None:
+    return "only for TPUs, which the legacy trainer refused" if key.startswith("tpu_") else IGNORED.get(key)
+
+
 def destination(config: Mapping[str, Any], *, use_gpu: bool | None) -> Destination:
     """Sends each key of a config to its place.
 
@@ -80,7 +89,7 @@ def destination(config: Mapping[str, Any], *, use_gpu: bool | None) -> Destinati
     kind = str(config.get("distributed_type", "NO")).upper()
     on_gpu = use_gpu is not False
     for key, value in _by_name(config).items():
-        reason = "only for TPUs, which the legacy trainer refused" if key.startswith("tpu_") else IGNORED.get(key)
+        reason = _reason_to_ignore(key)
         if reason is not None:
             result.rows.append((key, value, f"dropped: {reason}"))
         elif key == "mixed_precision":

@@ -47,4 +47,7 @@ HF_TRAINERS = frozenset(
     }
 )
 ACCELERATORS = frozenset({"accelerate.Accelerator", "accelerate.accelerator.Accelerator"})
+SYNC_CONFIGS = tuple(
+    f"{module}.SyncConfig" for module in ("ray.tune", "ray.tune.syncer", "ray.train", "ray.air", "ray.air.config")
+)
 CONFIG_CLASSES = ("ScalingConfig", "RunConfig", "CheckpointConfig", "FailureConfig")

@@ -71,6 +71,7 @@ class Module:
         self.imports = self._builder.imports
         self.nodes = self._builder.order
         self._offsets_of_lines: dict[int, Sequence[int]] = {}
+        self.asked = values.Asked()
         self._as_written: dict[ast.Call, tuple[list[ast.expr], list[ast.keyword]]] = {}
 
     @cached_property
@@ -249,6 +250,18 @@ class Module:
         for node in self.of_type(ast.Name):
             if isinstance(node.ctx, ast.Load):
                 found.setdefault(node.id, []).append(node)
+        return found
+
+    def stores(self, attribute: str) -> list[ast.Attribute]:
+        """Every place where an attribute of this name gets a value, of any object."""
+        return self._stores.get(attribute, [])
+
+    @cached_property
+    def _stores(self) -> dict[str, list[ast.Attribute]]:
+        found: dict[str, list[ast.Attribute]] = {}
+        for node in self.of_type(ast.Attribute):
+            if isinstance(node.ctx, ast.Store):
+                found.setdefault(node.attr, []).append(node)
         return found
 
     # -- places --------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from functools import cached_property
 
 from raymigrate.facts.legacy import CONFIG_CLASSES, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
+from raymigrate.facts.values import reads
 
 TUNERS = ("ray.tune.Tuner", "ray.tune.tuner.Tuner")
 TUNE_CONFIGS = ("ray.tune.TuneConfig", "ray.tune.tune_config.TuneConfig")
@@ -127,20 +128,22 @@ def all_seen(config: ast.Call) -> bool:
 
 
 def only_use(module: Module, node: ast.expr) -> bool:
-    """Whether an expression stands in its place only, or is a name that is assigned once and read here only."""
-    if not isinstance(node, ast.Name):
-        return True
-    scope = module.scope_of[node].find(node.id)
-    return scope is not None and len(scope.bindings[node.id]) == 1 and module.uses(node.id, scope) == [node]
+    """Whether an expression stands in its place only, or is a name whose value here is read nowhere else."""
+    return not isinstance(node, ast.Name) or reads(module, node) == [node]
 
 
 def only_fitted_besides(module: Module, node: ast.Name) -> bool:
-    """Whether a name is assigned once, and read here and in calls of its method `fit` only."""
-    scope = module.scope_of[node].find(node.id)
-    if scope is None or len(scope.bindings[node.id]) != 1:
-        return False
-    others = (module.parent_of[use] for use in module.uses(node.id, scope) if use is not node)
-    return all(
+    """Whether the value that a name has here is read here and in calls of its method `fit` only."""
+    others = (module.parent_of[use] for use in reads(module, node) or () if use is not node)
+    return reads(module, node) is not None and all(
         isinstance(other, ast.Attribute) and other.attr == "fit" and isinstance(module.parent_of[other], ast.Call)
         for other in others
+    )
+
+
+def may_be_trainer(module: Module, node: ast.expr | None) -> bool:
+    """Whether an expression can be what a construction of a trainer gives."""
+    return node is not None and any(
+        isinstance(source.node, ast.Call) and source.module.qualified(source.node.func) in TORCH_TRAINERS | TRAINERS
+        for source in module.origins(node)
     )

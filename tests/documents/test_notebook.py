@@ -1,5 +1,6 @@
 """Notebooks: resolved as one module, edited cell by cell, and nothing else in the file changes."""
 
+import ast
 import difflib
 import json
 import random
@@ -66,9 +67,27 @@ def assert_only_sources_changed(before: bytes, after: bytes) -> None:
 FORMS = list(SERIALISATIONS)
 
 
+def imports(text: str) -> list[ast.Import | ast.ImportFrom]:
+    return [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import | ast.ImportFrom)]
+
+
+def imported(text: str) -> set[tuple[str, str]]:
+    """What a text imports: modules, and names from modules."""
+    return {(getattr(node, "module", None) or "", ast.unparse(alias)) for node in imports(text) for alias in node.names}
+
+
+def code_lines(text: str) -> list[str]:
+    """The lines of a text that are neither blank nor part of an import."""
+    of_imports = {line for node in imports(text) for line in range(node.lineno, (node.end_lineno or 0) + 1)}
+    return [line for n, line in enumerate(text.split("\n"), 1) if line.strip() and n not in of_imports]
+
+
 @pytest.mark.parametrize("index", range(len(PLAIN)), ids=lambda index: case_name(PLAIN[index]))
 def test_every_fixture_as_a_notebook(index: int) -> None:
-    """Cut anywhere and written in any way, it converts to what it converts to as a script, up to blank lines."""
+    """Cut anywhere and written in any way, it converts to what it converts to as a script.
+
+    Up to blank lines, and the places of imports: they go into the cells that need them.
+    """
     script, form = PLAIN[index], FORMS[index % len(FORMS)]
     text = script.read_text()
     data = SERIALISATIONS[form](notebook(cells_of(text, index))).encode()
@@ -76,8 +95,10 @@ def test_every_fixture_as_a_notebook(index: int) -> None:
     as_script = convert(text, str(script), options_of(script))
     assert sorted(f.message for f in result.findings) == sorted(f.message for f in as_script.findings)
     assert_only_sources_changed(data, after)
-    lines = [line.rstrip("\n") for source in sources(after)[1:] for line in source if line.strip()]
-    assert lines == [line for line in (as_script.after or text).split("\n") if line.strip()]
+    cells = ["".join(source) for source in sources(after)[1:]]
+    of_script = as_script.after or text
+    assert [line for cell in cells for line in code_lines(cell)] == code_lines(of_script)
+    assert {name for cell in cells for name in imported(cell)} == imported(of_script)
     assert converted(script.with_suffix(".ipynb"), options_of(script), after)[1].after is None
 
 

@@ -10,18 +10,19 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from raymigrate.facts.values.behind import UNKNOWN, Behind, Source
+from raymigrate.facts.values.behind import UNKNOWN, Asked, Behind, Source
 from raymigrate.facts.values.bindings import reaching
 from raymigrate.facts.values.calls import argument, given_to, has_unpacking, returned
-from raymigrate.facts.values.constants import constant, constants, leading_text
+from raymigrate.facts.values.constants import constant, constants, head, leading_text
 from raymigrate.facts.values.dicts import WELL_KNOWN_KEYS, entries, fillings, key_name
-from raymigrate.facts.values.members import attribute, item, read_by_method
+from raymigrate.facts.values.members import attribute, item, read_by_method, returned_by_method
 
 if TYPE_CHECKING:
     from raymigrate.facts.module import Module
 
 __all__ = [
     "WELL_KNOWN_KEYS",
+    "Asked",
     "Source",
     "argument",
     "assigned",
@@ -29,14 +30,19 @@ __all__ = [
     "constants",
     "definition",
     "entries",
+    "fillings",
     "has_unpacking",
+    "head",
     "key_name",
     "leading_text",
     "origins",
     "reaching",
+    "reads",
     "sources",
     "value",
 ]
+
+DEEPEST = 12  # attributes of items of results of calls
 
 
 def definition(module: Module, node: ast.expr) -> ast.AST | None:
@@ -45,6 +51,24 @@ def definition(module: Module, node: ast.expr) -> ast.AST | None:
         return None
     bindings = reaching(module, node)
     return bindings[0].node if len(bindings) == 1 else None
+
+
+def reads(module: Module, node: ast.Name) -> list[ast.Name] | None:
+    """Every read that sees the value which a name has at one use of it.
+
+    Args:
+        module: The module.
+        node: The use.
+
+    Returns:
+        The reads, with this one; None where several bindings may reach this use or another one that sees the value.
+    """
+    scope, seen = module.scope_of[node].find(node.id), reaching(module, node)
+    if scope is None or len(seen) != 1:
+        return None
+    uses = [(use, reaching(module, use)) for use in module.uses(node.id, scope)]
+    found = [use for use, bindings in uses if seen[0] in bindings]
+    return found if all(bindings == seen for use, bindings in uses if use in found) else None
 
 
 def value(module: Module, node: ast.expr) -> ast.expr:
@@ -86,8 +110,24 @@ def origins(module: Module, node: ast.expr, *, elsewhere: bool = True) -> list[S
         node: The value.
         elsewhere: Whether to look into other files.
     """
+    asked = module.asked
+    if (node, elsewhere) in asked.answers:
+        return asked.answers[node, elsewhere]
+    if node in asked.open or len(asked.open) >= DEEPEST:
+        asked.cut += 1
+        return [Source(module, node)]
+    cut = asked.cut
+    asked.open.add(node)
+    found = _followed(Source(module, node), elsewhere=elsewhere)
+    asked.open.remove(node)
+    if cut == asked.cut or not asked.open:  # else it may be found to come from more when asked by itself
+        asked.answers[node, elsewhere] = found
+    return found
+
+
+def _followed(start: Source, *, elsewhere: bool) -> list[Source]:
     found: list[Source] = []
-    waiting = [(Source(module, node), False)]
+    waiting = [(start, False)]
     seen = set[ast.AST]()
     while waiting:
         source, is_end = waiting.pop(0)
@@ -98,7 +138,7 @@ def origins(module: Module, node: ast.expr, *, elsewhere: bool = True) -> list[S
             behind = _behind(source.module, source.node, elsewhere=elsewhere)
             ends = [] if behind.whole else [(source, True)]
             waiting = [*((other, False) for other in behind.found), *ends, *waiting]
-    return found or [Source(module, node)]  # a value that comes from itself is unknown
+    return found or [start]  # a value that comes from itself is unknown
 
 
 def sources(module: Module, node: ast.expr) -> list[ast.expr]:
@@ -121,6 +161,7 @@ def _behind(module: Module, node: ast.expr, *, elsewhere: bool) -> Behind:
         return Behind([Source(module, node.value)], whole=True)
     if isinstance(node, ast.Call):
         read = read_by_method(module, node, elsewhere=elsewhere)
+        read = read or returned_by_method(module, node, elsewhere=elsewhere)
         return read if read is not None else returned(module, node, elsewhere=elsewhere)
     return UNKNOWN
 
@@ -135,15 +176,31 @@ def _behind_name(module: Module, node: ast.Name, *, elsewhere: bool) -> Behind:
             behind = given_to(module, binding.node)
             found += behind.found
             whole &= behind.whole
+        elif (items := _looped_over(module, binding.node)) is not None:
+            found += [Source(module, item) for item in items]
         elif given is None or (_holds_items(given) and fillings(module, node)):
             whole = False
         else:
             found.append(Source(module, given))
-    if not found and elsewhere:
-        other = module.elsewhere(node)
-        if other is not None and other.value is not None:
-            return Behind([Source(other.module, other.value)], whole=True)
+    other = module.elsewhere(node) if not found and elsewhere else None
+    made = other.value if other is not None else None
+    if other is not None and made is not None:
+        if isinstance(other.node, ast.Name) and fillings(other.module, other.node):
+            made = other.node
+        return Behind([Source(other.module, made)], whole=True)
     return Behind(found, whole)
+
+
+def _looped_over(module: Module, target: ast.AST) -> list[ast.expr] | None:
+    """The items of the list or tuple that a loop gives to a name one by one; None where they are not written out."""
+    loop = module.parent_of.get(target)
+    if not isinstance(loop, (ast.For, ast.comprehension)) or loop.target is not target:
+        return None
+    items = value(module, loop.iter)
+    if not isinstance(items, (ast.List, ast.Tuple, ast.Set)) or any(isinstance(i, ast.Starred) for i in items.elts):
+        return None
+    filled = isinstance(loop.iter, ast.Name) and fillings(module, loop.iter)
+    return None if filled or not items.elts else items.elts
 
 
 def _holds_items(node: ast.expr) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -38,6 +38,21 @@ class Behind:
 
 
 UNKNOWN = Behind()
+
+
+@dataclass
+class Asked:
+    """What was asked of the values of a module.
+
+    Args:
+        open: Expressions whose origins are being looked for: what leads back to one of them is unknown.
+        cut: How often that happened.
+        answers: The origins of expressions, with and without those in other files.
+    """
+
+    open: set[ast.AST] = field(default_factory=set)
+    cut: int = 0
+    answers: dict[tuple[ast.AST, bool], list[Source]] = field(default_factory=dict)
 
 
 def joined(parts: Sequence[Behind]) -> Behind:

@@ -45,11 +45,16 @@ def returned(module: Module, call: ast.Call, *, elsewhere: bool) -> Behind:
         module, function = found.module, found.function
     if isinstance(function, ast.Lambda):
         return Behind([Source(module, function.body)], whole=True)
-    if not isinstance(function, ast.FunctionDef) or function.decorator_list or is_generator_or_async(module, function):
+    if not isinstance(function, ast.FunctionDef) or function.decorator_list:
         return UNKNOWN
+    return returned_by(module, function)
+
+
+def returned_by(module: Module, function: ast.FunctionDef) -> Behind:
+    """What a function returns."""
     ends = returns(module, function)
     values = [end.value for end in ends if end.value is not None]
-    if len(values) != len(ends):
+    if len(values) != len(ends) or is_generator_or_async(module, function):
         return UNKNOWN
     return Behind([Source(module, value) for value in values], whole=bool(values))
 

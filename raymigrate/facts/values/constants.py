@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import operator
 import os.path
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -42,32 +43,41 @@ def constants(module: Module, node: ast.expr) -> list[tuple[Source, object]]:
 
 def leading_text(module: Module, node: ast.expr) -> str:
     """The text that a string or path begins with, as far as it is known: "/mnt/" of `f"/mnt/{user}/runs"`."""
-    source = _single(module, node)
-    module, node = source.module, source.node
-    known = constant(module, node)
-    if isinstance(known, str):
-        return known
-    if isinstance(node, ast.JoinedStr):
-        first = node.values[0] if node.values else None
-        if isinstance(first, ast.Constant):
-            return str(first.value)
-        return leading_text(module, first.value) if isinstance(first, ast.FormattedValue) else ""
-    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Div, ast.Mod)):
-        text = leading_text(module, node.left)
-        return text.partition("%")[0] if isinstance(node.op, ast.Mod) else text
+    first = head(module, node)
+    text = constant(first.module, first.node)
+    return text if isinstance(text, str) else ""
+
+
+def head(module: Module, node: ast.expr) -> Source:
+    """The expression that a string or path begins with: `base` of `os.path.join(base, name)`, of `f"{base}/name"`."""
+    seen = set[ast.expr]()
+    while node not in seen:
+        seen.add(node)
+        source = _single(module, node)
+        module, node = source.module, source.node
+        if constant(module, node) is ...:
+            node = _first_part(module, node) or node
+    return Source(module, node)
+
+
+def _first_part(module: Module, node: ast.expr) -> ast.expr | None:
+    if isinstance(node, ast.JoinedStr) and node.values:
+        first = node.values[0]
+        return first.value if isinstance(first, ast.FormattedValue) else first
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Div)):
+        return node.left
+    template: ast.expr | None = None
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
+        template = node.left
     if isinstance(node, ast.Call):
-        return _leading_text_of_call(module, node)
-    return ""
-
-
-def _leading_text_of_call(module: Module, call: ast.Call) -> str:
-    name = module.qualified(call.func)
-    if isinstance(call.func, ast.Attribute) and call.func.attr == "format":
-        return leading_text(module, call.func.value).partition("{")[0]
-    is_str = isinstance(call.func, ast.Name) and call.func.id == "str"
-    if call.args and (name in (*PATHS, "os.path.join", "os.fspath") or is_str):
-        return leading_text(module, call.args[0])
-    return ""
+        name = module.qualified(node.func)
+        is_str = isinstance(node.func, ast.Name) and node.func.id == "str"
+        if node.args and (name in (*PATHS, "os.path.join", "os.fspath") or is_str):
+            return node.args[0]
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "format":
+            template = node.func.value
+    text = constant(module, template) if template is not None else ...
+    return ast.Constant(re.split("[{%]", text)[0]) if isinstance(text, str) else None
 
 
 def _single(module: Module, node: ast.expr) -> Source:

@@ -28,7 +28,7 @@ def entries(module: Module, node: ast.expr) -> dict[str, ast.expr] | None:
 
     Args:
         module: The module.
-        node: The dict, or a name of it.
+        node: The dict, or a name of it; the name that is assigned to stands for what it holds in the end.
     """
     if isinstance(node, ast.Name):
         target = module.definition(node)
@@ -103,7 +103,7 @@ def _with_fillings(
 ) -> dict[str, ast.expr] | None:
     """Adds what is filled in between an assignment and a use, where it stands in the same block."""
     block = module.parent_of[module.statement(target)]
-    in_order = module.function(use) is module.function(target)
+    in_order = use is not target and module.function(use) is module.function(target)
     for statement in fillings(module, target):
         if module.parent_of[statement] is not block or (in_order and statement.lineno > use.lineno):
             return None

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from raymigrate.facts.values.behind import UNKNOWN, Behind, Source, joined
-from raymigrate.facts.values.calls import argument, has_unpacking
+from raymigrate.facts.values.calls import argument, has_unpacking, returned_by
 
 if TYPE_CHECKING:
     from raymigrate.facts.module import Module
@@ -34,8 +34,8 @@ def attribute(module: Module, node: ast.Attribute, *, elsewhere: bool) -> Behind
 
 def _stored(module: Module, name: str) -> Iterator[Source]:
     """What is stored in attributes of this name from outside, of any object: `args.name = ...`."""
-    for node in module.of_type(ast.Attribute):
-        if node.attr == name and isinstance(node.ctx, ast.Store) and _owner(module, node.value) is None:
+    for node in module.stores(name):
+        if _owner(module, node.value) is None:
             yield Source(module, module.assigned(node) or node)
 
 
@@ -64,27 +64,63 @@ def _class_of(module: Module, owner: ast.expr, *, elsewhere: bool) -> tuple[Modu
 def _of_class(module: Module, home: ast.ClassDef, name: str) -> Behind:
     """What a class gives an attribute, in its body and its methods; its base classes may do so too."""
     targets = [binding.node for binding in module.scope(home).bindings.get(name, [])]
-    targets += [
-        node
-        for node in module.of_type(ast.Attribute)
-        if node.attr == name and isinstance(node.ctx, ast.Store) and _owner(module, node.value) is home
-    ]
+    if len(targets) == 1 and isinstance(targets[0], ast.FunctionDef) and _is_property(targets[0]):
+        return returned_by(module, targets[0])
+    targets += [node for node in module.stores(name) if _owner(module, node.value) is home]
     values = [module.assigned(target) for target in targets]
     found = [Source(module, value) for value in values if value is not None]
     return Behind(found, bool(found) and len(found) == len(targets) and not home.bases)
 
 
+def _is_property(function: ast.FunctionDef) -> bool:
+    names = [ast.unparse(decorator).rpartition(".")[2] for decorator in function.decorator_list]
+    return names in (["property"], ["cached_property"])
+
+
+def returned_by_method(module: Module, call: ast.Call, *, elsewhere: bool) -> Behind | None:
+    """What a call of a method returns, where the class is known; None where it is none."""
+    if not isinstance(call.func, ast.Attribute):
+        return None
+    homes = [_class_of(module, call.func.value, elsewhere=elsewhere)]
+    if homes == [None]:
+        owners = module.origins(call.func.value, elsewhere=elsewhere)
+        homes = [_class_of_object(owner, elsewhere=elsewhere) for owner in owners]
+    parts = []
+    for home in homes:
+        found = home[0].scope(home[1]).bindings.get(call.func.attr, []) if home is not None else []
+        function = found[0].node if len(found) == 1 else None
+        if home is None or not isinstance(function, ast.FunctionDef):
+            return None
+        plain = [ast.unparse(decorator) for decorator in function.decorator_list] in (
+            [],
+            ["staticmethod"],
+            ["classmethod"],
+        )
+        parts.append(returned_by(home[0], function) if plain else UNKNOWN)
+    return joined(parts)
+
+
+def _class_of_object(source: Source, *, elsewhere: bool) -> tuple[Module, ast.ClassDef] | None:
+    """The class that an expression makes an object of, or that a parameter is annotated with."""
+    module, made = source.module, source.node
+    if isinstance(made, ast.Call):
+        return _class_of(module, made.func, elsewhere=elsewhere)
+    parameter = module.definition(made)
+    annotation = parameter.annotation if isinstance(parameter, ast.arg) else None
+    return _class_of(module, annotation, elsewhere=elsewhere) if annotation is not None else None
+
+
 def _of_object(source: Source, name: str, *, elsewhere: bool) -> Behind:
     """What the expression that makes an object gives one of its attributes."""
     module, made = source.module, source.node
-    if not isinstance(made, ast.Call):
-        return _of_annotated(module, made, name, elsewhere=elsewhere)
+    home = _class_of_object(source, elsewhere=elsewhere)
+    if not isinstance(made, ast.Call):  # annotated: its objects may have another value than the default
+        return Behind(_of_class(*home, name).found) if home is not None else UNKNOWN
     if isinstance(made.func, ast.Attribute) and made.func.attr in PARSING:
         return _parsed(module, name)
     if module.qualified(made.func) in NAMESPACES:
         given = argument(made, len(made.args), name)
         return Behind([Source(module, given)], whole=True) if given is not None else UNKNOWN
-    home = _class_of(module, made.func, elsewhere=elsewhere)
     if home is None or has_unpacking(made):
         return UNKNOWN
     fields = [
@@ -94,14 +130,6 @@ def _of_object(source: Source, name: str, *, elsewhere: bool) -> Behind:
     if given is not None:
         return Behind([Source(module, given)], whole=True)
     return _of_class(*home, name)
-
-
-def _of_annotated(module: Module, node: ast.expr, name: str, *, elsewhere: bool) -> Behind:
-    """What a class gives as default, where a parameter is annotated with it: its objects may have another value."""
-    parameter = module.definition(node)
-    annotation = parameter.annotation if isinstance(parameter, ast.arg) else None
-    home = _class_of(module, annotation, elsewhere=elsewhere) if annotation is not None else None
-    return Behind(_of_class(*home, name).found) if home is not None else UNKNOWN
 
 
 def _parsed(module: Module, name: str) -> Behind:

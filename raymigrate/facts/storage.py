@@ -1,0 +1,76 @@
+"""Where a RunConfig says that results go: an absolute path, a URI, or a path that Ray has to be told the rest of."""
+
+from __future__ import annotations
+
+import ast
+
+from raymigrate.facts.module import Module
+from raymigrate.facts.values import Source, constant, head
+
+GIVE_ABSOLUTE = frozenset(
+    {
+        *("os.path.abspath", "os.path.realpath", "os.getcwd"),
+        *("pathlib.Path.cwd", "pathlib.Path.home", "tempfile.mkdtemp", "tempfile.gettempdir"),
+    }
+)
+EXPANDED = "os.path.expanduser"
+METHODS = ("resolve", "absolute", "as_uri")
+
+
+def is_absolute(module: Module, node: ast.expr) -> bool | None:
+    """Whether a value is an absolute path or a URI, as Ray >= 2.7 wants it; None where that is not known."""
+    found = {_is_absolute(source.module, source.node) for source in module.origins(node)}
+    return found.pop() if len(found) == 1 else None
+
+
+def may_be_relative(module: Module, node: ast.expr) -> bool:
+    """Whether a value is known to be a relative path in one of the cases."""
+    return any(_is_absolute(source.module, source.node) is False for source in module.origins(node))
+
+
+def absolute(module: Module, node: ast.expr) -> str:
+    """Code that makes a path absolute: a template in which `$value` is the path.
+
+    Args:
+        module: The module.
+        node: The path.
+    """
+    if is_absolute(module, node):
+        return "$value"
+    homes = {_needs_home(source) for source in module.origins(node)}
+    if homes == {True}:
+        return "os.path.expanduser($value)"
+    if homes == {False}:
+        return "os.path.abspath($value)"
+    return "os.path.abspath(os.path.expanduser($value))"
+
+
+def _is_absolute(module: Module, node: ast.expr) -> bool | None:
+    start = _start(module, node)
+    if start:
+        return start.startswith("/") or "://" in start
+    first = head(module, node)
+    if not isinstance(first.node, ast.Call):
+        return None
+    name = first.module.qualified(first.node.func)
+    if name == EXPANDED and first.node.args:
+        start = _start(first.module, first.node.args[0])
+        return start.startswith(("~", "/")) if start else None
+    resolved = isinstance(first.node.func, ast.Attribute) and first.node.func.attr in METHODS
+    return resolved or name in GIVE_ABSOLUTE or None
+
+
+def _start(module: Module, node: ast.expr) -> str:
+    """The known start of a text."""
+    first = head(module, node)
+    text = constant(first.module, first.node)
+    return text if isinstance(text, str) else ""
+
+
+def _needs_home(source: Source) -> bool | None:
+    """Whether a path begins with `~`; None where that is not known."""
+    first = head(source.module, source.node)
+    if isinstance(first.node, ast.Call) and first.module.qualified(first.node.func) == EXPANDED:
+        return False
+    start = _start(source.module, source.node)
+    return start.startswith("~") if start else None

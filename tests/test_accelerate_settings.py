@@ -1,0 +1,71 @@
+"""What an accelerate_config says reaches the Accelerator, in whatever spelling the config is written."""
+
+import pytest
+
+from raymigrate.engine import convert
+from raymigrate.findings import Kind
+
+SCRIPT = """
+import sys
+from accelerate import Accelerator
+from ray.air import ScalingConfig
+from ray.train.huggingface import AccelerateTrainer
+{head}
+
+def loop():
+    accelerator = Accelerator()
+
+AccelerateTrainer(loop, accelerate_config={config}, scaling_config=ScalingConfig(num_workers=2, use_gpu=True)).fit()
+"""
+
+
+@pytest.mark.parametrize(
+    ("head", "config", "made"),
+    [
+        ("", "{'mixed_precision': 'bf16'}", '"bf16"'),
+        ("", "dict(mixed_precision='bf16')", '"bf16"'),
+        ("config = {'mixed_precision': 'bf16'}", "config", '"bf16"'),
+        ("config = {}\nconfig['mixed_precision'] = 'bf16'", "config", '"bf16"'),
+        ("config = {'mixed_precision': 'fp16'}\nconfig.update(mixed_precision='bf16')", "config", '"bf16"'),
+        ("base = {'mixed_precision': 'bf16'}", "{**base, 'num_processes': 2}", '"bf16"'),
+        ("key = 'mixed_precision'", "{key: 'bf16'}", '"bf16"'),
+        ("precision = 'bf16'", "{'mixed_precision': precision}", "precision"),
+        ("precision = 'no'  # or bf16", "{'mixed_precision': precision}", "precision"),
+        ("precision = 'no'", "dict(mixed_precision=precision)", "precision"),
+    ],
+)
+def test_the_precision_reaches_the_accelerator(head: str, config: str, made: str) -> None:
+    result = convert(SCRIPT.format(head=head, config=config))
+    assert result.after is not None and f"Accelerator(mixed_precision={made})" in result.after
+    assert "accelerate_config=" not in result.after
+
+
+@pytest.mark.parametrize(
+    ("head", "config"),
+    [
+        ("", "sys.argv[1]"),
+        ("", "make_config()"),
+        ("", "{'distributed_type': sys.argv[1]}"),
+        ("", "{**more}"),
+        ("config = {}\nfor name in sys.argv: config[name] = 1", "config"),
+        ("", "'not_there.yaml'"),
+    ],
+)
+def test_a_trainer_whose_config_cannot_be_read_stays_but_its_cpu_workers_are_joined(head: str, config: str) -> None:
+    text = SCRIPT.format(head=head, config=config).replace(", use_gpu=True", "")
+    result = convert(text)
+    assert result.after is not None
+    assert "Accelerator(cpu=True)" in result.after
+    assert "AccelerateTrainer(loop" in result.after and "TorchTrainer" not in result.after
+    assert "RM207" in {finding.code for finding in result.findings if finding.kind is Kind.MANUAL}
+
+
+def test_a_value_that_is_not_known_is_told_and_the_others_are_converted() -> None:
+    result = convert(SCRIPT.format(head="", config="{'mixed_precision': sys.argv[1], 'num_processes': sys.argv[2]}"))
+    assert result.after is not None and "TorchTrainer(loop, scaling" in result.after
+    told = {finding.message: finding.kind for finding in result.findings if finding.code == "RM202"}
+    assert told == {
+        "accelerate_config mixed_precision = sys.argv[1]: its value is not known here.": Kind.MANUAL,
+        "accelerate_config num_processes = sys.argv[2]: dropped: the number and place of the workers come from"
+        " ScalingConfig, as they did before.": Kind.CONVERTED,
+    }

@@ -1,0 +1,87 @@
+"""A run name under which a second run would train nothing is told, unless something in it is new each time."""
+
+import pytest
+
+from raymigrate.engine import convert
+
+SCRIPT = """
+import argparse, datetime, os, time, uuid
+from datetime import datetime as dt
+from ray.air import RunConfig, ScalingConfig
+from ray.train.huggingface import AccelerateTrainer
+{head}
+def start(args, settings, given=None):
+    AccelerateTrainer(print, accelerate_config={{}}, scaling_config=ScalingConfig(use_gpu=True), run_config={config})
+"""
+SAME = "A second run with this name goes on"
+PERHAPS = "If the name is the same each time, a second run goes on"
+
+
+def told(config: str, head: str = "") -> list[str]:
+    findings = convert(SCRIPT.format(head=head, config=config)).findings
+    return [finding.message.partition(" from the first")[0] for finding in findings if finding.code == "RM406"]
+
+
+@pytest.mark.parametrize(
+    ("head", "config"),
+    [
+        ("", "RunConfig(name='a')"),
+        ("", "RunConfig('a')"),
+        ("NAME = 'a'", "RunConfig(name=NAME)"),
+        ("NAME = 'a'", "RunConfig(name=f'run-{NAME}')"),
+        ("NAME = 'a'", "RunConfig(name='run-' + NAME)"),
+        ("config = RunConfig(name='a')", "config"),
+        ("config = {'name': 'a'}", "RunConfig(**config)"),
+        ("", "{'name': 'a'}"),
+        ("def config(name):\n    return RunConfig(name=name)", "config('a')"),
+        ("class Settings:\n    name = 'a'", "RunConfig(name=Settings.name)"),
+        ("class Settings:\n    name = 'a'\n    def run(self): return RunConfig(name=self.name)", "Settings().run()"),
+        ("NAME = 'a' if big else 'b'", "RunConfig(name=NAME)"),
+    ],
+)
+def test_a_name_that_is_seen_to_be_fixed_is_told(head: str, config: str) -> None:
+    assert told(config, head) == [SAME]
+
+
+@pytest.mark.parametrize(
+    ("head", "config"),
+    [
+        ("", "RunConfig(name=args.name)"),
+        ("", "RunConfig(name=settings['name'])"),
+        ("", "RunConfig(name=f'bert-{settings.user}')"),
+        ("", "RunConfig(name=os.environ['NAME'])"),
+        ("", "RunConfig(name=make_name())"),
+        ("", "RunConfig(**settings)"),
+        ("", "settings.run_config"),
+        ("", "given"),
+        (
+            "p = argparse.ArgumentParser()\np.add_argument('--name', default='a')\na = p.parse_args()",
+            "RunConfig(a.name)",
+        ),
+        ("NAME = str(uuid.uuid4()) if x else 'a'", "RunConfig(name=NAME)"),
+    ],
+)
+def test_a_name_that_may_be_fixed_is_told_with_an_if(head: str, config: str) -> None:
+    assert told(config, head) == [PERHAPS]
+
+
+@pytest.mark.parametrize(
+    ("head", "config"),
+    [
+        ("", "None"),
+        ("", "RunConfig()"),
+        ("", "RunConfig(name=None, storage_path='/mnt')"),
+        ("config = {'storage_path': '/mnt'}", "RunConfig(**config)"),
+        ("", "RunConfig(name=f'a-{time.time()}')"),
+        ("", "RunConfig(name='a' + str(uuid.uuid4())[:8])"),
+        ("", "RunConfig(name='a-{}'.format(dt.now().strftime('%Y')))"),
+        ("", "RunConfig(name='a-%s' % datetime.datetime.now())"),
+        ("NOW = time.strftime('%Y')\nNAME = f'a-{NOW}'", "RunConfig(name=NAME)"),
+        ("def name(): return 'a' + uuid.uuid4().hex", "RunConfig(name=name())"),
+        ("", "RunConfig(name=os.environ['SLURM_JOB_ID'])"),
+        ("", "RunConfig(name=os.environ.get('RUN_ID', str(os.getpid())))"),
+        ("import wandb", "RunConfig(name=wandb.run.name)"),
+    ],
+)
+def test_a_name_that_is_new_each_time_is_not_told(head: str, config: str) -> None:
+    assert told(config, head) == []

@@ -1,0 +1,103 @@
+"""Where results go becomes an absolute path or a URI, whatever the spelling, and is left alone where it is one."""
+
+import pytest
+
+from raymigrate.engine import convert
+from raymigrate.findings import Kind
+
+SCRIPT = """
+import os
+import tempfile
+from pathlib import Path
+from ray.air import RunConfig, ScalingConfig
+from ray.train.torch import TorchTrainer
+{head}
+TorchTrainer(print, scaling_config=ScalingConfig(num_workers=1), run_config=RunConfig({given})).fit()
+"""
+
+
+def stored(given: str, head: str = "") -> str:
+    after = convert(SCRIPT.format(head=head, given=given)).after
+    assert after is not None
+    return after.partition("RunConfig(")[2].partition(").fit()")[0].removesuffix(")").removeprefix("storage_path=")
+
+
+@pytest.mark.parametrize("argument", ["local_dir", "storage_path"])
+@pytest.mark.parametrize(
+    ("head", "path", "after"),
+    [
+        ("", "'/mnt/runs'", "'/mnt/runs'"),
+        ("", "'s3://bucket/runs'", "'s3://bucket/runs'"),
+        ("BASE = '/mnt'", "BASE", "BASE"),
+        ("BASE = '/mnt'", "f'{BASE}/runs'", "f'{BASE}/runs'"),
+        ("", "f'/mnt/{user}'", "f'/mnt/{user}'"),
+        ("", "'/mnt/' + user", "'/mnt/' + user"),
+        ("", "'/mnt/{}'.format(user)", "'/mnt/{}'.format(user)"),
+        ("", "'/mnt/%s' % user", "'/mnt/%s' % user"),
+        ("", "os.path.join('/mnt', user)", "os.path.join('/mnt', user)"),
+        ("", "str(Path('/mnt') / user)", "str(Path('/mnt') / user)"),
+        ("", "os.getcwd() + '/runs'", "os.getcwd() + '/runs'"),
+        ("", "os.path.join(os.getcwd(), 'runs')", "os.path.join(os.getcwd(), 'runs')"),
+        ("", "tempfile.mkdtemp()", "tempfile.mkdtemp()"),
+        ("here = Path(__file__).resolve().parent", "str(Path('runs').resolve())", "str(Path('runs').resolve())"),
+        ("", "os.path.abspath('runs')", "os.path.abspath('runs')"),
+        ("", "'./runs'", "os.path.abspath('./runs')"),
+        ("", "'runs'", "os.path.abspath('runs')"),
+        ("BASE = 'runs'", "f'{BASE}/{user}'", "os.path.abspath(f'{BASE}/{user}')"),
+        ("", "'~/runs'", "os.path.expanduser('~/runs')"),
+        ("", "os.path.expanduser('~/runs')", "os.path.expanduser('~/runs')"),
+        ("BASE = 'a' if b else 'c'", "BASE", "os.path.abspath(BASE)"),
+    ],
+)
+def test_a_path_becomes_absolute_and_stays_where_it_is(argument: str, head: str, path: str, after: str) -> None:
+    assert stored(f"{argument}={path}", head) == after
+
+
+def test_a_local_dir_of_which_nothing_is_known_becomes_absolute_at_run_time() -> None:
+    assert stored("local_dir=settings.folder") == "os.path.abspath(os.path.expanduser(settings.folder))"
+
+
+@pytest.mark.parametrize(
+    ("head", "path", "told"),
+    [
+        ("", "settings.folder", "what this one is cannot be seen."),
+        ("", "os.environ.get('RUNS', 'runs')", "this one can be relative."),
+        ("def f(path='runs'): return path", "f(anything)", "what this one is cannot be seen."),
+        ("BASE = 'a' if b else '/c'", "BASE", "this one can be relative."),
+    ],
+)
+def test_a_storage_path_that_may_be_relative_is_told(head: str, path: str, told: str) -> None:
+    result = convert(SCRIPT.format(head=head, given=f"storage_path={path}"))
+    assert [f.message.partition("; ")[2] for f in result.findings if f.code == "RM402"] == [told]
+    assert {f.kind for f in result.findings if f.code == "RM402"} == {Kind.MANUAL}
+
+
+@pytest.mark.parametrize("given", ["storage_path=x, storage_filesystem=fs", "storage_path=None", "name='a'"])
+def test_nothing_is_said_of_a_storage_path_that_is_no_local_one(given: str) -> None:
+    assert "RM402" not in {f.code for f in convert(SCRIPT.format(head="", given=given)).findings}
+
+
+@pytest.mark.parametrize(
+    ("head", "given", "after"),
+    [
+        ("from ray import tune\nsync = tune.SyncConfig(syncer=None)", "sync_config=sync", ""),
+        ("from ray import tune", "sync_config=tune.SyncConfig(syncer=None)", ""),
+        ("from ray.tune import SyncConfig\nsync: SyncConfig = SyncConfig(sync_period=1)", "sync_config=sync", ""),
+        ("from ray import tune\nsync = tune.SyncConfig(upload_dir='s3://a')", "sync_config=sync", "'s3://a'"),
+        ("from ray.tune.syncer import SyncConfig", "sync_config=SyncConfig(upload_dir='s3://a')", "'s3://a'"),
+    ],
+)
+def test_a_sync_config_goes_with_the_variable_that_holds_it(head: str, given: str, after: str) -> None:
+    text = SCRIPT.format(head=head, given=given)
+    result = convert(text)
+    assert stored(given, head) == after
+    assert result.after is not None and "sync = " not in result.after and "SyncConfig(" not in result.after
+    assert {f.kind for f in result.findings} == {Kind.CONVERTED}
+
+
+def test_a_sync_config_with_another_use_is_told_where_it_is_made() -> None:
+    head = "from ray import tune\nsync = tune.SyncConfig(syncer=None)\nprint(sync)"
+    result = convert(SCRIPT.format(head=head, given="sync_config=sync"))
+    assert [(f.line, f.message) for f in result.findings if f.kind is Kind.MANUAL] == [
+        (8, "SyncConfig(syncer=) raises a TypeError on Ray >= 2.7.")
+    ]
