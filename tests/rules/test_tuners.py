@@ -23,7 +23,7 @@ def search(options):
     tuner.fit()
 """
 CONFIG = 'RunConfig(local_dir="out", callbacks=[CSVLoggerCallback()])'
-NOW = 'tune.RunConfig(storage_path=os.path.abspath(os.path.expanduser("out")), callbacks=[CSVLoggerCallback()])'
+NOW = 'tune.RunConfig(storage_path=os.path.abspath("out"), callbacks=[CSVLoggerCallback()])'
 
 
 @pytest.mark.parametrize(
