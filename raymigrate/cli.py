@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import re
 import sys
@@ -12,7 +13,7 @@ from typing import Any
 import click
 
 from raymigrate import __version__
-from raymigrate.errors import CannotWorkError
+from raymigrate.errors import NO_STDIN, CannotWorkError
 from raymigrate.reporting.terminal import COLOUR_CHOICES, use_colour
 from raymigrate.settings import ConfigurableCommand
 
@@ -62,6 +63,7 @@ class DefaultConvert(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Says of a full disk that the output is lost; the files that are converted have messages of their own."""
+        _prepare_streams()
         try:
             try:
                 return super().invoke(ctx)
@@ -93,6 +95,25 @@ def main(ctx: click.Context) -> None:
     tool could not do its work.
     """
     ctx.color = use_colour("auto")
+
+
+def _prepare_streams() -> None:
+    """Refuses a closed stdout, and lets no character of a text end the run because the terminal does not know it.
+
+    Raises:
+        CannotWorkError: If stdout is closed.
+    """
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass  # a closed one would be given to the next file that is opened: what a crash prints would land in it
+    if sys.stderr is None:
+        sys.stderr = open(descriptor, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - of a descriptor, for good
+    else:
+        os.close(descriptor)
+    if sys.stdout is None:
+        raise CannotWorkError("Standard output is closed; send it to /dev/null to do without it.")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _codes(ctx: click.Context, parameter: click.Parameter, value: Sequence[str]) -> tuple[str, ...]:
@@ -190,6 +211,8 @@ def explain(code_or_text: tuple[str, ...]) -> None:
         except KeyError as error:
             raise click.UsageError(f"No rule has the code {error.args[0]}; `raymigrate rules` lists them.") from None
         return
+    if text == "-" and sys.stdin is None:
+        raise click.UsageError(NO_STDIN)
     found = rules_by_text(sys.stdin.buffer.read().decode(errors="replace") if text == "-" else text)
     if not found:
         raise click.ClickException(NOTHING_KNOWN)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from raymigrate.discovery import PAGES, SUFFIXES, below, discover, too_large
+from raymigrate.errors import NO_STDIN
 from raymigrate.gates import NEEDLES
 from raymigrate.gitignore import is_excluded
 from raymigrate.settings import Settings
@@ -74,6 +75,8 @@ def run_conversion(paths: Sequence[str], settings: Settings, choices: Choices) -
 def _refuse_contradictions(paths: Sequence[str], choices: Choices) -> None:
     if "" in paths:
         raise click.UsageError("A path is empty; is a variable of the shell unset?")
+    if sys.stdin is None and ("-" in paths or choices["interactive"]):
+        raise click.UsageError(NO_STDIN)
     if "-" in paths and len(paths) > 1:
         raise click.UsageError("`-` stands for stdin, so it has to be the only path.")
     if not choices["interactive"]:

@@ -2,6 +2,8 @@
 
 import click
 
+NO_STDIN = "Standard input is closed; there is nothing to read from it."
+
 
 class CannotWorkError(click.ClickException):
     """The tool cannot do its work; the message says why and is all that is printed."""

@@ -54,7 +54,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Finding:
-    """One rule met at one place.
+    """One rule met at one place. Its texts are one line each, whatever names and strings of a script they quote.
 
     Args:
         code: Code of the rule.
@@ -77,6 +77,12 @@ class Finding:
     path: str = ""
     cell: int = 0
     reason: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("message", "advice", "reason"):
+            text = getattr(self, name)
+            if not text.isprintable():
+                object.__setattr__(self, name, one_line(text))
 
     def skipped(self, reason: str) -> Finding:
         """The same finding, which a comment silences."""

@@ -14,7 +14,7 @@ import click
 
 from raymigrate.engine import FileResult
 from raymigrate.facts.project import Project
-from raymigrate.findings import Finding, Kind
+from raymigrate.findings import Finding, Kind, one_line
 from raymigrate.reporting.diff import unified_diff
 from raymigrate.reporting.text import finding_lines
 from raymigrate.session import Job
@@ -135,7 +135,9 @@ def _answer(path: str) -> str:
     while True:
         try:
             answer = (
-                click.prompt(f"{path}: make this change [{','.join(ANSWERS)},?]", prompt_suffix=" ").strip().lower()
+                click.prompt(f"{one_line(path)}: make this change [{','.join(ANSWERS)},?]", prompt_suffix=" ")
+                .strip()
+                .lower()
             )
         except click.Abort:  # the end of the input, or Ctrl-C: what was wanted so far stays
             click.echo()

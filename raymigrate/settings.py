@@ -16,6 +16,7 @@ from typing import Any
 import click
 
 from raymigrate.errors import CannotWorkError
+from raymigrate.findings import one_line
 
 FILE = "pyproject.toml"
 TABLE = b"raymigrate"
@@ -87,9 +88,9 @@ def _table(file: str, data: bytes) -> Mapping[str, Any] | None:
     try:
         table = tomllib.loads(data.decode()).get("tool", {}).get("raymigrate")
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise CannotWorkError(f"{file}: is not TOML: {error}") from None
+        raise CannotWorkError(one_line(f"{file}: is not TOML: {error}")) from None
     if table is not None and not isinstance(table, dict):
-        raise CannotWorkError(f"{file}: tool.raymigrate is not a table")
+        raise CannotWorkError(one_line(f"{file}: tool.raymigrate is not a table"))
     return table
 
 
@@ -114,14 +115,14 @@ class ConfigurableCommand(click.Command):
             where = f"{settings.file}: [tool.raymigrate] {name.replace('_', '-')}"
             option = options.get(name)
             if option is None:
-                raise CannotWorkError(f"{where}: there is no such setting{_hint(name, options)}")
+                raise CannotWorkError(one_line(f"{where}: there is no such setting{_hint(name, options)}"))
             _check_type(option, value, where)
             source = ctx.get_parameter_source(name)
             if source is not None and source.name == "DEFAULT":
                 try:
                     ctx.params[name] = applied[name] = option.process_value(ctx, value)
                 except click.BadParameter as error:
-                    raise CannotWorkError(f"{where}: {error.message}") from None
+                    raise CannotWorkError(one_line(f"{where}: {error.message}")) from None
         return Settings(settings.file, applied)
 
 
@@ -135,7 +136,7 @@ def _check_type(option: click.Option, value: object, where: str) -> None:
     else:
         fits, wanted = isinstance(value, str), "a string"
     if not fits:
-        raise CannotWorkError(f"{where}: must be {wanted}, not {value!r}")
+        raise CannotWorkError(one_line(f"{where}: must be {wanted}, not {value!r}"))
 
 
 def _hint(name: str, options: Mapping[str, object]) -> str:

@@ -6,7 +6,7 @@ https://docs.github.com/en/actions/reference/workflow-commands-for-github-action
 from collections.abc import Iterator
 
 from raymigrate.documents import Document
-from raymigrate.findings import Finding, Kind
+from raymigrate.findings import Finding, Kind, one_line
 from raymigrate.reporting.paths import relative_posix
 from raymigrate.reporting.places import line_text, place_in_file
 
@@ -43,4 +43,4 @@ def _escaped(text: str) -> str:
 
 
 def _escaped_property(text: str) -> str:
-    return _escaped(text).replace(":", "%3A").replace(",", "%2C")
+    return one_line(_escaped(text).replace(":", "%3A").replace(",", "%2C"))

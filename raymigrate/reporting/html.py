@@ -132,7 +132,7 @@ def _environment() -> Environment:
 
 def _slug(path: str) -> str:
     """A name for a place on the page; two paths never get the same."""
-    return quote(path, safe="/._-")
+    return quote(path.encode("utf-8", "surrogateescape"), safe="/._-")
 
 
 def _anchor(finding: Finding, path: str) -> str:

@@ -1,6 +1,7 @@
 """The report for programs: one JSON document. Its fields are a contract; `version` rises when one changes."""
 
 import json
+import re
 from dataclasses import asdict
 from typing import Any
 
@@ -8,9 +9,10 @@ from raymigrate.findings import Finding
 from raymigrate.session import Summary
 
 VERSION = 1
+NOT_ASCII = re.compile(r"[^\n\x20-\x7e]")
 
 
-def json_text(summary: Summary) -> str:
+def json_text(summary: Summary) -> bytes:
     """All findings and changed files as JSON."""
     document = {
         "version": VERSION,
@@ -19,7 +21,15 @@ def json_text(summary: Summary) -> str:
         "projects": [asdict(project) for project in summary.projects],
         "findings": [finding_dict(finding) for finding in summary.findings],
     }
-    return json.dumps(document, indent=2, ensure_ascii=False)
+    return json_document(document)
+
+
+def json_document(value: object) -> bytes:
+    """A value as JSON: UTF-8 whatever the terminal speaks, with all escaped that is not printable, or no UTF-8."""
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    return NOT_ASCII.sub(
+        lambda match: match[0] if match[0].isprintable() else json.dumps(match[0])[1:-1], text
+    ).encode()
 
 
 def finding_dict(finding: Finding) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from raymigrate.findings import Finding, Kind
+from raymigrate.findings import Finding, Kind, one_line
 from raymigrate.reporting.paths import relative_posix
 from raymigrate.reporting.places import line_text
 from raymigrate.reporting.text import files_text, project_lines, summary_text
@@ -40,7 +40,7 @@ def markdown_text(summary: Summary, *, dry_run: bool) -> str:
 def _findings_table(findings: Sequence[Finding]) -> str:
     rows = [
         (
-            _code(relative_posix(f.path)) + (f" {line_text(f)}" if f.cell else f":{f.line}"),
+            _code(one_line(relative_posix(f.path))) + (f" {line_text(f)}" if f.cell else f":{f.line}"),
             _rule_link(f.code),
             _cell(f.message),
             _cell(f.reason if f.kind is Kind.SKIPPED else f.advice),
@@ -58,7 +58,7 @@ def _changed_files(summary: Summary) -> Iterator[str]:
         if not done:
             continue
         lines = "\n".join(f"- {line_text(f)}, {_rule_link(f.code)}: {_cell(f.message)}" for f in done)
-        path = _html(relative_posix(result.path))
+        path = _html(one_line(relative_posix(result.path)))
         yield f"<details>\n<summary><code>{path}</code>: {len(done)}</summary>\n\n{lines}\n\n</details>"
 
 

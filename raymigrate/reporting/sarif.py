@@ -3,7 +3,6 @@
 https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html; the section numbers below are those of it.
 """
 
-import json
 import re
 from codecs import BOM_UTF8
 from typing import Any
@@ -13,6 +12,7 @@ from raymigrate.documents import Document, Plain
 from raymigrate.engine import FileResult
 from raymigrate.findings import Finding, Kind, Rule
 from raymigrate.line_changes import LineMatcher
+from raymigrate.reporting.json import json_document
 from raymigrate.reporting.paths import uri
 from raymigrate.reporting.places import place_in_file
 from raymigrate.rules import every_rule
@@ -30,7 +30,7 @@ LEVELS = {
 }
 
 
-def sarif_text(summary: Summary, *, dry_run: bool) -> str:
+def sarif_text(summary: Summary, *, dry_run: bool) -> bytes:
     """One log with one run.
 
     A convertible result carries the whole change of its file as its fix: the edits of a conversion belong together.
@@ -48,7 +48,7 @@ def sarif_text(summary: Summary, *, dry_run: bool) -> str:
         "invocations": [{"executionSuccessful": not any(f.kind is Kind.ERROR for f in summary.findings)}],
         "results": [entry for result in summary.results for entry in _results(result, codes, dry_run=dry_run)],
     }
-    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False)
+    return json_document({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
 def _rule(rule: Rule) -> dict[str, Any]:

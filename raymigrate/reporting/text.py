@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import click
 
-from raymigrate.findings import Finding, Kind
+from raymigrate.findings import Finding, Kind, one_line
 from raymigrate.session import Summary
 
 COLOURS = {
@@ -24,7 +24,7 @@ def finding_lines(finding: Finding) -> Iterator[str]:
     Lines are never cut or wrapped: terminals do that, and logs and editors want a finding on one line.
     """
     cell = f"cell {finding.cell}:" if finding.cell else ""
-    place = click.style(f"{finding.path}:{cell}{finding.line}:{finding.column}", bold=True)
+    place = click.style(f"{one_line(finding.path)}:{cell}{finding.line}:{finding.column}", bold=True)
     kind = click.style(finding.kind.value, fg=COLOURS[finding.kind])
     yield f"{place}: {click.style(finding.code, fg='cyan')} {kind}: {finding.message}"
     if finding.advice and finding.kind is not Kind.CONVERTED:
@@ -65,7 +65,7 @@ def project_lines(summary: Summary, *, dry_run: bool) -> Iterator[str]:
             parts.append(f"{project.left} with something left for a person")
         if project.outside:
             parts.append(f"{project.outside} outside the paths given")
-        yield f"project {project.folder}: {', '.join(parts)}"
+        yield f"project {one_line(project.folder)}: {', '.join(parts)}"
 
 
 def statistics_text(summary: Summary) -> str:

@@ -16,7 +16,7 @@ def test_what_github_gives_a_meaning_is_escaped(tmp_path: Path, monkeypatch: pyt
     monkeypatch.chdir(tmp_path)
     finding = Finding("RM101", Kind.MANUAL, "50% of: a,\r\nb", "Do it.", 3, 7, str(tmp_path / "a,b:c%.py"))
     assert list(annotation(finding)) == [
-        "::error file=a%2Cb%3Ac%25.py,line=3,col=7,title=raymigrate RM101 (manual)::50%25 of: a,%0D%0Ab%0ADo it."
+        "::error file=a%2Cb%3Ac%25.py,line=3,col=7,title=raymigrate RM101 (manual)::50%25 of: a,\\r\\nb%0ADo it."
     ]
 
 

@@ -45,7 +45,7 @@ def test_nothing_in_a_message_breaks_a_table() -> None:
     finding = Finding("RM101", Kind.MANUAL, "a | b <img> `c`\n_d_", "*e*", 1, 1, "x|y.py")
     row = markdown_text(Summary([FileResult("x|y.py", [finding])]), dry_run=True).splitlines()[8]
     assert len(re.findall(r"(?<!\\)\|", row)) == 5
-    assert "a \\| b &lt;img&gt; \\`c\\` \\_d\\_" in row
+    assert "a \\| b &lt;img&gt; \\`c\\`\\\\n\\_d\\_" in row
 
 
 def test_a_report_that_cannot_be_written_exits_2(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The lock files of the environments with old libraries."""
 
 import hashlib
+import re
 from pathlib import Path
 
 import pytest
@@ -15,9 +16,11 @@ def test_the_three_environments_have_a_lock() -> None:
 
 
 @pytest.mark.parametrize("name", environments.names())
-def test_every_line_of_a_lock_is_an_exact_pin(name: str) -> None:
-    lines = [line for line in locks.lock(name).text.splitlines() if not line.startswith("#")]
-    pins = [locks.PIN.match(line) for line in lines]
+def test_every_requirement_of_a_lock_is_an_exact_pin_with_hashes(name: str) -> None:
+    text = locks.lock(name).text.replace(" \\\n", " ")
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    assert all(re.fullmatch(r"[^#]+?(?: +--hash=sha256:[0-9a-f]{64})+", line) for line in lines)
+    pins = [locks.PIN.match(re.sub(r" +--hash=\S+", "", line)) for line in lines]
     assert all(pins), [line for line, pin in zip(lines, pins, strict=True) if not pin]
     packages = [pin[1].lower() for pin in pins if pin]
     assert packages == sorted(set(packages))

@@ -12,7 +12,7 @@ import pytest
 
 from raymigrate.runtime import environments
 from raymigrate.runtime.environments import EnvironmentFailure, environment, interpreters, locks, making
-from tests.runtime.fake_libraries import LIBRARIES, write_lock, write_wheel
+from tests.runtime.fake_libraries import LIBRARIES, wheel_bytes, write_lock, write_wheel
 
 
 @pytest.fixture
@@ -189,6 +189,17 @@ def test_the_real_pip_makes_a_whole_environment_once(tiny: Path, monkeypatch: py
     assert environments.ensure("tiny") == made
 
 
+@pytest.mark.slow
+def test_a_file_that_is_not_the_one_of_the_lock_is_not_installed(tiny: Path) -> None:
+    """As an index gives it that somebody has broken into."""
+    wheel = tiny / "evaluate-0.4-py3-none-any.whl"
+    wheel.write_bytes(wheel_bytes("evaluate", "0.4") + b"evil")
+    with pytest.raises(EnvironmentFailure, match=r"pip did not install the packages of tiny\.txt") as caught:
+        environments.ensure("tiny")
+    assert "DO NOT MATCH THE HASHES" in str(caught.value)
+    assert not environment.folders("tiny")
+
+
 class FakePip:
     """Stands for venv, pip and the check, which run in their order; writes what they would."""
 
@@ -214,25 +225,28 @@ ANSWER = """echo 'a warning'; echo '{"python": "3.11.7", "torch": "9.9.1+cu130"}
 
 
 def test_the_steps_and_their_order(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pip = FakePip(monkeypatch, venv_script(), "true", "true", ANSWER)
+    pip = FakePip(monkeypatch, venv_script(), "true", "true", "true", ANSWER)
     made = environments.ensure("tiny")
     assert made.torch == "9.9.1+cu130"
-    assert [command[1:4] for command in pip.commands[:3]] == [
+    assert [command[1:4] for command in pip.commands[:4]] == [
         ["-m", "venv", str(made.folder)],
         ["-m", "pip", "install"],
         ["-m", "pip", "install"],
+        ["-m", "pip", "install"],
     ]
-    assert pip.commands[1][-1] == "torch==9.9.1"
-    assert pip.commands[2][-3:] == ["--no-deps", "--requirement", str(locks.FOLDER / "tiny.txt")]
+    lock = ["--no-deps", "--require-hashes", "--requirement", str(locks.FOLDER / "tiny.txt")]
+    assert pip.commands[1][-4:] == pip.commands[3][-4:] == lock
+    assert pip.commands[2][-1] == "torch==9.9.1"
 
 
 @pytest.mark.parametrize(
     ("scripts", "message"),
     [
         (["echo 'ensurepip is not available'; exit 1"], "venv failed"),
-        (["venv", "echo No matching distribution; exit 1"], r"pip did not install torch 9\.9\.1"),
-        (["venv", "true", "echo No matching distribution; exit 1"], r"pip did not install the packages of tiny\.txt"),
-        (["venv", "true", "true", "echo ImportError: numpy; exit 1"], "its packages cannot be imported"),
+        (["venv", "echo No matching distribution; exit 1"], r"pip did not install the packages of tiny\.txt"),
+        (["venv", "true", "echo No matching distribution; exit 1"], r"pip did not install torch 9\.9\.1"),
+        (["venv", "true", "true", "echo conflict; exit 1"], r"pip did not install the packages of tiny\.txt"),
+        (["venv", "true", "true", "true", "echo ImportError: numpy; exit 1"], "its packages cannot be imported"),
     ],
 )
 def test_a_failed_step_is_told_with_the_end_of_its_log_and_leaves_nothing(
@@ -250,7 +264,7 @@ def test_a_failed_step_is_told_with_the_end_of_its_log_and_leaves_nothing(
 
 
 def test_an_interrupted_creation_leaves_no_folder_and_no_process(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    FakePip(monkeypatch, venv_script(), "sleep 60 & echo $!; wait")
+    FakePip(monkeypatch, venv_script(), "true", "sleep 60 & echo $!; wait")
     pids: list[int] = []
 
     def interrupt(words: str) -> None:

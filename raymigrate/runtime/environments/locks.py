@@ -1,4 +1,8 @@
-"""The lock files: exact versions of everything in an environment but torch."""
+"""The lock files: exact versions and hashes of everything in an environment but torch.
+
+torch is installed in the version that runs here, so that the kernels are the same in every arm: which one that is, and
+whether it is a build for CPUs or for some CUDA, is not known before, and neither are its hashes.
+"""
 
 import hashlib
 import re
@@ -11,7 +15,7 @@ FOLDER = Path(__file__).parent / "locks"
 # today's torch none for Python 3.9.
 PYTHONS = ((3, 11), (3, 10))
 TITLES = {"ray": "Ray", "transformers": "transformers", "accelerate": "accelerate"}
-PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;]+)(?:\s*;\s*(.+))?$")
+PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;]+)(?:\s*;\s*([^\\]+?))?(?: \\)?$")
 
 
 @dataclass(frozen=True)

@@ -175,19 +175,16 @@ def _make(maker: _Maker, python: Path) -> Environment:
             lambda _: "making a virtual environment",
             f"The environment {name} cannot be made: {python} -m venv failed",
         )
-        # With its dependencies: a build for GPUs has a dozen that go with its version. The lock then has the last word
-        # on those that it names.
+        # The lock comes first, so that nothing that it names is installed without its hash. torch then brings its own
+        # dependencies: a build for GPUs has a dozen that go with its version. It asks for a newer setuptools than Ray
+        # 2.6 can live with, and does without, so the lock has the last word.
+        _install_lock(maker, own)
         maker.run(
             [own, *PIP, f"torch=={maker.torch}"],
             lambda output: f"torch {maker.torch}: {pip_stage(output)}",
             f"The environment {name} cannot be made: pip did not install torch {maker.torch}",
         )
-        # Without, as it is complete: torch asks for a newer setuptools than Ray 2.6 can live with, and does without.
-        maker.run(
-            [own, *PIP, "--no-deps", "--requirement", str(lock.path)],
-            lambda output: pip_stage(output, len(lock.versions)),
-            f"The environment {name} cannot be made: pip did not install the packages of {lock.path.name}",
-        )
+        _install_lock(maker, own)
         answer = maker.run(
             [own, "-c", CHECK],
             lambda _: "checking that everything can be imported",
@@ -204,6 +201,20 @@ def _make(maker: _Maker, python: Path) -> Environment:
     if made is None:
         raise EnvironmentFailure(f"The environment {name} was made in {folder} and is gone again; make it once more.")
     return made
+
+
+def _install_lock(maker: _Maker, python: str) -> None:
+    """Installs the packages of the lock and nothing else, as it is complete.
+
+    Raises:
+        EnvironmentFailure: If that fails, for one because a file is not one of those that the lock was made from.
+    """
+    lock = maker.lock
+    maker.run(
+        [python, *PIP, "--no-deps", "--require-hashes", "--requirement", str(lock.path)],
+        lambda output: pip_stage(output, len(lock.versions)),
+        f"The environment {lock.name} cannot be made: pip did not install the packages of {lock.path.name}",
+    )
 
 
 def pip_stage(output: str, total: int | None = None) -> str:
