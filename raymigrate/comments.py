@@ -2,8 +2,10 @@
 
 import io
 import tokenize
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 NOT_CODE = (tokenize.COMMENT, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
 
@@ -53,6 +55,12 @@ def read_comments(text: str) -> tuple[list[Comment], list[LogicalLine]]:
         elif token.type not in NOT_CODE and not first:
             first = token.start[0]
     return comments, lines
+
+
+def logical_line_from(lines: Sequence[LogicalLine], line: int) -> LogicalLine | None:
+    """The logical line that holds a line, or else the next one; None behind the last."""
+    index = bisect_left(lines, line, key=attrgetter("last"))
+    return lines[index] if index < len(lines) else None
 
 
 def _tokens(text: str) -> Iterator[tokenize.TokenInfo]:

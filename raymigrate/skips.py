@@ -6,10 +6,11 @@ Both take codes, `skip[RM302,RM4]`, and a reason behind two dashes: `# raymigrat
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from raymigrate.comments import LogicalLine, read_comments
+from raymigrate.comments import LogicalLine, logical_line_from, read_comments
 from raymigrate.findings import Finding, Kind, Rule
 
 MARK = "raymigrate:"
@@ -69,15 +70,23 @@ class Skips:
 
     def __init__(self, text: str) -> None:
         self._skips = list(_read(text)) if MARK in text else []
+        self._of_file = [skip for skip in self._skips if skip.whole_file]
+        self._by_first_line: dict[int, list[Skip]] = {}
+        for skip in self._skips:
+            if not skip.whole_file:
+                self._by_first_line.setdefault(skip.lines.start, []).append(skip)
+        self._statements = sorted({skip.lines.start for skip in self._skips if len(skip.lines) > 1})
 
     def of(self, code: str, line: int) -> Skip | None:
         """The comment that silences a rule on a line, if there is one; every one that does is noted as used."""
-        found = [skip for skip in self._skips if skip.silences(code, line)]
-        return found[0] if found else None
+        statement = self._statements[bisect(self._statements, line) - 1] if self._statements else line
+        near = [skip for first in {line, statement} for skip in self._by_first_line.get(first, ())]
+        found = [skip for skip in (*self._of_file, *near) if skip.silences(code, line)]
+        return min(found, key=lambda skip: (skip.line, skip.column), default=None)
 
     def of_file(self, code: str) -> Skip | None:
         """The comment for the whole file that silences a rule, if there is one."""
-        return next((skip for skip in self._skips if skip.whole_file and skip.silences(code, 1)), None)
+        return next((skip for skip in self._of_file if skip.silences(code, 1)), None)
 
     def stale(self, path: str) -> Iterator[Finding]:
         """Findings about the comments that silenced nothing; to be asked when all rules have been applied."""
@@ -111,14 +120,12 @@ def _covered(line: int, logical_lines: list[LogicalLine], *, alone: bool) -> ran
     At the start or the end of a statement it is the whole statement, amid it that line; on a line of its own before a
     statement it is that statement, amid one the next line.
     """
-    for logical in logical_lines:
-        if logical.last < line:
-            continue
-        inside = logical.first < line < logical.last
-        if inside:
-            return range(line + 1, line + 2) if alone else range(line, line + 1)
-        return range(logical.first, logical.last + 1)
-    return range(line, line)
+    logical = logical_line_from(logical_lines, line)
+    if logical is None:
+        return range(line, line)
+    if logical.first < line < logical.last:
+        return range(line + 1, line + 2) if alone else range(line, line + 1)
+    return range(logical.first, logical.last + 1)
 
 
 def comment_at(lines: Sequence[str], line: int, code: str) -> Skip | None:

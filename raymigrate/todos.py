@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from raymigrate.comments import read_comments
+from raymigrate.comments import logical_line_from, read_comments
 from raymigrate.engine import FileResult
 from raymigrate.findings import Finding, Kind
 from raymigrate.skips import RM906
@@ -63,13 +63,12 @@ def _with_todos(text: str, findings: Sequence[Finding]) -> tuple[str, list[int]]
     """The text with a comment before each statement that a finding speaks of, and where its lines stand in it then."""
     lines = LINE.findall(text)
     logical_lines = read_comments(text)[1]
-    todos: dict[int, list[str]] = defaultdict(list)
+    todos: dict[int, dict[str, None]] = defaultdict(dict)  # each comment once
     for finding in sorted(findings, key=lambda finding: (finding.line, finding.column, finding.code)):
         if finding.kind is Kind.MANUAL and finding.code != RM906.code:
-            start = next((one.first for one in logical_lines if one.first <= finding.line <= one.last), finding.line)
-            comment = f"# {MARK}{finding.code} {finding.message}"
-            if comment not in todos[start]:
-                todos[start].append(comment)
+            logical = logical_line_from(logical_lines, finding.line)
+            start = logical.first if logical is not None and logical.first <= finding.line else finding.line
+            todos[start][f"# {MARK}{finding.code} {finding.message}"] = None
     result: list[str] = []
     places: list[int] = []
     for number, line in enumerate(lines, 1):

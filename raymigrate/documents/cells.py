@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import count
@@ -128,7 +129,7 @@ class Cells:
         changed: dict[int, list[str]] = {}
         for (index, part), lines in zip(self._parts, self._at_edges(text), strict=True):
             old = self.cells[index].lines
-            new = trimmed(old, _unmasked(lines, part))
+            new = trimmed(old, self._unmasked(lines, part))
             if new != list(old):
                 changed[index] = new
         return changed
@@ -142,20 +143,26 @@ class Cells:
                 parts.append([])
             else:
                 parts[-1].append(line)
-        if len(parts) <= len(edges) or any(edge in line for edge in edges for part in parts for line in part):
+        strays = re.findall(rf"{self._prefix}\d+__", "\n".join(line for part in parts for line in part))
+        if len(parts) <= len(edges) or not set(edges).isdisjoint(strays):
             raise NotSplit("the result does not fall into the same cells")
         return parts if self._parts else []
+
+    def _unmasked(self, lines: list[str], part: Masked) -> list[str]:
+        """Puts back what names stand for."""
+        found: Counter[str] = Counter()
+
+        def original(match: re.Match[str]) -> str:
+            name = match[0] if match[0] in part.originals else match[1]
+            found[name] += 1
+            return part.originals.get(name, name) + match[0][len(name) :]
+
+        text = re.sub(rf"({self._prefix}mask_\d+__)(?:; )?", original, "\n".join(lines))
+        for name, source in part.originals.items():
+            if found[name] != 1:
+                raise NotSplit(f"`{source.strip()}` has no place in the result")
+        return text.split("\n")
 
     def code(self, text: str) -> list[str]:
         """The lines of Python of this text or a changed one: no blank lines, no edges, no masks of whole lines."""
         return [line for line in text.split("\n") if line.strip() and not line.lstrip().startswith(self._prefix)]
-
-
-def _unmasked(lines: list[str], part: Masked) -> list[str]:
-    """Puts back what names stand for."""
-    text = "\n".join(lines)
-    for name, original in part.originals.items():
-        if text.count(name) != 1:
-            raise NotSplit(f"`{original.strip()}` has no place in the result")
-        text = text.replace(name, original)
-    return text.split("\n")

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_left
 from codecs import BOM_UTF8
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from raymigrate.documents.cells import Cell, Cells
@@ -79,20 +81,29 @@ class Source:
         """All lines."""
         return [line for part in self.parts for line in part]
 
-    def position(self, line: int, column: int) -> int:
-        """Where in the file a character of the source stands; line and column count from 1."""
+    @cached_property
+    def texts(self) -> list[str]:
+        """The text of each line."""
+        return [raw.line.text for raw in self.lines]
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        """Where in the file each line starts."""
+        starts: list[int] = []
         position = self.span[0]
-        if not self.whole_lines:
-            return position
-        before = line - 1
         for part, gap in zip(self.parts, self.gaps or ("",), strict=False):
             position += len(gap) + (2 if self.gaps else 1)  # a bracket, or the quotation mark of the string before
-            if before < len(part):
-                lengths = [len(raw.raw) for raw in part[:before]]
-                return position + sum(lengths) + sum(map(len, CHARACTER.findall(part[before].raw)[: column - 1]))
-            before -= len(part)
-            position += sum(len(raw.raw) for raw in part)
-        return self.span[0]
+            for raw in part:
+                starts.append(position)
+                position += len(raw.raw)
+        return starts
+
+    def position(self, line: int, column: int) -> int:
+        """Where in the file a character of the source stands; line and column count from 1."""
+        if not self.whole_lines or line > len(self._starts):
+            return self.span[0]
+        offsets = _offsets(self.lines[line - 1].raw)
+        return self._starts[line - 1] + offsets[min(column, len(offsets)) - 1]
 
     def written(self, lines: Sequence[str]) -> str:
         """The value with new lines, in the form that it has: a string, a list of lines, or a list of one string."""
@@ -129,7 +140,7 @@ class Notebook:
         pins: list[tuple[Place, Pin]] = []
         if _is_python(content):
             for number, source in self._code_cells(content):
-                old = old_pins([raw.line.text for raw in source.lines])
+                old = old_pins(source.texts)
                 pins += [(Place(number, index + 1, 1), pin) for index, pin in old]
                 self._by_number[number] = source
                 cell = self._python_of(number, source)
@@ -152,11 +163,12 @@ class Notebook:
     def place_in_file(self, cell: int, line: int, column: int) -> tuple[int, int]:
         """The line and column in the JSON of the file of a place in a cell, as `place` gives it."""
         position = self._by_number[cell].position(line, column)
-        return self._json.count("\n", 0, position) + 1, position - self._json.rfind("\n", 0, position)
+        line = bisect_left(self._line_ends, position)
+        return line + 1, position - (self._line_ends[line - 1] if line else -1)
 
     def lines_of(self, cell: int) -> list[str]:
         """The source lines of a cell."""
-        return [raw.line.text for raw in self._by_number[cell].lines]
+        return self._by_number[cell].texts
 
     def code(self, text: str) -> list[str]:
         """See `Cells.code`."""
@@ -168,7 +180,7 @@ class Notebook:
         position = 0
         for index, lines in sorted(self._cells.split(text).items()):
             source = self._sources[index]
-            head = [raw.line.text for raw in source.lines[: self._cells.cells[index].first - 1]]
+            head = source.texts[: self._cells.cells[index].first - 1]
             pieces += [self._json[position : source.span[0]], self._edited(source, [*head, *lines])]
             position = source.span[1]
         return (BOM_UTF8 if self._bom else b"") + "".join([*pieces, self._json[position:]]).encode()
@@ -207,9 +219,14 @@ class Notebook:
         found: dict[str, str] = {}
         for source in self._sources.values():
             for raw in source.lines:
-                for escape in ESCAPE.findall(raw.raw):
+                for escape in dict.fromkeys(ESCAPE.findall(raw.raw)):
                     found.setdefault(json.loads(f'"{escape}"'), escape)
         return found
+
+    @cached_property
+    def _line_ends(self) -> list[int]:
+        """Where in the file its lines end."""
+        return [match.start() for match in re.finditer("\n", self._json)]
 
     # -- reading -----------------------------------------------------------------------------------
 
@@ -225,7 +242,7 @@ class Notebook:
 
     def _python_of(self, number: int, source: Source) -> Cell | None:
         """The cell, less what has to stand at its head; None if a cell magic there makes it another language."""
-        lines = [raw.line.text for raw in source.lines]
+        lines = source.texts
         first = next((index for index, line in enumerate(lines) if not HEAD.match(line)), len(lines))
         magic = self._cell_magic.match(lines[first]) if lines[first:] else None
         if magic is None:
@@ -297,6 +314,12 @@ def _source(text: str, span: Span) -> Source:
         return Source(span, parts, gaps)
     # Strings that do not end where lines end: such a list is written with one line each, if the cell changes.
     return Source(span, tuple((line,) for line in _raw_lines("".join(raw))), gaps, whole_lines=False)
+
+
+@lru_cache(maxsize=8)
+def _offsets(raw: str) -> list[int]:
+    """Where each character of a line starts in what is written in JSON, and where the line ends."""
+    return list(accumulate(map(len, CHARACTER.findall(raw)), initial=0))
 
 
 def _raw_lines(raw: str) -> tuple[RawLine, ...]:

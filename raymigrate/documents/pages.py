@@ -6,8 +6,9 @@ blocks without a language and differences are left alone.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from raymigrate.documents.lines import split_lines
 from raymigrate.documents.regions import Regions
@@ -47,10 +48,11 @@ def page(script: Script, filename: str) -> Regions:
     """The Python code blocks of a page, less those that show the legacy form on purpose."""
     lines = [line.text for line in split_lines(script.text)]
     found = _directives(lines) if filename.lower().endswith(".rst") else _fences(lines)
-    blocks = [_block(lines, *place) for place in found]
+    blocks = _blocks(lines, found)
     shows_new = any(NEW_TRAINER.search(block.code) and not LEGACY_TRAINER.search(block.code) for block in blocks)
     left = [b for b in blocks if LEGACY_TRAINER.search(b.code) and (shows_new or ON_PURPOSE.search(b.prose))]
-    document = Regions(script, [(b.start, b.stop, b.indent) for b in blocks if b not in left])
+    starts = {block.start for block in left}
+    document = Regions(script, [(b.start, b.stop, b.indent) for b in blocks if b.start not in starts])
     document.remarks = [_unreadable(finding) for finding in document.remarks]
     for block in left:
         message = "The page sets old and new code side by side, so this block was left."
@@ -66,20 +68,24 @@ def _unreadable(finding: Finding) -> Finding:
     return replace(finding, code=RM907.code, kind=Kind.MANUAL, message=message, advice=RM907.fix)
 
 
-def _block(lines: list[str], start: int, stop: int, indent: int, head: int) -> Block:
-    return Block(start, stop, indent, "\n".join(line[indent:] for line in lines[start:stop]), _prose(lines, head))
+def _blocks(lines: list[str], places: Iterable[tuple[int, int, int, int]]) -> list[Block]:
+    """Blocks, from their first line, the line behind the last, their indentation, and the line that opens them."""
+    blocks: list[Block] = []
+    heading, seen = "", 0
+    for start, stop, indent, head in places:
+        heading = next((line for line in reversed(lines[seen:head]) if HEADING.match(line)), heading)
+        seen = head
+        code = "\n".join(line[indent:] for line in lines[start:stop])
+        blocks.append(Block(start, stop, indent, code, "\n".join([heading, *_paragraph(lines, head)])))
+    return blocks
 
 
-def _prose(lines: list[str], head: int) -> str:
-    """What stands right over a block: the paragraph before it, and the heading of its section."""
-    above = lines[:head]
-    while above and not above[-1].strip():
-        above.pop()
-    paragraph: list[str] = []
-    while above and above[-1].strip() and len(paragraph) < 4:
-        paragraph.append(above.pop())
-    heading = next((line for line in reversed(lines[:head]) if HEADING.match(line)), "")
-    return "\n".join([heading, *paragraph])
+def _paragraph(lines: list[str], head: int) -> list[str]:
+    """Lines of the paragraph right over a block, from the last one upwards."""
+    end = head
+    while end and not lines[end - 1].strip():
+        end -= 1
+    return list(takewhile(str.strip, reversed(lines[max(0, end - 4) : end])))
 
 
 def _fences(lines: list[str]) -> Iterator[tuple[int, int, int, int]]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from raymigrate.documents.cells import Cell, Cells
-from raymigrate.documents.lines import spliced, split_lines
+from raymigrate.documents.lines import Line, spliced, split_lines
 from raymigrate.documents.remarks import Place
 from raymigrate.findings import Finding
 from raymigrate.script import Script
@@ -27,10 +27,10 @@ class Regions:
         self._script = script
         self.encoding = script.encoding
         self._lines = split_lines(script.text)
+        self._texts = [line.text for line in self._lines]
         cells = []
         for start, stop, indent in regions:
-            lines = [line.text for line in self._lines[start:stop]]
-            cells.append(Cell(0, start + 1, tuple(line[indent:] for line in lines), indent))
+            cells.append(Cell(0, start + 1, tuple(line[indent:] for line in self._texts[start:stop]), indent))
         self._cells = Cells(cells)
         self.remarks: list[Finding] = list(self._cells.remarks)
         self.pins: list[tuple[Place, Pin]] = []
@@ -51,7 +51,7 @@ class Regions:
 
     def lines_of(self, cell: int) -> list[str]:
         """The lines of the file, which has no numbered cells."""
-        return [line.text for line in self._lines]
+        return self._texts
 
     def code(self, text: str) -> list[str]:
         """See `Cells.code`."""
@@ -59,8 +59,9 @@ class Regions:
 
     def encode(self, text: str) -> bytes:
         """The file with a changed text; `NotSplit` if that cannot be."""
-        result = list(self._lines)
-        for index, lines in sorted(self._cells.split(text).items(), reverse=True):
+        result: list[Line] = []
+        position = 0
+        for index, lines in sorted(self._cells.split(text).items()):
             cell = self._cells.cells[index]
             start, stop = cell.first - 1, cell.first - 1 + len(cell.lines)
             old = self._lines[start:stop]
@@ -68,10 +69,13 @@ class Regions:
             # A blank line of an indented region may be shorter than the margin: it is recognised by what is left of it.
             bare = [line._replace(text=line.text[cell.indent :]) for line in old]
             new = spliced(bare, lines)
-            result[start:stop] = [
+            result += self._lines[position:start]
+            result += [
                 old[at]._replace(end=line.end) if at is not None else line._replace(text=_indented(line.text, margin))
                 for at, line in new
             ]
+            position = stop
+        result += self._lines[position:]
         return self._script.encode("".join(line.text + line.end for line in result))
 
     def raised(self) -> bytes:

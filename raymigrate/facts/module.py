@@ -6,7 +6,7 @@ import ast
 import io
 import warnings
 from array import array
-from bisect import bisect_left
+from bisect import bisect, bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -70,6 +70,7 @@ class Module:
         self.parent_of = self._builder.parent_of
         self.imports = self._builder.imports
         self.nodes = self._builder.order
+        self._origins: dict[tuple[Scope, str], str | None] = {}
         self._offsets_of_lines: dict[int, Sequence[int]] = {}
         self.asked = values.Asked()
         self._as_written: dict[ast.Call, tuple[list[ast.expr], list[ast.keyword]]] = {}
@@ -151,17 +152,25 @@ class Module:
         return {reference.node: reference for reference in self.references}
 
     def _reference(self, root: ast.Name) -> Reference | None:
-        bindings = self.scope_of[root].lookup(root.id)
-        names = {binding.qualified for binding in bindings}
-        qualified = names.pop() if len(names) == 1 else None
-        if qualified is None or not isinstance(root.ctx, ast.Load):
+        scope = self.scope_of[root].find(root.id) if isinstance(root.ctx, ast.Load) else None
+        qualified = self._origin(scope, root.id) if scope is not None else None
+        if scope is None or qualified is None:
             return None  # not an import, or imported in several ways: try/except for old and new versions
         node: ast.Name | ast.Attribute = root
         while isinstance(parent := self.parent_of[node], ast.Attribute):
             qualified += f".{parent.attr}"
             node = parent
-        earlier = [binding for binding in bindings if binding.statement and binding.statement.lineno <= root.lineno]
-        return Reference(node, root, qualified, (earlier or bindings)[-1 if earlier else 0])
+        bindings = scope.bindings[root.id]
+        earlier = bisect(bindings, root.lineno, key=_line_of_import)
+        return Reference(node, root, qualified, bindings[max(0, earlier - 1)])
+
+    def _origin(self, scope: Scope, name: str) -> str | None:
+        """What a name that a scope binds stands for, where all of its bindings, perhaps thousands, import the same."""
+        key = scope, name
+        if key not in self._origins:
+            names = {binding.qualified for binding in scope.bindings[name]}
+            self._origins[key] = names.pop() if len(names) == 1 else None
+        return self._origins[key]
 
     @cached_property
     def _qualified(self) -> dict[ast.AST, str]:
@@ -339,3 +348,7 @@ class Module:
     def constant(self, node: ast.expr | None) -> object:
         """The value of an expression, followed through names; None where there is none, `...` where it is unknown."""
         return None if node is None else values.constant(self, node)
+
+
+def _line_of_import(binding: Binding) -> int:
+    return binding.statement.lineno if binding.statement is not None else 0
