@@ -48,7 +48,12 @@ SCRIPTS = ("before", "after")
 RECORD = "proof.json"
 # Beside the scripts, but read by none of them.
 NO_INPUT = {RECORD, "findings.txt", "options.json"}
-RUNNER = ROOT / "tests/jobs.py"  # our own code that sets the variables of a run
+# Our own code that takes part in a run: what sets its variables, and what its processes begin with.
+HELPERS = [
+    ROOT / "tests/jobs.py",
+    ROOT / "tests/startup/sitecustomize.py",
+    ROOT / "raymigrate/runtime/inject/raymigrate_cluster.py",
+]
 LIBRARIES = (
     "accelerate",
     "datasets",
@@ -117,7 +122,8 @@ def inputs(case: Path) -> str:
     for path in files:
         if "__pycache__" not in path.parts:
             digest.update(f"{path.relative_to(case).as_posix()} {hash_of(path)}\n".encode())
-    digest.update(f"{hash_of(RUNNER)} {assets_version()}\n".encode())  # and the models and datasets that it may load
+    digest.update("".join(map(hash_of, HELPERS)).encode())
+    digest.update(assets_version().encode())  # the models and datasets that it may load
     digest.update(json.dumps(libraries(case)).encode())
     digest.update(".".join(platform.python_version_tuple()[:2]).encode())
     return digest.hexdigest()

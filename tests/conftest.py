@@ -88,11 +88,12 @@ def own_folders(
     if request.node.get_closest_marker("ray") is None:
         yield
         return
-    from tests.jobs import RAY_SETTINGS, short_folder  # noqa: PLC0415
+    from tests.jobs import RAY_SETTINGS, python_path, short_folder  # noqa: PLC0415
 
     with short_folder() as temporary, short_folder() as of_ray:
         for name, value in RAY_SETTINGS.items():
             monkeypatch.setenv(name, value)
+        monkeypatch.setenv("PYTHONPATH", python_path())
         monkeypatch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
         monkeypatch.setenv("RAY_TMPDIR", of_ray)
         monkeypatch.setenv("TMPDIR", temporary)

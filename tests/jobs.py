@@ -9,16 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from raymigrate.runtime.hub import hub_environment
+from raymigrate.runtime.verify.arms import INJECTED
 from raymigrate.runtime.verify.processes import TimedOut, run_logged
 
 DRIVER = Path(__file__).with_name("recording_driver.py")
 # Where tests keep what takes long to make: the hub's models, environments with old Ray, pip's downloads. The names hold
 # a hash of what they were made from.
 CACHE = Path(__file__).parent.parent / "build" / "cache"
-# For every Ray that a test starts. docs/contributing.md tells what the first two save.
+STARTUP = Path(__file__).with_name("startup")
+# For every Ray that a test starts. docs/contributing.md tells what the first three save.
 RAY_SETTINGS = {
     "RAY_TRAIN_HEALTH_CHECK_INTERVAL_S": "0.2",  # how often a run's controller looks at its workers; Ray's default is 2
     "RAY_prestart_worker_first_driver": "0",  # workers that a run never uses: those of a trainer have other variables
+    "RAY_TRAIN_ENABLE_PREEMPTION_WATCHER": "0",  # a process that asks whether a cloud is about to take a node away
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_AUTH_MODE": "disabled",
     # On a loaded machine Ray's own limits, 30 and 60 seconds, are not enough.
@@ -94,6 +97,11 @@ def short_folder() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix="rm-", dir="/tmp", ignore_cleanup_errors=True)
 
 
+def python_path() -> str:
+    """PYTHONPATH with what starts in every process of a run; see tests/startup/sitecustomize.py."""
+    return os.pathsep.join(filter(None, (str(STARTUP), str(INJECTED), os.environ.get("PYTHONPATH"))))
+
+
 def run_environment(hub_url: str, home: Path, temporary: str) -> dict[str, str]:
     """All variables of a run; `run_logged` adds Ray's folder."""
     home.mkdir()
@@ -103,6 +111,7 @@ def run_environment(hub_url: str, home: Path, temporary: str) -> dict[str, str]:
         **inherited,
         **RAY_SETTINGS,
         **hub_environment(hub_url, home / "huggingface"),
+        "PYTHONPATH": python_path(),
         "HOME": str(home),
         "TMPDIR": temporary,
         # Two workers and Ray Data need more than the two CPUs of a small machine; they are only counted, not used.

@@ -13,6 +13,7 @@ from raymigrate.cli import main
 from raymigrate.codemods.argument_changes import TRAINING_ARGUMENTS_CHANGES
 from raymigrate.rules import every_rule, rules_by_text
 from tests.error_snippets import SNIPPETS
+from tests.jobs import run_python
 
 # Rules that the text of a snippet also speaks of, by the rule that it is there for.
 ALSO = {"RM306": {"RM305"}}
@@ -157,16 +158,7 @@ fit("first", "evaluation")
 
 
 @pytest.mark.ray
-def test_the_log_of_a_job_leads_to_the_rules(tmp_path: Path) -> None:
-    settings = {"RAY_OVERRIDE_RESOURCES": '{"CPU": 8}', "OMP_NUM_THREADS": "1", "TMPDIR": os.environ["TMPDIR"]}
-    outcome = subprocess.run(
-        [sys.executable, "-c", CLUSTER_JOB],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env={**environment(tmp_path), **settings},
-        timeout=600,
-        check=False,
-    )
-    assert outcome.returncode == 1
-    assert set(codes(outcome.stderr + outcome.stdout)) == {"RM108", "RM302", "RM406"}
+def test_the_log_of_a_job_leads_to_the_rules(hub_url: str, tmp_path: Path) -> None:
+    code, log = run_python([sys.executable, "-c", CLUSTER_JOB], hub_url, tmp_path)
+    assert code == 1
+    assert set(codes(log)) == {"RM108", "RM302", "RM406"}

@@ -88,10 +88,11 @@ def test_a_record_depends_on_python_and_on_our_own_helpers(case: Path, monkeypat
     with monkeypatch.context() as patch:
         patch.setattr(prove, "assets_version", lambda: "other models")
         seen.add(inputs(case))
-    with monkeypatch.context() as patch:
-        patch.setattr(prove, "RUNNER", case / "after.py")
-        seen.add(inputs(case))
-    assert len(seen) == 4
+    for helper in prove.HELPERS:
+        with monkeypatch.context() as patch:
+            patch.setattr(prove, "hash_of", lambda path, changed=helper: "changed" if path == changed else "same")
+            seen.add(inputs(case))
+    assert len(seen) == 3 + len(prove.HELPERS)
 
 
 def test_in_ten_days_each_case_has_its_turn_once() -> None:

@@ -20,29 +20,13 @@ def _chain() -> None:
         spec.loader.exec_module(importlib.util.module_from_spec(spec))
 
 
-def _own_cluster() -> None:
-    """Lets a Ray worker find its own cluster.
-
-    The state API, which Train V2's PlacementGroupCleaner asks, takes any cluster of the machine unless RAY_ADDRESS is
-    set; with two clusters that ends the run (ray/_private/services.py, canonicalize_bootstrap_address).
-    """
-    try:
-        with open("/proc/self/cmdline", "rb") as stream:
-            arguments = stream.read().decode(errors="replace").split("\0")
-    except OSError:  # not Linux: one cluster at a time
-        return
-    if any("default_worker.py" in argument for argument in arguments):
-        for argument in arguments:
-            if argument.startswith("--gcs-address="):
-                os.environ["RAY_ADDRESS"] = argument.split("=", 1)[1]
-
-
 _chain()
 if os.environ.get("RAYMIGRATE_RECORDER"):
     import raymigrate_recorder
+    from raymigrate_cluster import name_own_cluster
     from raymigrate_recorder.importing import after
 
-    _own_cluster()
+    name_own_cluster()
     if os.environ.get("RAYMIGRATE_STANDIN"):
         import raymigrate_standin
 

@@ -4,6 +4,7 @@ import importlib.abc
 import sys
 
 import raymigrate_standin
+from raymigrate_cluster import name_own_cluster
 
 hooks = {}
 
@@ -30,6 +31,7 @@ class Finder(importlib.abc.MetaPathFinder):
         return spec
 
 
+name_own_cluster()
 sys.meta_path.insert(0, Finder())
 
 raymigrate_standin.install(after)
