@@ -202,7 +202,7 @@ class GuideFunction(TrainFunction):
         lines = ""
         if self.counts_rows:
             workers = "ray.train.get_context().get_world_size()"
-            lines += f'{self._num_rows} = {self._config_name()}.pop("num_rows") // {workers}\n'
+            lines += f'{self._num_rows} = {self._config_name()}.pop("{self.rows_key}") // {workers}\n'
         if not self.evaluates and self.dataset_parameters[1] in self.read_dataset_parameters:
             lines += f"{self.dataset_parameters[1]} = None\n"
         return lines

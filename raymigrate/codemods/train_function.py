@@ -8,6 +8,7 @@ file is read there; `function_elsewhere.py` has the inline form for it.
 import ast
 import textwrap
 from functools import cached_property
+from itertools import chain, count
 
 from raymigrate.codemods import emitted
 from raymigrate.context import Context
@@ -100,6 +101,16 @@ class TrainFunction:
             if names:
                 return isinstance(statement, ast.Assign) and all(isinstance(node.ctx, ast.Store) for node in names)
         return False
+
+    @property
+    def passes_config_on(self) -> bool:
+        """Whether the function gives its whole configuration to something else, or cannot be seen."""
+        if self.body is None:
+            return True
+        given = self.body.args.kwarg
+        uses = self.body_module.uses(given.arg, self.body_module.scope(self.body)) if given is not None else []
+        parents = [self.body_module.parent_of[use] for use in uses]
+        return not all(isinstance(parent, (ast.Subscript, ast.Attribute)) for parent in parents)
 
     @cached_property
     def uses_ray_data(self) -> bool:
@@ -195,7 +206,7 @@ class TrainFunction:
         config, datasets = self._config_name(), self.call.datasets
         lines = []
         if datasets.may_have("train"):
-            lines.append(f'{train} = {self._support_name("TrainShard")}({config}.pop("num_rows"))')
+            lines.append(f'{train} = {self._support_name("TrainShard")}({config}.pop("{self.rows_key}"))')
         elif self.inline:
             lines.append(f"{train} = None")
         if self.inline and evaluation not in self.read_dataset_parameters:
@@ -204,10 +215,26 @@ class TrainFunction:
             lines.append(f"{evaluation} = {emitted.EVALUATION_ROWS}")
         elif datasets.may_have("evaluation"):
             lines.append(f"{evaluation} = None")
-            lines.append(f'if {config}.pop("has_evaluation"):\n    {evaluation} = {emitted.EVALUATION_ROWS}')
+            lines.append(f'if {config}.pop("{self.evaluation_key}"):\n    {evaluation} = {emitted.EVALUATION_ROWS}')
         elif self.inline:
             lines.append(f"{evaluation} = None")
         return "\n".join(lines) + "\n"
+
+    @cached_property
+    def rows_key(self) -> str:
+        """The key under which the configuration takes the number of training rows to the workers."""
+        return self._free_key("num_rows", "num_train_rows")
+
+    @cached_property
+    def evaluation_key(self) -> str:
+        """The key that tells them whether there are evaluation rows."""
+        return self._free_key("has_evaluation", "has_evaluation_rows")
+
+    def _free_key(self, *names: str) -> str:
+        """The first of these names, or of some with a number, that neither the configuration nor its readers spell."""
+        spelled = self.call.module.spelled | self.body_module.spelled
+        numbered = (f"{names[0]}_{number}" for number in count(2))
+        return next(name for name in chain(names, numbered) if name not in spelled)
 
     def _config_name(self) -> str:
         if self.inline and self.init is not None and self.init.args.kwarg is not None:

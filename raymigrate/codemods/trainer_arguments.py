@@ -8,6 +8,7 @@ from raymigrate.codemods.split_datasets import leaves_split_open, split_train_on
 from raymigrate.codemods.train_function import TrainFunction
 from raymigrate.context import Context, Prepared
 from raymigrate.edits.plan import Code
+from raymigrate.facts import values
 from raymigrate.facts.trainers import TrainerCall
 from raymigrate.findings import Rule
 
@@ -48,7 +49,7 @@ def convert_trainer_arguments(context: Context, call: TrainerCall, function: Tra
         whole = function.splits_train_only and call.datasets.may_have("evaluation")
         evaluation = ", and all of the evaluation" if whole else ""
         context.converts(RM107, call.datasets.node, f"The number of training rows goes to the workers{evaluation}.")
-        _hand_over_counts(context, call, datasets)
+        _hand_over_counts(context, function, datasets)
     if function.splits_train_only and call.datasets.may_have("evaluation") and leaves_split_open(context, call):
         options = ""
         if not mapped and not _in_memory(context, call):
@@ -138,17 +139,20 @@ def _can_stand_twice(call: TrainerCall) -> bool:
     return call.datasets.keys is not None and all(is_plain(value) for value in call.datasets.keys.values())
 
 
-def _hand_over_counts(context: Context, call: TrainerCall, name: str | None) -> None:
+def _hand_over_counts(context: Context, function: TrainFunction, name: str | None) -> None:
     """Adds the number of training rows to the configuration of the workers, who cannot count a shard."""
-    keys = call.datasets.keys
+    call, keys = function.call, function.call.datasets.keys
     entries = {}
     if call.datasets.may_have("train"):
         train = f'{name}["train"]' if name is not None or keys is None else context.module.source(keys["train"])
-        entries["num_rows"] = f"{train}.count()"
+        entries[function.rows_key] = f"{train}.count()"
     if keys is None:
-        entries["has_evaluation"] = f'"evaluation" in {name}'
+        entries[function.evaluation_key] = f'"evaluation" in {name}'
     config = call.arguments.get("trainer_init_config")
     edit = context.plan.call(call.node)
+    if config is not None and _may_have_any_key(function, config):
+        listed = " and ".join(f'"{key}"' for key in entries)
+        context.note(RM107, config, f"This configuration gets {listed}: it must have no entry of its own by that name.")
     if isinstance(config, ast.Dict):
         for key, source in entries.items():
             context.plan.dict_entry(config, key, source)
@@ -162,3 +166,9 @@ def _hand_over_counts(context: Context, call: TrainerCall, name: str | None) -> 
         edit.set("train_loop_config", f"{{{source}}}")
     else:
         edit.set("train_loop_config", f"{{**$config, {source}}}", config=config)
+
+
+def _may_have_any_key(function: TrainFunction, config: ast.expr) -> bool:
+    """Whether neither a configuration nor what the init function reads of it can be seen."""
+    module = function.context.module
+    return values.entries(module, config) is None and module.constant(config) is not None and function.passes_config_on

@@ -21,6 +21,7 @@ from raymigrate.facts.functions import parameters, returned_values
 from raymigrate.facts.legacy import HF, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.trainers import TrainerCall, is_no_trainer, trainer_calls
+from raymigrate.facts.values import entries
 from raymigrate.findings import Rule
 
 GUIDE = "https://docs.ray.io/en/latest/train/getting-started-transformers.html#transformerstrainer-migration-guide"
@@ -169,7 +170,24 @@ def _never_ran(context: Context, call: TrainerCall) -> bool:
     if not isinstance(function, (ast.FunctionDef, ast.Lambda)) and call.imported is not None:
         module, function = call.imported.module, call.imported.node
         place, where = call.node, f" ({module.path})"
-    return _refused(context, module, function, place, where)
+    return _refused(context, module, function, place, where) or _gives_twice(context, call, module, function)
+
+
+def _gives_twice(context: Context, call: TrainerCall, module: Module, function: ast.AST | None) -> bool:
+    """Reports a configuration that names the parameters in which the init function gets the two datasets."""
+    config = call.arguments.get("trainer_init_config")
+    if config is None or not isinstance(function, (ast.FunctionDef, ast.Lambda)):
+        return False
+    method = isinstance(module.parent_of[function], ast.ClassDef)
+    first = [parameter.arg for parameter in function.args.args[method : method + 2 - len(function.args.posonlyargs)]]
+    twice = [name for name in first if name in (entries(context.module, config) or {})]
+    if twice:
+        label = function.name if isinstance(function, ast.FunctionDef) else "the lambda"
+        named = " and ".join(twice)
+        message = f"{label} gets the two datasets as its first arguments, and {named} again from here: a TypeError."
+        advice = "Let it start with (train_dataset, eval_dataset=None, ...) and run raymigrate again."
+        context.manual(RM911, config, message, advice)
+    return bool(twice)
 
 
 def _refused(context: Context, module: Module, function: ast.AST | None, place: ast.AST | None, where: str) -> bool:

@@ -226,6 +226,13 @@ class Module:
         return frozenset(found | {node.id for node in self.of_type(ast.Name)})
 
     @cached_property
+    def spelled(self) -> frozenset[str]:
+        """Every word by which the module could mean a key: strings, keywords, parameters and attributes."""
+        words = {node.value for node in self.of_type(ast.Constant) if isinstance(node.value, str)}
+        words |= {node.arg for node in self.of_type(ast.keyword) if node.arg} | {a.arg for a in self.of_type(ast.arg)}
+        return frozenset(words | {node.attr for node in self.of_type(ast.Attribute)})
+
+    @cached_property
     def exported(self) -> frozenset[str]:
         """What `__all__` names, so that other files may import it from here."""
         for node in self.tree.body:
