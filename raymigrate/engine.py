@@ -94,6 +94,11 @@ class FileResult:
         return self.document.encode(self.before)
 
     @property
+    def is_shown(self) -> bool:
+        """Whether a summary names the file: it changes, or there is something to say of it or of its document."""
+        return self.changes or bool(self.findings) or bool(self.document is not None and self.document.remarks)
+
+    @property
     def new_bytes(self) -> bytes:
         """What the file holds with the new text."""
         document = self.rewritten or self.document

@@ -156,7 +156,7 @@ def plan(found: Discovery, job: Job, *, jobs: int = 0, progress: Progress = _uns
     for result in progress(_map(job, found.candidates, jobs), len(found.candidates)):
         if result.waits:
             waiting.append(result.path)
-        elif result.findings or result.changes:
+        elif result.is_shown:
             results[result.path] = result
     summary = Summary(scanned=found.scanned)
     if waiting or results:
