@@ -80,7 +80,7 @@ def test_twins_compile_and_are_clean_under_pyflakes(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pyflakes", str(tmp_path), *folders]
     environment = os.environ | {"PYFLAKES_BUILTINS": "dbutils,display"}  # what Databricks defines
     outcome = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-    # Names like `_cell_2__` stand for the edges of cells and for magics. A star import (RM694) stays as it is, and so do
+    # Names like `_cell_2__` stand for edges of cells and for magics. A star import (RM694) stays as it is, and so do
     # the user's own imports below those of the same names which the conversion needs earlier.
     allowed = (
         "undefined name '_cell_",
