@@ -51,28 +51,57 @@ def answer(project: Project, question: str, definition: Definition, decide: Call
 
 
 def uses_of(project: Project, definition: Definition) -> Uses:
-    """Finds every use of a definition in the files of its project, by name and then by what the name stands for."""
+    """Finds every use of a definition in the files of its project, by name and then by what the name stands for.
+
+    Only files are parsed that name the definition and the module it comes from, or one that passes it on: a folder may
+    hold hundreds of scripts whose functions have the same name.
+    """
     uses = Uses()
     home = definition.module
+    texts = dict(_naming(project, definition))
+    waiting = [path for path in texts if path.endswith(".py") and os.path.realpath(path) != os.path.realpath(home.path)]
+    _add(project, uses, home, definition)
+    sources = [home.path]
+    while sources:
+        source = sources.pop()
+        known = [path for path in waiting if _may_import(path, texts[path], source)]
+        waiting = [path for path in waiting if path not in known]
+        for path in known:
+            module, passed_on = project.module(path), len(uses.imports)
+            if module is None:
+                uses.unclear.append(path)  # it cannot be parsed
+                continue
+            _add(project, uses, module, definition)
+            if len(uses.imports) > passed_on or b"import *" in texts[path]:
+                sources.append(path)
+    word = _module_word(home.path)
+    uses.unclear += [path for path in texts if not path.endswith(".py") and word.search(texts[path]) is not None]
+    return uses
+
+
+def _naming(project: Project, definition: Definition) -> Iterator[tuple[str, bytes]]:
+    """The files that name a definition, or import whatever some module has, and what they hold."""
     word = re.compile(rb"\b" + re.escape(definition.name.encode()) + rb"\b")
-    stem = os.path.basename(os.path.dirname(home.path) if home.path.endswith("__init__.py") else home.path)
-    module_word = re.compile(rb"\b" + re.escape(stem.removesuffix(".py").encode()) + rb"\b")
-    for path in files_below(project.folder(home.path)):
+    for path in files_below(project.folder(definition.module.path)):
         try:
             if path.endswith(CONFIGURATION) and os.stat(path).st_size > CONFIGURATION_BYTES:  # noqa: PTH116
                 continue
             data = read_bytes(path)
         except OSError:
             continue
-        same = os.path.realpath(path) == os.path.realpath(home.path)
-        if word.search(data) is None and not (same or b"import *" in data):
-            continue
-        module = home if same else project.module(path) if path.endswith(".py") else None
-        if module is not None:
-            _add(project, uses, module, definition)
-        elif module_word.search(data) is not None:
-            uses.unclear.append(path)
-    return uses
+        if word.search(data) is not None or b"import *" in data:
+            yield path, data
+
+
+def _may_import(path: str, data: bytes, source: str) -> bool:
+    """Whether a file can get a name from another one: it names its module, or is part of the package that it is."""
+    inside = source.endswith("__init__.py") and path.startswith(os.path.join(os.path.dirname(source), ""))
+    return inside or _module_word(source).search(data) is not None
+
+
+def _module_word(path: str) -> re.Pattern[bytes]:
+    stem = os.path.basename(os.path.dirname(path) if path.endswith("__init__.py") else path).removesuffix(".py")
+    return re.compile(rb"\b" + re.escape(stem.encode()) + rb"\b")
 
 
 def _add(project: Project, uses: Uses, module: Module, definition: Definition) -> None:

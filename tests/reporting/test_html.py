@@ -9,12 +9,14 @@ from click.testing import CliRunner
 
 from raymigrate.cli import main
 from raymigrate.config import Options
+from raymigrate.discovery import SUFFIXES, discover
 from raymigrate.engine import FileResult
 from raymigrate.findings import Finding, Kind
+from raymigrate.gates import NEEDLES
 from raymigrate.reporting.html import html_text
 from raymigrate.reporting.side_by_side import Line, blocks_of
 from raymigrate.script import decode
-from raymigrate.session import Job, Summary
+from raymigrate.session import Job, Summary, run
 from tests.conftest import FIXTURES
 
 LEGACY = FIXTURES / "transformers_trainer/readme_example/before.py"
@@ -44,7 +46,7 @@ class Page(HTMLParser):
 
 def lines_of(path: Path) -> tuple[FileResult, list[Line], list[Line]]:
     """What became of a file, and the lines of both sides in their order."""
-    result = Job(Options(), write=False)(str(path))
+    [result] = run(discover([str(path)], needles=NEEDLES, suffixes=SUFFIXES), Job(Options(), write=False)).results
     rows = [row for block in blocks_of(result) for row in block.rows]
     return result, [row.left for row in rows if row.left], [row.right for row in rows if row.right]
 
@@ -90,7 +92,7 @@ def test_every_finding_stands_at_its_line_before_and_after_it_was_written(tmp_pa
     copy = tmp_path / "train.py"
     copy.write_text(LEGACY.read_text())
     for write in (False, True):
-        result = Job(Options(), write=write)(str(copy))
+        [result] = run(discover([str(copy)], needles=NEEDLES), Job(Options(), write=write)).results
         page = Page(html_text(Summary([result]), dry_run=not write))
         assert len(page.ids) == len(set(page.ids))
         anchors = {link[1:] for link in page.links if link.startswith("#")}
