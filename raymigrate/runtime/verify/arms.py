@@ -17,7 +17,8 @@ from typing import Any
 from raymigrate.runtime.verify.cluster import Cluster
 from raymigrate.runtime.verify.copies import copied
 from raymigrate.runtime.verify.errors import VerifyError
-from raymigrate.runtime.verify.processes import TimedOut, log_tail, run_logged
+from raymigrate.runtime.verify.failures import explained, last_error
+from raymigrate.runtime.verify.processes import TimedOut, run_logged
 from raymigrate.runtime.verify.scripts import runnable
 from raymigrate.runtime.verify.trace import Trace, read_trace, steps_done
 
@@ -29,6 +30,7 @@ JOB_VARIABLES = {
     "TOKENIZERS_PARALLELISM": "false",
     "PYTHONUNBUFFERED": "1",
 }
+WORK = "work"  # folder in which a script runs
 TITLES = {
     "A": "original script, old Ray and old libraries",
     "O": "converted script (Ray only), current Ray and old libraries",
@@ -68,7 +70,7 @@ class Arm:
 
 @dataclass(frozen=True)
 class Run:
-    """An arm that ran to its end.
+    """An arm whose training ran to its end.
 
     Args:
         name: The arm's letter; "C2" for a repetition, "C-killed" when a worker was killed.
@@ -76,6 +78,8 @@ class Run:
         trace: What the recorder saw.
         seconds: Wall-clock time.
         log: Its output.
+        status: Exit status of the script.
+        error: What ended the script after its training, in one line; empty if nothing did.
     """
 
     name: str
@@ -83,6 +87,8 @@ class Run:
     trace: Trace
     seconds: float
     log: Path
+    status: int = 0
+    error: str = ""
 
 
 def run_arm(
@@ -127,7 +133,7 @@ def run_arm(
     }
     variables = {**arm.variables, **_pinned_variables(pins, folder), "RAYMIGRATE_RECORDER": json.dumps(settings)}
     # Each run begins from the same files, whatever one before it wrote.
-    script = runnable(copied(arm.script, folder / "work"))
+    script = runnable(copied(arm.script, folder / WORK))
     started = time.monotonic()
     if cluster is None:
         variables |= own_ray_variables(overrides, arm.script)
@@ -147,13 +153,16 @@ def run_arm(
     except TimedOut:
         raise ArmFailure(name, f"was stopped after {timeout:g} s (see --timeout)", arm, log) from None
     seconds = time.monotonic() - started
-    problem = _problem(trace, status)
-    if problem:
-        raise ArmFailure(name, problem, arm, log)
+    for fault in sorted(trace.glob("fault-*.txt")):
+        reason = fault.read_text(encoding="utf-8").strip().splitlines()[-1]
+        raise ArmFailure(name, f"could not be recorded ({reason}); please report it", arm, log)
     recorded = read_trace(trace)
+    if status and not recorded.complete:
+        raise ArmFailure(name, f"ended with exit status {status}", arm, log)
     if not any(attempt.steps for attempts in recorded.ranks.values() for attempt in attempts):
         raise ArmFailure(name, "made no optimizer step" if recorded.ranks else "ran no Ray train function", arm, log)
-    return Run(name, arm, recorded, seconds, log)
+    raised = last_error(log) if status else None
+    return Run(name, arm, recorded, seconds, log, status, raised.text.splitlines()[0] if raised else "")
 
 
 def _pinned_variables(pins: Mapping[str, Any], folder: Path) -> dict[str, str]:
@@ -191,16 +200,8 @@ def own_ray_variables(overrides: Overrides, script: Path) -> dict[str, str]:
     return variables
 
 
-def _problem(trace: Path, status: int) -> str:
-    """Why a trace cannot be compared; empty if it can."""
-    for fault in sorted(trace.glob("fault-*.txt")):
-        reason = fault.read_text(encoding="utf-8").strip().splitlines()[-1]
-        return f"could not be recorded ({reason}); please report it"
-    return f"ended with exit status {status}" if status else ""
-
-
 class ArmFailure(VerifyError):
-    """An arm that did not run to its end, with the end of its log.
+    """An arm that did not run to its end: the error, what is known of its script, and all of its log.
 
     Args:
         name: Name of the run.
@@ -210,6 +211,14 @@ class ArmFailure(VerifyError):
     """
 
     def __init__(self, name: str, what: str, arm: Arm, log: Path) -> None:
+        self.headline = f"Arm {name} ({TITLES[name[0]]}) {what}."
+        self.reason = explained(log, log.parent / WORK, arm.variables.get("RAYMIGRATE_STANDIN", ""))
+        self.log = log
         notes = "".join(f"\n  {note}" for note in arm.notes)
-        known = f"Known of its script:{notes}\n\n" if notes else ""
-        super().__init__(f"Arm {name} ({TITLES[name[0]]}) {what}. {known}The end of its log:\n\n{log_tail(log)}")
+        known = f"\n\nKnown of its script:{notes}" if notes else ""
+        super().__init__(f"{self.headline}\n\n{self.reason}{known}")
+
+    def with_log(self, log: Path) -> ArmFailure:
+        """The same, told with where its log is to be found."""
+        self.args = (f"{self}\n\nAll of its log: {log}",)
+        return self

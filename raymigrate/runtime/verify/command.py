@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from raymigrate.runtime.watcher import temporary_folder
 
 if TYPE_CHECKING:
     from raymigrate.runtime.verify.cluster import Cluster
+    from raymigrate.runtime.verify.results import Verification
     from raymigrate.runtime.verify.scripts import Sources
     from raymigrate.runtime.verify.verification import Request
 
@@ -183,18 +185,30 @@ def verify(
 def _run(request: Request, keep: Path | None, reports: tuple[Path, ...]) -> bool:
     """Verifies, prints, writes the reports; tells whether it passed."""
     from raymigrate.runtime.verify import verification  # noqa: PLC0415
-    from raymigrate.runtime.verify.reporting import write_report  # noqa: PLC0415
+    from raymigrate.runtime.verify.arms import ArmFailure  # noqa: PLC0415
+    from raymigrate.runtime.verify.description import failed  # noqa: PLC0415
     from raymigrate.runtime.verify.reporting.terminal import ArmProgress, make_console, print_summary  # noqa: PLC0415
 
     if sentence := request.sources.left_out:
         click.echo(sentence, err=True)
-    with ArmProgress(make_console(sys.stderr)) as progress:
-        result = verification.verify(request, progress, keep)
+    started = datetime.now(timezone.utc)
+    try:
+        with ArmProgress(make_console(sys.stderr)) as progress:
+            result = verification.verify(request, progress, keep)
+    except ArmFailure as failure:  # a report of an earlier run must not stay there as if it were that of this one
+        _write(reports, failed(request, started, failure))
+        raise
     print_summary(result, make_console())
+    _write(reports, result)
+    return result.passed
+
+
+def _write(reports: tuple[Path, ...], result: Verification) -> None:
+    from raymigrate.runtime.verify.reporting import write_report  # noqa: PLC0415
+
     for path in reports:
         write_report(result, path)
         click.echo(f"Report: {path}", err=True)
-    return result.passed
 
 
 def _sources(script: Path, original: Path | None, revision: str | None, folder: Path) -> Sources:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
+from raymigrate.rules import rules_by_text
 from raymigrate.runtime.verify.gates.contract import common_steps
 from raymigrate.runtime.verify.gates.end import workers_agree
 from raymigrate.runtime.verify.gates.evaluation import evaluated_rows, rows_lost_by_the_original
@@ -300,3 +301,18 @@ def library_versions(pair: Pair) -> Cause | None:
     apart = [f"{name} {left.get(name)} and {right.get(name)}" for name in names if left.get(name) != right.get(name)]
     same = all(a.final_weights == b.final_weights for a, b in map(pair.attempts, pair.ranks))
     return Cause("other library versions", "; ".join(apart)) if apart and not same else None
+
+
+@signature
+def script_failed_after_training(pair: Pair) -> Cause | None:
+    """One script ends with an error when its training is over, or the two with different ones."""
+    left, right = pair.left, pair.right
+    failed = right if right.error else left
+    if not failed.error or left.error == right.error:
+        return None
+    rules = "; ".join(f"{rule.code}: {rule.fix}" for rule in rules_by_text(failed.error))
+    return Cause(
+        "the script fails after its training",
+        f"{failed.name} ends with {failed.error}",
+        rules or "what was recorded of its training is compared all the same",
+    )

@@ -88,10 +88,14 @@ def end_processes(process: subprocess.Popen[bytes], run: str) -> None:
     process.wait()
 
 
-def log_tail(log: Path) -> str:
-    """The last lines of a log, without colours and progress bars' overwritten states."""
+def log_lines(log: Path) -> list[str]:
+    """The lines of a log, without colours and progress bars' overwritten states; none if there is no log."""
     if not log.exists():
-        return ""
+        return []
     text = click.unstyle(log.read_bytes().decode(errors="replace"))
-    lines = [line.rsplit("\r", 1)[-1] for line in text.split("\n")]
-    return "\n".join([line for line in lines if line.strip()][-LOG_TAIL:])
+    return [line.rsplit("\r", 1)[-1] for line in text.split("\n")]
+
+
+def log_tail(log: Path) -> str:
+    """The last lines of a log."""
+    return "\n".join([line for line in log_lines(log) if line.strip()][-LOG_TAIL:])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import subprocess
 import tarfile
 from collections.abc import Iterator
@@ -60,10 +61,10 @@ class Sources:
         """Copies the converted script, or converts a copy of the original.
 
         Returns:
-            The script, and the findings that a human has to look at.
+            The script, and what is worth telling of its conversion: see `converted_in_place`.
 
         Raises:
-            VerifyError: If a file cannot be converted.
+            VerifyError: If a file of the job cannot be converted.
         """
         if self.converted is not None and not options.ignore:
             return copied(self.converted, folder), []
@@ -121,18 +122,39 @@ def converted_in_place(script: Path, options: Options) -> list[Finding]:
     """Converts every file of a script's scratch folder as `raymigrate FOLDER` does.
 
     Returns:
-        The findings left for a human.
+        What is left for a person in the files of the job, and the errors in files that it does not import.
 
     Raises:
-        VerifyError: If a file cannot be converted.
+        VerifyError: If a file of the job cannot be converted.
     """
     folder = script.parent
-    summary = run(_found(folder, script), Job(options))
-    for finding in summary.findings:
-        if finding.kind is Kind.ERROR:
-            raise VerifyError(f"{Path(finding.path).relative_to(folder)} {finding.message}")
-    left = [finding for finding in summary.findings if finding.kind in (Kind.MANUAL, Kind.UNSAFE)]
-    return [replace(finding, path=str(Path(finding.path).relative_to(folder))) for finding in left]
+    job = job_files(script)
+    told = []
+    for finding in run(_found(folder, script), Job(options)).findings:
+        path = Path(finding.path).relative_to(folder)
+        belongs = os.path.realpath(finding.path) in job
+        if finding.kind is Kind.ERROR and belongs:
+            raise VerifyError(f"{path} {finding.message}")
+        if finding.kind is Kind.ERROR or (belongs and finding.kind in (Kind.MANUAL, Kind.UNSAFE)):
+            told.append(replace(finding, path=str(path)))
+    return told
+
+
+def job_files(script: Path) -> set[str]:
+    """The real paths of a script and of the files that its imports run, as far as its code names them."""
+    project = Project([str(script.parent)])
+    found: set[str] = set()
+    waiting = [str(script)]
+    while waiting:
+        path = waiting.pop()
+        if os.path.realpath(path) in found:
+            continue
+        found.add(os.path.realpath(path))
+        package = Path(path).with_name("__init__.py")
+        waiting += [str(package)] if package.is_file() else []
+        module = project.module(path)
+        waiting += [file for file, _ in project.imported_files(module)] if module is not None else []
+    return found
 
 
 def _found(path: Path, script: Path) -> Discovery:

@@ -171,6 +171,12 @@ class Trace:
         return size
 
     @property
+    def complete(self) -> bool:
+        """Whether the script's last fit() returned a result without an error, and every worker came to its end."""
+        ended = all(attempt.final_weights is not None for attempt in self.last.values())
+        return ended and bool(self.results) and not self.results[-1]["error"]
+
+    @property
     def versions(self) -> dict[str, str]:
         """Library -> version, as rank 0 imported them."""
         versions: dict[str, str] = self.first_rank.start["versions"]

@@ -4,31 +4,29 @@ from __future__ import annotations
 
 import contextlib
 import os
-import platform
+import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-import psutil
-
 from raymigrate.config import Options
 from raymigrate.runtime import environments
 from raymigrate.runtime.hub import cached_hub, hub_environment
 from raymigrate.runtime.hub.server import HubServer
-from raymigrate.runtime.verify.arms import TITLES, Arm, Overrides, Run, run_arm
+from raymigrate.runtime.verify.arms import TITLES, Arm, ArmFailure, Overrides, Run, run_arm
 from raymigrate.runtime.verify.cluster import Cluster
 from raymigrate.runtime.verify.compare import compare_all
+from raymigrate.runtime.verify.description import LEFT, described, machine, not_covered, note, outline
 from raymigrate.runtime.verify.errors import VerifyError
 from raymigrate.runtime.verify.gates.outcome import reported_checkpoints
 from raymigrate.runtime.verify.paths import shown
 from raymigrate.runtime.verify.pins import PINS
-from raymigrate.runtime.verify.results import ArmRun, Series, Setting, Verification
+from raymigrate.runtime.verify.results import Verification
 from raymigrate.runtime.verify.scripts import RAY_ONLY, Sources
-from raymigrate.runtime.verify.trace import Attempt
 from raymigrate.runtime.watcher import MARKER, temporary_folder
 
 OLD_LIBRARIES = "current"  # the environment of arm O: current Ray, old libraries
@@ -45,6 +43,9 @@ class Progress(Protocol):
 
     def done(self, seconds: float) -> None:
         """It is over."""
+
+    def tell(self, text: str) -> None:
+        """Something to know before the arms start."""
 
 
 @dataclass(frozen=True)
@@ -100,22 +101,28 @@ def verify(request: Request, progress: Progress, keep: Path | None = None) -> Ve
     Raises:
         VerifyError: If an arm cannot be prepared, fails, takes too long or leaves no trace.
     """
-    started, clock = datetime.now(timezone.utc), time.monotonic()
+    started = datetime.now(timezone.utc)
     with _folder(keep, request.cluster) as folder, _hub(request) as hub:
-        runs = run_arms(request, folder, hub, progress)
-        return Verification(
-            original=shown(request.sources.original),
-            converted=shown(request.sources.converted) if request.sources.converted else None,
-            command=request.command,
-            started=started.isoformat(timespec="seconds"),
-            seconds=time.monotonic() - clock,
-            arms=tuple(_described(run, shown(keep) / run.log.relative_to(folder) if keep else None) for run in runs),
+        try:
+            runs = run_arms(request, folder, hub, progress)
+        except ArmFailure as failure:
+            raise failure.with_log(failure.log if keep else _saved(failure.log)) from None
+        arms = tuple(described(run, shown(keep) / run.log.relative_to(folder) if keep else None) for run in runs)
+        return replace(
+            outline(request, started),
+            arms=arms,
             comparisons=compare_all(runs),
-            pins=tuple(pin.setting() for pin in PINS if pin.name in request.pins),
-            overrides=tuple(_overrides(request)),
-            machine=_machine(runs),
-            not_covered=tuple(_not_covered(request, runs)),
+            machine=machine(runs),
+            not_covered=tuple(not_covered(request, runs)),
         )
+
+
+def _saved(log: Path) -> Path:
+    """The log of a failed arm, where it stays when the folder of the verification goes."""
+    handle, path = tempfile.mkstemp(prefix=f"raymigrate-{log.parent.name}-", suffix=".log")
+    with os.fdopen(handle, "wb") as copy:
+        copy.write(log.read_bytes() if log.exists() else b"")
+    return Path(path)
 
 
 @contextlib.contextmanager
@@ -180,8 +187,8 @@ class Preparation:
             if letter == "O":
                 environment = self._environment(OLD_LIBRARIES)
                 options = replace(options, ignore=RAY_ONLY, freeze_numerics=False)
-            script, left = sources.put_converted(folder, options)
-            notes += [f"left for a human: {finding.code} {finding.path}:{finding.line}" for finding in left]
+            script, told = sources.put_converted(folder, options)
+            notes += map(note, told)
         variables = self._data_variables(environment.name if environment else "own")
         if letter == "B":
             variables["RAYMIGRATE_STANDIN"] = ".".join(map(str, sources.written_for(options).version))
@@ -231,6 +238,8 @@ def run_arms(
     """
     preparation = Preparation(request, folder, hub, progress)
     arms = [preparation.arm(letter) for letter in request.letters]
+    for told in dict.fromkeys(told for arm in arms for told in arm.notes if told.startswith(LEFT)):
+        progress.tell(told)
     runs: list[Run] = []
     for arm in arms:
         run = partial(_run, arm, request, folder, progress)
@@ -269,89 +278,3 @@ def where_to_kill(run: Run) -> dict[str, int]:
     saved = [step for step in reported_checkpoints(attempt) if step < steps]
     begin = saved[0] if saved else 0
     return {"rank": run.trace.world_size - 1, "step": begin + (steps - begin) // 2}
-
-
-def _described(run: Run, log: Path | None) -> ArmRun:
-    """For the report: curves and versions, without the trace."""
-    series = []
-    for rank, attempt in run.trace.last.items():
-        series += [
-            Series("loss", rank, tuple(step.loss for step in attempt.steps)),
-            Series("gradient norm", rank, tuple(step.gradient_norm for step in attempt.steps)),
-            Series("learning rate", rank, tuple(next(iter(step.learning_rates), None) for step in attempt.steps)),
-        ]
-    versions = {**run.trace.versions, "device": run.trace.first_rank.model.get("device_name", "")}
-    return ArmRun(
-        run.name,
-        TITLES[run.arm.letter],
-        Path(run.arm.script.name),
-        run.seconds,
-        versions,
-        tuple(series),
-        log,
-        run.arm.notes,
-        run.trace.first_rank.step_seconds,
-        max((attempt.memory for attempt in run.trace.last.values() if attempt.memory is not None), default=None),
-    )
-
-
-def _overrides(request: Request) -> Iterator[Setting]:
-    overrides = request.overrides
-    if overrides.workers is not None:
-        yield Setting("workers", str(overrides.workers), "--workers")
-    if overrides.device is not None:
-        yield Setting("device", overrides.device, "--device")
-    if overrides.precision is not None:
-        yield Setting("precision", overrides.precision, "--precision")
-    if overrides.max_steps is not None:
-        yield Setting("max steps", str(overrides.max_steps), "--max-steps")
-    if request.cluster is not None:
-        yield Setting("cluster", request.cluster.address, "--address: the arms ran as jobs of a running Ray cluster")
-    if request.offline:
-        yield Setting("hub", f"offline, {request.hub_size}", "--offline: models of random weights, and small datasets")
-    yield Setting(
-        "storage", "a folder for each run", "a run with the name of an earlier one would go on from its checkpoint"
-    )
-
-
-def _shared(attempts: Sequence[Attempt], name: str) -> bool:
-    return len({attempt.settings.get(name) for attempt in attempts}) == 1
-
-
-def _not_covered(request: Request, runs: Sequence[Run]) -> Iterator[str]:
-    attempts = max((attempts for run in runs if "-" not in run.name for attempts in run.trace.ranks.values()), key=len)
-    if len(attempts) > 1:
-        trial = [f"{name}={value}" for name, value in attempts[-1].settings.items() if not _shared(attempts, name)]
-        which = f"the one with {', '.join(trial)}" if trial else "that of the last fit()"
-        yield f"The train function ran {len(attempts)} times; {which} is compared."
-    if "A" not in request.letters:
-        yield "No arm ran on the real old Ray: that the stand-in does what it did is taken as given (--arms A,O,B,C)."
-    if "C" not in request.letters:
-        yield "The converted script was not run on the current libraries (arm C)."
-    if request.repeat == 1:
-        yield "No arm was repeated: a job that is not deterministic by itself would show as a difference (--repeat 2)."
-    if not request.kill_worker:
-        yield "No worker was killed: resuming after a failure is not shown (--kill-worker)."
-    if request.overrides.max_steps is not None:
-        yield f"Only the first {request.overrides.max_steps} optimizer steps were run."
-    chosen = [name for name in ("workers", "device", "precision") if getattr(request.overrides, name) is not None]
-    if chosen:
-        yield f"Set from outside, not by the script: {', '.join(f'--{name}' for name in chosen)}."
-    if request.offline:
-        yield f"Models and datasets are those of the offline hub, size {request.hub_size}, with random weights."
-    if request.sources.original.suffix == ".ipynb":
-        yield "Magics and shell lines of the notebook were not run; what would be the output of one was None."
-    if sentence := request.sources.left_out:
-        yield sentence
-    if request.dropped_pins:
-        yield f"These determinism pins were off: {', '.join(request.dropped_pins)}."
-
-
-def _machine(runs: Sequence[Run]) -> dict[str, str]:
-    facts = {
-        "platform": platform.platform(),
-        "cpu": f"{os.cpu_count()} cores",
-        "memory": f"{psutil.virtual_memory().total / 2**30:.0f} GiB",
-    }
-    devices = {run.trace.first_rank.model.get("device_name") for run in runs} - {"cpu", None}
-    return {**facts, "gpu": ", ".join(sorted(map(str, devices)))} if devices else facts

@@ -19,7 +19,7 @@ AUTOFILLED = {
 
 def gate(pair: Pair) -> Gate:
     """Compares reports, results and checkpoints."""
-    checks = (_reports(pair), _result_metrics(pair), _checkpoint(pair), _loads(pair), _state(pair))
+    checks = (_reports(pair), _result_metrics(pair), _checkpoint(pair), _loads(pair), _state(pair), _script(pair))
     return Gate("outcome", "Do results and checkpoints hold the same?", checks)
 
 
@@ -123,3 +123,12 @@ def _state(pair: Pair) -> Check:
     if steps[0] != steps[1] or epochs[0] != epochs[1]:
         figures += f" and step {steps[1]}, epoch {epochs[1]:g}"
     return check("Trainer's state", steps[0] == steps[1] and epochs[0] == epochs[1], figures)
+
+
+def _script(pair: Pair) -> Check:
+    """A script may fail after its training, such as at a key of `result.metrics` that is no longer there."""
+    left, right = (
+        f"exit status {run.status}{f' ({run.error})' if run.error else ''}" for run in (pair.left, pair.right)
+    )
+    figures = f"{left} in both" if left == right else f"{left} in {pair.left.name}, {right} in {pair.right.name}"
+    return check("end of the script", left == right, figures)

@@ -122,6 +122,10 @@ class ArmProgress:
         """Ends the arm and leaves one line behind."""
         self._end(f"done in {seconds_text(seconds)}")
 
+    def tell(self, text: str) -> None:
+        """Prints a line."""
+        _print(self._console, text)
+
     @property
     def elapsed(self) -> float:
         """Seconds since the arm began."""
