@@ -148,7 +148,7 @@ MERGES = "".join(
 def test_a_config_that_no_person_wrote_is_a_finding_at_once(tmp_path: Path, config: str) -> None:
     start = time.process_time()
     result = converted(tmp_path, config)
-    assert time.process_time() - start < 2
+    assert time.process_time() - start < 10  # aliases of aliases took minutes; the imports of a first call take seconds
     assert "RM207" in {f.code for f in result.findings if f.kind is Kind.MANUAL}
 
 

@@ -40,11 +40,11 @@ SPEAKS_OF = {
     "RM501": "BatchMapper|preprocessor|^mapper$",
     "RM502": "Scaler",
     "RM509": "train",
-    "RM511": "^lambda",
+    "RM511": r"^lambda|^row\b",
     "RM602": "_directory",
     "RM692": "BatchMapper",
     "RM706": r"\*\*",
-    "RM714": "dataset|^[A-Z]+$",
+    "RM714": r"dataset|^[A-Z]+$|^sys\.argv",
     "RM716": "rows",
     "RM914": "train",
 }
