@@ -14,6 +14,7 @@ from raymigrate.codemods.transformers_arguments import GUIDE
 from raymigrate.context import Context
 from raymigrate.facts.legacy import ACCELERATORS, HF_TRAINERS, TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
+from raymigrate.facts.trainers import is_transformers_trainer
 from raymigrate.findings import Rule
 from raymigrate.removed_names import load
 
@@ -97,7 +98,7 @@ def kind_of(module: Module, node: ast.expr) -> str | None:
     name = module.qualified(value.func) if isinstance(value, ast.Call) else None
     if name in TRAINING_ARGUMENTS:
         return "arguments"
-    if name in HF_TRAINERS or (isinstance(value, ast.Call) and _is_subclass(module, module.definition(value.func))):
+    if name in HF_TRAINERS or (isinstance(value, ast.Call) and _is_trainer(module, module.definition(value.func))):
         return "trainer"
     return "accelerator" if name in ACCELERATORS else None
 
@@ -109,15 +110,19 @@ def _kind_of_parameter(module: Module, parameter: ast.arg) -> str | None:
     if not isinstance(function, ast.FunctionDef) or not isinstance(owner, ast.ClassDef):
         return None
     position = function.args.args.index(parameter) if parameter in function.args.args else None
-    if position == 0 and _is_subclass(module, owner) and not function.decorator_list:
+    if position == 0 and _is_trainer(module, owner) and not function.decorator_list:
         return "trainer"
-    if position == 1 and function.name.startswith("on_") and _is_subclass(module, owner, CALLBACKS):
+    if position == 1 and function.name.startswith("on_") and _is_callback(module, owner):
         return "arguments"
     return None
 
 
-def _is_subclass(module: Module, node: ast.AST | None, bases: frozenset[str] = HF_TRAINERS) -> bool:
-    return isinstance(node, ast.ClassDef) and any(module.qualified(base) in bases for base in node.bases)
+def _is_trainer(module: Module, node: ast.AST | None) -> bool:
+    return isinstance(node, ast.ClassDef) and is_transformers_trainer(module, node)
+
+
+def _is_callback(module: Module, node: ast.ClassDef) -> bool:
+    return any(module.qualified(base) in CALLBACKS for base in node.bases)
 
 
 def _is_own(module: Module, node: ast.Attribute) -> bool:
