@@ -43,7 +43,8 @@ from ray.air.config import ScalingConfig
 from ray.train.huggingface import TransformersTrainer
 from job import build, load, train_ds
 
-trainer = TransformersTrainer(build, scaling_config=ScalingConfig(num_workers=2, use_gpu=True), datasets={"train": train_ds})
+gpus = ScalingConfig(num_workers=2, use_gpu=True)
+trainer = TransformersTrainer(build, scaling_config=gpus, datasets={"train": train_ds})
 results = trainer.fit()
 """
 
