@@ -162,6 +162,7 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
     "RM408": ["ray.train.RunConfig(callbacks=[ray.tune.Callback()])"],
     "RM607": ["ray.train.Checkpoint(HERE).uri"],
     "RM405": ["ray.tune.Tuner(TorchTrainer(loop)).fit()"],
+    "RM425": ["from ray.util.spark import setup_ray_cluster; setup_ray_cluster(num_worker_nodes=1)"],
     "RM501": ["from ray.data.preprocessors import BatchMapper"],
     "RM422": ["TorchTrainer(loop, scaling_config={})", "TorchTrainer(loop, run_config={})"],
     "RM502": ["TorchTrainer(loop, preprocessor=object())"],

@@ -23,7 +23,7 @@ from raymigrate.error_texts import gone_names
 from raymigrate.facts.annotations import in_annotation
 from raymigrate.facts.legacy import HF
 from raymigrate.facts.module import Reference
-from raymigrate.facts.results import CHECKPOINT_CLASSES
+from raymigrate.facts.results import CHECKPOINT_CLASSES, is_called_checkpoint
 from raymigrate.facts.values import sources
 from raymigrate.findings import Rule
 
@@ -45,7 +45,6 @@ RM601 = Rule(
         "'Checkpoint' object has no attribute 'get_training_arguments'",
     ),
 )
-PREPROCESSOR = ("get_preprocessor", "set_preprocessor")
 PLAIN = (ast.Name, ast.Attribute, ast.Constant)
 LOADED = {"get_model": "model", "get_tokenizer": "tokenizer"}  # parameter with the class to load
 ARGUMENTS_FILE = "training_args.bin"
@@ -58,8 +57,6 @@ def checkpoint_methods(context: Context) -> None:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             if node.func.attr in METHODS:
                 _load(context, node, node.func)
-            elif node.func.attr in PREPROCESSOR and node not in context.handled:
-                _preprocessor(context, node, node.func)
 
 
 def _load(context: Context, call: ast.Call, method: ast.Attribute) -> None:
@@ -101,33 +98,9 @@ def _loaded_class(context: Context, call: ast.Call, method: str) -> ast.expr | N
 
 def _may_be_checkpoint(context: Context, call: ast.Call, method: ast.Attribute) -> bool:
     """Whether something whose origin cannot be seen looks like a checkpoint: by its name, or by what it is to load."""
-    owner = method.value
-    name = owner.id if isinstance(owner, ast.Name) else owner.attr if isinstance(owner, ast.Attribute) else ""
     loaded = _loaded_class(context, call, method.attr)
     by_class = loaded is not None and (context.module.qualified(loaded) or "").startswith("transformers.")
-    by_name = "checkpoint" in name.lower() or "ckpt" in name.lower()
-    return (by_class or by_name) and context.is_ray_script
-
-
-def _preprocessor(context: Context, call: ast.Call, method: ast.Attribute) -> None:
-    """`set_preprocessor(None)` goes: converted code keeps no preprocessor in a checkpoint."""
-    statement = context.module.parent_of[call]
-    given = [*call.args, *(keyword.value for keyword in call.keywords)]
-    nothing = len(given) == 1 and isinstance(given[0], ast.Constant) and given[0].value is None
-    gone = f"Checkpoint.{method.attr}() raises an AttributeError on Ray >= 2.7"
-    known = layout_after(context, method.value) is not None
-    if not known and not _may_be_checkpoint(context, call, method):
-        return
-    if known and method.attr == "set_preprocessor" and nothing and isinstance(statement, ast.Expr):
-        if context.converts(RM601, call, f"{gone}; taken out, as no checkpoint holds a preprocessor any more."):
-            context.plan.statement(statement).removed = True
-        return
-    context.manual(
-        RM601,
-        call,
-        f"{gone}, and no checkpoint holds a preprocessor any more.",
-        "Keep the preprocessor in a variable or a file of your own, and apply it to the data with transform().",
-    )
+    return (by_class or is_called_checkpoint(method.value)) and context.is_ray_script
 
 
 @codemod("(?:HuggingFace|Transformers|LegacyTransformers)Checkpoint", order=66)

@@ -93,6 +93,8 @@ NAMESPACES = {
     "xsum": "EdinburghNLP",
     "yelp_review_full": "Yelp",
 }
+
+
 # Those of them whose repository holds a script and no data, under both names. CogComp/trec and EdinburghNLP/xsum are
 # loaded with this revision by unitxt 1.26.10; eriktks/conll2003: stanfordnlp/dspy, pull request 9889.
 SCRIPTS = {
@@ -102,8 +104,6 @@ SCRIPTS = {
 }
 FEW = 2  # the dataset and its configuration: with more arguments by position the revision may be among them
 PARQUET_BRANCH = "refs/convert/parquet"
-
-
 # A name that the Hub would be asked for: no path, no "namespace/name".
 SHORT = re.compile(r"[\w-]+")
 RAISES = "raises an HfUriError today"
@@ -125,12 +125,12 @@ def dataset_names(context: Context) -> None:
         found = constants(context.module, given)
         local = any(keyword.arg in ("data_files", "data_dir") for keyword in call.keywords)
         if len(found) == 1 and isinstance(found[0][1], str):
-            source, name = found[0]
-            _one_name(context, given, source, name)
-            if name in SCRIPTS:
-                _parquet_copy(context, call, given, SCRIPTS[name])
+            _one_name(context, given, *found[0])
         elif not (local and all(value is ... for _, value in found)):
             _several_names(context, given, found)
+        scripts = [value for _, value in found if value in SCRIPTS]
+        if scripts:
+            _parquet_copy(context, call, given, SCRIPTS[str(scripts[0])], sure=len(found) == 1)
 
 
 def _one_name(context: Context, given: ast.expr, source: Source, name: object) -> None:
@@ -193,13 +193,13 @@ def _is_loaded(module: Module, use: ast.expr) -> bool:
     return isinstance(call, ast.Call) and module.qualified(call.func) in LOADERS and argument(call, 0, "path") is use
 
 
-def _parquet_copy(context: Context, call: ast.Call, given: ast.expr, name: str) -> None:
+def _parquet_copy(context: Context, call: ast.Call, given: ast.expr, name: str, *, sure: bool) -> None:
     """Loads the Hub's own Parquet copy of a dataset that is a script."""
     message = f'"{name}" is a script, which datasets >= 4 refuses'
     arguments = {keyword.arg for keyword in call.keywords}
     if "revision" in arguments:
         return
-    if None in arguments or len(call.args) > FEW:
+    if None in arguments or len(call.args) > FEW or not sure:
         context.manual(RM715, given, f"{message}.", f'revision="{PARQUET_BRANCH}" loads the Parquet copy of the Hub.')
     elif context.converts(RM715, given, f"{message}; now the Parquet copy of the Hub."):
         context.plan.call(call).set("revision", f'"{PARQUET_BRANCH}"')

@@ -12,14 +12,19 @@ class $name(UserCallback):
     def __init__(self, $parameters):
         $setup
         self.tracking_uri = mlflow.get_tracking_uri()
+        self.login = {key: value for key, value in os.environ.items() if key.startswith(("MLFLOW_", "DATABRICKS_"))}
         client = mlflow.MlflowClient()
         experiment = client.get_experiment_by_name(experiment_name)
         experiment_id = experiment.experiment_id if experiment else client.create_experiment(experiment_name)
         self.run_id = client.create_run(experiment_id$tags).info.run_id
         self.step = 0
 
+    def client(self):
+        os.environ.update(self.login)  # the controller has an environment of its own
+        return mlflow.MlflowClient(self.tracking_uri)
+
     def after_report(self, run_context, metrics, checkpoint):
-        client = mlflow.MlflowClient(self.tracking_uri)
+        client = self.client()
         if self.step == 0:
             client.update_run(self.run_id, name=run_context.run_config.name)
             $params
@@ -29,7 +34,7 @@ class $name(UserCallback):
                 client.log_metric(self.run_id, key, float(value), step=self.step)
 
     def after_exception(self, run_context, worker_exceptions):
-        mlflow.MlflowClient(self.tracking_uri).set_terminated(self.run_id, "FAILED")
+        self.client().set_terminated(self.run_id, "FAILED")
 
     def finish(self, result):
         $finish
@@ -38,9 +43,9 @@ MLFLOW_PARAMS = """\
             for key, value in flatten_dict({"train_loop_config": run_context.train_loop_config or {}}).items():
                 client.log_param(self.run_id, key, value)
 """
-MLFLOW_END = "        mlflow.MlflowClient(self.tracking_uri).set_terminated(self.run_id)\n"
+MLFLOW_END = "        self.client().set_terminated(self.run_id)\n"
 MLFLOW_ARTIFACTS = """\
-        client = mlflow.MlflowClient(self.tracking_uri)
+        client = self.client()
         client.log_artifacts(self.run_id, result.path)
         client.set_terminated(self.run_id)
 """

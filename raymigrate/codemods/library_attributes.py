@@ -14,6 +14,8 @@ from raymigrate.codemods.transformers_arguments import GUIDE
 from raymigrate.context import Context
 from raymigrate.facts.legacy import ACCELERATORS, HF_TRAINERS, TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
+from raymigrate.facts.trainers import is_transformers_trainer
+from raymigrate.facts.values import argument
 from raymigrate.findings import Rule
 from raymigrate.removed_names import load
 
@@ -25,6 +27,8 @@ RM723 = Rule(
     GUIDE,
 )
 
+PARSERS = frozenset({"transformers.HfArgumentParser", "transformers.hf_argparser.HfArgumentParser"})
+PARSES = frozenset({"parse_args_into_dataclasses", "parse_dict", "parse_json_file", "parse_yaml_file"})
 CALLBACKS = frozenset({"transformers.TrainerCallback", "transformers.trainer_callback.TrainerCallback"})
 # Attributes that were renamed and hold the same kind of value.
 ARGUMENTS: Mapping[str, str] = {
@@ -65,13 +69,20 @@ def attributes(context: Context) -> None:
     if not context.is_ray_script:
         return
     gone = {**dict.fromkeys(load().removed_arguments("transformers.TrainingArguments")), **ARGUMENTS}
-    for node in context.module.nodes:
-        if not isinstance(node, ast.Attribute):
+    tables: dict[str, Mapping[str, str | None]] = {"arguments": gone, "trainer": TRAINER, "accelerator": ACCELERATOR}
+    for node in context.module.of_type(ast.Attribute):
+        if not any(node.attr in table for table in tables.values()) or _is_own(context.module, node):
             continue
-        kind = kind_of(context.module, node.value)
-        table = {"arguments": gone, "trainer": TRAINER, "accelerator": ACCELERATOR}.get(kind or "", {})
-        if node.attr in table and not _is_own(context.module, node):
-            _attribute(context, node, table[node.attr])
+        if _goes_away(context, node):
+            continue
+        kinds = kinds_of(context.module, node.value)
+        kind = kinds.copy().pop() if len(kinds) == 1 else None
+        if kind is not None and node.attr in tables[kind]:
+            _attribute(context, node, tables[kind][node.attr])
+        elif node.attr in gone and ("arguments" in kinds or _fills_itself(context, node)):
+            message = f"If {context.module.source(node.value)} is a TrainingArguments, reading {node.attr}"
+            advice = f"Read {gone[node.attr]} of it then." if gone[node.attr] else "Take it away then."
+            context.manual(RM723, node, f"{message} raises an AttributeError today.", advice)
 
 
 def _attribute(context: Context, node: ast.Attribute, new: str | None) -> None:
@@ -86,6 +97,35 @@ def _attribute(context: Context, node: ast.Attribute, new: str | None) -> None:
         context.plan.replace(node, template, owner=node.value)
 
 
+def _goes_away(context: Context, node: ast.Attribute) -> bool:
+    """Whether a node is the value of an argument that is taken out."""
+    keyword = context.module.parent_of[node]
+    call = context.module.parent_of[keyword]
+    edit = context.plan.calls.get(call) if isinstance(call, ast.Call) else None
+    return isinstance(keyword, ast.keyword) and edit is not None and keyword.arg in edit.remove
+
+
+def _fills_itself(context: Context, node: ast.Attribute) -> bool:
+    """Whether a TrainingArguments is given this under the old name: `evaluation_strategy=x.evaluation_strategy`.
+
+    Then `x` may well be one too, unless the file shows what it is.
+    """
+    module = context.module
+    keyword = module.parent_of[node]
+    call = module.parent_of[keyword]
+    if not isinstance(keyword, ast.keyword) or keyword.arg != node.attr or not isinstance(call, ast.Call):
+        return False
+    if module.qualified(call.func) not in TRAINING_ARGUMENTS:
+        return False
+    known = any(isinstance(source.node, (ast.Call, ast.Dict)) for source in module.origins(node.value))
+    return not known and [source.node for source in module.origins(node)] == [node]
+
+
+def kinds_of(module: Module, node: ast.expr) -> set[str | None]:
+    """What an expression can be, in this file and others: see `kind_of`."""
+    return {kind_of(source.module, source.node) for source in module.origins(node)}
+
+
 def kind_of(module: Module, node: ast.expr) -> str | None:
     """What an expression is, where the file shows it: "arguments", "trainer" or "accelerator"."""
     if isinstance(node, ast.Attribute) and node.attr == "args":
@@ -95,11 +135,29 @@ def kind_of(module: Module, node: ast.expr) -> str | None:
             return _kind_of_parameter(module, parameter)
     value = module.value(node)
     name = module.qualified(value.func) if isinstance(value, ast.Call) else None
-    if name in TRAINING_ARGUMENTS:
+    if name in TRAINING_ARGUMENTS or _is_parsed(module, node):
         return "arguments"
-    if name in HF_TRAINERS or (isinstance(value, ast.Call) and _is_subclass(module, module.definition(value.func))):
+    if name in HF_TRAINERS or (isinstance(value, ast.Call) and _is_trainer(module, module.definition(value.func))):
         return "trainer"
     return "accelerator" if name in ACCELERATORS else None
+
+
+def _is_parsed(module: Module, node: ast.expr) -> bool:
+    """Whether a name holds the TrainingArguments that an HfArgumentParser made."""
+    target = module.definition(node)
+    place = module.parent_of.get(target) if target is not None else None
+    assigned = module.parent_of.get(place) if isinstance(place, ast.Tuple) else place
+    call = assigned.value if isinstance(assigned, ast.Assign) else None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr not in PARSES:
+        return False
+    parser = module.value(call.func.value)
+    if not isinstance(parser, ast.Call) or module.qualified(parser.func) not in PARSERS:
+        return False
+    given = argument(parser, 0, "dataclass_types")
+    classes = module.value(given) if given is not None else None
+    listed = classes.elts if isinstance(classes, (ast.Tuple, ast.List)) else [classes] if classes is not None else []
+    position = place.elts.index(target) if isinstance(place, ast.Tuple) else 0  # type: ignore[arg-type]
+    return position < len(listed) and module.qualified(listed[position]) in TRAINING_ARGUMENTS
 
 
 def _kind_of_parameter(module: Module, parameter: ast.arg) -> str | None:
@@ -109,15 +167,19 @@ def _kind_of_parameter(module: Module, parameter: ast.arg) -> str | None:
     if not isinstance(function, ast.FunctionDef) or not isinstance(owner, ast.ClassDef):
         return None
     position = function.args.args.index(parameter) if parameter in function.args.args else None
-    if position == 0 and _is_subclass(module, owner) and not function.decorator_list:
+    if position == 0 and _is_trainer(module, owner) and not function.decorator_list:
         return "trainer"
-    if position == 1 and function.name.startswith("on_") and _is_subclass(module, owner, CALLBACKS):
+    if position == 1 and function.name.startswith("on_") and _is_callback(module, owner):
         return "arguments"
     return None
 
 
-def _is_subclass(module: Module, node: ast.AST | None, bases: frozenset[str] = HF_TRAINERS) -> bool:
-    return isinstance(node, ast.ClassDef) and any(module.qualified(base) in bases for base in node.bases)
+def _is_trainer(module: Module, node: ast.AST | None) -> bool:
+    return isinstance(node, ast.ClassDef) and is_transformers_trainer(module, node)
+
+
+def _is_callback(module: Module, node: ast.ClassDef) -> bool:
+    return any(module.qualified(base) in CALLBACKS for base in node.bases)
 
 
 def _is_own(module: Module, node: ast.Attribute) -> bool:

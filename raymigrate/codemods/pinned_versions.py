@@ -5,6 +5,7 @@ files are found by `raymigrate.pins.project`, after the scripts.
 """
 
 import ast
+import re
 from collections.abc import Iterator
 
 from raymigrate.codemods import codemod
@@ -12,7 +13,7 @@ from raymigrate.context import Context
 from raymigrate.findings import Rule
 from raymigrate.pins.evidence import is_converted, is_legacy
 from raymigrate.pins.readers import conda_pins
-from raymigrate.pins.versions import LOWEST, Pin, requirement_pins
+from raymigrate.pins.versions import LOWEST, Pin, package, requirement_pins
 
 RM731 = Rule(
     "RM731",
@@ -25,6 +26,9 @@ RM731 = Rule(
     " hand, on Ray 2.6.3: converted scripts end with ImportError: cannot import name 'ScalingConfig' from 'ray.train'.",
 )
 KEYWORDS = ("runtime_env", "worker_runtime_env")
+# Arguments of decorators and steps that take versions by package, as in Metaflow: @pypi(packages={"ray": "2.6.3"}).
+BY_PACKAGE = ("packages", "libraries")
+VERSION = re.compile(r"(?:[=<>!~]=?\s*)?\d+(?:\.[\d*]+)*(?:\s*,\s*[=<>!~]=?\s*[\d.*]+)*")
 RUNTIME_ENV = ("ray.runtime_env.RuntimeEnv",)
 
 
@@ -35,9 +39,9 @@ def message(pin: Pin) -> str:
     )
 
 
-@codemod(*KEYWORDS, "RuntimeEnv", order=97)
+@codemod(*KEYWORDS, "RuntimeEnv", *BY_PACKAGE, order=97)
 def runtime_environments(context: Context) -> None:
-    """Raises the ranges of requirements in runtime environments."""
+    """Raises the ranges of requirements in runtime environments, and of versions given by package."""
     found = {node: pin for node, pin in environment_pins(context) if pin.is_too_low}
     if not found:
         return
@@ -53,9 +57,31 @@ def runtime_environments(context: Context) -> None:
 
 
 def environment_pins(context: Context) -> Iterator[tuple[ast.Constant, Pin]]:
-    """The requirements in the runtime environments of the module, each with the string that it stands in."""
+    """The requirements in the environments that the module describes, each with the string that it stands in."""
     for environment in _environments(context):
         yield from _pins(context, environment)
+    for call in context.module.of_type(ast.Call):
+        given = {keyword.arg: keyword.value for keyword in call.keywords}
+        packages = [value for name in BY_PACKAGE for value in _entries(context, given.get(name)).items()]
+        found = [(value, pin) for name, value in packages if (pin := _version_of(name, value)) is not None]
+        python = _version_of("python", given["python"]) if found and "python" in given else None
+        yield from ((value, pin) for value, pin in found if isinstance(value, ast.Constant))
+        if python is not None and isinstance(value := given["python"], ast.Constant):
+            yield value, python
+
+
+def _version_of(name: str, node: ast.expr) -> Pin | None:
+    """The pin that a version is where it stands beside the name of its package: `"ray[air]": "2.6.3"`."""
+    written = node.value if isinstance(node, ast.Constant) else None
+    name = package(name.partition("[")[0].strip())
+    if name not in LOWEST or not isinstance(written, str) or VERSION.fullmatch(written.strip()) is None:
+        return None
+    text = written.strip()
+    versions = f"=={text}" if text[0].isdigit() else re.sub(r"^=(?!=)", "==", text)
+    # "3.9" of Python is any 3.9, as conda and pip tools understand it.
+    versions = f"{versions}.*" if name == "python" and text.count(".") == 1 and text[0].isdigit() else versions
+    replacement = LOWEST[name] if name == "python" else f">={LOWEST[name]}"
+    return Pin(name, f"{name} {text}", 0, versions, (0, len(written)), replacement)
 
 
 def _environments(context: Context) -> Iterator[dict[str, ast.expr]]:

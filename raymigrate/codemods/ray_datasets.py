@@ -11,6 +11,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.preprocessors import RM503, default_batch_size, report_lost_assignment
 from raymigrate.context import Context
 from raymigrate.facts.batch_functions import BatchFunction
+from raymigrate.facts.hf_datasets import is_hf_dataset
 from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS
 from raymigrate.facts.ray_data import PIPELINES, argument, is_dataset, is_shard
 from raymigrate.facts.trainers import trainer_calls
@@ -264,21 +265,8 @@ def hugging_face_datasets(context: Context) -> None:
     """Reports datasets of Hugging Face handed to a trainer whose training function is the user's own."""
     for call in trainer_calls(context.module, TORCH_TRAINERS | ACCELERATE_TRAINERS, "train_loop_per_worker"):
         for value in (call.datasets.keys or {}).values():
-            if _comes_from_hugging_face(context, value):
+            if is_hf_dataset(context.module, value):
                 context.manual(RM509, value, "This is no Ray Dataset: the trainer fails before training begins.")
-
-
-def _comes_from_hugging_face(context: Context, value: ast.expr) -> bool:
-    """Whether an expression starts at the datasets library: `load_dataset(...)["train"].map(...)`."""
-    node = context.module.value(value)
-    for _ in range(50):
-        inner = node.func if isinstance(node, ast.Call) else node
-        if (context.module.qualified(inner) or "").startswith("datasets."):
-            return True
-        if not isinstance(inner, (ast.Attribute, ast.Subscript)):
-            return False
-        node = context.module.value(inner.value)
-    return False
 
 
 @codemod("get_dataset_shard", order=55)

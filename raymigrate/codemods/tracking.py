@@ -226,6 +226,7 @@ def _convert_logger(context: Context, tracked: Tracked, logger: ast.Call) -> Non
         source = _mlflow(context, tracked, logger, name)
         edit.remove.add("save_artifact")
         plan.need_import("contextlib")
+        plan.need_import("os")
         plan.need_import("mlflow", near=near)
     else:
         source = _class(emitted_tracking.WANDB, run=context.fresh("WandbRun"), name=name)

@@ -95,21 +95,6 @@ RM703 = Rule(
     GUIDE,
     errors=("is not a valid SchedulerType",),
 )
-RM704 = Rule(
-    "RM704",
-    "an override of a Trainer method with the old parameters",
-    "transformers >= 5 passes more arguments to this method: the old parameter list raises a TypeError.",
-    "The new parameter is added.",
-    GUIDE,
-    errors=(
-        "compute_loss() got an unexpected keyword argument 'num_items_in_batch'",
-        "training_step() takes 3 positional arguments but 4 were given",
-        "log() takes 2 positional arguments but 3 were given",
-        "_get_train_sampler() takes 1 positional argument but 2 were given",
-        "create_optimizer() got an unexpected keyword argument 'model'",
-        "_save_checkpoint() got an unexpected keyword argument 'metrics'",
-    ),
-)
 RM705 = Rule(
     "RM705",
     "an argument with a value that is refused now",
@@ -131,14 +116,6 @@ RM706 = Rule(
 )
 
 
-# Parameters that transformers 5 passes in addition (trainer.py 5.23: compute_loss, training_step, log, ...).
-METHODS = {
-    "compute_loss": "num_items_in_batch=None",
-    "training_step": "num_items_in_batch=None",
-    "log": "start_time=None",
-    "_get_train_sampler": "train_dataset=None",
-    "create_optimizer": "model=None",
-}
 WORDS = (
     *TRAINING_ARGUMENTS_CHANGES,
     "TrainingArguments",
@@ -293,22 +270,3 @@ def _change_value(context: Context, call: ast.Call, keyword: ast.keyword) -> Non
         new = choices[value]
         if context.converts(RM705, keyword, f"{keyword.arg}={value!r} raises a ValueError today; now {new}."):
             context.plan.call(call).set(keyword.arg, new)
-
-
-@codemod(*METHODS, order=60)
-def method_overrides(context: Context) -> None:
-    """Adds the parameters that transformers 5 passes to overridden methods of Trainer subclasses."""
-    if not context.is_ray_script:
-        return
-    for node in context.module.nodes:
-        owner = context.module.parent_of.get(node)
-        if not isinstance(node, ast.FunctionDef) or node.name not in METHODS or not isinstance(owner, ast.ClassDef):
-            continue
-        if not any(context.module.qualified(base) in HF_TRAINERS for base in owner.bases):
-            continue
-        parameter = METHODS[node.name]
-        present = {argument.arg for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)}
-        if parameter.partition("=")[0] in present or node.args.kwarg or node.args.vararg or node.args.kwonlyargs:
-            continue
-        if context.converts(RM704, node, f"Trainer calls {node.name}() with {parameter.partition('=')[0]} today."):
-            context.plan.function(node).added_parameter = parameter

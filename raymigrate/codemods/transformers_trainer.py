@@ -18,6 +18,7 @@ from raymigrate.codemods.trainer_arguments import convert_trainer_arguments
 from raymigrate.context import Context
 from raymigrate.error_texts import gone_names, refused_arguments
 from raymigrate.facts.functions import parameters, returned_values
+from raymigrate.facts.hf_datasets import is_hf_dataset
 from raymigrate.facts.legacy import HF, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.trainers import TrainerCall, is_no_trainer, trainer_calls
@@ -212,15 +213,9 @@ def _refused(context: Context, module: Module, function: ast.AST | None, place: 
 def _hugging_face_datasets(context: Context, call: TrainerCall) -> bool:
     """Reports datasets of the datasets library handed over as they are: `load_dataset(...)["train"]`."""
     for value in (call.datasets.keys or {}).values():
-        node: ast.expr = context.module.value(value)
-        while True:
-            inner = node.func if isinstance(node, ast.Call) else node
-            if (context.module.qualified(inner) or "").startswith("datasets."):
-                context.manual(RM914, value, "The legacy trainer refused this: it is no Ray Dataset.")
-                return True
-            if not isinstance(inner, (ast.Attribute, ast.Subscript)):
-                break
-            node = context.module.value(inner.value)
+        if is_hf_dataset(context.module, value):
+            context.manual(RM914, value, "The legacy trainer refused this: it is no Ray Dataset.")
+            return True
     return False
 
 

@@ -73,6 +73,12 @@ def is_any_checkpoint(module: Module, node: ast.expr) -> bool:
     )
 
 
+def is_called_checkpoint(node: ast.expr) -> bool:
+    """Whether an expression of which nothing else is known is called a checkpoint."""
+    name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+    return "checkpoint" in name.lower() or "ckpt" in name.lower()
+
+
 def made_by_script(module: Module, node: ast.expr) -> str | None:
     """How a script makes a checkpoint itself: "from_directory", or "" for `Checkpoint(path)`; None if it does not."""
     name = module.qualified(node.func) if isinstance(node, ast.Call) else None

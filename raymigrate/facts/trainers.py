@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from raymigrate.facts.legacy import HF_TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.project import Definition
 from raymigrate.facts.scaling import UseGpu, use_gpu
@@ -118,3 +119,24 @@ def _is_no_trainer(module: Module, value: ast.expr) -> bool:
         return hasattr(builtins, value.func.id)
     name = module.qualified(value.func) or ""
     return name.startswith(NO_TRAINERS) and not any(part.endswith("Trainer") for part in name.split("."))
+
+
+def is_transformers_trainer(module: Module, node: ast.ClassDef) -> bool:
+    """Whether a class is a subclass of transformers.Trainer, directly or by classes of this project."""
+    waiting, seen = [(module, node)], set[ast.ClassDef]()
+    while waiting:
+        home, current = waiting.pop()
+        if current in seen:
+            continue
+        seen.add(current)
+        for base in current.bases:
+            name = home.qualified(base) or ""
+            if name in HF_TRAINERS or (name.startswith("trl.") and name.endswith("Trainer")):
+                return True
+            found = home.definition(base)
+            other = home.elsewhere(base) if not isinstance(found, ast.ClassDef) else None
+            if isinstance(found, ast.ClassDef):
+                waiting.append((home, found))
+            elif other is not None and isinstance(other.node, ast.ClassDef):
+                waiting.append((other.module, other.node))
+    return False

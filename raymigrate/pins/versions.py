@@ -11,7 +11,8 @@ from dataclasses import dataclass
 # The lowest versions that the converted code runs on. ray: Train V2 is the default from 2.51 on (SEMANTICS.md 4).
 # transformers: a warmup_steps below 1 is a ratio from 5.0 on (SEMANTICS.md 7.1). The rest is what these two need:
 # the metadata of transformers 5.0 names accelerate, huggingface-hub, tokenizers and Python; transformers 5.23 works
-# with torch from 2.6 on; with huggingface-hub 1.x datasets 2.16 works, and 2.14 cannot be imported (measured).
+# with torch from 2.6 on; with huggingface-hub 1.x datasets 2.16 works, and 2.14 cannot be imported (measured). pyarrow:
+# the metadata of ray 2.51 (extra "data"; later ones ask for more: 17 in 2.60), where datasets 2.16 asks for 8.
 LOWEST = {
     "ray": "2.51",
     "transformers": "5.0",
@@ -20,6 +21,7 @@ LOWEST = {
     "torch": "2.6",
     "huggingface-hub": "1.3",
     "tokenizers": "0.22",
+    "pyarrow": "9.0",
     "python": "3.10",
 }
 # Other names of the same: conda splits Ray, and calls PyTorch otherwise.
@@ -31,7 +33,7 @@ SAME = {
     "ray-air": "ray",
     "ray-data": "ray",
 }
-PACKAGES = rb"ray|transformers|accelerate|datasets|torch|tokenizers|hugging|python"
+PACKAGES = rb"ray|transformers|accelerate|datasets|torch|tokenizers|hugging|pyarrow|python"
 
 NAME = r"(?P<name>[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)(?![\w-])"
 EXTRAS = r"(?:\s*\[[\w\s,.-]*\])?"

@@ -34,3 +34,44 @@ def test_a_dict_that_became_a_checkpoint_is_used_itself() -> None:
 def test_the_dict_of_something_else_is_left_alone() -> None:
     outcome = converted('from ray.air import Checkpoint\nframe = read("x")\nprint(frame.to_dict(), Checkpoint("/a"))')
     assert not outcome.lines("RM304", Kind.MANUAL)
+
+
+FITTED = """
+import ray
+from ray.air import Checkpoint
+from ray.air.config import ScalingConfig
+from ray.train.huggingface import TransformersTrainer
+from job import build, load, train_ds
+
+gpus = ScalingConfig(num_workers=2, use_gpu=True)
+trainer = TransformersTrainer(build, scaling_config=gpus, datasets={"train": train_ds})
+results = trainer.fit()
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "checkpoint = results.checkpoint\ncheckpoint.set_preprocessor(None)\n",
+        "results.checkpoint.set_preprocessor(None)\n",
+        "checkpoint = results.checkpoint\ncheckpoint.set_preprocessor(preprocessor=None)\n",
+        'old = Checkpoint.from_directory("/run")\nold.set_preprocessor(None)\n',
+        "if results.checkpoint:\n    results.checkpoint.set_preprocessor(None)\n",
+        "def clean(found):\n    found.set_preprocessor(None)\n    return found\n\nclean(results.checkpoint)\n",
+    ],
+)
+def test_setting_no_preprocessor_is_deleted(body: str) -> None:
+    outcome = converted(FITTED + body)
+    assert "set_preprocessor" not in outcome.text
+    assert outcome.lines("RM510", Kind.CONVERTED)
+
+
+def test_setting_no_preprocessor_of_something_called_a_checkpoint_is_told() -> None:
+    outcome = converted(f"{FITTED}checkpoint = load()\ncheckpoint.set_preprocessor(None)\n")
+    assert outcome.lines("RM510", Kind.MANUAL)
+    assert any("Delete the line" in message for message in outcome.messages)
+
+
+def test_a_preprocessor_that_is_set_or_read_is_told() -> None:
+    body = "old = results.checkpoint\nold.set_preprocessor(load())\nprint(old.get_preprocessor())\n"
+    assert len(converted(FITTED + body).lines("RM510", Kind.MANUAL)) == 2

@@ -106,3 +106,54 @@ def test_rows_that_are_no_dicts_are_told(body: str) -> None:
 @pytest.mark.parametrize("body", FINE)
 def test_rows_that_are_dicts_are_no_news(body: str) -> None:
     assert not converted(f"{HEAD}ds = ray.data.{body}\n").lines("RM511", Kind.MANUAL)
+
+
+LOADED = 'load_dataset("nyu-mll/glue", "sst2", split="train")'
+GIVEN = """
+from datasets import Dataset, load_dataset
+import ray
+from ray.air.config import ScalingConfig
+from ray.train.{module} import {trainer}
+from job import build, encode, frame
+
+{before}
+
+{trainer}(build, scaling_config=ScalingConfig(num_workers=2, use_gpu=True), datasets={datasets})
+"""
+OF_HUGGING_FACE = {
+    "function": (f"def load():\n    rows = {LOADED}\n    return rows.map(encode)\n", '{"train": load()}'),
+    "tuple": (
+        f"def load(f):\n    ds = {LOADED}.train_test_split(0.1)\n    return ds['train'].map(f), ds['test'].map(f)\n\n"
+        "train, rest = load(encode)",
+        '{"train": train, "evaluation": rest}',
+    ),
+    "dict": (f"def load():\n    return {{'train': {LOADED}}}\n\nsets = load()", '{"train": sets["train"]}'),
+    "parameter": (f"def same(rows):\n    return rows\n\nrows = same({LOADED})", '{"train": rows}'),
+    "made": ("rows = Dataset.from_pandas(frame)\nrows = rows.shuffle(seed=0)", '{"train": rows}'),
+    "branch": (f"rows = {LOADED} if frame is None else Dataset.from_pandas(frame)", '{"train": rows}'),
+}
+OF_RAY = {
+    "wrapped": (
+        f"def load():\n    return {LOADED}, 1\n\nrows, _ = load()",
+        '{"train": ray.data.from_huggingface(rows)}',
+    ),
+    "from pandas": (f"rows = {LOADED}", '{"train": ray.data.from_pandas(rows.to_pandas())}'),
+    "unknown": ("train, rest = encode()", '{"train": train, "evaluation": rest}'),
+}
+
+
+@pytest.mark.parametrize(
+    ("module", "trainer", "code"), [("huggingface", "TransformersTrainer", "RM914"), ("torch", "TorchTrainer", "RM509")]
+)
+@pytest.mark.parametrize(("before", "datasets"), OF_HUGGING_FACE.values(), ids=OF_HUGGING_FACE)
+def test_datasets_of_hugging_face_are_no_ray_datasets(
+    before: str, datasets: str, module: str, trainer: str, code: str
+) -> None:
+    outcome = converted(GIVEN.format(module=module, trainer=trainer, before=before, datasets=datasets))
+    assert outcome.lines(code, Kind.MANUAL)
+
+
+@pytest.mark.parametrize(("before", "datasets"), OF_RAY.values(), ids=OF_RAY)
+def test_ray_datasets_of_other_data_are_no_news(before: str, datasets: str) -> None:
+    script = GIVEN.format(module="huggingface", trainer="TransformersTrainer", before=before, datasets=datasets)
+    assert not converted(script).lines("RM914", Kind.MANUAL)

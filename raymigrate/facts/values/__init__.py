@@ -15,7 +15,7 @@ from raymigrate.facts.values.bindings import reaching
 from raymigrate.facts.values.calls import argument, given_to, has_unpacking, returned
 from raymigrate.facts.values.constants import constant, constants, head, leading_text
 from raymigrate.facts.values.dicts import WELL_KNOWN_KEYS, entries, fillings, key_name
-from raymigrate.facts.values.members import attribute, item, read_by_method, returned_by_method
+from raymigrate.facts.values.members import attribute, item, read_by_method, returned_by_method, unpacked
 
 if TYPE_CHECKING:
     from raymigrate.facts.module import Module
@@ -178,7 +178,11 @@ def _behind_name(module: Module, node: ast.Name, *, elsewhere: bool) -> Behind:
             whole &= behind.whole
         elif (items := _looped_over(module, binding.node)) is not None:
             found += [Source(module, item) for item in items]
-        elif given is None or (_holds_items(given) and fillings(module, node)):
+        elif given is None:
+            behind = unpacked(module, binding.node, elsewhere=elsewhere)
+            found += behind.found
+            whole &= behind.whole
+        elif _holds_items(given) and fillings(module, node):
             whole = False
         else:
             found.append(Source(module, given))

@@ -171,6 +171,17 @@ def read_by_method(module: Module, call: ast.Call, *, elsewhere: bool) -> Behind
     return found if found.whole else Behind([*found.found, *(Source(module, given) for given in call.args[1:2])])
 
 
+def unpacked(module: Module, target: ast.AST, *, elsewhere: bool) -> Behind:
+    """What is behind one of the targets of `a, b = value`."""
+    several = module.parent_of.get(target)
+    statement = module.parent_of.get(several) if isinstance(several, (ast.Tuple, ast.List)) else None
+    if not isinstance(several, (ast.Tuple, ast.List)) or not isinstance(statement, ast.Assign):
+        return UNKNOWN
+    if several not in statement.targets or any(isinstance(part, ast.Starred) for part in several.elts):
+        return UNKNOWN
+    return _read(module, statement.value, several.elts.index(target), elsewhere=elsewhere)  # type: ignore[arg-type]
+
+
 def _read(module: Module, owner: ast.expr, key: str | int, *, elsewhere: bool) -> Behind:
     """What an item of a dict, list or tuple comes from."""
     parts = [_entry(source, key) for source in module.origins(owner, elsewhere=elsewhere)]

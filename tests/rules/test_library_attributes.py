@@ -1,0 +1,88 @@
+"""RM723: attributes of objects that come from somewhere else."""
+
+import pytest
+
+from raymigrate.findings import Kind
+from tests.rules.scripts import converted
+
+HEAD = """
+from dataclasses import dataclass
+from ray.air.config import ScalingConfig
+from ray.train.huggingface import TransformersTrainer
+from transformers import HfArgumentParser, Trainer, TrainingArguments
+from job import ds, given_elsewhere, make, Model
+
+"""
+JOB = """
+{before}
+
+def build(train_dataset, eval_dataset=None, {config}):
+    {inside}
+    args = TrainingArguments("out", evaluation_strategy=given.evaluation_strategy, no_cuda=given.no_cuda)
+    return Trainer(model=make(), args=args, train_dataset=train_dataset)
+
+TransformersTrainer(
+    build,
+    trainer_init_config={{"args": {given}}},
+    scaling_config=ScalingConfig(num_workers=2, use_gpu=True),
+    datasets={{"train": ds}},
+)
+"""
+MADE = 'TrainingArguments("out", evaluation_strategy="epoch")'
+PARSED = "model_args, parsed = HfArgumentParser((Model, TrainingArguments)).parse_args_into_dataclasses()\n"
+NAMESPACE = "import argparse\n\noptions = argparse.Namespace(evaluation_strategy='no', no_cuda=True)\n"
+PARSER = """
+import argparse
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--evaluation_strategy", default="no")
+parser.add_argument("--no_cuda", action="store_true")
+options = parser.parse_args()
+"""
+DATACLASS = """
+@dataclass
+class Options:
+    evaluation_strategy: str = "no"
+    no_cuda: bool = False
+"""
+
+
+def job(given: str, before: str = "", inside: str = 'given = config["args"]', config: str = "**config") -> str:
+    return HEAD + JOB.format(given=given, before=before, inside=inside, config=config)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        job(MADE),
+        job("made", before=f"made = {MADE}"),
+        job("make_args()", before=f"def make_args():\n    return {MADE}\n"),
+        job(MADE, inside="given = args", config="*, args, **config"),
+        job(MADE, inside='given = config.get("args")'),
+        job("parsed", before=PARSED),
+    ],
+    ids=["config", "name", "function", "parameter", "get", "HfArgumentParser"],
+)
+def test_arguments_that_are_handed_over_are_read_by_their_new_names(script: str) -> None:
+    outcome = converted(script)
+    assert "eval_strategy=given.eval_strategy" in outcome.text
+    assert "given.use_cpu" in outcome.text and "no_cuda" not in outcome.text
+    assert not outcome.lines("RM723", Kind.MANUAL)
+
+
+@pytest.mark.parametrize("given", ["given_elsewhere", "given_elsewhere.args"])
+def test_what_may_be_arguments_is_told(given: str) -> None:
+    outcome = converted(job(given))
+    assert len(outcome.lines("RM723", Kind.MANUAL)) == 2
+    assert "eval_strategy=given.evaluation_strategy" in outcome.text
+
+
+@pytest.mark.parametrize(
+    "script",
+    [job("options", before=PARSER), job("options", before=NAMESPACE), job("Options()", before=DATACLASS)],
+    ids=["argparse", "Namespace", "dataclass"],
+)
+def test_what_is_something_else_keeps_its_names(script: str) -> None:
+    outcome = converted(script)
+    assert "eval_strategy=given.evaluation_strategy" in outcome.text
+    assert not outcome.lines("RM723", Kind.MANUAL) and not outcome.lines("RM723", Kind.CONVERTED)

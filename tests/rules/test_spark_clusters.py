@@ -1,0 +1,56 @@
+"""RM425: clusters on Spark."""
+
+import pytest
+
+from raymigrate.findings import Kind
+from tests.rules.scripts import converted
+
+IMPORTS = "import ray\nfrom ray.util.spark import MAX_NUM_WORKER_NODES, setup_ray_cluster\n\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "now"),
+    [
+        ("num_worker_nodes=2", "max_worker_nodes=2"),
+        ("2", "max_worker_nodes=2"),
+        (
+            "num_worker_nodes=MAX_NUM_WORKER_NODES, num_cpus_per_node=8, num_gpus_per_node=1",
+            "max_worker_nodes=MAX_NUM_WORKER_NODES, num_cpus_worker_node=8, num_gpus_worker_node=1",
+        ),
+        ("4, 8, 1", "max_worker_nodes=4, num_cpus_worker_node=8, num_gpus_worker_node=1"),
+        ("num_worker_nodes=n, collect_log_to_path=path", "max_worker_nodes=n, collect_log_to_path=path"),
+        ("num_worker_nodes=4, autoscale=True", "max_worker_nodes=4, min_worker_nodes=0"),
+        ("num_worker_nodes=4, autoscale=False", "max_worker_nodes=4"),
+    ],
+)
+def test_the_arguments_of_today_are_given(arguments: str, now: str) -> None:
+    outcome = converted(f"{IMPORTS}setup_ray_cluster({arguments})\n")
+    assert f"setup_ray_cluster({now})" in outcome.text
+    assert outcome.lines("RM425", Kind.CONVERTED) == [4]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "setup_ray_cluster(**options)",
+        'options = {"num_worker_nodes": 2}\nsetup_ray_cluster(**options)',
+        "setup_ray_cluster(num_worker_nodes=2, autoscale=flag)",
+        "address = setup_ray_cluster(max_worker_nodes=2)\nray.init(address)",
+        "ray.init(setup_ray_cluster(max_worker_nodes=2))",
+    ],
+)
+def test_what_is_not_sure_is_told(body: str) -> None:
+    assert converted(IMPORTS + body).lines("RM425", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "setup_ray_cluster(max_worker_nodes=2, num_cpus_worker_node=4)",
+        "address, remote = setup_ray_cluster(max_worker_nodes=2)",
+        "ray.init(setup_ray_cluster(max_worker_nodes=2)[0])",
+        'options = {"max_worker_nodes": 2}\nsetup_ray_cluster(**options)',
+    ],
+)
+def test_the_form_of_today_is_no_news(body: str) -> None:
+    assert not converted(IMPORTS + body).findings
