@@ -45,7 +45,7 @@ SPEAKS_OF = {
     "RM692": "BatchMapper",
     "RM706": r"\*\*",
     "RM714": r"dataset|^[A-Z]+$|^sys\.argv",
-    "RM731": r"^\"[\d.]+\"$",  # the version, where a decorator gives it by package
+    "RM731": r"^\"[<>=!~]*[\d.]+\"$",  # the version, where a decorator gives it by package
     "RM716": "rows",
     "RM914": "train",
 }
