@@ -20,6 +20,7 @@ FALSE_FRIENDS = sorted(FIXTURES.glob("false_friends/*.py"))
 
 # What a shell starts in the background ignores Ctrl-C, and so would the commands that the tests start and interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup ignores it likewise
 
 DAY = "RAYMIGRATE_TEST_DAY"
 MEMORY_OF_A_RUN = 3 * 2**30  # Ray's daemons, a driver, a controller and two workers that import torch
