@@ -164,7 +164,7 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
     "RM405": ["ray.tune.Tuner(TorchTrainer(loop)).fit()"],
     "RM425": ["from ray.util.spark import setup_ray_cluster; setup_ray_cluster(num_worker_nodes=1)"],
     "RM501": ["from ray.data.preprocessors import BatchMapper"],
-    "RM422": ["TorchTrainer(loop, scaling_config={})", "TorchTrainer(loop, run_config={})"],
+    "RM422": ["TorchTrainer(loop, scaling_config={'num_workers': 2})", "TorchTrainer(loop, run_config={'name': 'x'})"],
     "RM502": ["TorchTrainer(loop, preprocessor=object())"],
     "RM511": [
         "from ray.data._internal.planner.plan_udf_map_op import _validate_row_output as v; v(3)",

@@ -42,6 +42,15 @@ def test_what_is_to_be_printed_is_a_clean_expression(path: Path) -> None:
             re.compile(run["prints"])
 
 
+@pytest.mark.parametrize("path", RUNS, ids=case_name)
+def test_nothing_is_to_be_printed_right_after_another_line_where_workers_print_too(path: Path) -> None:
+    runs = json.loads(path.read_text(encoding="utf-8"))
+    for script in ("before", "after"):
+        if ".fit()" in path.with_name(f"{script}.py").read_text(encoding="utf-8"):
+            wanted = runs[script]["prints"]
+            assert not re.search(r"\\n[\w\[]", wanted), f"what Ray prints can come between: write \\n.* in {wanted}"
+
+
 def test_explain_says_why_a_rule_is_not_shown_by_a_run() -> None:
     rule = Rule("RM399", "a title", "why", "fix", "https://example.org", unproven="needs a GPU")
     assert "needs a GPU" in explanation(rule)
