@@ -98,8 +98,8 @@ def _as_directory(context: Context, call: ast.Call, place: Layout) -> bool:
     if not reading or not context.converts(RM602, call, f"{DEEPER}; the folder is put in."):
         return True
     _report_weights(context, block)
-    in_text = any(isinstance(module.parent_of[use], ast.FormattedValue) for use in reading)
-    if len(reading) > FEW or in_text:
+    in_text = [use for use in reading if isinstance(module.parent_of[use], ast.FormattedValue)]
+    if len(reading) > FEW or any(_deeper_text(context, use, place) is None for use in in_text):
         context.plan.statement(block.body[0]).before.append(Code(f"{name} = {files_in(context, place, name)}"))
         return True
     for use in reading:
@@ -117,6 +117,9 @@ def _go_deeper(context: Context, folder: ast.expr, place: Layout) -> None:
     """
     module, plan = context.module, context.plan
     join = module.parent_of[folder]
+    if (text := _deeper_text(context, folder, place)) is not None:
+        plan.replace(module.parent_of[join], text)  # type: ignore[arg-type]
+        return
     joins = isinstance(join, ast.Call) and module.qualified(join.func) == "os.path.join" and not join.keywords
     if joins and isinstance(join, ast.Call) and place is Layout.NESTED and join.args[0] is folder:
         rest = {f"part_{letter}": part for letter, part in zip("abcdefgh", join.args[1:], strict=False)}
@@ -128,6 +131,20 @@ def _go_deeper(context: Context, folder: ast.expr, place: Layout) -> None:
         plan.replace(folder, files_in(context, place, "$folder"), folder=folder)
     else:
         plan.replace(folder, files_in(context, place, known.template), **known.parts)
+
+
+def _deeper_text(context: Context, folder: ast.expr, place: Layout) -> str | None:
+    """Source of an f-string that begins with a folder, with the folder "checkpoint" behind that: `f"{folder}/..."`.
+
+    None where it is no such f-string; its parts cannot be replaced one by one, as Python 3.11 gives them no place.
+    """
+    part = context.module.parent_of[folder]
+    text = context.module.parent_of.get(part)
+    if not isinstance(text, ast.JoinedStr) or text.values[0] is not part or place is not Layout.NESTED:
+        return None
+    source = context.module.source(text)
+    found = len(text.values) > 1 and source.count("}/") == 1 and text.end_lineno == text.lineno
+    return source.replace("}/", "}/checkpoint/") if found else None
 
 
 def _report_weights(context: Context, block: ast.AST) -> None:
@@ -179,7 +196,7 @@ def _path(context: Context, node: ast.expr, place: Layout) -> bool:
         uses = [node]
     if not uses:
         return True
-    if not all(_reads_files(context, use) for use in uses):
+    if not all(_reads_files(context, use, place) for use in uses):
         return False
     if context.converts(RM602, node, f"{DEEPER}; the folder is put in."):
         for use in uses:
@@ -187,8 +204,10 @@ def _path(context: Context, node: ast.expr, place: Layout) -> bool:
     return True
 
 
-def _reads_files(context: Context, node: ast.expr) -> bool:
+def _reads_files(context: Context, node: ast.expr, place: Layout) -> bool:
     """Whether a folder is given to something that looks for files of Transformers in it."""
+    if _deeper_text(context, node, place) is not None:
+        return True
     call = context.module.parent_of[node]
     if not isinstance(call, ast.Call) or not call.args or call.args[0] is not node:
         return False

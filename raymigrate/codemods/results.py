@@ -105,17 +105,37 @@ def _log_dir(context: Context, read: ast.Attribute) -> None:
         context.plan.replace(read, "$result.path", result=read.value)
 
 
+SHOWING_METHODS = ("info", "debug", "warning", "error", "exception", "critical", "log", "write")
+
+
 def is_shown(module: Module, node: ast.expr) -> bool:
-    """Whether a value is only turned into text: printed, logged, formatted."""
+    """Whether a value is only turned into text for people: printed, logged, put into a sentence."""
     parent = module.parent_of[node]
     if isinstance(parent, ast.FormattedValue):
-        return True
+        text = module.parent_of[parent]
+        return isinstance(text, ast.JoinedStr) and (is_shown(module, text) or not _begins_path(text, parent))
+    if isinstance(parent, ast.BinOp) and isinstance(parent.op, (ast.Add, ast.Mod)):
+        return is_shown(module, parent)
+    if isinstance(parent, ast.Tuple) and isinstance(module.parent_of[parent], ast.BinOp):
+        return is_shown(module, parent)
     if not isinstance(parent, ast.Call) or node not in parent.args:
         return False
     function = parent.func
-    if isinstance(function, ast.Name):
-        return function.id in ("print", "str") and not module.scope_of[function].lookup(function.id)
-    return isinstance(function, ast.Attribute) and function.attr in ("info", "debug", "warning", "format")
+    if isinstance(function, ast.Name) and not module.scope_of[function].lookup(function.id):
+        return function.id == "print" or (function.id in ("str", "repr") and is_shown(module, parent))
+    if isinstance(function, ast.Attribute) and function.attr == "format":
+        template = module.constant(function.value)
+        return is_shown(module, parent) or (isinstance(template, str) and "}/" not in template)
+    return isinstance(function, ast.Attribute) and function.attr in SHOWING_METHODS
+
+
+def _begins_path(text: ast.JoinedStr, part: ast.FormattedValue) -> bool:
+    """Whether the part of an f-string is followed by a slash, or is all of it."""
+    place = text.values.index(part)
+    rest = text.values[place + 1] if place + 1 < len(text.values) else None
+    if rest is None:
+        return place == 0
+    return isinstance(rest, ast.Constant) and str(rest.value).startswith("/")
 
 
 def is_placed(module: Module, node: ast.expr) -> bool:
