@@ -25,6 +25,7 @@ RM104 = Rule(
 
 ALONE = "On CPU workers accelerate >= 1.0 trains one model per worker"
 MESSAGE = f"{ALONE} unless use_cpu=True is given"
+VARIABLE = "ACCELERATE_USE_CPU"
 ENVIRONMENT = "# Without it accelerate would train one model per CPU worker.\n"
 SEES_GPUS = "Current Ray does not hide the GPUs of a machine from CPU workers, so torch may find some there"
 OLD_NAMES = ("no_cuda",)
@@ -47,7 +48,7 @@ def train_together_on_cpu(context: Context, call: TrainerCall, function: TrainFu
         return
     if context.converts(RM104, call.node, f"{MESSAGE}."):
         context.plan.need_import("os", near=function.nested_import)
-        line = 'os.environ["ACCELERATE_USE_CPU"] = "true"'
+        line = f'os.environ["{VARIABLE}"] = "true"'
         if call.use_gpu is None:
             context.plan.need_import("ray.train.torch", near=function.nested_import)
             line = f"if {ON_CPU}:\n    {line}"
@@ -87,7 +88,9 @@ def set_cpu(
         message = SEES_GPUS
     if source != "True":
         message += f"; now {argument}={source}" if source != ON_CPU else "; now set where Ray gave the worker no GPU"
-    if context.converts(rule, made, f"{message}."):
+    if source == ON_CPU and context.module.function(made) is None:  # on the driver, which has no such device
+        context.manual(rule, made, f"{message.partition('; now')[0]}.", f"Give it {argument}= as the workers have it.")
+    elif context.converts(rule, made, f"{message}."):
         if source == ON_CPU:
             context.plan.need_import("ray.train.torch", near=near)
         context.plan.call(made).set(argument, source)

@@ -64,6 +64,10 @@ class Places:
             todo += called
         return found
 
+    def reached_from(self, function: FunctionNode) -> set[ast.AST]:
+        """A function with those of the module that it calls."""
+        return self._with_callees(iter([function]))
+
     def _trainables(self) -> Iterator[FunctionNode]:
         for call in self.module.calls(*TAKE_TRAINABLES):
             trainable = _argument(call, 0, *TRAINABLE)

@@ -46,6 +46,22 @@ def use_gpu(module: Module, scaling_config: ast.expr | None) -> UseGpu:
     return found.pop() if len(found) == 1 else UNKNOWN
 
 
+def has_one_worker(module: Module, scaling_config: ast.expr | None) -> bool:
+    """Whether a trainer has one worker: a literal says so, and no search space may say something else."""
+    if scaling_config is None or _is_tuned(module):
+        return False
+    workers = {_workers(source) for source in module.origins(scaling_config)}
+    return workers == {1}
+
+
+def _workers(source: Source) -> int | None:
+    module, node = source.module, source.node
+    if isinstance(node, ast.Call) and module.qualified(node.func) in SCALING_CONFIGS and not has_unpacking(node):
+        given = argument(node, POSITION - 1, "num_workers")
+        return given.value if isinstance(given, ast.Constant) and type(given.value) is int else None
+    return None
+
+
 def _is_tuned(module: Module) -> bool:
     """Whether a search space may hold another ScalingConfig than the trainer's."""
     return any(
