@@ -5,7 +5,7 @@ import ast
 import pytest
 
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import constant, leading_text, origins, reaching
+from raymigrate.facts.values import constant, leading_text, origins, reaching, seen_items
 
 
 def last(text: str, kind: type[ast.AST] = ast.Call) -> tuple[Module, ast.expr]:
@@ -189,3 +189,25 @@ def test_values_that_lead_round_in_circles_or_far_away_are_unknown(text: str) ->
     module, node = last(text)
     assert constant(module, node) is ...
     assert origins(module, node)
+
+
+@pytest.mark.parametrize(
+    "text", ["d = {**d}\nf(d)", "a = {**b}\nb = {**a}\nf(b)", "d = dict(d)\nf(d)", "d = d + [1]\nf(d)"]
+)
+def test_dicts_and_lists_made_of_themselves_are_unknown(text: str) -> None:
+    module, node = last(text)
+    assert module.entries(node) is None
+    assert len(seen_items(module, node)) <= 1
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("f(['a', 'b'])", ["a", "b"]),
+        ("x = ['a']\nx.append('b')\nx.extend(['c'])\nf(x)", ["a", "b", "c"]),
+        ("x = ['a']\nf([*x, 'b'] + y + ['c'])", ["a", "b", "c"]),
+    ],
+)
+def test_the_items_of_a_list_are_seen_although_there_may_be_more(text: str, found: list[str]) -> None:
+    module, node = last(text)
+    assert [module.constant(item) for item in seen_items(module, node)] == found

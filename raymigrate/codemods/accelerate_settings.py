@@ -17,7 +17,8 @@ from raymigrate.facts.files import file_named
 from raymigrate.facts.legacy import ACCELERATORS, TRAINING_ARGUMENTS
 from raymigrate.facts.literals import shortened, string_literal
 from raymigrate.facts.trainers import TrainerCall
-from raymigrate.facts.tuners import config_names, is_none, made
+from raymigrate.facts.tuners import config_names, made
+from raymigrate.facts.values import is_none
 from raymigrate.findings import Rule
 
 CPU = f"{ALONE} unless Accelerator(cpu=True) is given"

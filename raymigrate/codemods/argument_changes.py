@@ -17,7 +17,8 @@ class Change:
     Args:
         name: New name; None takes the argument away.
         value: New value as a template in which `$value` is the old one.
-        only_if: Tells from the literal value (`...` if unknown) whether the change is sure; else it is manual.
+        only_if: Tells from the value, `...` where it is no literal, whether the change is sure; else it is manual.
+        otherwise: What to give where the old value is false and stands for a switch: `value if $value else otherwise`.
         unless: Another argument that makes this one void.
         outcome: What happens today where it is given.
     """
@@ -25,6 +26,7 @@ class Change:
     name: str | None = None
     value: str | None = None
     only_if: Callable[[object], bool] = lambda value: True
+    otherwise: str | None = None
     unless: str | None = None
     outcome: str = "raises a TypeError today"
 
@@ -49,10 +51,10 @@ TRAINING_ARGUMENTS_CHANGES: Mapping[str, Change] = {
     "xpu_backend": Change("ddp_backend"),
     "torchdynamo": Change("torch_compile_backend"),
     "warmup_ratio": Change("warmup_steps", unless="warmup_steps"),
-    "group_by_length": Change("train_sampling_strategy", '"group_by_length"', is_true),
-    "include_inputs_for_metrics": Change("include_for_metrics", '["inputs"]', is_true),
-    "include_tokens_per_second": Change("include_num_input_tokens_seen", '"non_padding"', is_true),
-    "adafactor": Change("optim", '"adafactor"', is_true),
+    "group_by_length": Change("train_sampling_strategy", '"group_by_length"', is_true, '"random"'),
+    "include_inputs_for_metrics": Change("include_for_metrics", '["inputs"]', is_true, "[]"),
+    "include_tokens_per_second": Change("include_num_input_tokens_seen", '"non_padding"', is_true, '"no"'),
+    "adafactor": Change("optim", '"adafactor"', is_true, '"adamw_torch"'),
     "dispatch_batches": Change("accelerator_config", '{"dispatch_batches": $value}', unless="split_batches"),
     "split_batches": Change("accelerator_config", '{"split_batches": $value}', unless="dispatch_batches"),
     **dict.fromkeys(("overwrite_output_dir", "logging_dir", "ray_scope", "save_safetensors"), Change()),
@@ -95,14 +97,14 @@ SWITCHED_OFF = (
 )
 TRAINER_CHANGES: Mapping[str, Change] = {"tokenizer": Change("processing_class")}
 ACCELERATOR_CHANGES: Mapping[str, Change] = {
-    "fp16": Change("mixed_precision", '"fp16"', is_true),
+    "fp16": Change("mixed_precision", '"fp16"', is_true, "None"),
     "logging_dir": Change("project_dir"),
 }
 # load_dataset hands what it does not know to the builder's configuration (measured on datasets 5.2).
 REFUSED_BY_BUILDER = "raises a ValueError today"
 DATASET_CHANGES: Mapping[str, Change] = {
     "use_auth_token": Change("token", outcome=REFUSED_BY_BUILDER),
-    "ignore_verifications": Change("verification_mode", '"no_checks"', is_true, outcome=REFUSED_BY_BUILDER),
+    "ignore_verifications": Change("verification_mode", '"no_checks"', is_true, "None", outcome=REFUSED_BY_BUILDER),
     "task": Change(outcome=REFUSED_BY_BUILDER),
     "script_version": Change("revision", outcome=REFUSED_BY_BUILDER),
     "trust_remote_code": Change(outcome="has no effect today"),
@@ -110,9 +112,9 @@ DATASET_CHANGES: Mapping[str, Change] = {
 FROM_PRETRAINED_CHANGES: Mapping[str, Change] = {
     "use_auth_token": Change("token"),
     "resume_download": Change(),
-    "load_in_8bit": Change("quantization_config", "BitsAndBytesConfig(load_in_8bit=True)", is_true),
-    "load_in_4bit": Change("quantization_config", "BitsAndBytesConfig(load_in_4bit=True)", is_true),
-    "use_flash_attention_2": Change("attn_implementation", '"flash_attention_2"', is_true),
+    "load_in_8bit": Change("quantization_config", "BitsAndBytesConfig(load_in_8bit=True)", is_true, "None"),
+    "load_in_4bit": Change("quantization_config", "BitsAndBytesConfig(load_in_4bit=True)", is_true, "None"),
+    "use_flash_attention_2": Change("attn_implementation", '"flash_attention_2"', is_true, "None"),
 }
 LOAD_DATASET = frozenset({"datasets.load_dataset", "datasets.load.load_dataset"})
 # The name under which the table of removed arguments has each of them.

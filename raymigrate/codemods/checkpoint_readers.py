@@ -149,7 +149,9 @@ def _deeper_text(context: Context, folder: ast.expr, place: Layout) -> str | Non
 
 def _report_weights(context: Context, block: ast.AST) -> None:
     for node in ast.walk(block):
-        if isinstance(node, ast.Constant) and node.value == "pytorch_model.bin":
+        named = isinstance(node, ast.expr) and (context.module.qualified(node) or "").endswith(".WEIGHTS_NAME")
+        text = node.value if isinstance(node, ast.Constant) else ""
+        if named or (isinstance(text, str) and text.endswith("pytorch_model.bin")):
             context.manual(
                 RM602,
                 node,

@@ -58,7 +58,7 @@ def dataset_columns(context: Context) -> None:
     for node in context.module.nodes:
         if not isinstance(node, ast.Subscript) or not isinstance(node.ctx, ast.Load):
             continue
-        name = node.slice.value if isinstance(node.slice, ast.Constant) else None
+        name = context.module.constant(node.slice)
         column = isinstance(name, str) and name not in SPLITS
         if not column or _kind(context.module, node.value) != "dataset" or _is_read_only(context.module, node):
             continue

@@ -14,6 +14,7 @@ from raymigrate.edits.plan import Code
 from raymigrate.facts.legacy import TRANSFORMERS_TRAINERS
 from raymigrate.facts.literals import string_literal
 from raymigrate.facts.trainers import TrainerCall
+from raymigrate.facts.values import written
 from raymigrate.findings import Rule
 
 RM504 = Rule(
@@ -97,7 +98,7 @@ def _options(context: Context, made: ast.Call) -> dict[str, object] | None:
     given += [(keyword.arg, keyword.value) for keyword in made.keywords]
     options: dict[str, object] = {}
     for name, node in given:
-        value = context.module.constant(node)
+        value = written(node)
         if name is None or value == ... or value not in WITHOUT_EFFECT.get(name, (value,)):
             return None
         options[name] = value

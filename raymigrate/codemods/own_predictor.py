@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from raymigrate.codemods.pipeline_predictor import NotSure
 from raymigrate.context import Context
 from raymigrate.edits.plan import Code, Part
+from raymigrate.facts.values import written
 
 BASES = frozenset({"ray.train.predictor.Predictor"})
 FORMATS = {"_predict_pandas": "pandas", "_predict_numpy": "numpy"}  # pandas is preferred where a class has both
@@ -83,7 +84,7 @@ class OwnPredictor:
         arguments: dict[str, tuple[str, dict[str, Part]]] = {k: ("$value", {"value": v}) for k, v in given.items()}
         factory = next(m for m in self._methods() if m.name == "from_checkpoint")
         takes_it = any(p.arg == "use_gpu" for p in (*factory.args.args, *factory.args.kwonlyargs))
-        gpus = self.context.module.constant(num_gpus)
+        gpus = written(num_gpus)
         if takes_it and "use_gpu" not in given and num_gpus is not None and gpus:
             arguments["use_gpu"] = ("$gpus > 0", {"gpus": num_gpus}) if gpus is ... else ("True", {})
         return arguments

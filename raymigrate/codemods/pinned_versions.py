@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from raymigrate.codemods import codemod
 from raymigrate.context import Context
+from raymigrate.facts.values import seen_entries, seen_items, sources
 from raymigrate.findings import Rule
 from raymigrate.pins.evidence import is_converted, is_legacy
 from raymigrate.pins.readers import conda_pins
@@ -96,15 +97,8 @@ def _environments(context: Context) -> Iterator[dict[str, ast.expr]]:
 
 
 def _entries(context: Context, node: ast.expr | None) -> dict[str, ast.expr]:
-    """The entries of a dict display with literal keys, followed through a name; empty for anything else."""
-    value = context.module.value(node) if node is not None else None
-    if not isinstance(value, ast.Dict):
-        return {}
-    return {
-        key.value: entry
-        for key, entry in zip(value.keys, value.values, strict=True)
-        if isinstance(key, ast.Constant) and isinstance(key.value, str)
-    }
+    """The entries of a dict that can be seen; empty for anything else."""
+    return {} if node is None else seen_entries(context.module, node)
 
 
 def _pins(context: Context, environment: dict[str, ast.expr]) -> Iterator[tuple[ast.Constant, Pin]]:
@@ -121,9 +115,9 @@ def _pins(context: Context, environment: dict[str, ast.expr]) -> Iterator[tuple[
 
 
 def _items(context: Context, node: ast.expr | None) -> list[ast.expr]:
-    value = context.module.value(node) if node is not None else None
-    return value.elts if isinstance(value, (ast.List, ast.Tuple)) else []
+    return [] if node is None else seen_items(context.module, node)
 
 
 def _strings(context: Context, node: ast.expr | None) -> list[ast.Constant]:
-    return [item for item in _items(context, node) if isinstance(item, ast.Constant) and isinstance(item.value, str)]
+    found = [source for item in _items(context, node) for source in sources(context.module, item)]
+    return [item for item in found if isinstance(item, ast.Constant) and isinstance(item.value, str)]

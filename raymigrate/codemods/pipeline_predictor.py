@@ -12,6 +12,7 @@ from raymigrate.codemods.checkpoint_files import files_in, layout_after
 from raymigrate.context import Context
 from raymigrate.edits.plan import Code, Part
 from raymigrate.facts.results import Layout, carries_preprocessor
+from raymigrate.facts.values import written
 
 # transformers 5.23, pipelines/__init__.py: SUPPORTED_TASKS and TASK_ALIASES. Table question answering got a DataFrame
 # where the others get lists, and is left to a person.
@@ -234,7 +235,7 @@ def _device(
 ) -> tuple[str, dict[str, Part]] | None:
     """The device= of a pipeline; None for its default, which is the CPU (transformers 5.23, pipelines/base.py:838)."""
     asked = num_gpus if use_gpu is None else use_gpu
-    known = context.module.constant(asked)
+    known = written(asked)
     if known is ...:
         assert asked is not None
         return ("0 if $asked else -1", {"asked": asked})

@@ -30,6 +30,7 @@ from raymigrate.facts.checkpoint_folders import folder_is_temporary, is_local_fo
 from raymigrate.facts.legacy import HF
 from raymigrate.facts.literals import string_literal
 from raymigrate.facts.module import Reference
+from raymigrate.facts.values import is_none
 from raymigrate.findings import Rule
 
 RM603 = Rule(
@@ -220,7 +221,7 @@ def _batch_predictor(context: Context, reference: Reference, pipeline: PipelineP
         num_gpus = _num_gpus(predict)
         if own is not None:
             own.columns |= {"feature_columns", "keep_columns"} & {
-                k.arg for k in predict.keywords if not _is_none(k.value)
+                k.arg for k in predict.keywords if not is_none(k.value)
             }
             made_with = own.arguments(batch.arguments, num_gpus)
             _map_batches(context, batch, predict, own.name, own.batch_format, made_with)
@@ -228,7 +229,7 @@ def _batch_predictor(context: Context, reference: Reference, pipeline: PipelineP
             assert of_ray is not None
             pipeline.use(predict, _name(of_ray).rpartition(".")[2], batch.checkpoint, batch.arguments)
             pipeline.batches = True
-            pipeline.keeps |= any(k.arg == "keep_columns" and not _is_none(k.value) for k in predict.keywords)
+            pipeline.keeps |= any(k.arg == "keep_columns" and not is_none(k.value) for k in predict.keywords)
             made_with = pipeline_arguments(context, batch.arguments, num_gpus)
             _map_batches(context, batch, predict, pipeline.name, "pandas", made_with)
             context.handle(of_ray, gone=True)
@@ -256,7 +257,7 @@ def _map_batches(
     given = {keyword.arg: keyword.value for keyword in predict.keywords if keyword.arg}
     data = predict.args[0] if predict.args else given.pop("data")
     # None is the default of all of these but the batch size, for which it means whole blocks, then and now.
-    given = {k: v for k, v in given.items() if k == "batch_size" or not _is_none(v)}
+    given = {k: v for k, v in given.items() if k == "batch_size" or not is_none(v)}
     edit = context.plan.call(predict)
     edit.function = Code("$data.map_batches", {"data": data})
     edit.set_first(name)
@@ -282,10 +283,6 @@ def _map_batches(
     if folder_is_temporary(context.module, batch.checkpoint, predict):
         # The checkpoint held its files; a Checkpoint of today is a path, and map_batches runs when rows are asked for.
         context.plan.replace(predict, "$predictions.materialize()", predictions=predict)
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _set_dict(edit: CallEdit, keyword: str, entries: dict[str, tuple[str, dict[str, Part]]]) -> None:

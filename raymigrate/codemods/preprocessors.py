@@ -31,6 +31,7 @@ from raymigrate.facts.preprocessors import (
     stages,
 )
 from raymigrate.facts.trainers import TrainerCall
+from raymigrate.facts.values import is_none
 from raymigrate.findings import Rule
 from raymigrate.import_cleanup import is_exported
 from raymigrate.requests import DatasetFunction
@@ -238,7 +239,7 @@ def preprocessing(context: Context, call: TrainerCall) -> Preprocessing | None:
     The latter is reported by `train_v2_arguments`, which also finds it in converted scripts.
     """
     given = call.arguments.get("preprocessor")
-    if given is None or (isinstance(given, ast.Constant) and given.value is None):
+    if given is None or is_none(given):
         return None
     other = imported(context.module, given)
     if other is not None:

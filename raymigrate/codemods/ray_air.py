@@ -200,7 +200,7 @@ def _cpu_read(context: Context, bundle: ast.expr) -> ast.expr | None:
         key = node.args[0] if isinstance(node, ast.Call) and node.args else None
     else:
         key = node.slice if isinstance(node, ast.Subscript) and node.value is bundle else None
-    return node if isinstance(node, ast.expr) and isinstance(key, ast.Constant) and key.value == "CPU" else None
+    return node if isinstance(node, ast.expr) and key is not None and context.module.constant(key) == "CPU" else None
 
 
 @codemod("air", order=80)

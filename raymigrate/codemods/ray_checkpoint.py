@@ -15,6 +15,7 @@ from raymigrate.facts.module import Reference
 from raymigrate.facts.places import Place
 from raymigrate.facts.reports import REPORTS
 from raymigrate.facts.results import CHECKPOINTS
+from raymigrate.facts.values import is_none
 from raymigrate.findings import Rule
 
 API = "https://docs.ray.io/en/latest/train/user-guides/checkpoints.html"
@@ -209,7 +210,7 @@ def _is_from_dict(context: Context, node: ast.expr) -> bool:
 
 def _made_in(context: Context, value: ast.expr) -> tuple[list[ast.Call], bool] | None:
     """The from_dict calls that a value can come from, and whether it can be None; None if it can be more."""
-    if isinstance(value, ast.Constant) and value.value is None:
+    if is_none(value):
         return [], True
     if isinstance(value, ast.IfExp):
         first, second = _made_in(context, value.body), _made_in(context, value.orelse)

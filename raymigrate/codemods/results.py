@@ -166,6 +166,7 @@ def _metrics(context: Context, metrics: ast.Attribute) -> None:
     elif isinstance(read, ast.Attribute) and read.attr == "get":
         call = context.module.parent_of[read]
         key = call.args[0] if isinstance(call, ast.Call) and call.args else None
-    if isinstance(key, ast.Constant) and key.value in FILLED_BY_TUNE:
+    name = context.module.constant(key) if key is not None else ...
+    if isinstance(name, str) and name in FILLED_BY_TUNE:
         outcome = "this raises a KeyError" if isinstance(read, ast.Subscript) else "this gives the default"
-        context.manual(RM604, metrics, f'result.metrics has no "{key.value}" on Ray >= 2.51: {outcome}.')
+        context.manual(RM604, metrics, f'result.metrics has no "{name}" on Ray >= 2.51: {outcome}.')

@@ -9,8 +9,7 @@ from raymigrate.context import Context
 from raymigrate.facts.keys import keys_of
 from raymigrate.facts.legacy import TRAINERS
 from raymigrate.facts.module import Module
-from raymigrate.facts.tuners import is_none
-from raymigrate.facts.values import Source, argument, constants
+from raymigrate.facts.values import Source, argument, constants, is_none
 from raymigrate.findings import Rule
 
 RM406 = Rule(

@@ -14,6 +14,7 @@ from raymigrate.codemods.transformers_arguments import GUIDE
 from raymigrate.context import Context
 from raymigrate.edits.plan import Code
 from raymigrate.facts.module import Module
+from raymigrate.facts.values import written
 from raymigrate.findings import Rule
 
 RM721 = Rule(
@@ -142,19 +143,23 @@ def padding(context: Context) -> None:
 
 
 def _padding(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
-    module, value = context.module, context.module.constant(keyword.value)
+    module, value = context.module, written(keyword.value)
     method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
     owner = call.func.value if isinstance(call.func, ast.Attribute) and method in PADDED_CALLS else call.func
     given = {other.arg for other in call.keywords}
-    if not is_tokenizer(module, owner) or not isinstance(value, bool) or {None, "padding"} & given:
+    repeatable = isinstance(keyword.value, (ast.Name, ast.Attribute)) or isinstance(value, bool)
+    if not is_tokenizer(module, owner) or not repeatable or {None, "padding"} & given:
         context.manual(RM722, keyword, "A tokenizer ignores pad_to_max_length today and pads nothing.")
     elif value:
-        new = {"padding": '"max_length"'} if "max_length" in given else {"padding": "True"}
+        switch = "" if value is True else module.source(keyword.value)
+        new = {"padding": switch or "True"}
+        if "max_length" in given:
+            new["padding"] = f'"max_length" if {switch} else False' if switch else '"max_length"'
         if "max_length" in given and not {"truncation", "truncation_strategy"} & given:
             new["truncation"] = "True"  # max_length alone truncated, as padding= was not given
-        written = ", ".join(f"{name}={argument}" for name, argument in new.items())
+        arguments = ", ".join(f"{name}={argument}" for name, argument in new.items())
         if context.converts(
-            RM722, keyword, f"pad_to_max_length has no effect today: nothing is padded; now {written}."
+            RM722, keyword, f"pad_to_max_length has no effect today: nothing is padded; now {arguments}."
         ):
             context.plan.call(call).rename[PADDING] = "padding"
             for name, argument in new.items():

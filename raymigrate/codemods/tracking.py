@@ -14,7 +14,8 @@ from raymigrate.edits.plan import Code
 from raymigrate.facts.legacy import CONFIG_CLASSES, TRANSFORMERS_TRAINERS
 from raymigrate.facts.runs import fits, only_use, trainers_of
 from raymigrate.facts.trainers import TrainerCall
-from raymigrate.facts.tuners import REPORT_TO_TUNE
+from raymigrate.facts.tuners import REPORT_TO_TUNE, made
+from raymigrate.facts.values import written
 from raymigrate.findings import Rule
 
 RM408 = Rule(
@@ -130,9 +131,9 @@ def _check_arguments(context: Context, made: ast.Call, service: str) -> None:
         if service == "mlflow" and keyword.arg not in MLFLOW_ARGUMENTS:
             raise NotSure(f"{keyword.arg}= has no successor")
         if service == "mlflow" and keyword.arg == "save_artifact":
-            if not isinstance(context.module.constant(keyword.value), bool):
+            if not isinstance(written(keyword.value), bool):
                 raise NotSure("save_artifact= is decided at run time")
-        if service == "wandb" and keyword.arg in WANDB_REFUSED and context.module.constant(keyword.value):
+        if service == "wandb" and keyword.arg in WANDB_REFUSED and written(keyword.value):
             raise NotSure(f"{keyword.arg}=: {WANDB_REFUSED[keyword.arg]}")
     needed = "experiment_name" if service == "mlflow" else "project"
     if needed not in given:
@@ -173,9 +174,8 @@ def _for_trainer(context: Context, config: ast.Call) -> bool:
 
 def is_tracked(context: Context, call: TrainerCall) -> bool:
     """Whether a trainer call has loggers of Tune that are converted."""
-    given = call.arguments.get("run_config")
-    config = context.module.value(given) if given is not None else None
-    if not isinstance(config, ast.Call) or not context.options.enabled("RM408"):
+    config = made(context.module, call.arguments.get("run_config"), *RUN_CONFIGS)
+    if config is None or not context.options.enabled("RM408"):
         return False
     try:
         _tracked(context, config)
@@ -247,7 +247,7 @@ def _mlflow(context: Context, tracked: Tracked, logger: ast.Call, name: str) -> 
     given = {keyword.arg: keyword.value for keyword in logger.keywords}
     parameters = [p for p in ("experiment_name", "tracking_uri", "registry_uri", "tags") if p in given]
     setup = "".join(f"        mlflow.set_{uri}({uri})\n" for uri in ("tracking_uri", "registry_uri") if uri in given)
-    artifacts = context.module.constant(given.get("save_artifact")) is True
+    artifacts = written(given.get("save_artifact")) is True
     # A TransformersTrainer logged no parameters: trainer_init_config was none of the fields that its trial had.
     params = context.module.qualified(tracked.trainer.func) not in TRANSFORMERS_TRAINERS
     return (

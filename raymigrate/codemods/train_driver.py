@@ -5,7 +5,8 @@ import ast
 from raymigrate.codemods.tuner_config import TunerRunConfig, tune_name
 from raymigrate.context import Context
 from raymigrate.edits.plan import Code
-from raymigrate.facts.tuners import TUNE_CONFIGS, TunerCall, is_none
+from raymigrate.facts.tuners import TUNE_CONFIGS, TunerCall
+from raymigrate.facts.values import is_none
 
 LEGACY_SCALING = ("trainer_resources", "_max_cpu_fraction_per_node")
 

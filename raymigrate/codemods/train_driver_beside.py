@@ -5,7 +5,7 @@ import ast
 from raymigrate.codemods.train_driver import TrainDriver
 from raymigrate.codemods.tuner_config import TunerRunConfig
 from raymigrate.edits.plan import CallEdit, Code
-from raymigrate.facts.tuners import is_none
+from raymigrate.facts.values import is_none
 
 
 class TrainDriverBeside(TrainDriver):

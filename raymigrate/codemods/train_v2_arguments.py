@@ -22,6 +22,7 @@ from raymigrate.context import Context
 from raymigrate.facts.keys import keys_of
 from raymigrate.facts.legacy import CONFIG_CLASSES, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.tuners import config_names
+from raymigrate.facts.values import is_none, written
 from raymigrate.findings import Rule
 
 RM403 = Rule(
@@ -97,7 +98,7 @@ def configuration(context: Context) -> None:
                     _unpacked(context, name, keyword)
                 elif keyword.arg in DELETED[name]:
                     # fail_fast stopped a run at the first failure, whatever max_failures said.
-                    safe = keyword.arg != "fail_fast" or context.module.constant(keyword.value) is False
+                    safe = keyword.arg != "fail_fast" or written(keyword.value) is False
                     message = f"{name}({keyword.arg}=) raises on Ray >= 2.51{'; deleted' if safe else ''}."
                     if context.converts(RM401, keyword, message, safe=safe):
                         context.plan.call(call).remove.add(keyword.arg)
@@ -125,8 +126,8 @@ def _unpacked(context: Context, name: str, unpacked: ast.keyword) -> None:
 
 
 def _run_config(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
-    module, edit = context.module, context.plan.call
-    empty = module.constant(keyword.value)
+    edit = context.plan.call
+    empty = written(keyword.value)
     if keyword.arg in ("stop", "callbacks") and empty in (None, [], {}):
         if context.converts(RM401, keyword, f"RunConfig({keyword.arg}=) has no effect; deleted."):
             edit(call).remove.add(keyword.arg)
@@ -146,7 +147,7 @@ def trainer_arguments(context: Context) -> None:
         for keyword in call.keywords:
             if keyword.arg not in REFUSED_BY_TRAINER or keyword.arg in gone:
                 continue
-            if isinstance(keyword.value, ast.Constant) and keyword.value.value is None:
+            if is_none(keyword.value):
                 if context.converts(
                     RM401, keyword, f"TorchTrainer({keyword.arg}=) is refused on Ray >= 2.51; deleted."
                 ):

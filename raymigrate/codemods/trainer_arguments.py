@@ -10,6 +10,7 @@ from raymigrate.context import Context, Prepared
 from raymigrate.edits.plan import Code
 from raymigrate.facts import values
 from raymigrate.facts.trainers import TrainerCall
+from raymigrate.facts.values import is_none
 from raymigrate.findings import Rule
 
 RM107 = Rule(
@@ -162,7 +163,7 @@ def _hand_over_counts(context: Context, function: TrainFunction, name: str | Non
             context.plan.call(config).set(key, source)
         return
     source = ", ".join(f'"{key}": {value}' for key, value in entries.items())
-    if config is None or (isinstance(config, ast.Constant) and config.value is None):
+    if config is None or is_none(config):
         edit.set("train_loop_config", f"{{{source}}}")
     else:
         edit.set("train_loop_config", f"{{**$config, {source}}}", config=config)

@@ -13,6 +13,7 @@ from raymigrate.edits.plan import Code
 from raymigrate.facts.functions import DefinitionNode
 from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS
 from raymigrate.facts.trainers import TrainerCall, trainer_calls
+from raymigrate.facts.values import is_none
 from raymigrate.findings import Rule
 
 RM420 = Rule(
@@ -35,7 +36,7 @@ def resume(context: Context) -> None:
     module = context.module
     for call in trainer_calls(module, TORCH_TRAINERS | ACCELERATE_TRAINERS, "train_loop_per_worker"):
         given = call.arguments.get(ARGUMENT)
-        if given is None or call.unpacked or (isinstance(given, ast.Constant) and given.value is None):
+        if given is None or call.unpacked or is_none(given):
             continue  # None is taken away with the other arguments
         config, reads = _config(context, call), _reads(context, call)
         prepares = any(module.inside(node, call.function) for node in module.calls(PREPARE_TRAINER))
@@ -112,7 +113,7 @@ def _hand_over(context: Context, call: TrainerCall, given: ast.expr) -> None:
         if not isinstance(given, ast.Name):
             plan.statement(call.statement).before.append(Code(f"{name} = $checkpoint", {"checkpoint": given}))
         plan.dict_entry(config, ARGUMENT, name)
-    elif config is None or (isinstance(config, ast.Constant) and config.value is None):
+    elif config is None or is_none(config):
         edit.set("train_loop_config", f'{{"{ARGUMENT}": $checkpoint}}', checkpoint=given)
     else:
         template = f'{{**$config, "{ARGUMENT}": $checkpoint}}'

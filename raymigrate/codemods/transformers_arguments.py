@@ -29,6 +29,7 @@ from raymigrate.context import Context
 from raymigrate.error_texts import refused_arguments
 from raymigrate.facts.keys import keys_of
 from raymigrate.facts.legacy import ACCELERATORS, HF_TRAINERS, TRAINERS, TRAINING_ARGUMENTS
+from raymigrate.facts.values import constants, written
 from raymigrate.findings import Rule
 from raymigrate.removed_names import load
 
@@ -178,12 +179,12 @@ def _is_renamed(change: Change) -> bool:
     return change.name is not None and change.value is None
 
 
-def _change_key(context: Context, key: ast.Constant, name: str, change: Change, *, sure: bool = True) -> None:
+def _change_key(context: Context, key: ast.expr, name: str, change: Change, *, sure: bool = True) -> None:
     if change.name is None:
         context.manual(
             RM702, key, f"{name}= raises a TypeError today.", "Take the key away, or write what replaces it."
         )
-    elif not sure or not _is_renamed(change):
+    elif not sure or not _is_renamed(change) or not isinstance(key, ast.Constant):
         message = f"{name}= {change.outcome}; {change.name}= took its place."
         context.manual(RM701, key, message, "Change the key wherever it is used.")
     elif context.converts(RM701, key, f"{name}= raises a TypeError today; now {change.name}=."):
@@ -244,29 +245,34 @@ def _by_position(context: Context, call: ast.Call, names: frozenset[str]) -> Non
 def _change(context: Context, call: ast.Call, keyword: ast.keyword, change: Change) -> None:
     name = keyword.arg
     assert name is not None
-    value = context.module.constant(keyword.value)
+    value = written(keyword.value)
     edit = context.plan.call(call)
     given = {other.arg for other in call.keywords if other.arg}
     void = change.unless in given or change.name in given
     off = name in SWITCHED_OFF and is_falsy(value)
+    switch = value is ... and change.otherwise is not None
     if change.name is None or void or off:
         if not change.only_if(value) and not (void or off):
             context.manual(RM702, keyword, f"{name}= {change.outcome}.", "Take it away, or write what replaces it.")
         elif context.converts(RM702, keyword, f"{name}= {change.outcome}; deleted."):
             edit.remove.add(name)
-    elif not change.only_if(value):
+    elif not change.only_if(value) and not switch:
         context.manual(RM701, keyword, f"{name}= {change.outcome}; {change.name}= took its place.", "")
     elif context.converts(RM701, keyword, f"{name}= {change.outcome}; now {change.name}=."):
         edit.rename[name] = change.name
         if change.value is not None:
-            edit.set(change.name, change.value, value=keyword.value)
+            template = f"{change.value} if $value else {change.otherwise}" if switch else change.value
+            edit.set(change.name, template, value=keyword.value)
 
 
 def _change_value(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
-    value = context.module.constant(keyword.value)
     assert keyword.arg is not None
     choices: Mapping[object, str] = VALUES[keyword.arg]  # type: ignore[assignment]
-    if isinstance(value, (str, type(None))) and value in choices:
-        new = choices[value]
-        if context.converts(RM705, keyword, f"{keyword.arg}={value!r} raises a ValueError today; now {new}."):
+    for source, value in constants(context.module, keyword.value):
+        if not isinstance(value, (str, type(None))) or value not in choices:
+            continue
+        new, message = choices[value], f"{keyword.arg}={value!r} raises a ValueError today"
+        if source.node is not keyword.value:
+            context.manual(RM705, keyword, f"{message}.", f"Write {new} where the value is set.")
+        elif context.converts(RM705, keyword, f"{message}; now {new}."):
             context.plan.call(call).set(keyword.arg, new)

@@ -11,6 +11,8 @@ from raymigrate.codemods.ray_air import RM305
 from raymigrate.context import Context
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.places import Place
+from raymigrate.facts.tuners import config_names, made
+from raymigrate.facts.values import is_none
 
 GET_CONTEXT = ("ray.train.get_context", "ray.train.context.get_context")
 NAMES = ("get_trial_name", "get_trial_id")
@@ -62,10 +64,10 @@ def _local_storage(context: Context) -> bool:
     calls = list(module.calls(*TRAINERS, *TORCH_TRAINERS))
     for call in calls:
         given = next((keyword.value for keyword in call.keywords if keyword.arg == "run_config"), None)
-        config = module.value(given) if given is not None else None
-        if config is None:
+        if is_none(given):
             continue
-        if not isinstance(config, ast.Call) or config.args:
+        config = made(module, given, *config_names("RunConfig"))
+        if config is None or len(config.args) > 1:
             return False
         for keyword in config.keywords:
             place = module.constant(keyword.value)

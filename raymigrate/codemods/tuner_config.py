@@ -19,10 +19,10 @@ from raymigrate.facts.tuners import (
     TunerCall,
     all_seen,
     config_names,
-    is_none,
     made,
     only_use,
 )
+from raymigrate.facts.values import is_none
 from raymigrate.findings import Rule
 
 RM411 = Rule(
@@ -178,10 +178,11 @@ class TunerRunConfig:
         """What the names of the trials' runs begin with: the name of the whole, where there is one."""
         given = [*self.config.args, *(k.value for k in self.config.keywords if k.arg == "name")] if self.config else []
         name = given[0] if given else None
+        if isinstance(name, ast.Name):
+            return f"{{{name.id}}}"
         literal = self.context.module.constant(name)
-        if isinstance(literal, str) and not set(literal) & set('{}"\\$\n'):
-            return literal
-        return f"{{{name.id}}}" if isinstance(name, ast.Name) else "train"
+        plain = isinstance(literal, str) and not set(literal) & set('{}"\\$\n')
+        return literal if isinstance(literal, str) and plain else "train"
 
     def _of_the_trainer(self) -> dict[str, Part]:
         """Takes what is the trainer's out of the configuration in force."""

@@ -12,11 +12,11 @@ from raymigrate.facts.tuners import (
     all_seen,
     config_names,
     entries,
-    is_none,
     made,
     only_fitted_besides,
     only_use,
 )
+from raymigrate.facts.values import is_none
 
 # Schedulers that only stop trials. Others pause them, or let them go on from each other's checkpoints.
 STOPPING = ("", "FIFOScheduler", "ASHAScheduler", "AsyncHyperBandScheduler", "MedianStoppingRule")

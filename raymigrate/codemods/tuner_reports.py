@@ -15,7 +15,8 @@ from raymigrate.codemods.tuner_config import run_config_in_force
 from raymigrate.context import Context
 from raymigrate.facts.legacy import TRAINING_ARGUMENTS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
-from raymigrate.facts.tuners import TUNE_CONFIGS, TUNERS, TunerCall, config_names, is_none, made
+from raymigrate.facts.tuners import TUNE_CONFIGS, TUNERS, TunerCall, config_names, made
+from raymigrate.facts.values import is_none
 from raymigrate.findings import Rule
 
 RM412 = Rule(

@@ -74,7 +74,7 @@ def _written(module: Module, call: ast.Call) -> str | None:
     method = call.func.attr if isinstance(call.func, ast.Attribute) else None
     if module.qualified(call.func) == "torch.save":
         position, keyword = 1, "f"
-    elif isinstance(call.func, ast.Name) and call.func.id == "open" and _mode(call)[:1] in ("w", "a", "x"):
+    elif isinstance(call.func, ast.Name) and call.func.id == "open" and _mode(module, call)[:1] in ("w", "a", "x"):
         position, keyword = 0, "file"
     elif method in WRITERS and module.qualified(call.func) is None:
         position, keyword = WRITERS[method], "save_directory" if method == "save_pretrained" else "output_dir"
@@ -87,9 +87,10 @@ def _written(module: Module, call: ast.Call) -> str | None:
     return str(path) if relative and not str(path).startswith("~") else None
 
 
-def _mode(call: ast.Call) -> str:
+def _mode(module: Module, call: ast.Call) -> str:
     node = call.args[1] if len(call.args) > 1 else next((k.value for k in call.keywords if k.arg == "mode"), None)
-    return str(node.value) if isinstance(node, ast.Constant) else "r"
+    mode = module.constant(node)
+    return mode if isinstance(mode, str) else "r"
 
 
 def _is_reported(module: Module, path: str) -> bool:

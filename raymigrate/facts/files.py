@@ -28,9 +28,10 @@ def file_named(module: Module, node: ast.expr, script: str) -> Path | None:
 
 
 def _path(module: Module, node: ast.expr, script: Path) -> Path | None:
+    text = module.constant(node)
+    if isinstance(text, str):
+        return Path(text)
     node = module.value(node)
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return Path(node.value)
     if isinstance(node, ast.Name) and node.id == "__file__":
         return script.absolute()
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):

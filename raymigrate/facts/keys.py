@@ -13,16 +13,16 @@ class Keys:
     """What is known of the keys of a dict.
 
     Args:
-        strings: Strings that name a key where it gets a value.
+        strings: Strings, or names of them, that name a key where it gets a value.
         keywords: Keyword arguments that do, of dict() or update(), with their calls.
-        reads: Strings that name a key where its value is read.
+        reads: Strings, or names of them, that name a key where its value is read.
         read_in_text: Names of keys whose value is read in an f-string, where Python 3.11 does not say at which place.
         hidden: Whether there may be more keys.
     """
 
-    strings: list[tuple[str, ast.Constant]] = field(default_factory=list)
+    strings: list[tuple[str, ast.expr]] = field(default_factory=list)
     keywords: list[tuple[ast.Call, ast.keyword]] = field(default_factory=list)
-    reads: list[tuple[str, ast.Constant]] = field(default_factory=list)
+    reads: list[tuple[str, ast.expr]] = field(default_factory=list)
     read_in_text: set[str] = field(default_factory=set)
     hidden: bool = False
 
@@ -45,8 +45,11 @@ def _add(module: Module, node: ast.expr, keys: Keys) -> None:
     """Adds the keys of `{...}` or `dict(...)`."""
     value = module.value(node)
     if isinstance(value, ast.Dict):
-        for key in value.keys:
-            _add_string(key, keys.strings, keys)
+        for key, given in zip(value.keys, value.values, strict=True):
+            if key is None and given is not node:
+                _add(module, given, keys)
+            else:
+                _add_string(module, key, keys.strings, keys)
     elif isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "dict":
         _add_call(module, value, keys)
     else:
@@ -59,9 +62,10 @@ def _add_call(module: Module, call: ast.Call, keys: Keys) -> None:
         _add(module, given, keys)
 
 
-def _add_string(key: ast.expr | None, to: list[tuple[str, ast.Constant]], keys: Keys) -> None:
-    if isinstance(key, ast.Constant) and isinstance(key.value, str):
-        to.append((key.value, key))
+def _add_string(module: Module, key: ast.expr | None, to: list[tuple[str, ast.expr]], keys: Keys) -> None:
+    name = module.constant(key) if key is not None else ...
+    if isinstance(name, str) and key is not None:
+        to.append((name, key))
     else:
         keys.hidden = True
 
@@ -69,13 +73,13 @@ def _add_string(key: ast.expr | None, to: list[tuple[str, ast.Constant]], keys: 
 def _add_use(module: Module, use: ast.Name, keys: Keys) -> None:
     outer = module.parent_of[use]
     if isinstance(outer, ast.Subscript) and outer.value is use:
-        _add_string(outer.slice, keys.strings if isinstance(outer.ctx, ast.Store) else keys.reads, keys)
+        _add_string(module, outer.slice, keys.strings if isinstance(outer.ctx, ast.Store) else keys.reads, keys)
     elif (
         isinstance(outer, ast.Compare) and outer.comparators == [use] and isinstance(outer.ops[0], (ast.In, ast.NotIn))
     ):
-        _add_string(outer.left, keys.reads, keys)
+        _add_string(module, outer.left, keys.reads, keys)
     elif isinstance(outer, ast.Attribute) and isinstance(call := module.parent_of[outer], ast.Call):
         if outer.attr == "update":
             _add_call(module, call, keys)
         elif outer.attr in READERS and call.args:
-            _add_string(call.args[0], keys.strings if outer.attr == "setdefault" else keys.reads, keys)
+            _add_string(module, call.args[0], keys.strings if outer.attr == "setdefault" else keys.reads, keys)

@@ -10,6 +10,7 @@ from raymigrate.facts.legacy import HF_TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.project import Definition
 from raymigrate.facts.scaling import UseGpu, use_gpu
+from raymigrate.facts.values import is_none
 
 # Displays and literals: a dict of the Trainer's arguments, a tuple of a Trainer and a tokenizer.
 NO_OBJECTS = (ast.Constant, ast.Dict, ast.DictComp, ast.JoinedStr, ast.List, ast.ListComp, ast.Set, ast.Tuple)
@@ -78,7 +79,7 @@ class TrainerCall:
     def datasets(self) -> Datasets:
         """The datasets handed over."""
         node = self.arguments.get("datasets")
-        if node is None or (isinstance(node, ast.Constant) and node.value is None):
+        if node is None or is_none(node):
             return Datasets(None, {})
         return Datasets(node, self.module.entries(node))
 

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from raymigrate.facts.legacy import CONFIG_CLASSES, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import reads
+from raymigrate.facts.values import is_none, reads
 
 TUNERS = ("ray.tune.Tuner", "ray.tune.tuner.Tuner")
 TUNE_CONFIGS = ("ray.tune.TuneConfig", "ray.tune.tune_config.TuneConfig")
@@ -109,11 +109,6 @@ def entries(module: Module, node: ast.expr) -> dict[str, ast.expr] | None:
     if isinstance(value, ast.Call) and ast.unparse(value.func) == "dict" and all_keywords(value):
         return {str(keyword.arg): keyword.value for keyword in value.keywords}
     return None
-
-
-def is_none(node: ast.expr | None) -> bool:
-    """Whether an argument is not given, or given as None."""
-    return node is None or (isinstance(node, ast.Constant) and node.value is None)
 
 
 def all_keywords(call: ast.Call) -> bool:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from raymigrate.facts.values.behind import UNKNOWN, Asked, Behind, Source
 from raymigrate.facts.values.bindings import reaching
 from raymigrate.facts.values.calls import argument, given_to, has_unpacking, returned
-from raymigrate.facts.values.constants import constant, constants, head, leading_text
-from raymigrate.facts.values.dicts import WELL_KNOWN_KEYS, entries, fillings, key_name
+from raymigrate.facts.values.constants import constant, constants, head, is_none, leading_text, written
+from raymigrate.facts.values.dicts import WELL_KNOWN_KEYS, entries, fillings, key_name, seen_entries, seen_items
 from raymigrate.facts.values.members import attribute, item, read_by_method, returned_by_method, unpacked
 
 if TYPE_CHECKING:
@@ -33,13 +33,17 @@ __all__ = [
     "fillings",
     "has_unpacking",
     "head",
+    "is_none",
     "key_name",
     "leading_text",
     "origins",
     "reaching",
     "reads",
+    "seen_entries",
+    "seen_items",
     "sources",
     "value",
+    "written",
 ]
 
 DEEPEST = 12  # attributes of items of results of calls

@@ -36,6 +36,25 @@ def constant(module: Module, node: ast.expr) -> object:
         return ...
 
 
+def written(node: ast.expr | None) -> object:
+    """The value of a literal that stands in its place itself, None where there is none; `...` for all else.
+
+    A name may stand for a switch that its owner turns. Code that comes out differently by a value asks here, and keeps
+    the expression of what is not written there.
+    """
+    if node is None:
+        return None
+    try:
+        return ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return ...
+
+
+def is_none(node: ast.expr | None) -> bool:
+    """Whether an argument is not given, or given as None."""
+    return written(node) is None
+
+
 def constants(module: Module, node: ast.expr) -> list[tuple[Source, object]]:
     """Each expression that a value can come from, with what it comes to: `...` where that is unknown."""
     return [(source, constant(source.module, source.node)) for source in module.origins(node)]

@@ -1,4 +1,4 @@
-"""The entries of a dict that is written out, at once or piece by piece."""
+"""The entries of a dict, and the items of a list, that are written out, at once or piece by piece."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FILLERS = frozenset(
 )
 
 
-def entries(module: Module, node: ast.expr) -> dict[str, ast.expr] | None:
+def entries(module: Module, node: ast.expr, above: tuple[ast.expr, ...] = ()) -> dict[str, ast.expr] | None:
     """The entries of a dict by key; None where not all of them can be seen.
 
     Understands `{...}` and `dict(...)`, also with other such dicts unpacked in them, one whose values are mapped in a
@@ -29,27 +29,29 @@ def entries(module: Module, node: ast.expr) -> dict[str, ast.expr] | None:
     Args:
         module: The module.
         node: The dict, or a name of it; the name that is assigned to stands for what it holds in the end.
+        above: The dicts that are being looked through.
     """
+    if node in above:
+        return None
+    above = (*above, node)
     if isinstance(node, ast.Name):
         target = module.definition(node)
         made = module.assigned(target) if isinstance(target, ast.Name) else None
-        whole = entries(module, made) if made is not None else None
+        whole = entries(module, made, above) if made is not None else None
         if whole is None or not isinstance(target, ast.Name):
             return None
         if isinstance(made, ast.Name) and fillings(module, target):
             return None  # of a dict that has two names
         return _with_fillings(module, node, target, whole)
     if isinstance(node, ast.Dict):
-        return _merged([_pair(module, key, value) for key, value in zip(node.keys, node.values, strict=True)])
+        pairs = zip(node.keys, node.values, strict=True)
+        return _merged([_pair(module, key, value, above) for key, value in pairs])
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict":
-        given: list[dict[str, ast.expr] | None] = [entries(module, argument) for argument in node.args]
-        for keyword in node.keywords:
-            given.append({keyword.arg: keyword.value} if keyword.arg else entries(module, keyword.value))
-        return _merged(given)
-    return _mapped(module, node) if isinstance(node, ast.DictComp) else None
+        return _merged(_given(module, node, above))
+    return _mapped(module, node, above) if isinstance(node, ast.DictComp) else None
 
 
-def _mapped(module: Module, node: ast.DictComp) -> dict[str, ast.expr] | None:
+def _mapped(module: Module, node: ast.DictComp, above: tuple[ast.expr, ...]) -> dict[str, ast.expr] | None:
     """The entries of `{name: f(value) for name, value in dict.items()}`: the keys are those of the dict."""
     loop = node.generators[0]
     items = loop.iter.func if isinstance(loop.iter, ast.Call) and not loop.iter.args else None
@@ -58,10 +60,59 @@ def _mapped(module: Module, node: ast.DictComp) -> dict[str, ast.expr] | None:
         return None
     if not isinstance(target, ast.Tuple) or [ast.unparse(name) for name in target.elts[:1]] != [ast.unparse(node.key)]:
         return None
-    whole = entries(module, items.value)
+    whole = entries(module, items.value, above)
     if whole is None or ast.unparse(target.elts[-1]) == ast.unparse(node.value):
         return whole
     return dict.fromkeys(whole, node.value)
+
+
+def _given(module: Module, call: ast.Call, above: tuple[ast.expr, ...]) -> list[dict[str, ast.expr] | None]:
+    """The entries that the arguments of dict() or update() give."""
+    given = [entries(module, argument, above) for argument in call.args]
+    for keyword in call.keywords:
+        given.append({keyword.arg: keyword.value} if keyword.arg else entries(module, keyword.value, above))
+    return given
+
+
+def seen_entries(module: Module, node: ast.expr) -> dict[str, ast.expr]:
+    """The entries of a dict that can be seen, although there may be others: see `entries`."""
+    known = entries(module, node)
+    made = module.value(node)
+    if known is not None or not isinstance(made, ast.Dict):
+        return known or {}
+    pairs = zip(made.keys, made.values, strict=True)
+    named = [(key_name(module, key), value) for key, value in pairs if key is not None]
+    return {name: value for name, value in named if name is not None}
+
+
+def seen_items(module: Module, node: ast.expr, above: tuple[ast.expr, ...] = ()) -> list[ast.expr]:
+    """The items of a list or tuple that can be seen, although there may be others: of displays, sums, `append`."""
+    if node in above:
+        return []
+    above = (*above, node)
+    if isinstance(node, ast.Name):
+        target = module.definition(node)
+        made = module.assigned(target) if isinstance(target, ast.Name) else None
+        if made is None or not isinstance(target, ast.Name):
+            return []
+        more = [item for statement in fillings(module, target) for item in _appended(module, statement)]
+        return seen_items(module, made, above) + more
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return seen_items(module, node.left, above) + seen_items(module, node.right, above)
+    found: list[ast.expr] = []
+    for item in node.elts if isinstance(node, (ast.List, ast.Tuple)) else ():
+        found += seen_items(module, item.value, above) if isinstance(item, ast.Starred) else [item]
+    return found
+
+
+def _appended(module: Module, statement: ast.stmt) -> list[ast.expr]:
+    """The items that one statement adds to a list."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or len(call.args) != 1:
+        return []
+    if call.func.attr == "append":
+        return call.args
+    return seen_items(module, call.args[0]) if call.func.attr == "extend" else []
 
 
 def _merged(parts: list[dict[str, ast.expr] | None]) -> dict[str, ast.expr] | None:
@@ -73,9 +124,11 @@ def _merged(parts: list[dict[str, ast.expr] | None]) -> dict[str, ast.expr] | No
     return found
 
 
-def _pair(module: Module, key: ast.expr | None, value: ast.expr) -> dict[str, ast.expr] | None:
+def _pair(
+    module: Module, key: ast.expr | None, value: ast.expr, above: tuple[ast.expr, ...]
+) -> dict[str, ast.expr] | None:
     if key is None:
-        return entries(module, value)
+        return entries(module, value, above)
     name = key_name(module, key)
     return None if name is None else {name: value}
 
@@ -117,10 +170,8 @@ def _with_fillings(
 def _filled(module: Module, statement: ast.stmt) -> dict[str, ast.expr] | None:
     """The entries that one statement adds."""
     if isinstance(statement, ast.Assign) and isinstance(target := statement.targets[0], ast.Subscript):
-        return _pair(module, target.slice, statement.value) if len(statement.targets) == 1 else None
+        return _pair(module, target.slice, statement.value, ()) if len(statement.targets) == 1 else None
     call = statement.value if isinstance(statement, ast.Expr) else None
     if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "update":
-        given: list[dict[str, ast.expr] | None] = [entries(module, argument) for argument in call.args]
-        given += [{k.arg: k.value} if k.arg else entries(module, k.value) for k in call.keywords]
-        return _merged(given)
+        return _merged(_given(module, call, ()))
     return None

@@ -1,0 +1,87 @@
+"""A name at an argument may be a switch that its owner turns: converted code follows it, or a person is asked."""
+
+import pytest
+
+from raymigrate.engine import convert
+from raymigrate.findings import Kind
+
+HEAD = """
+import ray
+from accelerate import Accelerator
+from ray.air import FailureConfig, RunConfig, ScalingConfig
+from ray.train.huggingface import TransformersTrainer
+from transformers import AutoModel, AutoTokenizer, Trainer, TrainingArguments
+
+SWITCH = {value}
+tokenizer = AutoTokenizer.from_pretrained("gpt2")
+"""
+
+
+@pytest.mark.parametrize("value", ["True", "False", "make()"])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            "TrainingArguments('out', group_by_length=SWITCH)",
+            'TrainingArguments(\'out\', train_sampling_strategy="group_by_length" if SWITCH else "random")',
+        ),
+        (
+            "TrainingArguments('out', include_inputs_for_metrics=SWITCH)",
+            "TrainingArguments('out', include_for_metrics=[\"inputs\"] if SWITCH else [])",
+        ),
+        ("TrainingArguments('out', no_cuda=SWITCH)", "TrainingArguments('out', use_cpu=SWITCH)"),
+        ("Accelerator(fp16=SWITCH)", 'Accelerator(mixed_precision="fp16" if SWITCH else None)'),
+        (
+            "AutoModel.from_pretrained('a', load_in_8bit=SWITCH)",
+            "AutoModel.from_pretrained('a', quantization_config="
+            "BitsAndBytesConfig(load_in_8bit=True) if SWITCH else None)",
+        ),
+        (
+            "tokenizer('a', pad_to_max_length=SWITCH, max_length=8)",
+            "tokenizer('a', padding=\"max_length\" if SWITCH else False, max_length=8, truncation=True)",
+        ),
+        ("tokenizer('a', pad_to_max_length=SWITCH)", "tokenizer('a', padding=SWITCH)"),
+    ],
+)
+def test_a_switch_goes_on_to_decide(value: str, before: str, after: str) -> None:
+    text = convert(HEAD.format(value=value) + before + "\n").after
+    assert text is not None and after in text
+
+
+@pytest.mark.parametrize(
+    ("value", "before", "code"),
+    [
+        ("'adamw_hf'", "TrainingArguments('out', optim=SWITCH)", "RM705"),
+        ("'adamw_hf' if x else 'sgd'", "TrainingArguments('out', optim=SWITCH)", "RM705"),
+        ("False", "TrainingArguments('out', use_mps_device=SWITCH)", "RM702"),
+        ("None", "RunConfig(stop=SWITCH)", "RM404"),
+        ("{}", "RunConfig(stop=SWITCH)", "RM404"),
+    ],
+)
+def test_a_switch_whose_value_has_no_place_is_left_to_its_owner(value: str, before: str, code: str) -> None:
+    result = convert(HEAD.format(value=value) + before + "\n")
+    assert before in (result.after or before)
+    assert [finding.kind for finding in result.findings if finding.code == code] == [Kind.MANUAL]
+
+
+def test_a_switch_for_failing_fast_is_taken_away_only_where_it_is_asked_for() -> None:
+    result = convert(HEAD.format(value="False") + "FailureConfig(fail_fast=SWITCH)\n")
+    assert [finding.kind for finding in result.findings if finding.code == "RM401"] == [Kind.UNSAFE]
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "TrainingArguments('out', group_by_length=True)",
+        "TrainingArguments('out', optim='adamw_hf')",
+        "TrainingArguments('out', use_mps_device=False)",
+        "FailureConfig(fail_fast=False)",
+        "RunConfig(stop=None)",
+        "tokenizer('a', pad_to_max_length=True)",
+    ],
+)
+def test_a_literal_is_no_switch(before: str) -> None:
+    result = convert(HEAD.format(value="0") + before + "\n")
+    assert {f.kind for f in result.findings if f.code in ("RM701", "RM702", "RM705", "RM401", "RM722")} == {
+        Kind.CONVERTED
+    }
