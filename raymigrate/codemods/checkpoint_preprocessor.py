@@ -12,6 +12,7 @@ from raymigrate.context import Context
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.results import is_any_checkpoint, is_called_checkpoint
+from raymigrate.facts.values import is_none
 from raymigrate.findings import Rule
 
 RM510 = Rule(
@@ -52,7 +53,7 @@ def _sets_none(module: Module, call: ast.Call) -> bool:
         isinstance(call.func, ast.Attribute)
         and call.func.attr == "set_preprocessor"
         and len(given) == 1
-        and module.constant(given[0]) is None
+        and is_none(given[0])
         and isinstance(module.parent_of[call], ast.Expr)
     )
 

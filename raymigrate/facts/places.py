@@ -8,6 +8,7 @@ from functools import cached_property
 from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import FUNCTIONS, FunctionNode
 from raymigrate.facts.tuners import TUNERS
+from raymigrate.facts.values import argument, methods, sources
 
 WRAPPERS = ("ray.tune.with_resources", "ray.tune.with_parameters", "functools.partial")
 TAKE_TRAINABLES = (*TUNERS, "ray.tune.run", *WRAPPERS[:2])
@@ -59,7 +60,7 @@ class Places:
         found = set[ast.AST]()
         todo: list[ast.AST | None] = [None]
         while todo:
-            called = {f for call in calls.get(todo.pop(), ()) for f in self._functions(call.func)} - found
+            called = {f for call in calls.get(todo.pop(), ()) for f in self._called(call)} - found
             found |= called
             todo += called
         return found
@@ -70,44 +71,50 @@ class Places:
 
     def _trainables(self) -> Iterator[FunctionNode]:
         for call in self.module.calls(*TAKE_TRAINABLES):
-            trainable = _argument(call, 0, *TRAINABLE)
-            functions = list(self._functions(trainable))
-            self.unseen_trainables |= not functions and not self._is_known(trainable)
-            yield from functions
+            trainable = argument(call, 0, *TRAINABLE)
+            for source in sources(self.module, trainable) if trainable is not None else ():
+                functions = list(self._functions_of(source))
+                self.unseen_trainables |= not functions and not self._is_known(source)
+                yield from functions
         for call in self.module.calls("ray.tune.register_trainable"):
-            yield from self._functions(_argument(call, 1, "trainable"))
+            yield from self._functions(argument(call, 1, "trainable"))
 
     def _training_functions(self) -> Iterator[FunctionNode]:
         for node in self.module.of_type(ast.Call):
             name = self.module.qualified(node.func) or ""
             if name.startswith("ray.train.") and name.endswith("Trainer"):
-                yield from self._functions(_argument(node, 0, *TRAINING_FUNCTION))
+                yield from self._functions(argument(node, 0, *TRAINING_FUNCTION))
 
     def _functions(self, node: ast.expr | None) -> Iterator[FunctionNode]:
         """The functions that an expression can stand for, out of their wrappers."""
-        while node is not None:
-            value = self.module.value(node)
-            if not (isinstance(value, ast.Call) and self.module.qualified(value.func) in WRAPPERS):
-                break
-            node = _argument(value, 0, *TRAINABLE)
-        else:
-            return
-        found = self.module.definition(value) if isinstance(value, ast.Name) else value
-        loop = self.module.parent_of.get(found) if found is not None else None
+        for source in sources(self.module, node) if node is not None else ():
+            yield from self._functions_of(source)
+
+    def _functions_of(self, source: ast.expr) -> Iterator[FunctionNode]:
+        found = self.module.definition(source) if isinstance(source, ast.Name) else source
         if isinstance(found, FUNCTIONS):
             yield found
-        elif isinstance(loop, ast.For) and found is loop.target and isinstance(loop.iter, (ast.Tuple, ast.List)):
-            for item in loop.iter.elts:
-                yield from self._functions(item)
+        elif isinstance(source, ast.Attribute):
+            yield from methods(self.module, source)
+        elif isinstance(source, ast.Call) and self.module.qualified(source.func) in WRAPPERS:
+            yield from self._functions(argument(source, 0, *TRAINABLE))
 
-    def _is_known(self, trainable: ast.expr | None) -> bool:
+    def _called(self, call: ast.Call) -> Iterator[FunctionNode]:
+        """The functions of the module that a call calls, by their names or as methods of `self`."""
+        if isinstance(call.func, ast.Name):
+            yield from self._functions(call.func)
+        elif isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name):
+            yield from methods(self.module, call.func)
+
+    def _is_known(self, trainable: ast.expr) -> bool:
         """Whether an expression that is no function of this module is seen to be none: a class, a trainer, a string."""
+        if isinstance(trainable, ast.Name):
+            return isinstance(self.module.definition(trainable), (ast.ClassDef, ast.alias))
         if isinstance(trainable, ast.Attribute):  # of an object of this module, so perhaps a method
             return self.module.qualified(trainable) is not None
-        if not isinstance(trainable, ast.Name):
-            return True
-        found = self.module.definition(trainable)
-        return isinstance(found, (ast.ClassDef, ast.alias)) or not isinstance(self.module.value(trainable), ast.Name)
+        if isinstance(trainable, ast.Call):  # of a class, as a trainer
+            return self.module.qualified(trainable.func) is not None or self._is_known(trainable.func)
+        return isinstance(trainable, ast.Constant)
 
     def _with_callees(self, functions: Iterator[FunctionNode]) -> set[ast.AST]:
         found = set[ast.AST]()
@@ -117,12 +124,5 @@ class Places:
             if function not in found:
                 found.add(function)
                 calls = [node for node in ast.walk(function) if isinstance(node, ast.Call)]
-                todo += [called for call in calls for called in self._functions(call.func)]
+                todo += [called for call in calls for called in self._called(call)]
         return found
-
-
-def _argument(call: ast.Call, position: int, *names: str) -> ast.expr | None:
-    """An argument that may be given by position or by any of these names."""
-    if len(call.args) > position:
-        return call.args[position]
-    return next((keyword.value for keyword in call.keywords if keyword.arg in names), None)

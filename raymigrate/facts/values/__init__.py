@@ -15,7 +15,14 @@ from raymigrate.facts.values.bindings import reaching
 from raymigrate.facts.values.calls import argument, given_to, has_unpacking, returned
 from raymigrate.facts.values.constants import constant, constants, head, is_none, leading_text, written
 from raymigrate.facts.values.dicts import WELL_KNOWN_KEYS, entries, fillings, key_name, seen_entries, seen_items
-from raymigrate.facts.values.members import attribute, item, read_by_method, returned_by_method, unpacked
+from raymigrate.facts.values.members import (
+    attribute,
+    item,
+    methods,
+    read_by_method,
+    returned_by_method,
+    unpacked,
+)
 
 if TYPE_CHECKING:
     from raymigrate.facts.module import Module
@@ -36,6 +43,7 @@ __all__ = [
     "is_none",
     "key_name",
     "leading_text",
+    "methods",
     "origins",
     "reaching",
     "reads",

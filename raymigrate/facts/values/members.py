@@ -100,6 +100,23 @@ def returned_by_method(module: Module, call: ast.Call, *, elsewhere: bool) -> Be
     return joined(parts)
 
 
+def methods(module: Module, node: ast.Attribute) -> list[ast.FunctionDef]:
+    """The methods of classes of the module that `owner.name` can be; none where the class of the owner is unknown."""
+    home = _class_of(module, node.value, elsewhere=False)
+    if home is None:
+        owners = module.origins(node.value, elsewhere=False)
+        homes = [_class_of_object(owner, elsewhere=False) for owner in owners]
+    else:
+        homes = [home]
+    found = [
+        binding.node
+        for home in homes
+        if home is not None
+        for binding in home[0].scope(home[1]).bindings.get(node.attr, [])
+    ]
+    return [function for function in found if isinstance(function, ast.FunctionDef)]
+
+
 def _class_of_object(source: Source, *, elsewhere: bool) -> tuple[Module, ast.ClassDef] | None:
     """The class that an expression makes an object of, or that a parameter is annotated with."""
     module, made = source.module, source.node
