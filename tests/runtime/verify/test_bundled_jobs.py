@@ -43,8 +43,8 @@ def test_gpt2_with_own_data_trains_as_before_and_all_reports_say_so(tmp_path: Pa
 
     report = json.loads((tmp_path / "out.json").read_text())
     assert report["passed"] is True
-    # Little more than the sum of its arms: preparing, comparing and cleaning up are the rest.
-    assert report["seconds"] < sum(arm["seconds"] for arm in report["arms"]) + 10
+    # Little more than the sum of its arms, also on a busy machine: preparing, comparing and cleaning up are the rest.
+    assert report["seconds"] < 1.3 * sum(arm["seconds"] for arm in report["arms"]) + 10
     suite = ElementTree.parse(tmp_path / "out.xml").getroot()
     assert list(suite.iter("failure")) == []
     assert len(list(suite.iter("testcase"))) == 9

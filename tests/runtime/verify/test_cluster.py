@@ -55,6 +55,8 @@ def start_node(log: Path, *options: str) -> subprocess.Popen[bytes]:
     options = (*options, "--node-ip-address=127.0.0.1", f"--dashboard-agent-listen-port={free_port()}")
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     environment = {**os.environ, **RAY_SETTINGS, "PATH": path, RUN_VARIABLE: NAME}
+    # A node that does not answer for half a minute is given up, and half of the workers would have no place any more.
+    environment["RAY_health_check_failure_threshold"] = "100"
     environment["PYTHONPATH"] = os.pathsep.join(
         filter(None, (str(log.parent / "default"), environment.get("PYTHONPATH")))
     )
@@ -100,7 +102,7 @@ def verify(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "raymigrate", "verify", str(GPT2), "--offline", "--device", "cpu", *arguments]
     environment = {name: value for name, value in os.environ.items() if name != "RAY_ADDRESS"}
     return subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=900, check=False
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=1800, check=False
     )
 
 
