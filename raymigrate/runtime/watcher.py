@@ -6,12 +6,13 @@ Run as a program, this file is a process of its own that waits on a pipe, the ot
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,8 @@ RUN_VARIABLE = "RAYMIGRATE_RUN"
 MARKER = ".raymigrate-folder"
 DONE = b"done"
 ROUNDS = 5
+AT_END = "at-end.json"
+SECONDS_FOR_COMMAND = 60.0
 
 
 @contextlib.contextmanager
@@ -43,6 +46,16 @@ def temporary_folder(prefix: str, place: Path | None = None) -> Iterator[Path]:
             yield folder
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def at_end(folder: Path, command: Sequence[str]) -> None:
+    """Has a command run too if this process does not come to its end, such as one that stops a job elsewhere.
+
+    Args:
+        folder: A folder of `temporary_folder`; the command is forgotten with it.
+        command: Program and arguments.
+    """
+    (folder / AT_END).write_text(json.dumps(list(command)), encoding="utf-8")
 
 
 @contextlib.contextmanager
@@ -117,6 +130,9 @@ def main(folder: Path) -> None:
     """Waits for the command to end; does what it has not done."""
     if sys.stdin.buffer.read() != DONE:
         end_run(folder.name)
+        with contextlib.suppress(OSError, ValueError, subprocess.TimeoutExpired):
+            command = json.loads((folder / AT_END).read_text(encoding="utf-8"))
+            subprocess.run(command, timeout=SECONDS_FOR_COMMAND, check=False)
         shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -95,6 +95,36 @@ def test_a_killed_command_inside_another_ends_its_own_run(tmp_path: Path) -> Non
     assert list((tmp_path / "inner").iterdir()) == []
 
 
+ELSEWHERE = """
+import sys
+from pathlib import Path
+from raymigrate.runtime.watcher import at_end, temporary_folder
+with temporary_folder("raymigrate-test-", Path(sys.argv[1])) as folder:
+    at_end(folder, [sys.executable, "-c", f"open({sys.argv[2]!r}, 'w').close()"])
+    print(folder, flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("killed", [True, False])
+def test_what_a_killed_command_has_started_elsewhere_is_stopped_by_a_command(killed: bool, tmp_path: Path) -> None:
+    """As a job of a running cluster: its processes are not on this machine."""
+    (tmp_path / "temporary").mkdir()
+    stopped = tmp_path / "stopped"
+    arguments = [sys.executable, "-c", ELSEWHERE, str(tmp_path / "temporary"), str(stopped)]
+    process = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None and process.stdin is not None
+    process.stdout.readline()
+    started = family(process)
+    if killed:
+        process.kill()
+    process.stdin.close()
+    process.wait()
+    assert psutil.wait_procs(started, timeout=10)[1] == []
+    assert stopped.exists() is killed
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
 def test_a_temporary_folder_is_private(tmp_path: Path) -> None:
     with temporary_folder("raymigrate-test-", tmp_path) as folder:
         assert folder.stat().st_mode & 0o777 == 0o700

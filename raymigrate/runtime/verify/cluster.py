@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import shlex
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from typing import Any
 
 from raymigrate.runtime.verify.errors import VerifyError
 from raymigrate.runtime.verify.processes import TimedOut
+from raymigrate.runtime.watcher import at_end, temporary_folder
 
 POLL_SECONDS = 1.0
 
@@ -62,16 +64,19 @@ class Cluster:
         client = self._client()
         entrypoint = f"cd {shlex.quote(str(folder))} && exec {shlex.join(command)}"
         started = time.monotonic()
-        job = client.submit_job(entrypoint=entrypoint, runtime_env={"env_vars": dict(variables)})
-        try:
-            while not (status := client.get_job_status(job)).is_terminal():
-                watch()
-                if time.monotonic() - started > timeout:
-                    raise TimedOut
-                time.sleep(POLL_SECONDS)
-        finally:
-            log.write_text(client.get_job_logs(job), encoding="utf-8")
-            _remove(client, job)
+        with temporary_folder("raymigrate-job-") as place:
+            job = client.submit_job(entrypoint=entrypoint, runtime_env={"env_vars": dict(variables)})
+            stop = ["-m", "ray.scripts.scripts", "job", "stop", "--no-wait", "--address", self.address, job]
+            at_end(place, [sys.executable, *stop])
+            try:
+                while not (status := client.get_job_status(job)).is_terminal():
+                    watch()
+                    if time.monotonic() - started > timeout:
+                        raise TimedOut
+                    time.sleep(POLL_SECONDS)
+            finally:
+                log.write_text(client.get_job_logs(job), encoding="utf-8")
+                _remove(client, job)
         return 0 if status.value == "SUCCEEDED" else 1
 
     def _client(self) -> Any:
