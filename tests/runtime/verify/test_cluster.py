@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -142,6 +142,32 @@ def test_a_job_that_takes_too_long_is_stopped(cluster: str, tmp_path: Path) -> N
     with pytest.raises(TimedOut):
         run_on(cluster, tmp_path, "import time; time.sleep(600)", timeout=10)
     assert all(job.status.is_terminal() for job in JobSubmissionClient(cluster).list_jobs())
+
+
+STAYS = """
+import sys
+from pathlib import Path
+from raymigrate.runtime.verify.cluster import Cluster
+folder = Path(sys.argv[2])
+options = {"folder": folder, "variables": {}, "log": folder / "log.txt", "timeout": 600, "watch": lambda: None}
+Cluster(sys.argv[1], folder).run_logged(["python", "-c", "import time; time.sleep(600)"], **options)
+"""
+
+
+def test_a_killed_verify_stops_its_job(cluster: str, tmp_path: Path) -> None:
+    client = JobSubmissionClient(cluster)
+    process = subprocess.Popen([sys.executable, "-c", STAYS, cluster, str(tmp_path)])
+    wait_until(lambda: any(job.status.value == "RUNNING" for job in client.list_jobs()))
+    process.kill()
+    process.wait()
+    wait_until(lambda: all(job.status.is_terminal() for job in client.list_jobs()))
+
+
+def wait_until(true: Callable[[], bool], seconds: float = 120) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.5)
 
 
 def test_an_address_where_nothing_answers(tmp_path: Path) -> None:
