@@ -1,77 +1,149 @@
-"""Reads what a version of a library offers from its sources, without running any of it."""
+"""Reads what libraries offer from their sources, without running them: modules, names, and where names come from."""
 
 import ast
 import re
 import zipfile
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property
 from pathlib import Path
 
-LIBRARY_MODULES = re.compile(
-    r"(ray\.(air|ml|train|tune|data|util\.ml_utils)|transformers|accelerate|datasets|evaluate)(\.|$)"
-)
-NOT_API = re.compile(
-    r"(^|\.)(_.*|tests?|test_.*|examples?|benchmarks?|commands|convert_.*|.*_test|dummy_.*_objects)(\.|$)"
-)
-NOT_API_NAMES = {"logger", "logging"}
-NOT_API_CALLS = {"getLogger", "get_logger", "TypeVar"}
-NOT_API_ORIGIN = re.compile(r"ray\._private|ray\.util\.annotations")
-
-# An imported name is part of a module's API where it is re-exported, in an `__init__.py`. These modules are copied from
-# so often that what they import is imported from them too.
-COPIED_FROM = re.compile(r"transformers\.(trainer|training_args)(_seq2seq)?")
+# What a module of today does at import: transformers and trl replace the module by a lazy one, huggingface_hub attaches
+# a `__getattr__`. The names that both offer stand under `if TYPE_CHECKING`, and in a table.
+LAZY = re.compile(r"^\s*(sys\.modules\[__name__\] = |__getattr__, .* = )(_LazyModule|_attach)\(", re.MULTILINE)
+REPLACED = re.compile(r"^\s*sys\.modules\[__name__\] = _LazyModule\(", re.MULTILINE)
+TABLES = re.compile(r"_?import_structure|_SUBMOD_ATTRS|__all__|_LEGACY_MODULE_ALIASES")
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
-def module_statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """The statements that run when the module is imported: not what only a type checker or `python FILE` runs."""
-    for statement in body:
-        yield statement
-        if isinstance(statement, ast.If) and re.search("TYPE_CHECKING|__name__", ast.unparse(statement.test)):
-            yield from module_statements(statement.orelse)
-        elif isinstance(statement, ast.If | ast.Try | ast.With):
-            for block in ("body", "orelse", "finalbody"):
-                yield from module_statements(getattr(statement, block, []))
-            for handler in getattr(statement, "handlers", []):
-                yield from module_statements(handler.body)
+@dataclass(frozen=True)
+class Name:
+    """A name that a module binds.
+
+    Args:
+        module: Where it was imported from; empty if it was not.
+        name: What it is called there, in dots; empty for the module itself.
+        definition: The class or function, where the module itself defines it.
+    """
+
+    module: str = ""
+    name: str = ""
+    definition: Definition | None = None
 
 
-def strings(node: ast.AST) -> set[str]:
-    """Every string written inside an expression."""
-    return {n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+class Libraries:
+    """The sources of several libraries, read from their wheels or from where they are installed.
 
+    Args:
+        places: Wheels, or the folders of installed packages.
+    """
 
-class Library:
-    """The sources of one version of a library, read from its wheel or from where it is installed."""
-
-    def __init__(self, place: Path) -> None:
+    def __init__(self, places: Iterable[Path]) -> None:
         self.sources: dict[str, Path | zipfile.Path] = {}
+        self.extensions: set[str] = set()  # modules without Python source
+        for place in places:
+            self._read(place)
+        self.names = cache(self._names)
+        self.text = cache(self._text)
+        self.tree = cache(lambda module: ast.parse(self.text(module)))
+
+    def _read(self, place: Path) -> None:
         files: dict[str, Path | zipfile.Path]
         if place.is_dir():
-            files = {str(path.relative_to(place.parent)): path for path in place.rglob("*.py")}
+            files = {str(path.relative_to(place.parent)): path for path in place.rglob("*.*")}
         else:
             archive = zipfile.ZipFile(place)
-            files = {member: zipfile.Path(archive, member) for member in archive.namelist() if member.endswith(".py")}
+            files = {member: zipfile.Path(archive, member) for member in archive.namelist()}
         for name, path in files.items():
-            if "." in Path(name).stem:
-                continue  # no module, whatever its ending
-            dotted = re.sub(r"^[^/]+\.data/(purelib|platlib)/", "", name)[: -len(".py")].replace("/", ".")
-            self.sources[dotted.removesuffix(".__init__")] = path
-        self.tree = lru_cache(maxsize=None)(self.read_tree)
-        self.bindings = lru_cache(maxsize=None)(self.read_bindings)
+            dotted, _, ending = re.sub(r"^[^/]+\.data/(purelib|platlib)/", "", name).replace("/", ".").rpartition(".")
+            if ending == "py":
+                self.sources[dotted.removesuffix(".__init__")] = path
+            elif ending == "so":
+                self.extensions.add(re.sub(r"\.(cpython|abi3).*", "", dotted))
 
-    def public_modules(self) -> set[str]:
-        """Every module that a script may have imported."""
-        return {module for module in self.sources if LIBRARY_MODULES.match(module) and not NOT_API.search(module)}
+    @cached_property
+    def modules(self) -> set[str]:
+        """Every module, and every folder of modules: Python takes one without `__init__.py` for a package too."""
+        found = self.sources.keys() | self.extensions
+        return {parent for module in found for parent in with_parents(module)}
 
-    def text(self, module: str) -> str:
-        """The source of a module."""
+    def _text(self, module: str) -> str:
         return self.sources[module].read_text(encoding="utf-8")
 
-    def read_tree(self, module: str) -> list[ast.stmt]:
-        """The statements that run when the module is imported."""
-        return list(module_statements(ast.parse(self.text(module)).body))
+    def is_package(self, module: str) -> bool:
+        """Whether a module is a package's `__init__.py`."""
+        return self.sources[module].name == "__init__.py"
 
-    def imported_from(self, module: str, statement: ast.ImportFrom) -> str:
+    def is_lazy(self, module: str) -> bool:
+        """Whether a module offers what stands under `if TYPE_CHECKING`."""
+        return LAZY.search(self.text(module)) is not None
+
+    def is_gone(self, module: str) -> bool:
+        """Whether importing a module raises: Ray says so that it is gone."""
+        return any(isinstance(statement, ast.Raise) for statement in self.tree(module).body)
+
+    def _names(self, module: str) -> dict[str, Name]:
+        """Every name of a module that something binds on import, the module's own and the imported ones."""
+        if module not in self.sources:
+            return {}
+        text = self.text(module)
+        tree = self.tree(module)
+        found: dict[str, Name] = {}
+        for statement, sure in statements(tree.body, lazy=self.is_lazy(module)):
+            for name, bound in self._bound(module, statement):
+                if sure or name not in found:
+                    found[name] = bound
+        if REPLACED.search(text):  # its globals are gone with it
+            found = {name: bound for name, bound in found.items() if bound.module or name == "__version__"}
+            found |= {alias: found[name] for name in list(found) for alias in lazy_aliases(name) if alias not in found}
+        for name in [*listed(tree), *answered(tree), *declared_global(text)]:
+            found.setdefault(name, Name())
+        if module == "transformers":  # a tokenizer that is gone stands for another one with the same converter
+            tree = self.tree("transformers.convert_slow_tokenizer")
+            for name in listed(tree, "SLOW_TO_FAST_CONVERTERS"):
+                found.setdefault(name, Name())
+                found.setdefault(f"{name}Fast", Name())
+        return found
+
+    def _bound(self, module: str, statement: ast.stmt) -> Iterator[tuple[str, Name]]:
+        match statement:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                yield statement.name, Name(definition=statement)
+            case ast.Import(names=aliases):
+                for alias in aliases:
+                    top = alias.name.partition(".")[0]
+                    yield alias.asname or top, Name(alias.name if alias.asname else top)
+            case ast.ImportFrom(names=aliases):
+                yield from self._imported(self.absolute(module, statement), aliases)
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name() | ast.Attribute() as value):
+                yield name, Name(module, ast.unparse(value))
+            case ast.AnnAssign(value=None):
+                pass
+            case _:
+                for node in ast.walk(statement) if not isinstance(statement, ast.If | ast.Try | ast.With) else ():
+                    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                        yield node.id, Name()
+
+    def _imported(self, origin: str, aliases: list[ast.alias]) -> Iterator[tuple[str, Name]]:
+        for alias in aliases:
+            if alias.name != "*":
+                yield alias.asname or alias.name, Name(origin, alias.name)
+                continue
+            for name in self.starred(origin):
+                yield name, Name(origin, name)
+
+    def starred(self, module: str) -> list[str]:
+        """What `from module import *` brings in."""
+        if module not in self.sources:
+            return []
+        names = self.names(module)
+        if "__all__" not in names:
+            return [name for name in names if not name.startswith("_")]
+        tree = self.tree(module)
+        return [name for name in listed(tree, "__all__") if name in names or f"{module}.{name}" in self.modules]
+
+    def absolute(self, module: str, statement: ast.ImportFrom) -> str:
         """The absolute name of the module that a `from ... import` names."""
         if not statement.level:
             return statement.module or ""
@@ -79,109 +151,107 @@ class Library:
         parts = parts[: len(parts) - statement.level + self.is_package(module)]
         return ".".join([*parts, *([statement.module] if statement.module else [])])
 
-    def read_bindings(self, module: str) -> dict[str, str]:
-        """The public names of a module of this library, each with the qualified name of where it was imported from."""
-        found: dict[str, str] = {}
-        for statement in self.tree(module):
-            match statement:
-                case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-                    found[name] = f"{module}.{name}"
-                case ast.ImportFrom(names=aliases):
-                    found |= self.imported(self.imported_from(module, statement), aliases)
-                case ast.Assign() | ast.AugAssign() | ast.AnnAssign():
-                    found |= dict.fromkeys(assigned(statement), "")
-                case ast.Expr(value=ast.Call(func=ast.Attribute(value=target), args=arguments)):
-                    if is_list_of_names(target):
-                        found |= dict.fromkeys(set().union(*map(strings, arguments)), "")
-                case ast.Delete(targets=targets):
-                    for target in targets:
-                        found.pop(ast.unparse(target), None)
-        if module == "transformers" and "define_import_structure" in self.text(module):
-            for model in self.sources:  # since 4.49 the models' names stand in their own `__all__`
-                if model.startswith("transformers.models."):
-                    found |= dict.fromkeys(self.declared(model), "")
-        return found
+    def resolve(self, module: str, name: str) -> tuple[str, Definition | None]:
+        """Follows a name of a module through imports to where it is defined.
 
-    def names(self, module: str) -> set[str]:
-        """The names that a script may have imported from a module: what it defines, lists or re-exports."""
-        own = self.declared(module)
-        if "_LazyModule(" in self.text(module):  # stands in for the package: offers what its table names, nothing else
-            own |= {name for name, origin in self.bindings(module).items() if not origin}
-        elif self.is_package(module) or COPIED_FROM.fullmatch(module):
-            own |= {name for name, origin in self.bindings(module).items() if not NOT_API_ORIGIN.match(origin)}
-        else:
-            own |= {name for name, origin in self.bindings(module).items() if origin in ("", f"{module}.{name}")}
-        return {name for name in own if name.isidentifier() and name[0] != "_" and name not in NOT_API_NAMES}
+        Args:
+            module: The module.
+            name: The name in it, which may go on with dots; empty for the module itself.
 
-    def may_offer(self, module: str) -> set[str]:
-        """The names that a module may have under some circumstances, an optional library installed for instance."""
-        if module not in self.sources:
-            return set()
-        lazy = "_LazyModule(" in self.text(module)
-        return self.names(module) if lazy else self.names(module) | self.bindings(module).keys()
-
-    def is_package(self, module: str) -> bool:
-        """Whether a module is a package's `__init__.py`."""
-        return self.sources[module].name == "__init__.py"
-
-    def imported(self, origin: str, aliases: list[ast.alias]) -> dict[str, str]:
-        """The names that `from origin import ...` binds, those of a star import included; of this library only."""
-        if origin.partition(".")[0] not in self.sources:
-            return {}
-        if [alias.name for alias in aliases] != ["*"]:
-            return {alias.asname or alias.name: f"{origin}.{alias.name}" for alias in aliases}
-        names = (self.declared(origin) or self.names(origin)) if origin in self.sources else ()
-        return {name: f"{origin}.{name}" for name in names}
-
-    def declared(self, module: str) -> set[str]:
-        """The names in a module's `__all__`."""
-        lists = [s for s in self.tree(module) if isinstance(s, ast.Assign | ast.AugAssign)]
-        return set().union(*(strings(s.value) for s in lists if "__all__" in ast.unparse(s).partition("=")[0]))
-
-    def parameters(self, qualified: str) -> set[str]:
-        """The names that a function or a class takes as arguments; for a dataclass, its fields and its bases'."""
-        module, _, name = qualified.rpartition(".")
-        if module not in self.sources:
-            return set()
-        origin = self.bindings(module).get(name, qualified)
-        if origin != qualified:
-            return self.parameters(origin)
-        for node in self.tree(module):
-            if isinstance(node, ast.FunctionDef) and node.name == name:
-                return argument_names(node)
-            if isinstance(node, ast.ClassDef) and node.name == name:
-                fields = {ast.unparse(s.target) for s in node.body if isinstance(s, ast.AnnAssign) and is_init_field(s)}
-                for statement in node.body:
-                    if isinstance(statement, ast.FunctionDef) and statement.name == "__init__":
-                        return argument_names(statement)
-                return fields.union(*(self.parameters(f"{module}.{ast.unparse(base)}") for base in node.bases))
-        return set()
+        Returns:
+            Its qualified name there, and the class or function, if it is one.
+        """
+        seen = set[tuple[str, str]]()
+        while name and (module, name) not in seen:
+            seen.add((module, name))
+            first, _, below = name.partition(".")
+            bound = self.names(module).get(first)
+            if bound is None and f"{module}.{first}" in self.modules:
+                module, name = f"{module}.{first}", below
+            elif bound is None or (bound.definition and below) or not (bound.definition or bound.module):
+                break
+            elif bound.definition is not None:
+                return f"{module}.{first}", bound.definition
+            else:
+                module, name = bound.module, ".".join(part for part in (bound.name, below) if part)
+        return f"{module}.{name}" if name else module, None
 
 
-def is_list_of_names(target: ast.expr) -> bool:
-    """Whether a list names what a module offers: `__all__`, or the table of a lazy module of transformers."""
-    return bool(re.match(r"__all__|_?import_structure\b", ast.unparse(target)))
+def lazy_aliases(name: str) -> Iterator[str]:
+    """The old names under which a lazy module offers a class (`_LazyModule.__getattr__` of transformers 5.23)."""
+    if name.endswith(("Tokenizer", "ImageProcessor")):
+        yield f"{name}Fast"
 
 
-def assigned(statement: ast.Assign | ast.AugAssign | ast.AnnAssign) -> set[str]:
-    """The names that an assignment makes importable: its targets, or the names listed by `__all__` and its like."""
-    value = statement.value
-    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-    if value is None or ast.unparse(value) == "None":  # the latter stands in for a library that is not installed
-        return set()
-    if any(is_list_of_names(target) for target in targets):
-        # Of a whole import structure the values count: its keys are modules.
-        return set().union(*map(strings, value.values)) if isinstance(value, ast.Dict) else strings(value)
-    if isinstance(value, ast.Call) and ast.unparse(value.func).rpartition(".")[2] in NOT_API_CALLS:
-        return set()
-    return {target.id for target in targets if isinstance(target, ast.Name)}
+def with_parents(module: str) -> Iterator[str]:
+    """A dotted name, and every name above it."""
+    while module:
+        yield module
+        module = module.rpartition(".")[0]
 
 
-def is_init_field(statement: ast.AnnAssign) -> bool:
-    """Whether a line of a dataclass makes a parameter of its constructor."""
-    return "ClassVar" not in ast.unparse(statement.annotation) and "init=False" not in ast.unparse(statement)
+def statements(body: list[ast.stmt], *, lazy: bool) -> Iterator[tuple[ast.stmt, bool]]:
+    """The statements that run on import, each with whether it surely does; those of `except` and `else` may not."""
+    for statement in body:
+        yield statement, True
+        if isinstance(statement, ast.If):
+            yield from branches(statement, lazy=lazy)
+        elif isinstance(statement, ast.Try | ast.With | ast.For | ast.While):
+            for block in ("body", "orelse", "finalbody"):
+                yield from statements(getattr(statement, block, []), lazy=lazy)
+            for handler in getattr(statement, "handlers", []):
+                yield from ((inner, False) for inner, _ in statements(handler.body, lazy=lazy))
 
 
-def argument_names(function: ast.FunctionDef) -> set[str]:
-    """The arguments that can be given by name."""
-    return {a.arg for a in [*function.args.args, *function.args.kwonlyargs]} - {"self"}
+def branches(statement: ast.If, *, lazy: bool) -> Iterator[tuple[ast.stmt, bool]]:
+    """The statements of an `if` that run on import."""
+    test = ast.unparse(statement.test)
+    if "__name__" in test:
+        return
+    if test == "is_v2_enabled()":  # Ray Train V2 is what current Ray has unless an environment variable says other
+        yield from statements(statement.body, lazy=lazy)
+        return
+    if not re.fullmatch(r"(typing\.|t\.)?TYPE_CHECKING", test) or lazy:
+        yield from statements(statement.body, lazy=lazy)
+    yield from ((inner, False) for inner, _ in statements(statement.orelse, lazy=lazy))
+
+
+def listed(tree: ast.Module, tables: str = TABLES.pattern) -> list[str]:
+    """The names in the lists of what a module offers: `__all__`, or the table of a lazy module."""
+    found: list[str] = []
+    for statement, _ in statements(tree.body, lazy=True):
+        match statement:
+            case ast.Assign(targets=[target], value=value) | ast.AugAssign(target=target, value=value):
+                pass
+            case ast.Expr(value=ast.Call(func=ast.Attribute(value=target), args=[value])):  # `__all__.extend([...])`
+                pass
+            case _:
+                continue
+        if re.match(rf"({tables})\b", ast.unparse(target)):
+            found += strings(value)
+    return [name for name in found if name.isidentifier()]
+
+
+def answered(tree: ast.Module) -> list[str]:
+    """The names for which the `__getattr__` of a module has an answer, as far as it can be read."""
+    functions = [node for node, _ in statements(tree.body, lazy=False) if isinstance(node, ast.FunctionDef)]
+    for function in functions:
+        if function.name == "__getattr__":
+            read = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
+            found = strings(function)
+            for statement in tree.body:
+                if isinstance(statement, ast.Assign) and {ast.unparse(t) for t in statement.targets} & read:
+                    found += strings(statement.value)
+            return [name for name in found if name.isidentifier()]
+    return []
+
+
+def declared_global(text: str) -> list[str]:
+    """Names that functions of a module declare global."""
+    declared = re.findall(r"^[ \t]+global ([\w, \t]+)$", text, re.MULTILINE)
+    return [name.strip() for names in declared for name in names.split(",")]
+
+
+def strings(node: ast.AST) -> list[str]:
+    """Every string written inside an expression."""
+    return [n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str)]

@@ -9,11 +9,12 @@ from importlib.util import find_spec
 import pytest
 
 from raymigrate.codemods import library_attributes, loading, tokenizer_calls
+from raymigrate.codemods.argument_changes import TRAINING_ARGUMENTS_CHANGES
 from raymigrate.engine import convert
+from raymigrate.facts.instances import ACCELERATOR, TRAINER, TRAINING_ARGUMENTS
 from raymigrate.findings import Finding
-from raymigrate.removed_names import load
-from tests.imported_names import LIBRARIES
 
+LIBRARIES = ("accelerate", "huggingface_hub", "transformers")
 needs_libraries = pytest.mark.skipif(
     any(find_spec(library) is None for library in LIBRARIES), reason="needs the extra raymigrate[verify]"
 )
@@ -63,17 +64,17 @@ def ask(asked: dict[str, list[str]]) -> dict[str, dict[str, bool]]:
 def test_what_the_codemods_call_gone_is_gone_and_its_successor_is_there() -> None:
     gone = {
         "tokenizer": [*tokenizer_calls.CALLS, tokenizer_calls.AS_TARGET, *tokenizer_calls.GONE],
-        "arguments": sorted(load().removed_arguments("transformers.TrainingArguments")),
-        "trainer": list(library_attributes.TRAINER),
-        "accelerator": list(library_attributes.ACCELERATOR),
+        "arguments": sorted(TRAINING_ARGUMENTS_CHANGES),
+        "trainer": list(library_attributes.RENAMED[TRAINER]),
+        "accelerator": list(library_attributes.RENAMED[ACCELERATOR]),
         "hub": list(loading.GONE_FROM_HUB),
         "tasks": [*loading.TASKS, "translation", "translation_en_to_fr"],
     }
     gone["tokenizer"] += tokenizer_calls.RENAMED
     new = {
         "tokenizer": list(tokenizer_calls.RENAMED.values()),
-        "arguments": list(library_attributes.ARGUMENTS.values()),
-        "trainer": [name for name in library_attributes.TRAINER.values() if name],
+        "arguments": list(library_attributes.RENAMED[TRAINING_ARGUMENTS].values()),
+        "trainer": list(library_attributes.RENAMED[TRAINER].values()),
         "accelerator": ["mixed_precision"],
         "hub": ["get_token", "hf_hub_download", "upload_folder", "login"],
         "tasks": ["text-generation", "text-classification"],

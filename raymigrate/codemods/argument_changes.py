@@ -7,8 +7,6 @@ accelerate 1.15 and datasets 5.2 (SEMANTICS.md section 7). The rules that apply 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from raymigrate.facts.legacy import ACCELERATORS, HF_TRAINERS, TRAINING_ARGUMENTS
-
 
 @dataclass(frozen=True)
 class Change:
@@ -117,13 +115,6 @@ FROM_PRETRAINED_CHANGES: Mapping[str, Change] = {
     "use_flash_attention_2": Change("attn_implementation", '"flash_attention_2"', is_true, "None"),
 }
 LOAD_DATASET = frozenset({"datasets.load_dataset", "datasets.load.load_dataset"})
-# The name under which the table of removed arguments has each of them.
-LIBRARY_NAMES = {
-    TRAINING_ARGUMENTS: "transformers.TrainingArguments",
-    HF_TRAINERS: "transformers.Trainer",
-    ACCELERATORS: "accelerate.Accelerator",
-    LOAD_DATASET: "datasets.load_dataset",
-}
 DATALOADER_ARGUMENTS = ("split_batches", "dispatch_batches", "even_batches", "use_seedable_sampler")
 # The order that the parameters had from transformers 4.19 to 4.45.
 TRAINER_PARAMETERS = (

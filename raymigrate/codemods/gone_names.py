@@ -1,31 +1,34 @@
-"""RM69x: names that the pinned versions no longer have and that no other rule deals with.
+"""RM69x: names that the current libraries do not have and that no other rule deals with.
 
-The table is made from the wheels of old and new versions by scripts/generate_removed_names.py.
+A name is gone if it is not among what they offer (`raymigrate/libraries.py`), whether or not they ever had it.
 """
 
 import ast
 
 from raymigrate.codemods import codemod
 from raymigrate.context import Context
+from raymigrate.facts.guards import is_guarded
+from raymigrate.facts.module import Reference
 from raymigrate.facts.scopes import Binding
 from raymigrate.findings import Rule
 from raymigrate.import_cleanup import is_exported
-from raymigrate.removed_names import load
+from raymigrate.libraries import LIBRARIES, look_up
+from raymigrate.successors import advice_on
 
 ONE_WAY = "Import it in one way only, without the alternatives, and run raymigrate again."
-LIBRARIES = ("ray", "transformers", "accelerate", "datasets", "evaluate")
 
 RM691 = Rule(
     "RM691",
     "an import of a name that is gone, which nothing uses",
-    "The import fails on current Ray, transformers or datasets.",
+    "The import fails on current Ray, transformers, datasets and their companions.",
     "The name is taken out of the import.",
     "https://docs.ray.io/en/latest/train/api/api.html",
 )
 RM692 = Rule(
     "RM692",
     "a name that is gone",
-    "Current Ray, transformers, accelerate or datasets raise an ImportError or AttributeError for it.",
+    "Current Ray, transformers, accelerate, datasets, evaluate, huggingface_hub, peft or trl raise an ImportError or"
+    " AttributeError for it.",
     "Look up its successor in the migration guide of the library.",
     "https://docs.ray.io/en/latest/train/api/api.html",
     errors=tuple(
@@ -49,8 +52,12 @@ def gone_names(context: Context) -> None:
     context.settle_removed_arguments()
     for reference in context.module.references:
         name = gone_part(reference.qualified)
-        if name is not None and reference.root not in context.handled:
-            context.manual(RM692, reference.node, f"{name} is gone: the installed version has no such name.")
+        if name is None or reference.root in context.handled:
+            continue
+        if not is_guarded(context.module, reference.node, name.rpartition(".")[2]) and not _is_import_guarded(
+            context, reference
+        ):
+            report_gone(context, reference.node, name)
             context.handle(reference, gone=False)
     for statement in context.module.imports:
         if isinstance(statement, ast.ImportFrom) and statement.level:
@@ -60,6 +67,17 @@ def gone_names(context: Context) -> None:
             if gone_part(origin) is None or alias in context.plan.dropped_imports:
                 continue
             _import(context, statement, alias, origin)
+
+
+def report_gone(context: Context, node: ast.AST, name: str) -> None:
+    """Reports a use of a name that is gone, with its successor where there is one."""
+    context.manual(RM692, node, f"{name} is gone: the installed version has no such name.", advice_on(name))
+
+
+def _is_import_guarded(context: Context, reference: Reference) -> bool:
+    """Whether what imports a name is ready for its being gone: then so is, as a rule, what uses it."""
+    statement = reference.binding.statement
+    return statement is not None and is_guarded(context.module, statement, reference.root.id)
 
 
 def _import(context: Context, statement: ast.Import | ast.ImportFrom, alias: ast.alias, origin: str) -> None:
@@ -72,24 +90,19 @@ def _import(context: Context, statement: ast.Import | ast.ImportFrom, alias: ast
     if alias.name == "*":
         context.manual(RM692, statement, f"{origin.removesuffix('.*')} is gone, or has lost names.")
     elif not used:
-        if context.converts(RM691, statement, f"{origin} is gone, and nothing uses it here; taken out."):
+        if not is_guarded(module, statement, alias.name) and context.converts(
+            RM691, statement, f"{origin} is gone, and nothing uses it here; taken out."
+        ):
             context.plan.drop_import(alias, statement)
     elif len({binding.qualified for binding in bindings}) > 1 and not any(_exists(binding) for binding in bindings):
         context.manual(RM692, statement, f"{origin} is gone, and so is what takes its place here.", ONE_WAY)
 
 
 def _exists(binding: Binding) -> bool:
-    """Whether a binding is an import that works: then the module runs on old and new versions, and is left alone."""
-    return binding.qualified is not None and gone_part(binding.qualified) is None
+    """Whether a binding is there: then the module runs on old and new versions, and is left alone."""
+    return binding.qualified is None or gone_part(binding.qualified) is None
 
 
 def gone_part(qualified: str) -> str | None:
     """The shortest part of a dotted name that is gone: `ray.air.Checkpoint` of `ray.air.Checkpoint.from_dict`."""
-    if qualified.partition(".")[0] not in LIBRARIES:
-        return None
-    parts = qualified.split(".")
-    for length in range(2, len(parts) + 1):
-        name = ".".join(parts[:length])
-        if load().is_removed(name):
-            return name
-    return None
+    return look_up(qualified).gone

@@ -27,7 +27,7 @@ from raymigrate.context import Context
 from raymigrate.edits.plan import CallEdit, Code, Part
 from raymigrate.error_texts import gone_names
 from raymigrate.facts.checkpoint_folders import folder_is_temporary, is_local_folder
-from raymigrate.facts.legacy import HF
+from raymigrate.facts.legacy import HF, HF_UNRELEASED
 from raymigrate.facts.literals import string_literal
 from raymigrate.facts.module import Reference
 from raymigrate.facts.values import is_none
@@ -59,6 +59,8 @@ PIPELINE_PREDICTORS = tuple(
         f"{HF}.transformers",
         f"{HF}.huggingface_predictor",
         f"{HF}.transformers.transformers_predictor",
+        HF_UNRELEASED,
+        f"{HF_UNRELEASED}.transformers_predictor",
     )
     for name in ("HuggingFacePredictor", "TransformersPredictor")
 )

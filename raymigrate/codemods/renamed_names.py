@@ -9,7 +9,9 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.moves import Move, move_names
 from raymigrate.context import Context
 from raymigrate.error_texts import gone_names
+from raymigrate.facts.guards import is_guarded
 from raymigrate.findings import Rule
+from raymigrate.successors import ONE_MEANING, successor
 
 RM711 = Rule(
     "RM711",
@@ -61,6 +63,20 @@ def moved(context: Context) -> None:
     """Names with a plain successor."""
     if context.is_ray_script:
         move_names(context, RM711, MOVED)
+
+
+@codemod("ray", order=93)
+def found_elsewhere(context: Context) -> None:
+    """Names that no other rule deals with, and that are gone from one place and found in another."""
+    if not context.is_ray_script:
+        return
+    moves = {}
+    for reference in context.references(*ONE_MEANING):
+        found = successor(reference.qualified)
+        if found is not None and not is_guarded(context.module, reference.node, found[0].rpartition(".")[2]):
+            module, _, name = found[1].rpartition(".")
+            moves[found[0]] = Move(module, name)
+    move_names(context, RM711, moves)
 
 
 @codemod("load_metric", order=50)

@@ -1,26 +1,27 @@
 """RM692 to RM694: what is gone, where no name in the file says so plainly.
 
-Star imports, names looked up by string, imports of submodules, and keyword arguments of the functions in
-`raymigrate/data/removed_names.json` that no other rule deals with. What the table says is held against the installed
-libraries by tests/test_removed_names.py.
+Star imports, names looked up by string, imports of submodules, and keyword arguments that no other rule deals with.
 """
 
 import ast
 import builtins
+import re
 from collections.abc import Iterator
 
 from raymigrate.codemods import codemod
-from raymigrate.codemods.argument_changes import LIBRARY_NAMES
-from raymigrate.codemods.gone_names import LIBRARIES, RM691, RM692, gone_part
+from raymigrate.codemods.argument_changes import DATASET_CHANGES, LOAD_DATASET
+from raymigrate.codemods.gone_names import RM691, RM692, gone_part, report_gone
 from raymigrate.context import Context
+from raymigrate.facts.guards import is_guarded
+from raymigrate.facts.instances import instance_of
 from raymigrate.facts.module import Module
 from raymigrate.findings import Rule
-from raymigrate.removed_names import load
+from raymigrate.libraries import LIBRARIES, look_up, member, names_of, parameters, takes
 
 RM693 = Rule(
     "RM693",
     "an argument that is gone",
-    "Current transformers, datasets or accelerate raise an error for it.",
+    "The current version of the library raises an error for it, as a rule a TypeError.",
     "use_auth_token became token; take any other away, or see the migration guide of the library.",
     "https://huggingface.co/docs/datasets/package_reference/loading_methods",
 )
@@ -33,9 +34,10 @@ RM694 = Rule(
     "https://docs.ray.io/en/latest/train/api/api.html",
 )
 
-IGNORED = {"trust_remote_code"}  # still taken, without effect (measured on load_dataset_builder of datasets 5.2)
-# Their arguments are converted one by one by transformers_arguments; those of Ray's classes by train_v2_arguments.
-DEALT_WITH = (*LIBRARY_NAMES.values(), "transformers.Seq2SeqTrainer", "transformers.Seq2SeqTrainingArguments")
+# load_dataset and load_dataset_builder hand what they do not know to the builder, which refuses these.
+TO_BUILDER = frozenset(name.replace("load_dataset", "load_dataset_builder") for name in LOAD_DATASET)
+REFUSED_BY_BUILDER = DATASET_CHANGES.keys() - {"trust_remote_code"}
+OF_NOTEBOOKS = ("display", "get_ipython", "spark", "dbutils", "sc", "__file__", "__name__", "__doc__")
 LEGACY_MODULES = ("ray.air", "ray.train.huggingface", "ray.ml", "ray.data.preprocessors", "ray.train.batch_predictor")
 
 
@@ -47,6 +49,8 @@ def plain_imports(context: Context) -> None:
     for statement in context.module.imports:
         for alias in statement.names if isinstance(statement, ast.Import) else ():
             if alias.asname or gone_part(alias.name) is None or alias in context.plan.dropped_imports:
+                continue
+            if is_guarded(context.module, statement, alias.name):
                 continue
             below = [r for r in context.module.references if r.is_within(alias.name)]
             if not below and context.converts(RM691, statement, f"{alias.name} is gone, and nothing uses it here."):
@@ -64,12 +68,11 @@ def rescan(context: Context) -> None:
     stars = _star_imports(context)
     unbound = dict(_names_of_stars(context.module, stars))
     for node, name in unbound.items():
-        if load().is_removed(name):
+        if gone_part(name) is not None:
             context.manual(RM692, node, f"{name} is gone: the star import does not bring it in (NameError).")
-    for node in context.module.nodes:
-        if isinstance(node, ast.Call):
-            _looked_up_by_string(context, node)
-            _arguments(context, node, unbound.get(node.func))
+    for call in context.module.of_type(ast.Call):
+        _looked_up_by_string(context, call)
+        _arguments(context, call, unbound.get(call.func))
 
 
 def _star_imports(context: Context) -> list[str]:
@@ -87,16 +90,22 @@ def _star_imports(context: Context) -> list[str]:
 
 
 def _names_of_stars(module: Module, stars: list[str]) -> Iterator[tuple[ast.AST, str]]:
-    """Names that nothing in the file binds, with what they stood for when the script was written."""
-    for node in module.nodes if stars else ():
-        if not isinstance(node, ast.Name) or hasattr(builtins, node.id) or module.scope_of[node].find(node.id):
+    """Names that nothing in the file binds, with what they stand for, or stood for when the script was written."""
+    if not stars or any(not _is_known(statement) for statement in module.imports):
+        return
+    for node in module.of_type(ast.Name):
+        if hasattr(builtins, node.id) or node.id in OF_NOTEBOOKS or module.scope_of[node].find(node.id):
             continue
-        table = load()
-        for star in reversed(stars):
-            name = f"{star}.{node.id}"
-            if table.is_removed(name) or table.removed_arguments(name):
-                yield node, name
-                break
+        star = next((star for star in reversed(stars) if node.id in names_of(star)), stars[-1])
+        yield node, f"{star}.{node.id}"
+
+
+def _is_known(statement: ast.Import | ast.ImportFrom) -> bool:
+    """Whether an import is no star import, or one of a module whose names are known."""
+    if not isinstance(statement, ast.ImportFrom) or statement.names[0].name != "*":
+        return True
+    module = statement.module or ""
+    return not statement.level and module.partition(".")[0] in LIBRARIES
 
 
 def _looked_up_by_string(context: Context, call: ast.Call) -> None:
@@ -110,23 +119,56 @@ def _looked_up_by_string(context: Context, call: ast.Call) -> None:
         owner = module.qualified(call.args[0])
         name = f"{owner}.{strings[0]}" if owner else None
     gone = gone_part(name) if name else None
-    if gone is not None:
-        context.manual(RM692, call, f"{gone} is gone: the installed version has no such name.")
+    if gone is not None and not is_guarded(module, call, gone.rpartition(".")[2]):
+        report_gone(context, call, gone)
 
 
 def _arguments(context: Context, call: ast.Call, of_star: str | None) -> None:
-    name = of_star or context.module.qualified(call.func)
-    library, _, rest = (name or "").partition(".")
-    name = f"{library}.{rest.rpartition('.')[2]}" if library in LIBRARIES and library != "ray" else name
-    if name is None or library == "ray" or (of_star is None and name in DEALT_WITH):
+    name, given = _called(context.module, call, of_star)
+    if given is None or _is_dealt_with(context, call.func):
         return
     for keyword in call.keywords:
-        if keyword.arg not in load().removed_arguments(name) - IGNORED:
+        if keyword.arg is None or _is_taken(name, given, keyword.arg) or _is_spoken_of(context, call, keyword):
+            continue
+        if is_guarded(context.module, keyword, keyword.arg):
             continue
         message = f"{name}({keyword.arg}=) is refused today"
         others = {other.arg for other in call.keywords}
-        if keyword.arg == "use_auth_token" and not {"token", None} & others:
+        if keyword.arg == "use_auth_token" and not {"token", None} & others and takes(given, "token"):
             if context.converts(RM693, keyword, f"{message}; now token=."):
                 context.plan.call(call).rename["use_auth_token"] = "token"
         else:
             context.manual(RM693, keyword, f"{message}.")
+
+
+def _called(module: Module, call: ast.Call, of_star: str | None) -> tuple[str, tuple[str, ...] | None]:
+    """What a call calls, and its parameters; None if they are unknown."""
+    name = of_star or module.qualified(call.func)
+    if name is not None:
+        return name, parameters(look_up(name))
+    if isinstance(call.func, ast.Attribute) and (kind := instance_of(module, call.func.value)):
+        method = member(kind, call.func.attr)
+        return f"{kind.rpartition('.')[2]}.{call.func.attr}", method.parameters if method is not None else None
+    return "", None
+
+
+def _is_taken(name: str, given: tuple[str, ...], keyword: str) -> bool:
+    return takes(given, keyword) and not (name in TO_BUILDER and keyword in REFUSED_BY_BUILDER)
+
+
+def _is_dealt_with(context: Context, function: ast.expr) -> bool:
+    """Whether another rule replaces what is called, or says that it is gone."""
+    root = function
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    return root in context.handled
+
+
+def _is_spoken_of(context: Context, call: ast.Call, keyword: ast.keyword) -> bool:
+    """Whether another rule changes a keyword, or reports it."""
+    edit = context.plan.calls.get(call)
+    if edit is not None and keyword.arg in edit.remove | edit.rename.keys():
+        return True
+    word = re.compile(rf"\b{re.escape(str(keyword.arg))}\b")
+    lines = (call.lineno, keyword.lineno)
+    return any(finding.line in lines and word.search(finding.message) for finding in context.findings)

@@ -13,7 +13,6 @@ from raymigrate.codemods.argument_changes import (
     DATALOADER_ARGUMENTS,
     DATASET_CHANGES,
     FROM_PRETRAINED_CHANGES,
-    LIBRARY_NAMES,
     LOAD_DATASET,
     SAME_POSITIONS,
     SWITCHED_OFF,
@@ -31,7 +30,7 @@ from raymigrate.facts.keys import keys_of
 from raymigrate.facts.legacy import ACCELERATORS, HF_TRAINERS, TRAINERS, TRAINING_ARGUMENTS
 from raymigrate.facts.values import constants, written
 from raymigrate.findings import Rule
-from raymigrate.removed_names import load
+from raymigrate.libraries import look_up, parameters, takes
 
 GUIDE = "https://github.com/huggingface/transformers/blob/main/MIGRATION_GUIDE_V5.md"
 
@@ -145,34 +144,41 @@ def keyword_arguments(context: Context) -> None:
             for keyword in call.keywords:
                 name = keyword.arg or ""
                 if not name:
-                    _unpacked(context, keyword, names, changes)
+                    _unpacked(context, call, keyword, names, changes)
                 elif name in changes:
                     _change(context, call, keyword, changes[name])
                 elif name in VALUES and names is TRAINING_ARGUMENTS:
                     _change_value(context, call, keyword)
-                elif name in load().removed_arguments(LIBRARY_NAMES[names]) - set(DATALOADER_ARGUMENTS):
+                elif not _is_taken(context, call, name) and name not in DATALOADER_ARGUMENTS:
                     context.manual(RM702, keyword, f"{name}= raises a TypeError today.")
     for call in context.module.calls(*ACCELERATORS):
         _dataloader_config(context, call)
     _loading_arguments(context)
 
 
-def _unpacked(context: Context, keyword: ast.keyword, names: frozenset[str], changes: Mapping[str, Change]) -> None:
+def _unpacked(
+    context: Context, of: ast.Call, keyword: ast.keyword, names: frozenset[str], changes: Mapping[str, Change]
+) -> None:
     """Looks into the dict behind `TrainingArguments(**arguments)`, and says so where it cannot."""
     keys = keys_of(context.module, keyword.value)
     for call, inner in keys.keywords:
         if inner.arg in changes:
             _change(context, call, inner, changes[str(inner.arg)])
-    gone = changes.keys() | load().removed_arguments(LIBRARY_NAMES[names])
     read = {name for name, _ in keys.reads}
     for name, key in keys.strings:
-        if name in gone and not (keys.hidden and name in read):
+        if (name in changes or not _is_taken(context, of, name)) and not (keys.hidden and name in read):
             _change_key(context, key, name, changes.get(name, Change()), sure=name not in keys.read_in_text)
     for name, key in [] if keys.hidden else keys.reads:  # a key that comes from elsewhere keeps its name
         if name in changes and name not in keys.read_in_text and _is_renamed(changes[name]):
             _change_key(context, key, name, changes[name])
     if names is TRAINING_ARGUMENTS and keys.hidden and any(r.qualified in TRAINERS for r in context.module.references):
         context.manual(RM706, keyword, "What is passed with ** cannot be seen here.")
+
+
+def _is_taken(context: Context, call: ast.Call, argument: str) -> bool:
+    """Whether what a call calls takes an argument."""
+    given = parameters(look_up(context.module.qualified(call.func) or ""))
+    return given is None or takes(given, argument)
 
 
 def _is_renamed(change: Change) -> bool:

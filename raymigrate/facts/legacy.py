@@ -1,6 +1,9 @@
 """The legacy names, under every path from which Ray 2.0 to 2.9 let them be imported (SEMANTICS.md section 1)."""
 
 HF = "ray.train.huggingface"
+# No release has this module (since 2.5 it is ray.train.huggingface.transformers), but a notebook in the repository of
+# Ray imports from it, and so do its copies: doc/source/ray-air/examples/air_overview_chapter.ipynb, written for 2.4.
+HF_UNRELEASED = "ray.train.hf_transformers"
 
 
 def _paths(name: str, *modules: str) -> frozenset[str]:
@@ -9,6 +12,7 @@ def _paths(name: str, *modules: str) -> frozenset[str]:
 
 TRANSFORMERS_TRAINERS = (
     _paths("TransformersTrainer", HF, f"{HF}.transformers", f"{HF}.transformers.transformers_trainer")
+    | _paths("TransformersTrainer", HF_UNRELEASED, f"{HF_UNRELEASED}.transformers_trainer")
     | _paths("HuggingFaceTrainer", HF, f"{HF}.huggingface_trainer")
     | _paths("HuggingFaceTrainer", "ray.ml.train.integrations.huggingface")
 )
@@ -24,6 +28,7 @@ GONE_MODULES = (
     f"{HF}.transformers.transformers_checkpoint",
     f"{HF}.transformers.transformers_predictor",
     f"{HF}.accelerate",
+    HF_UNRELEASED,
     "ray.ml",
 )
 

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 from enum import Enum
 
-from raymigrate.facts.legacy import HF, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
+from raymigrate.facts.legacy import HF, HF_UNRELEASED, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import sources
 
@@ -15,6 +15,8 @@ CHECKPOINT_CLASSES = tuple(
         f"{HF}.transformers",
         f"{HF}.huggingface_checkpoint",
         f"{HF}.transformers.transformers_checkpoint",
+        HF_UNRELEASED,
+        f"{HF_UNRELEASED}.transformers_checkpoint",
     )
     for name in ("HuggingFaceCheckpoint", "TransformersCheckpoint", "LegacyTransformersCheckpoint")
 )

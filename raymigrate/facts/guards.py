@@ -1,0 +1,103 @@
+"""Code that is written for libraries which may lack a name: somebody looks first, or takes care of the error."""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from raymigrate.facts.module import Module
+from raymigrate.libraries import look_up
+
+# What a name, attribute or keyword that is not there raises, and what is above it.
+CAUGHT = frozenset(
+    {"ImportError", "ModuleNotFoundError", "AttributeError", "TypeError", "NameError", "Exception", "BaseException"}
+)
+OF_VERSIONS = re.compile(r"version|__ver__|signature\(|TYPE_CHECKING", re.IGNORECASE)
+SUPPRESS = ("contextlib.suppress", "suppress")
+LOOKS = ("hasattr", "getattr")
+
+
+def is_guarded(module: Module, node: ast.AST, missing: str) -> bool:
+    """Whether code that uses a missing name, attribute or keyword reckons with that.
+
+    Args:
+        module: The module.
+        node: The use.
+        missing: The last part of the name.
+    """
+    child = node
+    for parent in module.ancestors(node):
+        if isinstance(parent, ast.Try) and (child in parent.body and _catches(parent.handlers)):
+            return True
+        if isinstance(parent, ast.Try) and isinstance(child, ast.ExceptHandler) and _works(parent.body):
+            return True
+        if isinstance(parent, ast.If | ast.IfExp | ast.While) and child is not parent.test:
+            if _is_asked(module, parent.test, of_else=child not in _taken(parent)):
+                return True
+        if isinstance(parent, ast.With) and any(_suppresses(item.context_expr) for item in parent.items):
+            return True
+        child = parent
+    return missing in _looked_for(module)
+
+
+def _taken(branch: ast.If | ast.IfExp | ast.While) -> list[ast.AST]:
+    return [branch.body] if isinstance(branch, ast.IfExp) else [*branch.body]
+
+
+def _works(body: list[ast.stmt]) -> bool:
+    """Whether all that the body of a `try` imports is there, so that its handlers never run."""
+    imported = [
+        f"{statement.module}.{alias.name}" if isinstance(statement, ast.ImportFrom) else alias.name
+        for statement in body
+        if isinstance(statement, ast.Import | ast.ImportFrom)
+        for alias in statement.names
+    ]
+    return bool(imported) and all(look_up(name).gone is None for name in imported)
+
+
+def _catches(handlers: list[ast.ExceptHandler]) -> bool:
+    """Whether one of the handlers goes on after the error; one that raises again only words it."""
+    return any(
+        (handler.type is None or CAUGHT & {name.rpartition(".")[2] for name in _names(handler.type)})
+        and not isinstance(handler.body[-1], ast.Raise)
+        for handler in handlers
+    )
+
+
+def _names(node: ast.expr) -> Iterator[str]:
+    yield from (ast.unparse(e) for e in (node.elts if isinstance(node, ast.Tuple) else [node]))
+
+
+def _suppresses(node: ast.expr) -> bool:
+    return (
+        isinstance(node, ast.Call)
+        and ast.unparse(node.func) in SUPPRESS
+        and any(CAUGHT & {ast.unparse(argument).rpartition(".")[2]} for argument in node.args)
+    )
+
+
+def _is_asked(module: Module, test: ast.expr, *, of_else: bool) -> bool:
+    """Whether a condition tells versions apart, or asks for a name so that the branch is never taken today."""
+    for part in ast.walk(test):
+        if isinstance(part, ast.Name | ast.Attribute | ast.Call) and OF_VERSIONS.search(ast.unparse(part)):
+            return True
+        if isinstance(part, ast.Name) and OF_VERSIONS.search(ast.unparse(module.value(part))):
+            return True
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        test, of_else = test.operand, not of_else
+    if of_else and isinstance(test, ast.Call) and ast.unparse(test.func) == "hasattr" and len(test.args) == 2:
+        owner, name = module.qualified(test.args[0]), module.constant(test.args[1])
+        return owner is not None and look_up(f"{owner}.{name}").gone is None
+    return False
+
+
+def _looked_for(module: Module) -> frozenset[str]:
+    """The names that the module asks for with `hasattr(..., "name")` or `getattr(..., "name", default)`."""
+    return frozenset(
+        call.args[1].value
+        for call in module.of_type(ast.Call)
+        if isinstance(call.func, ast.Name)
+        and call.func.id in LOOKS
+        and len(call.args) >= (2 if call.func.id == "hasattr" else 3)
+        and isinstance(call.args[1], ast.Constant)
+        and isinstance(call.args[1].value, str)
+    )

@@ -1,0 +1,134 @@
+"""Of which class of the libraries an object is, where the file shows it."""
+
+import ast
+from collections.abc import Sequence
+
+from raymigrate.facts.legacy import TRAINERS
+from raymigrate.facts.legacy import TRAINING_ARGUMENTS as OLD_TRAINING_ARGUMENTS
+from raymigrate.facts.module import Module
+from raymigrate.facts.trainers import is_transformers_trainer
+from raymigrate.facts.values import argument, definition, origins
+from raymigrate.libraries import class_of, lineage, look_up, member, result
+
+TORCH_TRAINER = "ray.train.torch.TorchTrainer"
+TRAINER = "transformers.trainer.Trainer"
+TRAINING_ARGUMENTS = "transformers.training_args.TrainingArguments"
+ACCELERATOR = "accelerate.accelerator.Accelerator"
+CALLBACK = "transformers.trainer_callback.TrainerCallback"
+PARSERS = frozenset({"transformers.HfArgumentParser", "transformers.hf_argparser.HfArgumentParser"})
+PARSES = frozenset({"parse_args_into_dataclasses", "parse_dict", "parse_json_file", "parse_yaml_file"})
+# What transformers hands to the methods of a callback, in their order (trainer_callback.py).
+CALLBACK_PARAMETERS = (
+    TRAINING_ARGUMENTS,
+    "transformers.trainer_callback.TrainerState",
+    "transformers.trainer_callback.TrainerControl",
+)
+
+
+def instance_of(module: Module, node: ast.expr, depth: int = 0) -> str:
+    """The class of an object, by the place where the library defines it.
+
+    A legacy trainer counts as the TorchTrainer that it becomes, an object of a class of the file as one of the class of
+    the library that this is made from.
+
+    Args:
+        module: The module.
+        node: An expression.
+        depth: How many steps led here.
+
+    Returns:
+        The class; empty if unknown, or if there are several.
+    """
+    found = classes_of(module, node, depth)
+    return found.pop() if len(found) == 1 else ""
+
+
+def classes_of(module: Module, node: ast.expr, depth: int = 0) -> set[str]:
+    """Every class that an object can be of, as for `instance_of`; "" among them where one cannot be told."""
+    if depth > 20:
+        return {""}
+    return {_class_of_value(source.module, source.node, depth) for source in origins(module, node)}
+
+
+def _class_of_value(module: Module, node: ast.expr, depth: int) -> str:
+    if isinstance(node, ast.Call):
+        return _class_of_call(module, node, depth)
+    if isinstance(node, ast.Attribute) and module.qualified(node) is None:
+        owner = instance_of(module, node.value, depth + 1)
+        found = member(owner, node.attr) if owner else None
+        return found.kind if found is not None and found.parameters is None else ""
+    if isinstance(node, ast.Name):
+        parameter = definition(module, node)
+        if isinstance(parameter, ast.arg):
+            return _class_of_parameter(module, parameter)
+        return TRAINING_ARGUMENTS if _is_parsed(module, node) else ""
+    return ""
+
+
+def _is_parsed(module: Module, node: ast.Name) -> bool:
+    """Whether a name holds the TrainingArguments that an HfArgumentParser made."""
+    target = definition(module, node)
+    place = module.parent_of.get(target) if target is not None else None
+    assigned = module.parent_of.get(place) if isinstance(place, ast.Tuple) else place
+    call = assigned.value if isinstance(assigned, ast.Assign) else None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr not in PARSES:
+        return False
+    parser = module.value(call.func.value)
+    if not isinstance(parser, ast.Call) or module.qualified(parser.func) not in PARSERS:
+        return False
+    given = argument(parser, 0, "dataclass_types")
+    classes = module.value(given) if given is not None else None
+    listed = classes.elts if isinstance(classes, (ast.Tuple, ast.List)) else [classes] if classes is not None else []
+    position = place.elts.index(target) if isinstance(place, ast.Tuple) else 0  # type: ignore[arg-type]
+    return position < len(listed) and module.qualified(listed[position]) in OLD_TRAINING_ARGUMENTS
+
+
+def _class_of_call(module: Module, call: ast.Call, depth: int) -> str:
+    name = module.qualified(call.func)
+    if name is not None:
+        return result(look_up(TORCH_TRAINER if name in TRAINERS else name))
+    if isinstance(call.func, ast.Attribute):
+        owner = instance_of(module, call.func.value, depth + 1)
+        found = member(owner, call.func.attr) if owner else None
+        return found.kind if found is not None and found.parameters is not None else ""
+    return library_base(module, definition(module, call.func))
+
+
+def _class_of_parameter(module: Module, parameter: ast.arg) -> str:
+    """`self` of a class made from the library's, what a callback is given, or what the annotation says."""
+    function = module.function(parameter)
+    owner = module.parent_of.get(function) if function is not None else None
+    if isinstance(function, ast.FunctionDef) and isinstance(owner, ast.ClassDef) and not function.decorator_list:
+        position = function.args.args.index(parameter) if parameter in function.args.args else -1
+        base = library_base(module, owner)
+        if position == 0:
+            return base
+        if CALLBACK in lineage(base) and function.name.startswith("on_") and 0 < position <= len(CALLBACK_PARAMETERS):
+            return CALLBACK_PARAMETERS[position - 1]
+    return _class_of_annotation(module, parameter.annotation)
+
+
+def _class_of_annotation(module: Module, annotation: ast.expr | None) -> str:
+    name = module.qualified(annotation) if isinstance(annotation, ast.Name | ast.Attribute) else None
+    place = look_up(name).place if name else ""
+    return place if class_of(place) is not None else ""
+
+
+def library_base(module: Module, node: ast.AST | None) -> str:
+    """The class of a library that a class of the file is made from; empty if there is none, or other bases too."""
+    if isinstance(node, ast.ClassDef) and is_transformers_trainer(module, node):
+        return TRAINER
+    if not isinstance(node, ast.ClassDef) or len(node.bases) != 1 or node.keywords or _is_replaced(node.decorator_list):
+        return ""
+    base = node.bases[0]
+    name = module.qualified(base)
+    place = look_up(name).place if name else ""
+    if class_of(place) is not None:
+        return place
+    parent = definition(module, base)
+    return library_base(module, parent) if parent is not node else ""
+
+
+def _is_replaced(decorators: Sequence[ast.expr]) -> bool:
+    """Whether a decorator may make something else of a class."""
+    return any("dataclass" not in ast.unparse(decorator) for decorator in decorators)

@@ -1,0 +1,183 @@
+"""Writes `raymigrate/data/libraries/*.txt`: what the pinned libraries offer, a line a module, class and function.
+
+The wheels are downloaded, and only read: nothing of them is run. tests/test_library_tables.py holds the tables against
+the installed libraries.
+
+    python -m scripts.generate_library_tables [--cache FOLDER] [LIBRARY ...]
+
+The lines are read by `raymigrate/libraries.py`:
+
+    V VERSION
+    * NAME ...          names that many of the models import from elsewhere: left out where a line has `*`
+    ? MODULE            a module that is there; what it holds is not said
+    M MODULE  NAME ...  NAME@MODULE where it is defined elsewhere, NAME=QUALIFIED under another name
+    C CLASS  PARAMETERS  BASES  MEMBER ...
+                        `-` for the parameters of a base, `?` for members that cannot be seen;
+                        NAME:CLASS where the type of a member is known, NAME(PARAMETERS)CLASS for a method
+    F FUNCTION  PARAMETERS  CLASS
+                        CLASS is what a call gives, where that is known
+"""
+
+import argparse
+import ast
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from scripts.library_signatures import Class, Describer
+from scripts.library_sources import Libraries
+
+ROOT = Path(__file__).parent.parent
+OUTPUT = ROOT / "raymigrate" / "data" / "libraries"
+CACHE = Path.home() / ".cache" / "raymigrate" / "wheels"
+LIBRARIES = ("ray", "transformers", "accelerate", "datasets", "evaluate", "huggingface_hub", "peft", "trl")
+DOWNLOAD = ["--no-deps", "--only-binary=:all:", "--python-version=3.11", "--platform=manylinux2014_x86_64"]
+
+# Modules that no training script imports from: they exist, and nothing more is said of them.
+NOT_JUDGED = re.compile(
+    r"""ray\.(rllib|tests|dashboard|thirdparty_files|cloudpickle|core|llm|scripts|includes)
+    | ray\._private\.(thirdparty|runtime_env\.agent)
+    | (.+\.)?(tests?|testing|commands|cli|_mcp)""",
+    re.VERBOSE,
+)
+# Modules whose classes and functions are not described: there are thousands, and most of them take any keyword.
+NAMES_ONLY = re.compile(
+    r"""transformers\.models(\.(?!auto(\.|$)).*)?
+    | transformers\.(quantizers|kernels|loss|fusion|exporters|distributed)(\..+)?
+    | transformers\.(convert_slow_tokenizer|conversion_mapping)
+    | ray\._private(\.(?!worker$).+)? | ray\.(autoscaler|experimental|dag)\..+ | ray\.serve\._private(\..+)?
+    | ray\.data\._internal\..+ | ray\.train\.(v2\.)?_internal\.(?!session|data_config|syncer).*
+    | huggingface_hub\.inference\._.+
+    | peft\.tuners\..+\.(layer|bnb|gptq|awq|aqlm|eetq|hqq|tp_layer|inc|model)
+    """,
+    re.VERBOSE,
+)
+MODELS = "transformers.models"
+COMMON = 12  # a name that so many modules import is of no help to tell what is gone
+
+
+def pinned() -> dict[str, str]:
+    """The versions in constraints.txt."""
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pins = dict(line.split("==") for line in lines if "==" in line)
+    return {library: pins[library] for library in LIBRARIES}
+
+
+def download(cache_folder: Path, library: str, version: str) -> Path:
+    """The wheel of a version, fetched once."""
+    pattern = f"{library}-{version}-*.whl"
+    if not list(cache_folder.glob(pattern)):
+        command = [sys.executable, "-m", "pip", "download", "--quiet", *DOWNLOAD, f"--dest={cache_folder}"]
+        subprocess.run([*command, f"{library}=={version}"], check=True)
+    return next(cache_folder.glob(pattern))
+
+
+class Table:
+    """The lines of one library."""
+
+    def __init__(self, library: str, libraries: Libraries, describer: Describer) -> None:
+        self.library = library
+        self.libraries = libraries
+        self.describer = describer
+        below = (library, f"{library}.")
+        found = (m for m in libraries.modules if m == below[0] or m.startswith(below[1]))
+        self.modules = sorted(module for module in found if not self.is_gone(module))
+        self.common = self._common()
+
+    def is_gone(self, module: str) -> bool:
+        """Whether importing a module raises."""
+        return module in self.libraries.sources and self.libraries.is_gone(module)
+
+    def _common(self) -> set[str]:
+        counts: Counter[str] = Counter()
+        for module in self.modules:
+            if module.startswith(f"{MODELS}.") and module in self.libraries.sources:
+                names = self.libraries.names(module)
+                counts.update(name for name, bound in names.items() if bound.definition is None)
+        return {name for name, count in counts.items() if count >= COMMON}
+
+    def lines(self, version: str) -> Iterator[str]:
+        """The table."""
+        yield f"V\t{version}"
+        if self.common:
+            yield f"*\t{' '.join(sorted(self.common))}"
+        for module in self.modules:
+            if NOT_JUDGED.fullmatch(module):
+                yield f"? {module}"
+            elif not any(NOT_JUDGED.fullmatch(module[: dot.start()]) for dot in re.finditer(r"\.", module)):
+                yield from self.module(module)
+
+    def module(self, module: str) -> Iterator[str]:
+        """The line of a module, and those of what it defines."""
+        if module not in self.libraries.sources:
+            yield f"? {module}" if module in self.libraries.extensions else f"M {module}\t"
+            return
+        names = self.libraries.names(module)
+        entries = sorted(self.entry(module, name) for name in names)
+        if module.startswith(f"{MODELS}."):
+            entries = ["*", *(entry for entry in entries if re.split("[@=]", entry)[0] not in self.common)]
+        yield f"M {module}\t{' '.join(entries)}"
+        for name, bound in sorted(names.items()):
+            if NAMES_ONLY.fullmatch(module) or bound.definition is None:
+                continue
+            if isinstance(bound.definition, ast.ClassDef):
+                yield self.class_line(f"{module}.{name}", self.describer.describe(module, bound.definition))
+            elif not name.startswith("_"):
+                given, result = self.describer.function(module, bound.definition)
+                yield f"F {module}.{name}\t{','.join(given)}\t{result}"
+
+    def entry(self, module: str, name: str) -> str:
+        """A name, and where it is defined."""
+        place, definition = self.libraries.resolve(module, name)
+        parent, _, leaf = place.rpartition(".")
+        elsewhere = place in self.libraries.modules and place != f"{module}.{name}"
+        if place.partition(".")[0] not in LIBRARIES or parent == module or not (definition or elsewhere):
+            return name
+        if definition is not None and NAMES_ONLY.fullmatch(parent):
+            return name
+        return f"{name}@{parent}" if leaf == name else f"{name}={place}"
+
+    def class_line(self, qualified: str, described: Class) -> str:
+        """The line of a class."""
+        given = "-" if described.parameters is None else ",".join(described.parameters)
+        members = []
+        for name, kind in sorted(described.members.items()) if not described.is_open else ():
+            if name in described.methods:
+                taken, result = described.methods[name]
+                members.append(f"{name}({','.join(taken)}){result}")
+            elif not (name.startswith("__") and name.endswith("__")):
+                members.append(f"{name}:{kind}" if kind else name)
+        bases = " ".join(described.bases)
+        return f"C {qualified}\t{given}\t{bases}\t{'?' if described.is_open else ' '.join(members)}"
+
+
+def write(library: str, version: str, table: Table) -> None:
+    """Writes the table of a library; what the models of transformers hold goes to a file of its own."""
+    lines = list(table.lines(version))
+    apart = [line for line in lines if line.startswith("*") or f" {MODELS}." in line.partition("\t")[0]]
+    for name, kept in ((library, [line for line in lines if line not in set(apart)]), (MODELS, apart)):
+        if kept:
+            text = "\n".join(kept) + "\n"
+            (OUTPUT / f"{name}.txt").write_text(text, encoding="utf-8")
+            print(f"{name} {version}: {len(kept)} lines, {len(text) // 1000} KB")
+
+
+def main() -> None:
+    """Writes the tables anew."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--cache", type=Path, default=CACHE)
+    parser.add_argument("libraries", nargs="*", default=LIBRARIES, metavar="LIBRARY", help="by default all of them")
+    arguments = parser.parse_args()
+    wheels = {library: download(arguments.cache, library, version) for library, version in pinned().items()}
+    libraries = Libraries(wheels.values())
+    describer = Describer(libraries)
+    OUTPUT.mkdir(exist_ok=True)
+    for library in arguments.libraries:
+        write(library, pinned()[library], Table(library, libraries, describer))
+
+
+if __name__ == "__main__":
+    main()
