@@ -1,7 +1,7 @@
-"""Looks at libraries' own sources with raymigrate, and compares what it finds with `scripts/ecosystem.json`.
+"""Looks at the libraries' own sources with raymigrate, and compares what it says with `scripts/ecosystem.json`.
 
-The current libraries are right on the current libraries by definition: what is told there as gone or refused is wrong.
-Old Ray uses what is gone, so that the rules about it have something to find. The wheels are fetched once, and only
+The current libraries are right about themselves: what is told of their sources as gone, raising or refused is wrong and
+listed in `wrong`. Old Ray uses what is gone, so that the rules have something to find. Wheels are fetched once and only
 read.
 
     python -m scripts.ecosystem [--cache FOLDER] [--update] [--show RULE] [WHEEL ...]
@@ -12,8 +12,9 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 from zipfile import ZipFile
 
 from raymigrate.config import Options
@@ -24,9 +25,9 @@ from scripts.generate_library_tables import CACHE, download, pinned
 
 COUNTS = Path(__file__).with_suffix(".json")
 OLD_RAY = ("2.4.0", "2.6.3", "2.7.2", "2.9.3")
-# Rules that say that a name, an argument or an attribute is not there.
-GONE = re.compile(r"RM(69\\d|70[12]|717|723|506|507)")
-SKIPPED = re.compile(r"(.*/)?(thirdparty|thirdparty_files|rllib)/.*")
+# How findings say that a name, an attribute or an argument is not there.
+NOT_THERE = re.compile(r"\b(gone|raises?|refuse[sd]?|no such|lost|has no|fails)\b")
+THIRD_PARTY = re.compile(r"(.*/)?(thirdparty|thirdparty_files)/.*")
 
 
 def wheels() -> dict[str, tuple[str, str]]:
@@ -35,27 +36,41 @@ def wheels() -> dict[str, tuple[str, str]]:
     return old | {f"{library} {version}": (library, version) for library, version in pinned().items()}
 
 
-def findings(wheel: Path, *, current: bool) -> Iterator[Finding]:
-    """What raymigrate says of the modules of a wheel.
-
-    Args:
-        wheel: The wheel.
-        current: Whether each module is looked at as part of a job: rules for companions of Ray then speak as well.
-    """
-    options = Options(part_of_job=current)
+def sources(wheel: Path) -> Iterator[tuple[str, str]]:
+    """The modules of a wheel: path and text of each."""
     with ZipFile(wheel) as archive:
         for name in archive.namelist():
-            if not name.endswith(".py") or SKIPPED.fullmatch(name):
-                continue
-            data = archive.read(name)
-            if current or (any(needle in data for needle in NEEDLES) and concerns(data)):
-                yield from convert(data.decode(), name, options, rewrite=False).findings
+            if name.endswith(".py") and not THIRD_PARTY.fullmatch(name):
+                yield name, archive.read(name).decode()
 
 
-def counted(found: list[Finding]) -> dict[str, int]:
-    """Findings by rule and kind."""
+def findings(modules: Iterable[tuple[str, str]], *, current: bool) -> Iterator[Finding]:
+    """What raymigrate says of the modules of a library.
+
+    Args:
+        modules: Path and text of each.
+        current: Whether each module is looked at as part of a job, so that rules for companions of Ray speak as well.
+    """
+    for path, text in modules:
+        data = text.encode()
+        if current or (any(needle in data for needle in NEEDLES) and concerns(data)):
+            yield from convert(text, path, Options(part_of_job=current), rewrite=False).findings
+
+
+def summary(found: list[Finding], *, current: bool) -> dict[str, Any]:
+    """Findings counted by rule and kind; of a current library, those that say that something is not there as well."""
     counts = Counter(f"{finding.code} {finding.kind.value}" for finding in found)
-    return dict(sorted(counts.items()))
+    counted: dict[str, Any] = dict(sorted(counts.items()))
+    return {"findings": counted, "wrong": wrong(found)} if current else {"findings": counted}
+
+
+def wrong(found: Iterable[Finding]) -> list[str]:
+    """What is told of a current library although the library itself does it."""
+    return [
+        f"{finding.path}:{finding.line}: {finding.code} {finding.message}"
+        for finding in found
+        if finding.kind is Kind.ERROR or NOT_THERE.search(finding.message)
+    ]
 
 
 def main() -> int:
@@ -63,7 +78,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--cache", type=Path, default=CACHE)
     parser.add_argument("--update", action="store_true", help="write the counts")
-    parser.add_argument("--show", default="", metavar="RULE", help="also show the findings of rules that start so")
+    parser.add_argument("--show", default="-", metavar="RULE", help="also show the findings of rules that start so")
     parser.add_argument("wheels", nargs="*", metavar="WHEEL", help='such as "ray 2.6.3"; by default all')
     arguments = parser.parse_args()
     known = json.loads(COUNTS.read_text(encoding="utf-8")) if COUNTS.exists() else {}
@@ -72,16 +87,15 @@ def main() -> int:
         if arguments.wheels and name not in arguments.wheels:
             continue
         current = pinned()[library] == version
-        found = list(findings(download(arguments.cache, library, version), current=current))
+        found = list(findings(sources(download(arguments.cache, library, version)), current=current))
         for finding in found:
-            wrong = current and (GONE.match(finding.code) or finding.kind is Kind.ERROR)
-            if wrong or (arguments.show and finding.code.startswith(arguments.show)):
+            if finding.code.startswith(arguments.show):
                 print(f"{name}: {finding.path}:{finding.line}: {finding.code} {finding.kind.value}: {finding.message}")
-        counts = counted(found)
-        if counts != known.get(name):
+        said = summary(found, current=current)
+        if said != known.get(name):
             different = True
-            print(f"{name}: {counts}\n  in {COUNTS.name}: {known.get(name)}")
-        known[name] = counts
+            print(f"{name}: {json.dumps(said, indent=1)}\n  in {COUNTS.name}: {known.get(name)}", flush=True)
+        known[name] = said
     if arguments.update:
         COUNTS.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
         return 0

@@ -27,7 +27,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from scripts.library_signatures import Class, Describer
+from scripts.library_signatures import Describer
 from scripts.library_sources import Libraries
 
 ROOT = Path(__file__).parent.parent
@@ -86,6 +86,8 @@ class Table:
         found = (m for m in libraries.modules if m == below[0] or m.startswith(below[1]))
         self.modules = sorted(module for module in found if not self.is_gone(module))
         self.common = self._common()
+        self.classes: set[str] = set()  # that have a line
+        self.bases: set[str] = set()  # that need one
 
     def is_gone(self, module: str) -> bool:
         """Whether importing a module raises."""
@@ -109,6 +111,8 @@ class Table:
                 yield f"? {module}"
             elif not any(NOT_JUDGED.fullmatch(module[: dot.start()]) for dot in re.finditer(r"\.", module)):
                 yield from self.module(module)
+        while missing := sorted(self.bases - self.classes):
+            yield from map(self.class_line, missing)
 
     def module(self, module: str) -> Iterator[str]:
         """The line of a module, and those of what it defines."""
@@ -124,7 +128,7 @@ class Table:
             if NAMES_ONLY.fullmatch(module) or bound.definition is None:
                 continue
             if isinstance(bound.definition, ast.ClassDef):
-                yield self.class_line(f"{module}.{name}", self.describer.describe(module, bound.definition))
+                yield self.class_line(f"{module}.{name}")
             elif not name.startswith("_"):
                 given, result = self.describer.function(module, bound.definition)
                 yield f"F {module}.{name}\t{','.join(given)}\t{result}"
@@ -140,8 +144,20 @@ class Table:
             return name
         return f"{name}@{parent}" if leaf == name else f"{name}={place}"
 
-    def class_line(self, qualified: str, described: Class) -> str:
-        """The line of a class."""
+    def class_definition(self, qualified: str) -> ast.ClassDef | None:
+        """The statement that defines a class; None if it is in an extension module, or cannot be seen otherwise."""
+        module, _, name = qualified.rpartition(".")
+        bound = self.libraries.names(module).get(name) if module in self.libraries.sources else None
+        return bound.definition if bound is not None and isinstance(bound.definition, ast.ClassDef) else None
+
+    def class_line(self, qualified: str) -> str:
+        """The line of a class; its bases get one as well, wherever they are defined."""
+        definition = self.class_definition(qualified)
+        assert definition is not None, qualified
+        described = self.describer.describe(qualified.rpartition(".")[0], definition)
+        self.classes.add(qualified)
+        own = {base for base in described.bases if base.startswith(f"{self.library}.")}
+        self.bases |= {base for base in own if self.class_definition(base) is not None}
         given = "-" if described.parameters is None else ",".join(described.parameters)
         members = []
         for name, kind in sorted(described.members.items()) if not described.is_open else ():

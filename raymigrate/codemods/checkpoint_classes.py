@@ -21,6 +21,7 @@ from raymigrate.context import Context
 from raymigrate.edits.plan import Code
 from raymigrate.error_texts import gone_names
 from raymigrate.facts.annotations import in_annotation
+from raymigrate.facts.instances import has_method
 from raymigrate.facts.legacy import HF
 from raymigrate.facts.module import Reference
 from raymigrate.facts.results import CHECKPOINT_CLASSES, is_called_checkpoint
@@ -97,7 +98,12 @@ def _loaded_class(context: Context, call: ast.Call, method: str) -> ast.expr | N
 
 
 def _may_be_checkpoint(context: Context, call: ast.Call, method: ast.Attribute) -> bool:
-    """Whether something whose origin cannot be seen looks like a checkpoint: by its name, or by what it is to load."""
+    """Whether something whose origin cannot be seen looks like a checkpoint: by its name, or by what it is to load.
+
+    Checkpoints of other frameworks have such methods today: that of XGBoost has get_model(), for instance.
+    """
+    if has_method(context.module, method.value, method.attr):
+        return False
     loaded = _loaded_class(context, call, method.attr)
     by_class = loaded is not None and (context.module.qualified(loaded) or "").startswith("transformers.")
     return (by_class or is_called_checkpoint(method.value)) and context.is_ray_script

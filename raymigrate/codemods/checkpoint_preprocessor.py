@@ -9,6 +9,7 @@ import ast
 
 from raymigrate.codemods import codemod
 from raymigrate.context import Context
+from raymigrate.facts.instances import has_method
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.results import is_any_checkpoint, is_called_checkpoint
@@ -37,6 +38,8 @@ def checkpoint_preprocessors(context: Context) -> None:
             continue
         known = is_any_checkpoint(module, method.value)
         if not known and not (context.is_legacy_script and is_called_checkpoint(method.value)):
+            continue
+        if has_method(module, method.value, method.attr):  # those of current Ray for Torch, XGBoost and others
             continue
         gone = f"Checkpoint.{method.attr}() raises an AttributeError"
         if _sets_none(module, call):

@@ -13,7 +13,7 @@ from raymigrate.codemods.argument_changes import TRAINING_ARGUMENTS_CHANGES
 from raymigrate.codemods.transformers_arguments import GUIDE
 from raymigrate.context import Context
 from raymigrate.facts.guards import is_guarded
-from raymigrate.facts.instances import ACCELERATOR, TRAINER, TRAINING_ARGUMENTS, classes_of, instance_of
+from raymigrate.facts.instances import ACCELERATOR, TRAINER, TRAINING_ARGUMENTS, classes_of, instance_of, may_be_derived
 from raymigrate.facts.legacy import TRAINING_ARGUMENTS as OLD_TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
 from raymigrate.findings import Rule
@@ -59,7 +59,7 @@ def attributes(context: Context) -> None:
             continue
         renamed = next((RENAMED[base] for base in lineage(kind) if base in RENAMED), {})
         was_argument = TRAINING_ARGUMENTS in lineage(kind) and node.attr in TRAINING_ARGUMENTS_CHANGES
-        if node.attr in renamed or was_argument or node.attr not in stored:
+        if node.attr in renamed or was_argument or not (node.attr in stored or may_be_derived(module, node.value)):
             _attribute(context, node, kind, renamed.get(node.attr))
 
 
@@ -119,10 +119,11 @@ def _is_dealt_with(context: Context, node: ast.Attribute) -> bool:
 
 
 def _own_names(module: Module) -> frozenset[str]:
-    """The attributes that the file itself sets on `self`, and the functions that it defines."""
+    """What the file itself gives to objects: what it sets on `self`, names in classes, and functions."""
+    in_classes = {name for made in module.of_type(ast.ClassDef) for name in module.scope_of[made.body[0]].bindings}
     stored = {
         node.attr
         for node in module.of_type(ast.Attribute)
         if isinstance(node.ctx, ast.Store) and ast.unparse(node.value) == "self"
     }
-    return frozenset(stored | {node.name for node in module.of_type(ast.FunctionDef)})
+    return frozenset(in_classes | stored | {node.name for node in module.of_type(ast.FunctionDef)})

@@ -16,6 +16,7 @@ from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS
 from raymigrate.facts.ray_data import PIPELINES, argument, is_dataset, is_shard
 from raymigrate.facts.trainers import trainer_calls
 from raymigrate.findings import Rule
+from raymigrate.libraries import look_up, parameters, takes
 
 API = "https://docs.ray.io/en/latest/data/api/dataset.html"
 MIGRATION = "https://docs.ray.io/en/latest/data/iterating-over-data.html"
@@ -159,7 +160,7 @@ def gone_arguments(context: Context) -> None:
                 context.plan.call(call).remove.add("prefetch_blocks")
         elif keyword.arg == "num_blocks" and method == "random_shuffle" and _is_ray(context, call):
             _shuffle_into_blocks(context, call, keyword)
-        elif keyword.arg in GONE_ARGUMENTS and _is_ray(context, call):
+        elif keyword.arg in GONE_ARGUMENTS and _is_ray(context, call) and not _takes(context, call, keyword.arg):
             context.manual(RM507, keyword, f"{method}({keyword.arg}=) is gone.", GONE_ARGUMENTS[keyword.arg])
         elif keyword.arg == "compute" and method in ("map_batches", "map", "flat_map", "filter"):
             if context.module.constant(keyword.value) in ("actors", "tasks"):
@@ -176,6 +177,12 @@ def _keywords(context: Context) -> Iterator[tuple[ast.Call, ast.keyword]]:
         if isinstance(node, ast.Call):
             for keyword in node.keywords:
                 yield node, keyword
+
+
+def _takes(context: Context, call: ast.Call, keyword: str) -> bool:
+    """Whether current Ray has what a call calls, and that takes a keyword, as datasources do that read_* lost."""
+    given = parameters(look_up(context.module.qualified(call.func) or ""))
+    return given is not None and takes(given, keyword)
 
 
 def _is_ray(context: Context, call: ast.Call) -> bool:

@@ -22,7 +22,8 @@ RM693 = Rule(
     "RM693",
     "an argument that is gone",
     "The current version of the library raises an error for it, as a rule a TypeError.",
-    "use_auth_token became token; take any other away, or see the migration guide of the library.",
+    "use_auth_token became token, and tokenizer processing_class; take any other away, or see the migration guide of"
+    " the library.",
     "https://huggingface.co/docs/datasets/package_reference/loading_methods",
 )
 RM694 = Rule(
@@ -37,6 +38,8 @@ RM694 = Rule(
 # load_dataset and load_dataset_builder hand what they do not know to the builder, which refuses these.
 TO_BUILDER = frozenset(name.replace("load_dataset", "load_dataset_builder") for name in LOAD_DATASET)
 REFUSED_BY_BUILDER = DATASET_CHANGES.keys() - {"trust_remote_code"}
+# Arguments that were renamed in many places at once, and take the same values.
+RENAMED = {"use_auth_token": "token", "tokenizer": "processing_class"}
 OF_NOTEBOOKS = ("display", "get_ipython", "spark", "dbutils", "sc", "__file__", "__name__", "__doc__")
 LEGACY_MODULES = ("ray.air", "ray.train.huggingface", "ray.ml", "ray.data.preprocessors", "ray.train.batch_predictor")
 
@@ -134,9 +137,10 @@ def _arguments(context: Context, call: ast.Call, of_star: str | None) -> None:
             continue
         message = f"{name}({keyword.arg}=) is refused today"
         others = {other.arg for other in call.keywords}
-        if keyword.arg == "use_auth_token" and not {"token", None} & others and takes(given, "token"):
-            if context.converts(RM693, keyword, f"{message}; now token=."):
-                context.plan.call(call).rename["use_auth_token"] = "token"
+        new = RENAMED.get(keyword.arg)
+        if new is not None and not {new, None} & others and takes(given, new):
+            if context.converts(RM693, keyword, f"{message}; now {new}=."):
+                context.plan.call(call).rename[keyword.arg] = new
         else:
             context.manual(RM693, keyword, f"{message}.")
 

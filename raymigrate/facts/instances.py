@@ -50,6 +50,45 @@ def classes_of(module: Module, node: ast.expr, depth: int = 0) -> set[str]:
     return {_class_of_value(source.module, source.node, depth) for source in origins(module, node)}
 
 
+def may_be_derived(module: Module, node: ast.expr) -> bool:
+    """Whether an object may be of a class made from the one that `instance_of` names, with attributes of its own.
+
+    So are parameters of which only an annotation speaks, `self` where the file mixes the class with others, and
+    TrainingArguments that the file does not make itself.
+    """
+    return any(
+        not isinstance(source.node, ast.Call)
+        and (_is_open(source.module, source.node) or TRAINING_ARGUMENTS in lineage(instance_of(module, node)))
+        for source in origins(module, node)
+    )
+
+
+def _is_open(module: Module, node: ast.expr) -> bool:
+    """Whether a name is a parameter with an annotation, or the `self` of a class that the file mixes with others."""
+    parameter = definition(module, node) if isinstance(node, ast.Name) else None
+    if not isinstance(parameter, ast.arg):
+        return False
+    owner = next((parent for parent in module.ancestors(parameter) if isinstance(parent, ast.ClassDef)), None)
+    mixed = (made.bases for made in module.of_type(ast.ClassDef) if owner is not None and len(made.bases) > 1)
+    return parameter.annotation is not None or any(definition(module, b) is owner for bases in mixed for b in bases)
+
+
+def has_method(module: Module, node: ast.expr, name: str) -> bool:
+    """Whether an object has a method for sure: its class is known, or it is what `cls` makes in a method of a class."""
+    kind = instance_of(module, node) or _made_by_cls(module, module.value(node))
+    found = member(kind, name) if kind else None
+    return found is not None and found.parameters is not None
+
+
+def _made_by_cls(module: Module, value: ast.expr) -> str:
+    """The class of what `cls(...)` or `cls.from_something(...)` makes; empty if a value is neither."""
+    maker = value.func if isinstance(value, ast.Call) else None
+    maker = maker.value if isinstance(maker, ast.Attribute) else maker
+    if not isinstance(maker, ast.Name) or maker.id != "cls":
+        return ""
+    return library_base(module, next((p for p in module.ancestors(value) if isinstance(p, ast.ClassDef)), None))
+
+
 def _class_of_value(module: Module, node: ast.expr, depth: int) -> str:
     if isinstance(node, ast.Call):
         return _class_of_call(module, node, depth)
