@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -66,3 +67,51 @@ def test_results_go_to_the_folder_of_the_arm(module: str, tmp_path: Path) -> Non
     code = f"import json; from {module} import RunConfig; print(json.dumps(RunConfig(name='bert').storage_path))"
     done = run(tmp_path / "run", "-c", code, rank=None)
     assert last_line(done) == str(tmp_path / "run" / "storage")
+
+
+def test_workers_on_one_gpu_do_not_name_another(tmp_path: Path) -> None:
+    """accelerate takes a worker's number for that of its GPU."""
+    code = """
+    import json, torch, types
+    from torch import distributed
+    from raymigrate_recorder import overrides
+    torch.cuda.is_available = distributed.is_initialized = lambda: True
+    torch.cuda.device_count, torch.cuda.current_device = lambda: 1, lambda: 0
+    distributed.get_backend = lambda: "gloo"
+
+    class PartialState:
+        def _prepare_backend(self, cpu, sagemaker, backend=None):
+            return "nccl", "MULTI_GPU"
+
+    fake = types.SimpleNamespace(barrier=lambda **kwargs: kwargs, PartialState=PartialState)
+    overrides._barrier_on_a_shared_gpu(fake)
+    overrides._backend_of_accelerate(fake)
+    models = [{"device_ids": ids, "output_device": None} for ids in ([0], [1], None)]
+    for model in models:
+        overrides._own_device(None, model)
+    barriers = [fake.barrier(device_ids=ids)["device_ids"] for ids in ([0], [1])]
+    kept = [model["device_ids"] for model in models]
+    print(json.dumps([kept, barriers, PartialState()._prepare_backend(False, False)]))
+    """
+    done = run(tmp_path / "run", "-c", textwrap.dedent(code))
+    assert last_line(done) == [[[0], [0], None], [[0], None], ["gloo", "MULTI_GPU"]]
+
+
+@pytest.mark.parametrize(("resources", "refused"), [(None, False), ({"GPU": 0.5}, True)])
+def test_the_old_trainer_refuses_only_what_the_script_says(
+    resources: dict[str, float] | None, refused: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAYMIGRATE_STANDIN", "2.6")
+    code = f"""
+    import json
+    from ray.air.config import ScalingConfig
+    from ray.train.huggingface import TransformersTrainer
+    scaling = ScalingConfig(num_workers=2, use_gpu=True, resources_per_worker={resources})
+    try:
+        TransformersTrainer(lambda train, evaluation, **config: None, scaling_config=scaling)
+        print(json.dumps(""))
+    except ValueError as error:
+        print(json.dumps(str(error)))
+    """
+    done = run(tmp_path / "run", "-c", ONE_GPU + textwrap.dedent(code), rank=None)
+    assert ("fractional GPUs" in last_line(done)) == refused

@@ -14,6 +14,8 @@ from raymigrate_recorder.pins import set_default
 from raymigrate_recorder.settings import settings
 from raymigrate_recorder.training import worker
 
+_shares: set[float] = set()  # parts of a GPU that workers get where the script gives each a whole one
+
 
 def install() -> None:
     """Sets the hooks on Ray's configuration classes and on transformers."""
@@ -24,6 +26,10 @@ def install() -> None:
     after("ray.tune.impl.config")(_wrap_tune_config)
     for name in ("ray.train.torch.torch_trainer", "ray.train.v2.torch.torch_trainer"):
         after(name)(_wrap_trainer)
+    after("raymigrate_standin.transformers_trainer")(_accept_shares)
+    after("torch.distributed.distributed_c10d")(_barrier_on_a_shared_gpu)
+    after("torch.nn.parallel.distributed")(_model_on_a_shared_gpu)
+    after("accelerate.state")(_backend_of_accelerate)
     after("transformers.training_args")(_device_of_trainer)
     after("transformers.training_args")(_precision_of_trainer)
     after("accelerate.accelerator")(_accelerator)
@@ -89,7 +95,10 @@ def _share_gpus(arguments: dict[str, Any]) -> None:
     """Where workers outnumber the GPUs, each gets a part of one; Ray would wait for more GPUs for ever."""
     share = gpu_share(arguments.get("num_workers") or 1)
     if share < 1:
-        arguments["resources_per_worker"] = {**(arguments.get("resources_per_worker") or {}), "GPU": share}
+        resources = arguments.get("resources_per_worker") or {}
+        if resources.get("GPU", 1) == 1:
+            _shares.add(share)
+        arguments["resources_per_worker"] = {**resources, "GPU": share}
 
 
 def gpu_share(workers: int) -> float:
@@ -98,6 +107,18 @@ def gpu_share(workers: int) -> float:
 
     gpus = 0 if settings.cluster else torch.cuda.device_count()  # this node is not the cluster
     return 1 / math.ceil(workers / gpus) if gpus else 1
+
+
+def _accept_shares(module: ModuleType) -> None:
+    """The old trainer refused parts of a GPU; those that the script did not ask for are no fault of it."""
+    validate = module.TransformersTrainer._validate_gpus
+
+    @functools.wraps(validate)
+    def validated(self: Any) -> None:
+        if self.scaling_config.num_gpus_per_worker not in _shares:
+            validate(self)
+
+    module.TransformersTrainer._validate_gpus = validated
 
 
 def _wrap_trainer(module: ModuleType) -> None:
@@ -114,6 +135,56 @@ def _gloo_on_a_shared_gpu(owner: Any, arguments: dict[str, Any]) -> None:
     config = arguments.get("torch_config") or TorchConfig()
     config.backend = "gloo"
     arguments["torch_config"] = config
+
+
+def _is_no_gpu_of_ours(index: Any) -> bool:
+    """Whether it is the number of a worker that shares its GPU: accelerate takes it for that of a device."""
+    import torch
+
+    return isinstance(index, int) and torch.cuda.is_available() and index >= torch.cuda.device_count()
+
+
+def _barrier_on_a_shared_gpu(module: ModuleType) -> None:
+    """accelerate names the device of its barriers by the worker's number; gloo needs none."""
+    barrier = module.barrier
+
+    @functools.wraps(barrier)
+    def anywhere(*args: Any, **kwargs: Any) -> Any:
+        if any(map(_is_no_gpu_of_ours, kwargs.get("device_ids") or ())):
+            kwargs["device_ids"] = None
+        return barrier(*args, **kwargs)
+
+    vars(module)["barrier"] = anywhere
+
+
+def _model_on_a_shared_gpu(module: ModuleType) -> None:
+    _before_init(module.DistributedDataParallel, _own_device)
+
+
+def _own_device(owner: Any, arguments: dict[str, Any]) -> None:
+    """accelerate names the device of a model by the worker's number too."""
+    import torch
+
+    if any(map(_is_no_gpu_of_ours, arguments.get("device_ids") or ())):
+        arguments["device_ids"], arguments["output_device"] = [torch.cuda.current_device()], None
+
+
+def _backend_of_accelerate(module: ModuleType) -> None:
+    """accelerate takes a process group of GPU workers for NCCL's, and calls what gloo does not have."""
+    prepare = getattr(module.PartialState, "_prepare_backend", None)
+    if prepare is None:  # older ones make a process group of their own
+        return
+
+    @functools.wraps(prepare)
+    def prepared(*args: Any, **kwargs: Any) -> Any:
+        from torch import distributed
+
+        backend, kind = prepare(*args, **kwargs)
+        if backend == "nccl" and distributed.is_initialized() and distributed.get_backend() == "gloo":
+            backend = "gloo"
+        return backend, kind
+
+    module.PartialState._prepare_backend = prepared
 
 
 def _storage(owner: Any, arguments: dict[str, Any]) -> None:
