@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import tempfile
 import time
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from raymigrate.config import Options
 from raymigrate.runtime import environments
 from raymigrate.runtime.hub import cached_hub, hub_environment
 from raymigrate.runtime.hub.server import HubServer
-from raymigrate.runtime.verify.arms import TITLES, Arm, ArmFailure, Overrides, Run, run_arm
+from raymigrate.runtime.verify.arms import TITLES, WORK, Arm, ArmFailure, Overrides, Run, run_arm
 from raymigrate.runtime.verify.cluster import Cluster
 from raymigrate.runtime.verify.compare import compare_all
 from raymigrate.runtime.verify.description import LEFT, described, machine, not_covered, note, outline
@@ -104,7 +105,7 @@ def verify(request: Request, progress: Progress, keep: Path | None = None) -> Ve
     started = datetime.now(timezone.utc)
     with _folder(keep, request.cluster) as folder, _hub(request) as hub:
         try:
-            runs = run_arms(request, folder, hub, progress)
+            runs = run_arms(request, folder, hub, progress, keep=keep is not None)
         except ArmFailure as failure:
             raise failure.with_log(failure.log if keep else _saved(failure.log)) from None
         arms = tuple(described(run, shown(keep) / run.log.relative_to(folder) if keep else None) for run in runs)
@@ -222,7 +223,13 @@ class Preparation:
 
 
 def run_arms(
-    request: Request, folder: Path, hub: str | None, progress: Progress, kill: dict[str, int] | None = None
+    request: Request,
+    folder: Path,
+    hub: str | None,
+    progress: Progress,
+    kill: dict[str, int] | None = None,
+    *,
+    keep: bool = True,
 ) -> list[Run]:
     """Runs every arm as often as it is asked for, and then, if that is asked for, with a killed worker.
 
@@ -232,6 +239,7 @@ def run_arms(
         hub: Where the offline hub answers, or None.
         progress: Is told how far it is.
         kill: Which worker to kill, and when; None chooses by the first run, for every arm the same.
+        keep: Whether what a run wrote stays. Else its trace and log do; checkpoints of several runs may fill a disk.
 
     Raises:
         VerifyError: As `verify`.
@@ -242,7 +250,7 @@ def run_arms(
         progress.tell(told)
     runs: list[Run] = []
     for arm in arms:
-        run = partial(_run, arm, request, folder, progress)
+        run = partial(_run, arm, request, folder, progress, keep=keep)
         runs.append(run(arm.letter))
         runs += [run(f"{arm.letter}{number}") for number in range(2, request.repeat + 1)]
         if request.kill_worker:
@@ -252,7 +260,14 @@ def run_arms(
 
 
 def _run(
-    arm: Arm, request: Request, folder: Path, progress: Progress, name: str, kill: dict[str, int] | None = None
+    arm: Arm,
+    request: Request,
+    folder: Path,
+    progress: Progress,
+    name: str,
+    kill: dict[str, int] | None = None,
+    *,
+    keep: bool,
 ) -> Run:
     progress.start(name, TITLES[arm.letter])
     run = run_arm(
@@ -267,6 +282,9 @@ def _run(
         progress=progress.update,
         cluster=request.cluster,
     )
+    if not keep:
+        for written in ("storage", WORK):
+            shutil.rmtree(folder / "runs" / name / written, ignore_errors=True)
     progress.done(run.seconds)
     return run
 

@@ -15,8 +15,13 @@ import pytest
 from click.testing import CliRunner
 
 from raymigrate.cli import main
+from raymigrate.runtime.verify import verification
+from raymigrate.runtime.verify.arms import Arm, Run
 from raymigrate.runtime.verify.processes import RUN_VARIABLE
+from raymigrate.runtime.verify.scripts import Sources
 from tests.conftest import FIXTURES
+from tests.runtime.verify.runs import made_up
+from tests.runtime.verify.shared_runs import Silent
 
 BERT = FIXTURES / "accelerate_trainer/bert_mrpc"
 
@@ -151,3 +156,25 @@ def test_nothing_of_a_killed_run_lives_on_for_more_than_ten_seconds(train: bool,
     assert psutil.wait_procs(family, timeout=10)[1] == []
     assert runs_of(process) == []
     assert list((tmp_path / "temporary").iterdir()) == []
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_what_a_run_wrote_goes_when_it_is_recorded(
+    keep: bool, legacy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Checkpoints of four runs of a large model would fill a disk."""
+
+    def run_arm(arm: Arm, name: str, folder: Path, **_: object) -> Run:
+        assert not list(tmp_path.glob("verify/runs/*/storage")) or keep
+        for part in ("trace", "storage", "work"):
+            (folder / part).mkdir(parents=True)
+            (folder / part / "file").touch()
+        return made_up(name)
+
+    monkeypatch.setattr(verification, "run_arm", run_arm)
+    request = verification.Request(Sources(legacy), repeat=2)
+    runs = verification.run_arms(request, tmp_path / "verify", None, Silent(), keep=keep)
+    assert [run.name for run in runs] == ["B", "B2", "C", "C2"]
+    written = sorted(str(path.relative_to(tmp_path / "verify/runs")) for path in tmp_path.glob("verify/runs/*/*"))
+    parts = ("storage", "trace", "work") if keep else ("trace",)
+    assert written == sorted(f"{run.name}/{part}" for run in runs for part in parts)
