@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -37,9 +38,15 @@ def test_the_matrix_covers_what_the_jobs_are_run_with(tmp_path: Path) -> None:
 
 def test_what_has_its_report_is_not_run_again(tmp_path: Path) -> None:
     for cell in MATRIX[:5]:
-        (tmp_path / f"{cell.name}.json").touch()
+        (tmp_path / f"{cell.name}.json").write_text(json_text(PASSING), encoding="utf-8")
     (tmp_path / "controls.xml").touch()
     assert list(commands(tmp_path)) == [cell.name for cell in MATRIX[5:]]
+
+
+def test_the_report_of_an_arm_that_did_not_run_is_none(tmp_path: Path) -> None:
+    (tmp_path / f"{MATRIX[0].name}.json").write_text(json_text(replace(PASSING, arms=(), comparisons=())), "utf-8")
+    assert next(iter(commands(tmp_path))) == MATRIX[0].name
+    assert "No report" in gpu_verify.table(tmp_path, "gpu")
 
 
 @pytest.fixture
@@ -84,4 +91,39 @@ def test_the_table_has_a_row_for_each_report_and_says_why_one_is_explained(tmp_p
     rows = [line for line in text.splitlines() if line.startswith("|")]
     assert [row.split(" | ")[-1] for row in rows[2:]] == [f"[{cell.name}]({cell.name}.md) |" for cell in MATRIX[:2]]
     assert len({row.count("|") for row in rows}) == 1
+    assert "Controls" not in text
+    suite = '<testsuites><testsuite errors="0" failures="2" skipped="1" tests="11"/></testsuites>'
+    (tmp_path / "controls.xml").write_text(suite, encoding="utf-8")
+    assert "8 of 11 did" in gpu_verify.table(tmp_path, "gpu")
+    assert {row.split(" | ")[-4] for row in rows[2:]} == {"2"}  # both began at the same second
     assert f"* {MATRIX[1].name}: cause: {EXPLAINED.comparisons[0].causes[0].name}" in text
+
+
+def test_reports_tell_how_many_ran_at_once() -> None:
+    times = {"bert": ("10:00", 60), "gpt2_own_data": ("10:00", 100), "gpt2_ray_data": ("10:01", 30)}
+    found = {
+        Cell(job, "tiny", "fp32", 2): replace(PASSING, started=f"2025-11-03T{clock}:00+00:00", seconds=seconds)
+        for job, (clock, seconds) in times.items()
+    }
+    assert list(gpu_verify._at_once(found).values()) == [2, 2, 2]
+    found[Cell("bert", "full", "fp32", 2)] = replace(PASSING, started="2025-11-03T10:01:10+00:00", seconds=1)
+    assert list(gpu_verify._at_once(found).values()) == [2, 3, 3, 3]
+
+
+def test_several_pieces_run_at_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Each waits for the other's report."""
+    names = [cell.name for cell in TINY if cell.job == "bert" and cell.precision == "fp32"]
+
+    def command(cell: Cell, reports: Path, device: str) -> list[str]:
+        other = next(name for name in names if name != cell.name)
+        code = (
+            "import pathlib, time\n"
+            f"pathlib.Path({str(tmp_path / f'{cell.name}.json')!r}).touch()\n"
+            f"while not pathlib.Path({str(tmp_path / f'{other}.json')!r}).exists(): time.sleep(0.1)"
+        )
+        return [sys.executable, "-c", code]
+
+    monkeypatch.setattr(gpu_verify, "_command", command)
+    assert len(names) == 2
+    assert gpu_verify.run(tmp_path, 10, "gpu", "bert-tiny-fp32", tmp_path / "reports.tar.gz", jobs=2) == (True, [])
+    assert (tmp_path / "reports.tar.gz").exists()
