@@ -112,6 +112,24 @@ def test_the_gate_writes_nothing_and_keeps_legacy_code_out(project: Path, home: 
     assert (project / "train.py").read_bytes() == before
 
 
+@pytest.mark.parametrize("hook", ["raymigrate", "raymigrate-check"])
+def test_a_project_of_several_files_is_seen_as_a_whole(project: Path, home: Path, hook: str) -> None:
+    """pre-commit would give each process a share of the files: enough of them for several shares."""
+    before = FIXTURES / "projects/src_layout/before"
+    shutil.copytree(before, project / "layout")
+    (project / "train.py").unlink()
+    for number in range(200):
+        (project / f"plain_{number:03}.py").write_text("import os\n")
+    git(project, "add", "-A")
+    outcome = pre_commit(project, home, "run", "--all-files", hook)
+    assert outcome.returncode == 1
+    assert outcome.stdout.count("scanned)") == 1
+    assert "RM908" not in outcome.stdout
+    if hook == "raymigrate":
+        for path in before.with_name("after").rglob("*.py"):
+            assert (project / "layout" / path.relative_to(before.with_name("after"))).read_bytes() == path.read_bytes()
+
+
 def test_notebooks_are_converted_too(project: Path, home: Path) -> None:
     shutil.copy(NOTEBOOK, project / "train.ipynb")
     git(project, "add", "-A")
