@@ -16,6 +16,7 @@ from raymigrate import __version__
 from raymigrate.errors import NO_STDIN, CannotWorkError
 from raymigrate.reporting.terminal import COLOUR_CHOICES, use_colour
 from raymigrate.settings import ConfigurableCommand
+from raymigrate.signals import Ended, raised
 
 # Command -> module that holds it; the module is imported only when the command is called.
 RUNTIME_COMMANDS = {
@@ -172,9 +173,14 @@ def convert(ctx: click.Context, /, paths: tuple[str, ...], **choices: Any) -> No
 
     ctx.color = use_colour(choices.pop("color"))
     try:
-        sys.exit(run_conversion(paths, ctx.obj, choices))
+        with raised():
+            code = run_conversion(paths, ctx.obj, choices)
     except KeyboardInterrupt:
         raise CannotWorkError("Interrupted; every file is either converted or as it was.") from None
+    except Ended as signal:
+        click.echo(f"Error: Ended by {signal}; every file is either converted or as it was.", err=True)
+        code = signal.exit_code
+    sys.exit(code)
 
 
 @main.command()

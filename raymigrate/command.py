@@ -68,7 +68,7 @@ def run_conversion(paths: Sequence[str], settings: Settings, choices: Choices) -
 
         summary = run(found, InteractiveJob(job.options), jobs=1)
     else:
-        summary = run(found, job, jobs=choices["jobs"], progress=with_progress)
+        summary = run(found, job, jobs=choices["jobs"], progress=with_progress, isolated=True)
     return _shown(summary, choices)
 
 
@@ -97,7 +97,7 @@ def _convert_stdin(settings: Settings, choices: Choices) -> int:
     """
     from raymigrate.conversion import failed  # noqa: PLC0415
     from raymigrate.facts.project import Project  # noqa: PLC0415
-    from raymigrate.session import Summary  # noqa: PLC0415
+    from raymigrate.session import Summary, converted_apart  # noqa: PLC0415
 
     data = sys.stdin.buffer.read()
     path = choices["stdin_filename"] or "<stdin>"
@@ -106,7 +106,7 @@ def _convert_stdin(settings: Settings, choices: Choices) -> int:
     if not excluded and any(needle in data for needle in NEEDLES):
         job, reason = _job(choices, write=False), too_large(path, len(data))
         project = Project(named=(path,), may_write=lambda path: False)
-        result = failed(path, reason) if reason else job.convert(path, data, project)
+        result = failed(path, reason) if reason else converted_apart(job, path, data, project)
         if result.findings or result.changes:
             summary.results.append(result)
         if result.after is not None and result.document is not None and not _dry_run(choices):

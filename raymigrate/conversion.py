@@ -3,24 +3,53 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from raymigrate.config import Options
 from raymigrate.documents import Document, NotSplit, Plain, open_document, reopened
 from raymigrate.documents.remarks import pin_remark
 from raymigrate.engine import RM901, RM902, RM903, FileResult, Refused, convert
-from raymigrate.findings import Finding, Kind
+from raymigrate.facts.literals import shortened_text
+from raymigrate.findings import Finding, Kind, Rule
 from raymigrate.skips import RM906, Skip, Skips, comment_at
 
 if TYPE_CHECKING:
     from raymigrate.facts.project import Project
 
+PACKAGE = Path(__file__).parent
 RM731 = "RM731"  # its rule is beside the codemod, which needs more imports
 
 
 def failed(path: str, message: str, line: int = 1, column: int = 1) -> FileResult:
     """The result of a file that could not be read or written."""
     return FileResult(path, [Finding(RM902.code, Kind.ERROR, message, "", line, column, path)])
+
+
+def broken(path: str, error: Exception) -> FileResult:
+    """The result of a file whose conversion raised what it should not."""
+    if isinstance(error, (RecursionError, MemoryError)):
+        what = "is nested too deeply" if isinstance(error, RecursionError) else "takes too much memory"
+        return _left(path, RM901, f"left as it was: it {what} to be converted safely.")
+    import traceback  # noqa: PLC0415 - only then
+
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if PACKAGE in Path(frame.filename).parents]
+    place = f", {Path(frames[-1].filename).relative_to(PACKAGE).as_posix()}:{frames[-1].lineno}" if frames else ""
+    return _left(path, RM903, f"left as it was: raymigrate met an error of its own ({_first_line(error)}{place}).")
+
+
+def crashed(path: str, how: str) -> FileResult:
+    """The result of a file whose conversion ended the process."""
+    return _left(path, RM903, f"left as it was: to convert it ended the process ({how}).")
+
+
+def _left(path: str, rule: Rule, message: str) -> FileResult:
+    return FileResult(path, [Finding(rule.code, Kind.ERROR, message, rule.fix, path=path)])
+
+
+def _first_line(error: Exception) -> str:
+    text = f"{type(error).__name__}: {error}".strip()
+    return shortened_text(text.partition("\n")[0])
 
 
 def convert_document(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -249,10 +248,9 @@ def plan(text: str, path: str, options: Options, project: Project | None = None,
 
 
 def _refuse_deep(module: Module) -> None:
-    depth: dict[ast.AST, int] = {module.tree: 0}
-    for node in module.nodes[1:]:
-        depth[node] = depth[module.parent_of[node]] + 1
-    if max(depth.values()) > MAX_DEPTH:
+    from raymigrate.facts.nesting import nesting  # noqa: PLC0415 - only before a change
+
+    if nesting(module, MAX_DEPTH) > MAX_DEPTH:
         raise Refused(RM901, f"nests more than {MAX_DEPTH} levels deep, too deep to be rewritten safely.")
 
 

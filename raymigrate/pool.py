@@ -1,10 +1,15 @@
 """Runs a function over items in processes, so that one that brings its process down costs one item only."""
 
+import multiprocessing
+import os
 import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
+
+from raymigrate.isolation import forget_parent
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -24,7 +29,7 @@ def isolated_map(
     done = 0
     while done < len(items):
         rest = items[done:]
-        with ProcessPoolExecutor(jobs, initializer=_ignore_interrupts) as pool:
+        with ProcessPoolExecutor(jobs, initializer=_begin) as pool:
             try:
                 for result in pool.map(function, rest):
                     done += 1
@@ -38,13 +43,23 @@ def isolated_map(
 
 
 def _alone(function: Callable[[Item], Result], item: Item, lost: Callable[[Item], Result]) -> Result:
-    with ProcessPoolExecutor(1, initializer=_ignore_interrupts) as pool:
+    with ProcessPoolExecutor(1, initializer=_begin) as pool:
         try:
             return pool.submit(function, item).result()
         except BrokenProcessPool:
             return lost(item)
 
 
-def _ignore_interrupts() -> None:
-    """Ctrl-C reaches all processes of a terminal: those of the pool finish their item, and the first one ends them."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _begin() -> None:
+    """What a process of the pool does first."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all: they end with their parent
+    forget_parent()
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """Ends this process when its parent is gone, which else would wait for work for ever."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

@@ -48,7 +48,7 @@ class Script:
         """
         try:
             return (BOM_UTF8 if self.bom else b"") + text.encode(self.encoding)
-        except UnicodeEncodeError as error:
+        except UnicodeError as error:
             raise UndecodableError(f"the result cannot be written in {self.encoding}") from error
 
 
@@ -68,7 +68,7 @@ def decode(data: bytes) -> Script:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
         encoding = "utf-8" if bom else encoding
         text = body.decode(encoding)
-    except (SyntaxError, UnicodeDecodeError, LookupError) as error:
+    except (SyntaxError, UnicodeError, LookupError) as error:
         reason = f"byte {error.start} does not fit" if isinstance(error, UnicodeDecodeError) else str(error)
         raise UndecodableError(
             f"is not text in the encoding it declares ({reason}); save it as UTF-8, or declare its encoding in line 1"

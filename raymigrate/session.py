@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from raymigrate.config import Options
-from raymigrate.conversion import convert_document, failed
+from raymigrate.conversion import broken, convert_document, crashed, failed
 from raymigrate.discovery import Discovery, processors
 from raymigrate.documents import UndecodableError, open_document
 from raymigrate.engine import FileResult
+from raymigrate.errors import CannotWorkError
 from raymigrate.files import read_bytes
 from raymigrate.findings import Finding, Kind
 from raymigrate.gates import concerns
+from raymigrate.isolation import CrashedError, apart, working_on
 
 if TYPE_CHECKING:
     from raymigrate.facts.project import Project
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 
 # A pool costs 40 ms and LibCST's import per worker; fewer bytes than this are done sooner without.
 BYTES_WORTH_A_POOL = 300_000
+# What overflows the stack of a parser is long. A process costs 3 ms, which one usual script need not spend.
+BYTES_WORTH_A_PROCESS = 16_000
 
 
 @dataclass
@@ -66,11 +70,13 @@ class Job:
         options: For the codemods.
         rewrite: Whether to work the new text out; False only tells whether there would be one.
         write: Whether to write it to the file.
+        crashed: Files that ended the process when they were worked on, by real path, and how it ended.
     """
 
     options: Options
     rewrite: bool = True
     write: bool = True
+    crashed: Mapping[str, str] = field(default_factory=dict)
 
     def __call__(self, path: str, project: Project | None = None) -> FileResult:
         """Converts one file and writes it; every problem with it becomes a finding. For the arguments see `convert`."""
@@ -99,17 +105,25 @@ class Job:
             return FileResult(path)
         from raymigrate.facts.project import Alone, OtherFileNeeded  # noqa: PLC0415 - most runs never get here
 
+        if how := self.crashed and self.crashed.get(os.path.realpath(path)):
+            return crashed(path, how)
         try:
-            document = open_document(data, path)
-            result = convert_document(document, path, self.options, rewrite=self.rewrite, project=project or Alone())
-            if result.after is not None:
-                _ = result.new_bytes  # its encoding may lack a character
+            with working_on(path):
+                return self._converted(path, data, project or Alone())
         except OtherFileNeeded:
             return FileResult(path, waits=True)
         except UndecodableError as error:
             return failed(path, f"{error}.", error.line, error.column)
         except OSError as error:
             return failed(path, f"cannot be read: {error.strerror or error}.")
+        except Exception as error:  # whatever it is, the other files are done
+            return broken(path, error)
+
+    def _converted(self, path: str, data: bytes, project: Project) -> FileResult:
+        document = open_document(data, path)
+        result = convert_document(document, path, self.options, rewrite=self.rewrite, project=project)
+        if result.after is not None:
+            _ = result.new_bytes  # its encoding may lack a character
         return result
 
     def finished(self, results: Sequence[FileResult], together: Sequence[Sequence[str]] = ()) -> list[FileResult]:
@@ -133,11 +147,44 @@ def _unseen(results: Iterator[FileResult], total: int) -> Iterator[FileResult]:
     return results
 
 
-def run(found: Discovery, job: Job, *, jobs: int = 0, progress: Progress = _unseen) -> Summary:
-    """Converts the files that a search found, and writes them. For the arguments see `plan`."""
-    summary = plan(found, job, jobs=jobs, progress=progress)
+def run(found: Discovery, job: Job, *, jobs: int = 0, progress: Progress = _unseen, isolated: bool = False) -> Summary:
+    """Converts the files that a search found, and writes them.
+
+    Args:
+        found: See `raymigrate.discovery.discover`.
+        job: What to do with each file.
+        jobs: Number of processes; 0 chooses.
+        progress: Passes the results on, given their number, and tells the user how far it is.
+        isolated: Whether a file that ends the process shall cost no other one.
+    """
+    if isolated and (len(found.candidates) > 1 or _size(found.candidates) >= BYTES_WORTH_A_PROCESS):
+        summary = _planned_apart(found, job, jobs, progress)
+    else:
+        summary = plan(found, job, jobs=jobs, progress=progress)
     summary.results = job.finished(summary.results, summary.together)
     return summary
+
+
+def _planned_apart(found: Discovery, job: Job, jobs: int, progress: Progress) -> Summary:
+    """Plans in another process: as often as files end it, each time without those that did."""
+    while True:
+        try:
+            return apart(lambda job=job: plan(found, job, jobs=jobs, progress=progress))  # type: ignore[misc]
+        except CrashedError as crash:
+            real = os.path.realpath(crash.subject)
+            if not crash.subject or real in job.crashed:
+                raise CannotWorkError(f"A process ended by {crash.how}; no file was changed.") from None
+            job = replace(job, crashed={**job.crashed, real: crash.how})
+
+
+def converted_apart(job: Job, path: str, data: bytes, project: Project) -> FileResult:
+    """Converts the bytes of one file as `Job.convert` does; if that ends the process, it was another one."""
+    if len(data) < BYTES_WORTH_A_PROCESS:
+        return job.convert(path, data, project)
+    try:
+        return apart(lambda: job.convert(path, data, project))
+    except CrashedError as crash:
+        return crashed(path, crash.how)
 
 
 def plan(found: Discovery, job: Job, *, jobs: int = 0, progress: Progress = _unseen) -> Summary:
@@ -165,6 +212,8 @@ def plan(found: Discovery, job: Job, *, jobs: int = 0, progress: Progress = _uns
         together = Together(found, job, results)
         together.convert(waiting)
         summary.together, summary.projects = together.groups(), together.summaries()
+        for result in results.values():
+            result.asked, result.done = [], []  # they hold trees, which no other process needs
     if found.candidates:
         from raymigrate.pins.project import pin_results  # noqa: PLC0415 - most runs never get here
 
@@ -181,9 +230,7 @@ def _map(job: Job, paths: Sequence[str], jobs: int) -> Iterator[FileResult]:
         return
     from raymigrate.pool import isolated_map  # noqa: PLC0415 - costs 40 ms that small runs do not spend
 
-    yield from isolated_map(
-        job.look, paths, jobs, lost=lambda path: failed(path, "brought the process down; left as it was.")
-    )
+    yield from isolated_map(job.look, paths, jobs, lost=lambda path: crashed(path, "in a pool of processes"))
 
 
 def _size(paths: Sequence[str]) -> int:

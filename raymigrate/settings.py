@@ -86,9 +86,10 @@ def _table(file: str, data: bytes) -> Mapping[str, Any] | None:
     except ModuleNotFoundError:  # Python 3.10
         tomllib = import_module("tomli")
     try:
-        table = tomllib.loads(data.decode()).get("tool", {}).get("raymigrate")
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        tool = tomllib.loads(data.decode()).get("tool")
+    except (ValueError, RecursionError) as error:  # no TOML, no UTF-8, a number of thousands of digits, too deep
         raise CannotWorkError(one_line(f"{file}: is not TOML: {error}")) from None
+    table = tool.get("raymigrate") if isinstance(tool, dict) else None
     if table is not None and not isinstance(table, dict):
         raise CannotWorkError(one_line(f"{file}: tool.raymigrate is not a table"))
     return table

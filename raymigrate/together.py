@@ -61,7 +61,9 @@ class Together:
         self.part = replace(job, options=replace(job.options, part_of_job=True))
         self.results = results
         self.alone = {os.path.realpath(path): result for path, result in results.items()}
-        self.project = Project(found.roots, (*found.named, *found.candidates), may_write=self._is_covered)
+        self.project = Project(
+            found.roots, (*found.named, *found.candidates), may_write=self._is_covered, crashed=job.crashed
+        )
         self.given = {os.path.normpath(path) for path in (*found.named, *found.candidates)}
         self.links: dict[str, set[str]] = {}  # the files of the project that each script of a job imports
         self.new: dict[str, FileResult] = {}  # by real path: what was converted here

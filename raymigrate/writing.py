@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import signal
 from collections.abc import Collection, Iterator, Sequence
 
 from raymigrate.conversion import failed
 from raymigrate.engine import FileResult
 from raymigrate.files import read_bytes, stage, write_atomically
+from raymigrate.signals import undisturbed
 
 CHANGED = "changed while it was being converted; run raymigrate again."
-# What ends a process from outside; asked for at run time, as Windows has fewer.
-ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
 def written(results: Sequence[FileResult], together: Sequence[Collection[str]]) -> list[FileResult]:
@@ -45,7 +42,7 @@ def _written_together(results: Sequence[FileResult]) -> list[FileResult]:
     try:
         for current in results:
             staged.append(stage(current.path, current.new_bytes))
-        with _undisturbed():
+        with undisturbed():
             for current in results:
                 _refuse_changed(current)
             for current, new in zip(results, staged, strict=True):
@@ -93,16 +90,3 @@ def _taken_back(result: FileResult) -> str:
     except OSError as error:
         return f"cannot be given its old text: {error.strerror or error}."
     return ""
-
-
-@contextlib.contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Lets signals wait that would end the process amid files that change together; SIGKILL does not."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)

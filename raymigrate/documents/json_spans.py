@@ -1,5 +1,6 @@
 """Where values stand in JSON text. The text has to be valid: let `json.loads` have a look at it first."""
 
+import json
 import re
 
 SPACE = re.compile(r"[ \t\r\n]*")
@@ -50,7 +51,7 @@ def members(text: str, start: int) -> dict[str, Span]:
     position = start_of_value(text, start + 1)
     while text[position] != "}":
         end = end_of_value(text, position)
-        key = text[position + 1 : end - 1]
+        key = json.loads(text[position:end]) if "\\" in text[position:end] else text[position + 1 : end - 1]
         position = start_of_value(text, start_of_value(text, end) + 1)  # behind the colon
         end = end_of_value(text, position)
         spans[key] = (position, end)

@@ -274,6 +274,8 @@ def _loaded(text: str) -> dict[str, Any]:
         raise NotebookError(message, error.lineno, error.colno) from error
     except RecursionError as error:
         raise NotebookError("is nested too deeply for a notebook") from error
+    except ValueError as error:  # Python reads no number of thousands of digits
+        raise NotebookError("is no notebook that Python reads: it holds a number that is too long") from error
     version = content.get("nbformat") if isinstance(content, dict) else None
     if isinstance(version, int) and version < 4:
         raise NotebookError(

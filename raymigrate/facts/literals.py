@@ -9,7 +9,11 @@ SHOWN = 300  # characters
 
 def shortened(value: object) -> str:
     """A value as a message shows it: the whole of a usual one, the beginning of a huge one."""
-    text = repr(value)
+    return shortened_text(repr(value))
+
+
+def shortened_text(text: str) -> str:
+    """A text as a message shows it; see `shortened`."""
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
 
 

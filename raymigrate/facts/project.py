@@ -11,7 +11,7 @@ import ast
 import os
 import sys
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from raymigrate.documents import UndecodableError, open_document
 from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import Binding
 from raymigrate.files import read_bytes
+from raymigrate.isolation import working_on
 from raymigrate.requests import Request
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ class Project:
         tops: Folders in which imports are looked for although nothing marks them as a project.
         named: Files that have a name already; see `name`.
         may_write: Whether a file may be changed.
+        crashed: Real paths of files that end the process when they are parsed.
     """
 
     def __init__(
@@ -81,6 +83,7 @@ class Project:
         named: Sequence[str] = (),
         *,
         may_write: Callable[[str], bool] = lambda path: True,
+        crashed: Collection[str] = (),
     ) -> None:
         self.tops = frozenset(os.path.abspath(top) for top in tops)
         self.parsed: list[str] = []  # each file that was parsed, in order
@@ -92,6 +95,7 @@ class Project:
         self._relative = not all(os.path.isabs(path) for path in (*tops, *named)) or not (tops or named)
         self.places: dict[tuple[str, str], Place] = {}  # answers of callers.py, likewise
         self._may_write = may_write
+        self._crashed = crashed
         self._modules: OrderedDict[str, Module | None] = OrderedDict()
         self._roots: dict[str, list[str]] = {}
 
@@ -145,10 +149,13 @@ class Project:
             self._modules.popitem(last=False)
 
     def _parse(self, path: str) -> Module | None:
+        if self._crashed and os.path.realpath(path) in self._crashed:
+            return None
         try:
-            text = open_document(read_bytes(path), path).text
-            self.parsed.append(path)
-            return Module(text, path, self)
+            with working_on(path):
+                text = open_document(read_bytes(path), path).text
+                self.parsed.append(path)
+                return Module(text, path, self)
         except (OSError, UndecodableError, SyntaxError, ValueError, RecursionError, MemoryError):
             return None
 

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from raymigrate.codemods.pinned_versions import RM731, message
+from raymigrate.conversion import broken
 from raymigrate.discovery import too_large
 from raymigrate.documents import Plain
 from raymigrate.engine import FileResult
@@ -104,7 +105,10 @@ def pin_results(found: Discovery, results: Mapping[str, FileResult], job: Job) -
         done.add(file.path)
         if not legacy.isdisjoint(scripts) or any(is_converted(read(path) or b"", file.old_pins) for path in scripts):
             earlier = results.get(file.path)
-            yield _result(file, job) if earlier is None else _added(earlier, file, job)
+            try:
+                yield _result(file, job) if earlier is None else _added(earlier, file, job)
+            except Exception as error:  # whatever it is, the other files are done
+                yield broken(file.path, error)
 
 
 def _folders(path: str, roots: Sequence[str]) -> Iterator[str]:

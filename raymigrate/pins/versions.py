@@ -93,17 +93,17 @@ def keeps_out(specifier: str, lowest: str) -> bool:
     A range is a set of intervals that begin and end at the versions it names: it is enough to ask about these, about
     versions a little above them, and about one far above.
     """
-    from packaging.specifiers import InvalidSpecifier, SpecifierSet  # noqa: PLC0415 - 20 ms, for few runs
-    from packaging.version import InvalidVersion, Version  # noqa: PLC0415
+    from packaging.specifiers import SpecifierSet  # noqa: PLC0415 - 20 ms, for few runs
+    from packaging.version import Version  # noqa: PLC0415
 
     try:
         clauses = SpecifierSet(specifier)
         named = [Version(clause.version.removesuffix(".*")) for clause in clauses]
-    except (InvalidSpecifier, InvalidVersion):
+        bottom = Version(lowest)
+        tried = [bottom, Version("99999"), *named, *(Version(f"{v.base_version}.0.1") for v in [bottom, *named])]
+        return bool(named) and not any(v >= bottom and clauses.contains(v, prereleases=True) for v in tried)
+    except ValueError:  # no range, or a number of thousands of digits
         return False
-    bottom = Version(lowest)
-    tried = [bottom, Version("99999"), *named, *(Version(f"{v.base_version}.0.1") for v in [bottom, *named])]
-    return bool(named) and not any(v >= bottom and clauses.contains(v, prereleases=True) for v in tried)
 
 
 def requirement_pins(text: str, start: int = 0) -> Iterator[Pin]:
