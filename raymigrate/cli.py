@@ -14,6 +14,7 @@ import click
 
 from raymigrate import __version__
 from raymigrate.errors import NO_STDIN, CannotWorkError
+from raymigrate.findings import one_line
 from raymigrate.reporting.terminal import COLOUR_CHOICES, use_colour
 from raymigrate.settings import ConfigurableCommand
 from raymigrate.signals import Ended, raised
@@ -169,8 +170,31 @@ def convert(ctx: click.Context, /, paths: tuple[str, ...], **choices: Any) -> No
     PATH `-` converts one file from stdin to stdout. Options that are not given come from the table [tool.raymigrate] of
     the nearest pyproject.toml.
     """
+    _convert(ctx, paths, choices)
+
+
+def _only_shown(name: str, text: str) -> click.Command:
+    """A command that does what `convert` does with an option of that name."""
+
+    @click.pass_context
+    def callback(ctx: click.Context, /, paths: tuple[str, ...], **choices: Any) -> None:
+        _convert(ctx, paths, {**choices, "check": False, "diff": False, "interactive": False, name: True})
+
+    parameters = [p for p in convert.params if p.name not in ("check", "diff", "interactive")]
+    return ConfigurableCommand(name, params=parameters, callback=callback, help=text)
+
+
+main.add_command(_only_shown("check", "Write nothing; exit 1 if something would change: `convert --check`."))
+main.add_command(_only_shown("diff", "Write nothing; print a diff of what would change: `convert --diff`."))
+
+
+def _convert(ctx: click.Context, paths: tuple[str, ...], choices: dict[str, Any]) -> None:
     from raymigrate.command import run_conversion  # noqa: PLC0415
 
+    for path in paths:
+        if path not in ("-", "") and not os.path.lexists(path):
+            message = f"{one_line(path)}: there is no such file or folder, so nothing was changed."
+            raise click.UsageError(message + _meant(ctx, path), ctx)
     ctx.color = use_colour(choices.pop("color"))
     try:
         with raised():
@@ -181,6 +205,24 @@ def convert(ctx: click.Context, /, paths: tuple[str, ...], **choices: Any) -> No
         click.echo(f"Error: Ended by {signal}; every file is either converted or as it was.", err=True)
         code = signal.exit_code
     sys.exit(code)
+
+
+def _meant(ctx: click.Context, path: str) -> str:
+    """What somebody may have meant by a path that does not exist: a command, an option, or another path."""
+    from difflib import get_close_matches  # noqa: PLC0415 - only for an error
+
+    group = ctx.find_root().command
+    commands = group.list_commands(ctx) if isinstance(group, click.Group) else []
+    if f"--{path}" in {name for option in ctx.command.params for name in option.opts}:
+        return f" Did you mean `--{path}`?"
+    if close := get_close_matches(path, commands, 1):
+        return f" Did you mean `raymigrate {close[0]}`?"
+    folder, name = os.path.split(path)
+    if os.path.isdir(folder or ".") and (close := get_close_matches(name, os.listdir(folder or "."), 1)):  # noqa: PTH112, PTH208
+        return f" Did you mean {one_line(os.path.join(folder, close[0]))}?"  # noqa: PTH118
+    return (
+        "" if folder or "." in name else f" `raymigrate PATH` converts; the other commands are {', '.join(commands)}."
+    )
 
 
 @main.command()

@@ -10,7 +10,7 @@ from bisect import bisect
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from raymigrate.comments import LogicalLine, logical_line_from, read_comments
+from raymigrate.comments import Comment, LogicalLine, logical_line_from, read_comments
 from raymigrate.findings import Finding, Kind, Rule
 
 MARK = "raymigrate:"
@@ -18,11 +18,19 @@ COMMENT = re.compile(
     r"#\s*raymigrate:\s*(?P<word>skip-file|skip)(?![\w-])\s*(?:\[(?P<codes>[^\]]*)\])?\s*(?:--\s*(?P<reason>.*\S)\s*)?"
 )
 
+# What looks as if it spoke to raymigrate, and comments for other tools that name rules of it.
+MEANT = re.compile(
+    r"#\s*(?P<text>raymigrate\s*:\s*[\w-]*|raymigrate\s+(?:skip|ignore|disable|off|noqa)\b)", re.IGNORECASE
+)
+FOREIGN = re.compile(r"#\s*(?P<text>noqa|(?:ruff|flake8)\s*:\s*noqa|pylint|type|nosec|pragma)\b[^#\n]*?\bRM\d", re.I)
+CODE = re.compile(r"\bRM\d+")
+
 RM906 = Rule(
     "RM906",
     "a skip comment that silences nothing",
-    "Nothing changes at run time; but the comment would silence what comes to stand there later.",
-    "Delete the comment, or the codes in it that are not needed.",
+    "Nothing changes at run time. But a comment that silences nothing now would silence what comes to stand there later,"
+    " and one that is misspelt keeps nothing as it is.",
+    "Delete the comment, or the codes in it that are not needed; or write it as `# raymigrate: skip[RM302]`.",
     "https://docs.python.org/3/reference/lexical_analysis.html#comments",
 )
 
@@ -69,7 +77,10 @@ class Skips:
     """All such comments of a module."""
 
     def __init__(self, text: str) -> None:
-        self._skips = list(_read(text)) if MARK in text else []
+        speaks = MEANT.search(text) or FOREIGN.search(text)
+        comments, logical_lines = read_comments(text) if speaks else ([], [])
+        self._skips = list(_read(text, comments, logical_lines))
+        self._misspelt = list(_misspelt(comments))
         self._of_file = [skip for skip in self._skips if skip.whole_file]
         self._by_first_line: dict[int, list[Skip]] = {}
         for skip in self._skips:
@@ -93,10 +104,23 @@ class Skips:
         for skip in self._skips:
             if message := skip.stale():
                 yield Finding(RM906.code, Kind.MANUAL, message, RM906.fix, skip.line, skip.column, path)
+        for comment, message in self._misspelt:
+            yield Finding(RM906.code, Kind.MANUAL, message, RM906.fix, comment.line, comment.column, path)
 
 
-def _read(text: str) -> Iterator[Skip]:
-    comments, logical_lines = read_comments(text)
+def _misspelt(comments: Sequence[Comment]) -> Iterator[tuple[Comment, str]]:
+    """Comments that were meant for raymigrate and that it does not understand, with what to say of them."""
+    for comment in comments:
+        skip = COMMENT.search(comment.text)
+        if skip is not None:
+            rest = comment.text[skip.end() :].partition("#")[0]
+            if not skip["codes"] and (outside := CODE.findall(rest)):
+                yield comment, f"This comment silences every rule: {', '.join(outside)} has to stand in brackets."
+        elif found := MEANT.search(comment.text) or FOREIGN.search(comment.text):
+            yield comment, f"raymigrate does not know `{found['text']}`: this comment keeps nothing as it is."
+
+
+def _read(text: str, comments: Sequence[Comment], logical_lines: list[LogicalLine]) -> Iterator[Skip]:
     for comment in comments:
         match = COMMENT.search(comment.text)
         if match is None:

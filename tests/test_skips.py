@@ -110,3 +110,52 @@ def test_every_fixture_can_be_skipped(script: Path) -> None:
     result = convert(f"{text.rstrip()}\n# raymigrate: skip-file\n", str(script))
     assert result.after is None
     assert {finding.kind for finding in result.findings} == {Kind.SKIPPED}
+
+
+@pytest.mark.parametrize(
+    ("comment", "known"),
+    [
+        ("# raymigrate: ignore", "raymigrate: ignore"),
+        ("# raymigrate: disable=RM302", "raymigrate: disable"),
+        ("# raymigrate:skip_file", "raymigrate:skip_file"),
+        ("# raymigrate: Skip", "raymigrate: Skip"),
+        ("# Raymigrate: skip[RM302]", "Raymigrate: skip"),
+        ("# raymigrate:", "raymigrate:"),
+        ("# raymigrate skip[RM302]", "raymigrate skip"),
+        ("# noqa: RM301", "noqa"),
+        ("# noqa:RM301,E501", "noqa"),
+        ("# noqa: E501,RM301  # why", "noqa"),
+        ("# ruff: noqa: RM301", "ruff: noqa"),
+        ("# pylint: disable=RM302", "pylint"),
+        ("# type: ignore[RM302]", "type"),
+    ],
+)
+def test_a_comment_that_is_not_understood_is_told(comment: str, known: str) -> None:
+    result = convert(f"{HEAD}session.report({{}})  {comment}\n")
+    [finding] = [finding for finding in result.findings if finding.code == "RM906"]
+    assert finding.message == f"raymigrate does not know `{known}`: this comment keeps nothing as it is."
+    assert "raymigrate: skip[RM302]" in finding.advice
+    assert (finding.kind, finding.line) == (Kind.MANUAL, 3)
+    assert result.after is not None and "ray.train.report" in result.after
+
+
+def test_codes_without_brackets_are_told() -> None:
+    result = convert(f"{HEAD}session.report({{}})  # raymigrate: skip RM302\n")
+    assert kinds(result) == [("RM302", "skipped", 3), ("RM906", "manual", 3)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# noqa: E501",
+        "# type: ignore[attr-defined]",
+        "# see RM302 of raymigrate",
+        "# converted by raymigrate",
+        "# raymigrate has rules such as RM302",
+        "x = '# raymigrate: ignore'",
+        "# raymigrate: skip -- as RM302 says",
+    ],
+)
+def test_other_comments_are_not(text: str) -> None:
+    result = convert(f"{HEAD}session.report({{}})\n{text}\n")
+    assert not [f for f in result.findings if f.code == "RM906" and "not know" in f.message]
