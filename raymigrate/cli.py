@@ -17,7 +17,7 @@ from raymigrate.errors import NO_STDIN, CannotWorkError
 from raymigrate.findings import one_line
 from raymigrate.reporting.terminal import COLOUR_CHOICES, use_colour
 from raymigrate.settings import ConfigurableCommand
-from raymigrate.signals import Ended, raised
+from raymigrate.signals import Interrupted, interruptible
 
 # Command -> module that holds it; the module is imported only when the command is called.
 RUNTIME_COMMANDS = {
@@ -191,19 +191,19 @@ main.add_command(_only_shown("diff", "Write nothing; print a diff of what would 
 def _convert(ctx: click.Context, paths: tuple[str, ...], choices: dict[str, Any]) -> None:
     from raymigrate.command import run_conversion  # noqa: PLC0415
 
-    for path in paths:
-        if path not in ("-", "") and not os.path.lexists(path):
+    for path in paths if "-" not in paths else ():
+        if path and not os.path.lexists(path):
             message = f"{one_line(path)}: there is no such file or folder, so nothing was changed."
             raise click.UsageError(message + _meant(ctx, path), ctx)
     ctx.color = use_colour(choices.pop("color"))
     try:
-        with raised():
+        with interruptible():
             code = run_conversion(paths, ctx.obj, choices)
+    except Interrupted as signal:
+        click.echo(f"Error: Ended by {signal}; every file is either converted or as it was.", err=True)
+        code = 128 + signal.number
     except KeyboardInterrupt:
         raise CannotWorkError("Interrupted; every file is either converted or as it was.") from None
-    except Ended as signal:
-        click.echo(f"Error: Ended by {signal}; every file is either converted or as it was.", err=True)
-        code = signal.exit_code
     sys.exit(code)
 
 

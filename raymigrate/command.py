@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from raymigrate.session import Job, Summary
 
 DOCUMENTS = ("json", "sarif")  # formats that are one document, which is never missing
+NOTHING_THERE = (
+    "Warning: no Python file or notebook was found there, or all of them are left out; are the paths right?"
+    " (0 files scanned)"
+)
 Choices = Mapping[str, Any]
 
 
@@ -55,7 +59,10 @@ def run_conversion(paths: Sequence[str], settings: Settings, choices: Choices) -
     if not found.candidates and not found.problems and not document:  # so ends nearly every run of a hook
         if not choices["quiet"]:
             click.echo(
-                f"nothing legacy found ({found.scanned} file{'' if found.scanned == 1 else 's'} scanned)", err=True
+                f"nothing legacy found ({found.scanned} file{'' if found.scanned == 1 else 's'} scanned)"
+                if found.scanned
+                else NOTHING_THERE,
+                err=True,
             )
         return 0
 

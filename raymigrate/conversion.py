@@ -38,9 +38,10 @@ def broken(path: str, error: Exception) -> FileResult:
     return _left(path, RM903, f"left as it was: raymigrate met an error of its own ({_first_line(error)}{place}).")
 
 
-def crashed(path: str, how: str) -> FileResult:
-    """The result of a file whose conversion ended the process."""
-    return _left(path, RM903, f"left as it was: to convert it ended the process ({how}).")
+def crashed(path: str, how: str = "") -> FileResult:
+    """The result of a file whose conversion ended the process, by a signal such as "SIGSEGV" if that is known."""
+    cause = f" ({how})" if how else ""
+    return _left(path, RM903, f"left as it was: the process that converted it ended before it was done{cause}.")
 
 
 def _left(path: str, rule: Rule, message: str) -> FileResult:

@@ -24,7 +24,6 @@ PAGES = (".md", ".markdown", ".rst")
 # Nobody wrote such a file by hand, and to parse it would take minutes and gigabytes of memory.
 MAX_BYTES = 5_000_000  # LibCST takes some 700 bytes of memory for each
 MAX_NOTEBOOK_BYTES = 200_000_000  # pictures among the outputs, which are not parsed as Python
-NOTHING_HERE = "holds no Python file or notebook that is not left out; is the path right?"
 KINDS = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 
 
@@ -142,9 +141,7 @@ class _Walk:
             plain = plain[2:].lstrip("/")
         if stat.S_ISDIR(mode):
             self.roots.append("" if plain in {"", "."} else os.path.join(plain, ""))
-            problems = len(self.problems)
-            if not self._walk(self.roots[-1]) and len(self.problems) == problems:
-                self.problems.append(Problem(path, NOTHING_HERE))
+            self._walk(self.roots[-1])
         elif stat.S_ISREG(mode):
             if not (self._force_exclude and is_excluded(self._exclude, below(plain, self._base))):
                 self.named.add(plain)
@@ -161,9 +158,7 @@ class _Walk:
         self.files.update(new)
         self._search.add(new)
 
-    def _walk(self, root: str) -> int:
-        """Looks through a folder; gives the number of files there that are worth searching."""
-        found = 0
+    def _walk(self, root: str) -> None:
         stack = [(root, self._layers_of_root(root))]
         while stack:
             directory, layers = stack.pop()
@@ -177,13 +172,11 @@ class _Walk:
                 continue  # a virtual environment under an unusual name
             if ".gitignore" in markers:
                 layers = self._with_gitignore(directory, layers)
-            found += len(files)
             self._add(files)
             if layers:
                 self._layers[directory] = layers
                 subdirectories = [path for path in subdirectories if not is_ignored(layers, path)]
             stack += [(path, layers) for path in subdirectories]
-        return found
 
     def _sort(self, directory: str, entries: Iterable[os.DirEntry[str]]) -> tuple[list[str], list[str], list[str]]:
         """Sorts what a directory holds into files, subdirectories, and files that say something about the directory."""

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
-from raymigrate.signals import ENDING
+from raymigrate.signals import ENDING, undisturbed
 
 if TYPE_CHECKING:
     import mmap
@@ -85,14 +85,15 @@ def apart(work: Callable[[], Result]) -> Result:
     with mmap.mmap(-1, ROOM) as subject:
         results, result = os.pipe()
         parent, alive = os.pipe()
-        child = os.fork()
-        if not child:
-            os.close(results)
-            os.close(alive)
-            _work(work, subject, parent, result)
-        os.close(result)
-        os.close(parent)
+        with undisturbed():  # the child gives up its parent's handlers before a signal can reach them
+            child = os.fork()
+            if not child:
+                os.close(results)
+                os.close(alive)
+                _work(work, subject, parent, result)
         try:
+            os.close(result)
+            os.close(parent)
             with open(results, "rb") as stream:  # noqa: PTH123 - of a descriptor
                 data = stream.read()
             status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
@@ -125,6 +126,7 @@ def _work(work: Callable[[], object], subject: mmap.mmap, parent: int, result: i
         for number in ENDING:
             signal.signal(number, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all: the parent ends the child
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
         _end_with(parent)
         _subject = subject
         try:

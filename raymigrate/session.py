@@ -230,7 +230,7 @@ def _map(job: Job, paths: Sequence[str], jobs: int) -> Iterator[FileResult]:
         return
     from raymigrate.pool import isolated_map  # noqa: PLC0415 - costs 40 ms that small runs do not spend
 
-    yield from isolated_map(job.look, paths, jobs, lost=lambda path: crashed(path, "in a pool of processes"))
+    yield from isolated_map(job.look, paths, jobs, lost=crashed)
 
 
 def _size(paths: Sequence[str]) -> int:

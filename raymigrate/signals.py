@@ -1,4 +1,4 @@
-"""What ends the process from outside: Ctrl-C, `kill`, the end of a terminal or of a CI job."""
+"""What ends the process from outside: Ctrl-C, `kill`, a scheduler, the end of a terminal or of a CI job."""
 
 from __future__ import annotations
 
@@ -11,38 +11,44 @@ from types import FrameType
 ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
-class Ended(BaseException):
-    """A signal asks the process to end.
+class Interrupted(KeyboardInterrupt):
+    """A signal asked for the end.
 
     Args:
-        number: Which one.
+        number: Which.
     """
 
     def __init__(self, number: int) -> None:
-        super().__init__(signal.Signals(number).name)
-        self.exit_code = 128 + number
+        super().__init__(number)
+        self.number = number
+
+    def __str__(self) -> str:
+        return signal.Signals(self.number).name
 
 
 @contextlib.contextmanager
-def raised() -> Iterator[None]:
-    """Raises `Ended` for SIGTERM and SIGHUP, so that whoever holds something lets it go. SIGINT is Python's own.
+def interruptible() -> Iterator[None]:
+    """Signals that would end the process at once raise an exception instead, as Ctrl-C does, so that it cleans up.
 
-    A signal that is ignored stays so: `nohup` means it.
+    One that is ignored stays so: `nohup` means it.
+
+    Raises:
+        Interrupted: When one comes.
     """
     before: dict[int, object] = {}
     with contextlib.suppress(ValueError):  # not in the main thread: whoever made it looks after signals
         for number in ENDING:
-            if number != signal.SIGINT and signal.getsignal(number) is signal.SIG_DFL:
-                before[number] = signal.signal(number, _raise)
+            if number != signal.SIGINT and signal.getsignal(number) is not signal.SIG_IGN:
+                before[number] = signal.signal(number, _interrupt)
     try:
         yield
     finally:
-        for number in before:
-            signal.signal(number, signal.SIG_DFL)
+        for number, handler in before.items():
+            signal.signal(number, handler or signal.SIG_DFL)  # type: ignore[arg-type]  # None: one that Python did not set
 
 
-def _raise(number: int, frame: FrameType | None) -> None:
-    raise Ended(number)
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise Interrupted(number)
 
 
 @contextlib.contextmanager

@@ -28,8 +28,8 @@ CODE = re.compile(r"\bRM\d+")
 RM906 = Rule(
     "RM906",
     "a skip comment that silences nothing",
-    "Nothing changes at run time. But a comment that silences nothing now would silence what comes to stand there later,"
-    " and one that is misspelt keeps nothing as it is.",
+    "Nothing changes at run time. But a comment that silences nothing now would silence what comes to stand there"
+    " later, and one that is misspelt keeps nothing as it is.",
     "Delete the comment, or the codes in it that are not needed; or write it as `# raymigrate: skip[RM302]`.",
     "https://docs.python.org/3/reference/lexical_analysis.html#comments",
 )

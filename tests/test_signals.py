@@ -106,7 +106,7 @@ def test_a_process_that_is_killed_alone_does_not_end_the_command(folder: Path) -
     child.kill()
     _, errors = process.communicate(timeout=120)
     assert process.returncode == 2
-    assert "ended the process (SIGKILL)" in errors
+    assert "ended before it was done (SIGKILL)" in errors
     assert sorted(assert_old_or_new(folder)) == sorted([SMALL] + [CONVERTED] * (FILES - 1))
 
 

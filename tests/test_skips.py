@@ -75,7 +75,9 @@ def test_a_rule_that_is_left_out_makes_no_comment_stale() -> None:
 
 
 def test_text_in_strings_and_other_words_are_no_comments() -> None:
-    text = HEAD + 'print("# raymigrate: skip", session.report({}))\nsession.report({})  # raymigrate: skipped before\n'
+    text = (
+        HEAD + 'print("# raymigrate: skip", session.report({}))\nsession.report({})  # raymigrate skipped it before\n'
+    )
     assert {kind for _, kind, _ in kinds(convert(text))} == {"converted"}
 
 
@@ -119,6 +121,7 @@ def test_every_fixture_can_be_skipped(script: Path) -> None:
         ("# raymigrate: disable=RM302", "raymigrate: disable"),
         ("# raymigrate:skip_file", "raymigrate:skip_file"),
         ("# raymigrate: Skip", "raymigrate: Skip"),
+        ("# raymigrate: skipped", "raymigrate: skipped"),
         ("# Raymigrate: skip[RM302]", "Raymigrate: skip"),
         ("# raymigrate:", "raymigrate:"),
         ("# raymigrate skip[RM302]", "raymigrate skip"),

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from raymigrate.runtime.environments.locks import names
-from raymigrate.runtime.signals import interruptible
+from raymigrate.signals import interruptible
 
 NAME = click.Choice(names())
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from raymigrate.runtime.signals import interruptible
 from raymigrate.runtime.watcher import temporary_folder
+from raymigrate.signals import interruptible
 
 if TYPE_CHECKING:
     from raymigrate.runtime.verify.cluster import Cluster

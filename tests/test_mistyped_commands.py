@@ -1,0 +1,80 @@
+"""What is mistyped on the command line is told before anything is written."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from raymigrate.cli import main
+
+LEGACY = "from ray.air import session\n\n\ndef f():\n    session.report({})\n"
+
+
+@pytest.fixture(autouse=True)
+def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("train.py").write_text(LEGACY)
+    return Path("train.py")
+
+
+def invoke(*arguments: str) -> Result:
+    return CliRunner().invoke(main, arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (["chek", "."], "Did you mean `raymigrate check`?"),
+        (["verfy", "train.py"], "Did you mean `raymigrate verify`?"),
+        (["interactive", "."], "Did you mean `--interactive`?"),
+        (["unsafe", "."], "Did you mean `--unsafe`?"),
+        (["trian.py"], "Did you mean train.py?"),
+        ([".", "src/train.py"], ""),
+        (["format", "."], "`raymigrate PATH` converts; the other commands are "),
+        (["check", "chek"], "Did you mean `raymigrate check`?"),
+        (["convert", "train\n.py"], "Did you mean train.py?"),
+    ],
+)
+def test_a_path_that_does_not_exist_is_refused_before_anything_is_written(
+    script: Path, arguments: list[str], meant: str
+) -> None:
+    result = invoke(*arguments)
+    assert result.exit_code == 2
+    assert "there is no such file or folder, so nothing was changed." in result.stderr
+    assert meant in result.stderr
+    assert script.read_text() == LEGACY
+
+
+@pytest.mark.parametrize("path", [".", "train.py"])
+@pytest.mark.parametrize("options", [(), ("--output-format", "json"), ("--select", "RM302")], ids=" ".join)
+def test_check_and_diff_are_commands(script: Path, path: str, options: tuple[str, ...]) -> None:
+    for command in ("check", "diff"):
+        result = invoke(command, *options, path)
+        assert script.read_text() == LEGACY
+        assert result.exit_code == 1
+        assert result.output == invoke(f"--{command}", *options, path).output
+    assert "+++ b/" in invoke("diff", path).stdout
+
+
+@pytest.mark.parametrize("command", ["check", "diff"])
+def test_they_heed_the_settings(command: str) -> None:
+    Path("pyproject.toml").write_text("[tool.raymigrate]\nignore = ['RM30']\n")
+    assert invoke(command, ".").exit_code == 0
+
+
+@pytest.mark.parametrize("option", ["--check", "--diff", "--interactive"])
+def test_they_take_no_option_that_contradicts_them(script: Path, option: str) -> None:
+    for command in ("check", "diff"):
+        assert "No such option" in invoke(command, option, ".").stderr
+    assert script.read_text() == LEGACY
+
+
+@pytest.mark.parametrize("name", [".hidden.txt", "settings.yaml", "build/old.py"])
+def test_a_folder_without_scripts_is_told(script: Path, name: str) -> None:
+    Path("empty", name).parent.mkdir(parents=True)
+    Path("empty", name).write_text(LEGACY)
+    result = invoke("--check", "empty")
+    assert "no Python file or notebook was found there" in result.stderr
+    assert result.exit_code == 0
+    assert "no Python file" not in invoke("--check", ".").stderr
+    assert invoke("--check", "-q", "empty").stderr == ""
