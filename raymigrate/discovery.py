@@ -22,7 +22,7 @@ SKIPPED = frozenset(
 SUFFIXES = (".py", ".ipynb")
 PAGES = (".md", ".markdown", ".rst")
 # Nobody wrote such a file by hand, and to parse it would take minutes and gigabytes of memory.
-MAX_BYTES = 5_000_000  # LibCST takes some 700 bytes of memory for each
+MAX_BYTES = 2_000_000  # to parse it takes some 300 bytes of memory for each
 MAX_NOTEBOOK_BYTES = 200_000_000  # pictures among the outputs, which are not parsed as Python
 KINDS = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 
@@ -237,6 +237,14 @@ def _each_file_once(paths: Iterable[str]) -> tuple[list[str], list[Problem]]:
         else:
             first.setdefault((status.st_dev, status.st_ino), path)
     return list(first.values()), problems
+
+
+def leads_out(path: str, found: Discovery) -> bool:
+    """Whether a file is a link, or lies behind one, that leads out of the paths that were named."""
+    real = os.path.realpath(path)
+    if any(real == os.path.realpath(named) for named in found.named):
+        return False
+    return not any(real.startswith(os.path.join(os.path.realpath(root or "."), "")) for root in found.roots)
 
 
 def processors() -> int:

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from raymigrate.facts.project import Project
     from raymigrate.requests import Request
 
-# Beyond this depth of an expression LibCST needs minutes or overflows its stack (ANCHORS.md, C3).
+# Beyond this depth of an expression LibCST needs minutes or overflows its stack.
 MAX_DEPTH = 300
+# LibCST takes 5 kB of memory for each node of the syntax tree: half a GB for these, some ten thousand lines.
+MAX_NODES = 100_000
 
 RM901 = Rule(
     "RM901",
@@ -44,8 +46,8 @@ RM903 = Rule(
 RM908 = Rule(
     "RM908",
     "a file of the job outside the paths that were given",
-    "A script that is converted imports the file, which has to change as well: until then the job fails on current"
-    " libraries, or does not train as before.",
+    "A script that is converted imports the file, or a link in a folder that was given leads to it. It has to change as"
+    " well: until then the job fails on current libraries, or does not train as before.",
     "Name the folder of the project on the command line, or the file too.",
     "https://docs.ray.io/en/latest/train/user-guides.html",
 )
@@ -242,14 +244,20 @@ def plan(text: str, path: str, options: Options, project: Project | None = None,
     if options.enabled(RM906.code):
         context.findings += context.skips.stale(path)
     if context.plan:
-        _refuse_deep(module)
+        _refuse_unfit(module)
         drop_unused_imports(context)
     return context
 
 
-def _refuse_deep(module: Module) -> None:
+def _refuse_unfit(module: Module) -> None:
+    """Refuses what Python reads and LibCST does not."""
     from raymigrate.facts.nesting import nesting  # noqa: PLC0415 - only before a change
 
+    if "\r" in module.text and "\n" not in module.text:
+        raise Refused(RM901, "ends its lines with carriage returns alone, as old Macs did; save it with line feeds.")
+    if len(module.nodes) > MAX_NODES:
+        lines = module.text.count("\n")
+        raise Refused(RM901, f"has too much code to be rewritten, {lines} lines: it would take gigabytes of memory.")
     if nesting(module, MAX_DEPTH) > MAX_DEPTH:
         raise Refused(RM901, f"nests more than {MAX_DEPTH} levels deep, too deep to be rewritten safely.")
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from raymigrate.conversion import failed
-from raymigrate.discovery import SKIPPED, Discovery
+from raymigrate.discovery import SKIPPED, Discovery, leads_out
 from raymigrate.engine import RM908, FileResult
 from raymigrate.facts.project import LIBRARIES, Project
 from raymigrate.files import read_bytes
@@ -23,6 +23,7 @@ from raymigrate.pins.project import layers_of
 from raymigrate.session import Job
 from raymigrate.skips import RM906, Skips
 
+DUE = (Kind.CONVERTED, Kind.UNSAFE, Kind.MANUAL)
 # The first part of a module that a text imports; none for a relative import.
 IMPORTED = re.compile(r"^[ \t]*(?:from|import)[ \t]+([^\W\d]\w*)?", re.MULTILINE)
 
@@ -74,7 +75,7 @@ class Together:
         Args:
             waiting: Files that could not be converted on their own.
         """
-        waiting = list(waiting)
+        waiting = dict.fromkeys(waiting)
         while True:
             self.new.clear()
             self.links.clear()
@@ -90,7 +91,7 @@ class Together:
                 break
             self.project.refused |= refused
         for result in self.new.values():
-            if self._is_covered(result.path) and (result.findings or result.changes):
+            if (self._is_covered(result.path) or result.path in waiting) and (result.findings or result.changes):
                 self.results[result.path] = result
         self._report_outside()
 
@@ -163,7 +164,8 @@ class Together:
                 real = os.path.realpath(request.path)
                 target = self.new[real]
                 names = {(done.path, done.name) for done in target.done}
-                if has_error(result) or has_error(target) or (request.path, request.name) not in names:
+                stays = has_error(result) or not self._is_covered(result.path)
+                if stays or has_error(target) or (request.path, request.name) not in names:
                     refused.add(real)
         return refused
 
@@ -172,6 +174,8 @@ class Together:
     def _is_covered(self, path: str) -> bool:
         """Whether a file is among those that were named: itself, or below a folder and not left out there."""
         path = os.path.normpath(path)
+        if leads_out(path, self.found):
+            return False
         if path in self.given:
             return True
         for root in self.found.roots:
@@ -239,9 +243,17 @@ def _joined(sets: Iterable[set[str]]) -> list[set[str]]:
     return groups
 
 
+def left_outside(result: FileResult) -> FileResult:
+    """The result of a link to a file that was not named, which has to change: it stays as it is."""
+    codes = ", ".join(sorted({finding.code for finding in result.findings if finding.kind in DUE}))
+    target = os.path.realpath(result.path)
+    message = f"This is a link to {target}, which has to change ({codes}); it is not among the paths given."
+    return FileResult(result.path, [Finding(RM908.code, Kind.MANUAL, message, RM908.fix, path=result.path)])
+
+
 def _needed_outside(result: FileResult) -> Finding | None:
     """What to say of a file that was not named: that it has to change, or that comments in it keep it as it is."""
-    due = [f for f in result.findings if f.kind in (Kind.CONVERTED, Kind.UNSAFE, Kind.MANUAL) and f.code != RM906.code]
+    due = [f for f in result.findings if f.kind in DUE and f.code != RM906.code]
     kept = [finding for finding in result.findings if finding.kind is Kind.SKIPPED]
     if not due and not kept:
         return None

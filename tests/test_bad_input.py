@@ -44,6 +44,8 @@ BAD_FILES = {
         b"from ray.air import session\nx = " + b"(" * 1500 + b")" * 1500 + b"\n",
         "cannot be parsed",
     ),
+    "line ends of old Macs": (b"from ray.air import session\rsession.report({})\r", "carriage returns alone"),
+    "one such line": (b"from ray.air import session\rsession.report({})", "carriage returns alone"),
     "long sum": (b"from ray.air import session\nsession.report(" + b"+".join([b"1"] * 10_000) + b")\n", ""),
 }
 
@@ -66,11 +68,11 @@ def test_an_empty_file_is_fine(tmp_path: Path) -> None:
     assert invoke(tmp_path).exit_code == 0
 
 
-def test_a_missing_path_is_named(tmp_path: Path, good: Path) -> None:
+def test_a_missing_path_is_named_before_anything_is_written(tmp_path: Path, good: Path) -> None:
     result = invoke(tmp_path / "nowhere", good)
     assert result.exit_code == 2
     assert "nowhere" in result.stderr
-    assert good.read_text() == TWIN
+    assert good.read_text() == LEGACY
 
 
 def test_a_folder_with_a_link_loop(tmp_path: Path, good: Path) -> None:

@@ -199,7 +199,7 @@ class TestProblems:
         assert found() == [], "no matter, without a needle"
         with Path("huge.py").open("ab") as stream:
             stream.write(LEGACY.encode())
-        assert problem() == "has 50.0 MB, over the limit of 5 MB for a source file; leave it out with --exclude."
+        assert problem() == "has 50.0 MB, over the limit of 2 MB for a source file; leave it out with --exclude."
 
     @pytest.fixture
     def as_nobody(self, tree: Path) -> Iterator[None]:

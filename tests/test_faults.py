@@ -42,6 +42,8 @@ BAD = {
     "an encoding that is none": "# coding: punycode\n" + SMALL,
     "a dead one": "# coding: undefined\n" + SMALL,
 }
+# Not in BAD, as it takes seconds.
+LONG = SMALL + "".join(f'x{n} = f({n}, a=[1, 2], b="t")\n' for n in range(12_000))
 ROWS = "raymigrate = " + "[" * 3_000
 NOTEBOOKS = {
     "a key with an escape": NOTEBOOK.replace('"cells"', '"c\\u0065lls"'),
@@ -74,6 +76,15 @@ def test_a_script_that_is_too_much(text: str) -> None:
     Path("m.py").write_text(text)
     assert_others_are_done(invoke("."))
     assert Path("m.py").read_text() == text
+
+
+@pytest.mark.parametrize("option", ["--check", "--unsafe"])
+def test_a_script_that_would_fill_the_memory(option: str) -> None:
+    Path("m.py").write_text(LONG)
+    result = invoke(option, "m.py")
+    assert result.exit_code == 2
+    assert "m.py:1:1: RM901 error: has too much code to be rewritten, 12005 lines" in result.stderr
+    assert Path("m.py").read_text() == LONG
 
 
 def test_all_of_them_in_a_pool(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -93,8 +93,8 @@ def test_stdin_stands_alone() -> None:
 
 
 def test_what_is_too_large_comes_out_as_it_came() -> None:
-    data = LEGACY.read_bytes() + b"#" * 5_200_000
+    data = LEGACY.read_bytes() + b"#" * 2_200_000
     result = piped(data)
     assert result.exit_code == 2
     assert result.stdout_bytes == data
-    assert "<stdin>:1:1: RM902 error: has 5.2 MB, over the limit of 5 MB for a source file" in result.stderr
+    assert "<stdin>:1:1: RM902 error: has 2.2 MB, over the limit of 2 MB for a source file" in result.stderr

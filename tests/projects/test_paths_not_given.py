@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from raymigrate.cli import main
-from tests.projects.files import DRIVER, INIT, convert, write
+from tests.projects.files import DRIVER, INIT, MAPPED, MAPPER, convert, write
 
 
 @pytest.mark.parametrize("given", ["train.py", "--exclude", ".gitignore", "venv"])
@@ -99,3 +99,84 @@ def test_json_and_the_report_sum_a_project_up(tmp_path: Path) -> None:
         {"folder": str(tmp_path), "read": 2, "converted": 2, "left": 0, "outside": 0}
     ]
     assert "2 files read, 2 would be converted" in report.read_text()
+
+
+SMALL = "from ray.air import session\n\n\ndef f():\n    session.report({})\n"
+
+
+@pytest.fixture
+def beside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder, into which a test puts links, and another one that it does not name."""
+    write(tmp_path / "elsewhere", {"model.py": INIT, "small.py": SMALL, "requirements.txt": "ray==2.6\n"})
+    (tmp_path / "p").mkdir()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "elsewhere"
+
+
+def texts(folder: Path) -> dict[str, str]:
+    return {path.name: path.read_text() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("check", [True, False])
+@pytest.mark.parametrize("paths", [["p"], ["p/"], ["../{name}/p"], ["{absolute}/p"], ["p", "p/plain.py"]])
+def test_a_link_that_leads_out_of_the_folder_is_named_and_not_followed(
+    beside: Path, paths: list[str], check: bool
+) -> None:
+    before = texts(beside)
+    Path("p/small.py").symlink_to("../elsewhere/small.py")
+    Path("p/plain.py").write_text(SMALL)
+    absolute = Path.cwd()
+    named = [path.format(absolute=absolute, name=absolute.name) for path in paths]
+    outcome = CliRunner().invoke(main, [*(["--check"] if check else []), *named])
+    assert outcome.exit_code == 1
+    assert texts(beside) == before
+    target = (beside / "small.py").resolve()
+    assert f"small.py:1:1: RM908 manual: This is a link to {target}, which has to change (RM302)" in outcome.stdout
+    assert ("session" in Path("p/plain.py").read_text()) == check
+
+
+@pytest.mark.parametrize(
+    "paths", [["p/small.py"], ["p", "elsewhere"], ["p", "elsewhere/small.py"], ["."], ["p", "p/small.py"]]
+)
+def test_a_link_to_what_was_named_is_followed(beside: Path, paths: list[str]) -> None:
+    Path("p/small.py").symlink_to("../elsewhere/small.py")
+    outcome = CliRunner().invoke(main, paths)
+    assert "ray.train.report" in (beside / "small.py").read_text()
+    assert "RM908" not in outcome.output
+    assert Path("p/small.py").is_symlink()
+
+
+@pytest.mark.parametrize("link", ["model.py", "package", "train.py"])
+def test_no_file_of_a_project_is_reached_through_a_link(beside: Path, link: str) -> None:
+    """Neither a file nor a folder that a script imports, nor a script that asks others to change."""
+    files = {"train.py": DRIVER.format(imports="from model import init", init="init"), "model.py": INIT}
+    if link == "package":
+        files["train.py"] = files["train.py"].replace("from model", "from package.model")
+    write(Path("p"), files)
+    write(beside, {"train.py": files["train.py"].lstrip()})
+    Path("p", "model.py" if link == "package" else link).unlink()
+    Path("p", link).symlink_to(beside if link == "package" else beside / link)
+    before = texts(beside)
+    outcome = CliRunner().invoke(main, ["p"])
+    assert texts(beside) == before
+    assert outcome.exit_code == 1
+    assert "RM908 manual" in outcome.stdout
+
+
+def test_nothing_changes_for_a_script_that_is_reached_through_a_link(beside: Path) -> None:
+    write(Path("p"), {"model.py": MAPPER})
+    write(beside, {"train.py": MAPPED.format(imports="from model import mapper", preprocessor="mapper")})
+    Path("p/train.py").symlink_to(beside / "train.py")
+    before = texts(beside), texts(Path("p"))
+    CliRunner().invoke(main, ["p"])
+    assert (texts(beside), texts(Path("p"))) == before
+    CliRunner().invoke(main, ["p", "elsewhere"])
+    assert "AccelerateTrainer" not in (beside / "train.py").read_text()
+
+
+def test_no_requirements_are_reached_through_a_link(beside: Path) -> None:
+    Path("p/requirements.txt").symlink_to(beside / "requirements.txt")
+    Path("p/t.py").write_text(SMALL)
+    outcome = CliRunner().invoke(main, ["--unsafe", "p"])
+    assert (beside / "requirements.txt").read_text().strip() == "ray==2.6"
+    assert "requirements.txt:1:1: RM908 manual" in outcome.stdout
