@@ -1,0 +1,165 @@
+"""Running the command against a folder, and what is worth knowing afterwards."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.conftest import ROOT
+
+SMALL = "from ray.air import session\n\n\ndef f():\n    session.report({})\n"
+CONVERTED = "import ray.train\n\n\ndef f():\n    ray.train.report({})\n"
+
+
+@dataclass(frozen=True)
+class Case:
+    """An attack.
+
+    Args:
+        name: What is done.
+        expected: What should come of it.
+        act: Does it in an empty folder; gives what came of it, which is `expected` if all is well.
+        slow: Whether it takes more than a few seconds, or a quick test does the same.
+    """
+
+    name: str
+    expected: str
+    act: Callable[[Path], str]
+    slow: bool = False
+
+
+CASES: list[Case] = []
+
+
+def attack(name: str, expected: str, *, slow: bool = False) -> Callable[[Callable[[Path], str]], Callable[[Path], str]]:
+    """Adds a case."""
+
+    def add(act: Callable[[Path], str]) -> Callable[[Path], str]:
+        CASES.append(Case(name, expected, act, slow))
+        return act
+
+    return add
+
+
+@dataclass
+class Ended:
+    """A command that has ended.
+
+    Args:
+        code: Its exit code.
+        stdout: What it printed.
+        stderr: What it printed there.
+        seconds: Of CPU that it took, its processes included.
+        megabytes: Of memory that its largest process took.
+    """
+
+    code: int
+    stdout: bytes
+    stderr: bytes
+    seconds: float
+    megabytes: float
+
+    @property
+    def problems(self) -> list[str]:
+        """What no command may do, whatever it is given."""
+        found = []
+        if b"Traceback" in self.stderr:
+            found.append("a traceback")
+        if self.code not in (0, 1, 2):
+            found.append(f"exit code {self.code}")
+        return found
+
+
+# Waits for the command in a process of its own, which can tell the memory and time of this one command.
+MEASURED = """
+import json, os, resource, subprocess, sys
+code = subprocess.call(sys.argv[2:])
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+with open(sys.argv[1], "w") as file:
+    json.dump([code, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024], file)
+"""
+
+
+def run(folder: Path, *arguments: str | bytes, shell: str = "", limit: float = 120) -> Ended:
+    """Runs the command in a folder.
+
+    Args:
+        folder: The folder.
+        arguments: Of the command.
+        shell: What a shell adds to the command, such as `>&-`.
+        limit: Seconds after which it hangs.
+    """
+    import json  # noqa: PLC0415
+
+    with tempfile.TemporaryDirectory() as place:
+        measures = Path(place, "measures")
+        command: Sequence[str | bytes] = [sys.executable, "-m", "raymigrate", *arguments]
+        if shell:
+            command = ["/bin/sh", "-c", f'exec "$@" {shell}', "sh", *command]
+        process = subprocess.run(
+            [sys.executable, "-I", "-c", MEASURED, str(measures), *command],
+            cwd=folder,
+            env=environment(),
+            capture_output=True,
+            timeout=limit,
+            check=False,
+        )
+        code, seconds, megabytes = json.loads(measures.read_text())
+    return Ended(code, process.stdout, process.stderr, seconds, megabytes)
+
+
+def environment() -> dict[str, str]:
+    """The environment of the command: its modules are these."""
+    return {**os.environ, "PYTHONPATH": str(ROOT)}
+
+
+def start(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
+    """Starts the command in a group of processes of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "raymigrate", *arguments],
+        cwd=folder,
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+
+
+def processes_left(process: subprocess.Popen[bytes], seconds: float = 5) -> int:
+    """How many processes of an ended command's group still run after a while."""
+    import psutil  # noqa: PLC0415
+
+    end = time.monotonic() + seconds
+    while True:
+        left = []
+        for other in psutil.process_iter(["status"]):
+            try:
+                if os.getpgid(other.pid) == process.pid and other.info["status"] != psutil.STATUS_ZOMBIE:
+                    left.append(other)
+            except (ProcessLookupError, psutil.NoSuchProcess):
+                continue
+        if not left or time.monotonic() > end:
+            return len(left)
+        time.sleep(0.1)
+
+
+@dataclass
+class Neighbours:
+    """Two good scripts beside the bad file, which have to be converted whatever that one is."""
+
+    folder: Path
+    names: Sequence[str] = field(default=("a.py", "z.py"))
+
+    def __post_init__(self) -> None:
+        for name in self.names:
+            (self.folder / name).write_text(SMALL)
+
+    def are_done(self) -> bool:
+        """Whether they are converted."""
+        return all((self.folder / name).read_text() == CONVERTED for name in self.names)
