@@ -1,0 +1,1 @@
+"""Damaged and made-up input for the engine: `python -m tests.fuzz --seconds 600`."""
