@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from raymigrate.config import Options
+from raymigrate.discovery import PAGES, SUFFIXES
 from raymigrate.findings import Finding, Kind, Rule
 from raymigrate.skips import RM906, skipped_whole
 
@@ -235,7 +237,10 @@ def plan(text: str, path: str, options: Options, project: Project | None = None,
     try:
         module = Module(text, path, project) if again or project is None else project.module_of(text, path)
     except SyntaxError as error:
-        raise Refused(RM901, f"cannot be parsed: {error.msg}.", error.lineno or 1, error.offset or 1) from error
+        what = (
+            "cannot be parsed" if may_be_python(path) else "is no file that raymigrate converts, nor can it be parsed"
+        )
+        raise Refused(RM901, f"{what}: {error.msg}.", error.lineno or 1, error.offset or 1) from error
     except (RecursionError, MemoryError, ValueError) as error:
         raise Refused(RM901, f"cannot be parsed: {str(error) or 'it is nested too deeply'}.") from error
     context = Context(module, options, path)
@@ -247,6 +252,11 @@ def plan(text: str, path: str, options: Options, project: Project | None = None,
         _refuse_unfit(module)
         drop_unused_imports(context)
     return context
+
+
+def may_be_python(path: str) -> bool:
+    """Whether the name of a file does not say that it is something else."""
+    return PurePath(path).suffix.lower() in ("", ".py", ".pyw", ".pyi", *SUFFIXES, *PAGES)
 
 
 def _refuse_unfit(module: Module) -> None:

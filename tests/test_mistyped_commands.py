@@ -78,3 +78,15 @@ def test_a_folder_without_scripts_is_told(script: Path, name: str) -> None:
     assert result.exit_code == 0
     assert "no Python file" not in invoke("--check", ".").stderr
     assert invoke("--check", "-q", "empty").stderr == ""
+
+
+@pytest.mark.parametrize("name", ["settings.yaml", "run.sh", "notes.txt", "x.SH"])
+def test_a_file_of_another_kind_is_told_as_such(name: str) -> None:
+    Path(name).write_text("from ray.air import: session\n")
+    assert f"{name}:1:20: RM901 error: is no file that raymigrate converts" in invoke(name).stderr
+
+
+@pytest.mark.parametrize("name", ["train", "train.pyw", "b.py", "train.PY"])
+def test_but_not_one_that_may_be_python(name: str) -> None:
+    Path(name).write_text("from ray.air import: session\n")
+    assert f"{name}:1:20: RM901 error: cannot be parsed: " in invoke(name).stderr

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.conftest import ROOT
+from tests.test_faults import CONVERTED, SMALL
 
-SMALL = "from ray.air import session\n\n\ndef f():\n    session.report({})\n"
-CONVERTED = "import ray.train\n\n\ndef f():\n    ray.train.report({})\n"
+__all__ = ["CASES", "CONVERTED", "SMALL"]
 
 
 @dataclass(frozen=True)
