@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 MAX_DEPTH = 300
 # LibCST takes 5 kB of memory for each node of the syntax tree: half a GB for these, some ten thousand lines.
 MAX_NODES = 100_000
+LONE_RETURN = re.compile(r"\r(?!\n)")
+LONE_RETURNS = "ends lines with a carriage return alone, as old Macs did; save it with line feeds."
 
 RM901 = Rule(
     "RM901",
@@ -264,7 +267,7 @@ def _refuse_unfit(module: Module) -> None:
     from raymigrate.facts.nesting import nesting  # noqa: PLC0415 - only before a change
 
     if "\r" in module.text and "\n" not in module.text:
-        raise Refused(RM901, "ends its lines with carriage returns alone, as old Macs did; save it with line feeds.")
+        raise Refused(RM901, LONE_RETURNS)
     if len(module.nodes) > MAX_NODES:
         lines = module.text.count("\n")
         raise Refused(RM901, f"has too much code to be rewritten, {lines} lines: it would take gigabytes of memory.")
@@ -284,6 +287,8 @@ def _checked(context: Context, options: Options, settle: Callable[[str], str]) -
     try:
         after = settle(rewrite(context.module, context.plan))
     except RewriteError as error:
+        if LONE_RETURN.search(context.module.text):
+            raise Refused(RM901, LONE_RETURNS) from error
         raise Refused(RM903, f"left as it was: {error}.") from error
     try:
         again = plan(after, context.path, options, context.module.project, again=True)

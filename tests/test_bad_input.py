@@ -44,8 +44,8 @@ BAD_FILES = {
         b"from ray.air import session\nx = " + b"(" * 1500 + b")" * 1500 + b"\n",
         "cannot be parsed",
     ),
-    "line ends of old Macs": (b"from ray.air import session\rsession.report({})\r", "carriage returns alone"),
-    "one such line": (b"from ray.air import session\rsession.report({})", "carriage returns alone"),
+    "line ends of old Macs": (b"from ray.air import session\rsession.report({})\r", "carriage return alone"),
+    "one such line": (b"from ray.air import session\rsession.report({})", "carriage return alone"),
     "long sum": (b"from ray.air import session\nsession.report(" + b"+".join([b"1"] * 10_000) + b")\n", ""),
 }
 

@@ -17,6 +17,7 @@ from raymigrate.codemods.checkpoint_files import (
     layout_after,
     opened,
 )
+from raymigrate.codemods.freeze_numerics import MODEL, freeze_model
 from raymigrate.context import Context
 from raymigrate.edits.plan import Code
 from raymigrate.error_texts import gone_names
@@ -77,6 +78,10 @@ def _load(context: Context, call: ast.Call, method: ast.Attribute) -> None:
             edit = context.plan.call(call)
             edit.function = Code("$cls.from_pretrained", {"cls": loaded})
             edit.set_first(files_in(context, place, folder))
+            if context.options.freeze_numerics and MODEL.fullmatch(
+                f"{context.module.qualified(loaded)}.from_pretrained"
+            ):
+                freeze_model(context, call, loads_weights=True)
             return
         # A pickled object, which torch.load refuses since 2.6 unless told otherwise.
         path = files_in(context, place, folder, ARGUMENTS_FILE)

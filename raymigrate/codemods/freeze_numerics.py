@@ -38,13 +38,20 @@ def freeze_numerics(context: Context) -> None:
         _set(context, call, "optim", '"adamw_torch"', "The default optimizer is the fused AdamW since transformers 5.")
     for node in context.module.nodes:
         if isinstance(node, ast.Call) and MODEL.fullmatch(context.module.qualified(node.func) or ""):
-            _freeze_model(context, node)
+            loads_weights = isinstance(node.func, ast.Attribute) and node.func.attr == "from_pretrained"
+            freeze_model(context, node, loads_weights=loads_weights)
 
 
-def _freeze_model(context: Context, call: ast.Call) -> None:
+def freeze_model(context: Context, call: ast.Call, *, loads_weights: bool) -> None:
+    """Writes the old defaults out where a model is made.
+
+    Args:
+        context: The module.
+        call: What makes it.
+        loads_weights: Whether its weights come from a checkpoint.
+    """
     message = "The default attention is sdpa since transformers 4.36."
     _set(context, call, "attn_implementation", '"eager"', message)
-    loads_weights = isinstance(call.func, ast.Attribute) and call.func.attr == "from_pretrained"
     if loads_weights and "torch_dtype" not in {keyword.arg for keyword in call.keywords}:
         message = "Weights are loaded in the dtype of the checkpoint since transformers 5, before in float32."
         if _set(context, call, "dtype", "torch.float32", message):

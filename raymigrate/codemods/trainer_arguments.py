@@ -4,7 +4,7 @@ import ast
 
 from raymigrate.codemods.dataset_config import convert_dataset_config, shuffles
 from raymigrate.codemods.preprocessors import preprocessing
-from raymigrate.codemods.split_datasets import leaves_split_open, split_train_only
+from raymigrate.codemods.split_datasets import SPLIT_ALL_SINCE, leaves_split_open, split_train_only
 from raymigrate.codemods.train_function import TrainFunction
 from raymigrate.context import Context, Prepared
 from raymigrate.edits.plan import Code
@@ -51,7 +51,9 @@ def convert_trainer_arguments(context: Context, call: TrainerCall, function: Tra
         evaluation = ", and all of the evaluation" if whole else ""
         context.converts(RM107, call.datasets.node, f"The number of training rows goes to the workers{evaluation}.")
         _hand_over_counts(context, function, datasets)
-    if function.splits_train_only and call.datasets.may_have("evaluation") and leaves_split_open(context, call):
+    # Nobody reads another dataset, but a second run that knows of Ray 2.6 would keep it whole.
+    is_read = call.datasets.may_have("evaluation") or context.from_ray.surely_before(SPLIT_ALL_SINCE)
+    if function.splits_train_only and is_read and leaves_split_open(context, call):
         options = ""
         if not mapped and not _in_memory(context, call):
             # Each worker reads the evaluation rows for itself, so they have to come in the same order.

@@ -36,7 +36,7 @@ def convert_data(context: Context) -> None:
         if call.unpacked:
             continue
         if given is None and name not in SPLIT_ALL and leaves_split_open(context, call):
-            if context.from_ray.surely_before(SPLIT_ALL_SINCE):
+            if context.from_ray.surely_before(SPLIT_ALL_SINCE) and not context.options.guide:
                 keep_whole(context, call)
         if given is None and "dataset_config" not in call.arguments:
             continue
