@@ -28,7 +28,7 @@ def _got(ended_problems: list[str], *others: tuple[bool, str], well: str) -> str
 
 
 # -- bad files ------------------------------------------------------------------------------------------
-# (`tests/test_faults.py` has them too, in one process and among the quick tests.)
+# (Quick tests of the same are in `tests/test_faults.py`.)
 
 
 def _one_bad_file(folder: Path, name: str, text: str | bytes) -> str:
@@ -111,7 +111,7 @@ for title, content in {
     "other types than it should hold": "fsdp_config: hello\ndeepspeed_config: {zero_stage: [1]}\nmixed_precision: {}\n",
     "lists in each other": "a: " + "[" * 5_000 + "]" * 5_000 + "\n",
 }.items():
-    attack(f"an accelerate config with {title}", "read as data")(
+    attack(f"an accelerate config with {title}", "read as data", slow=True)(
         lambda folder, content=content: _with_configuration(folder, content)
     )
 
