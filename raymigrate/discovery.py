@@ -11,6 +11,7 @@ import os
 import stat
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from raymigrate.gitignore import Patterns, excluded, is_excluded, is_ignored, read_gitignore, read_gitignores_above
 from raymigrate.scanner import Search, Words
@@ -59,6 +60,18 @@ class Discovery:
     roots: tuple[str, ...] = ()
     named: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+
+    @cached_property
+    def _real(self) -> tuple[frozenset[str], tuple[str, ...]]:
+        """Where the named files and folders really are."""
+        folders = tuple(os.path.join(os.path.realpath(root or "."), "") for root in self.roots)
+        return frozenset(map(os.path.realpath, self.named)), folders
+
+    def leads_out(self, path: str) -> bool:
+        """Whether a file is a link, or lies behind one, that leads out of the paths that were named."""
+        files, folders = self._real
+        real = os.path.realpath(path)
+        return real not in files and not real.startswith(folders)
 
 
 def discover(
@@ -237,14 +250,6 @@ def _each_file_once(paths: Iterable[str]) -> tuple[list[str], list[Problem]]:
         else:
             first.setdefault((status.st_dev, status.st_ino), path)
     return list(first.values()), problems
-
-
-def leads_out(path: str, found: Discovery) -> bool:
-    """Whether a file is a link, or lies behind one, that leads out of the paths that were named."""
-    real = os.path.realpath(path)
-    if any(real == os.path.realpath(named) for named in found.named):
-        return False
-    return not any(real.startswith(os.path.join(os.path.realpath(root or "."), "")) for root in found.roots)
 
 
 def processors() -> int:

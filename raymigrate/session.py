@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from raymigrate.config import Options
 from raymigrate.conversion import broken, convert_document, crashed, failed
-from raymigrate.discovery import Discovery, leads_out, processors
+from raymigrate.discovery import Discovery, processors
 from raymigrate.documents import UndecodableError, open_document
 from raymigrate.engine import FileResult
 from raymigrate.errors import CannotWorkError
@@ -219,7 +219,7 @@ def plan(found: Discovery, job: Job, *, jobs: int = 0, progress: Progress = _uns
 
         results.update((result.path, result) for result in list(pin_results(found, results, job)))
     for path, result in results.items():
-        if result.changes and leads_out(path, found):
+        if result.changes and found.leads_out(path):
             from raymigrate.together import left_outside  # noqa: PLC0415 - as above
 
             results[path] = left_outside(result)

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from raymigrate.conversion import failed
-from raymigrate.discovery import SKIPPED, Discovery, leads_out
+from raymigrate.discovery import SKIPPED, Discovery
 from raymigrate.engine import RM908, FileResult
 from raymigrate.facts.project import LIBRARIES, Project
 from raymigrate.files import read_bytes
@@ -174,7 +174,7 @@ class Together:
     def _is_covered(self, path: str) -> bool:
         """Whether a file is among those that were named: itself, or below a folder and not left out there."""
         path = os.path.normpath(path)
-        if leads_out(path, self.found):
+        if self.found.leads_out(path):
             return False
         if path in self.given:
             return True
