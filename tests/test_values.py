@@ -211,3 +211,12 @@ def test_dicts_and_lists_made_of_themselves_are_unknown(text: str) -> None:
 def test_the_items_of_a_list_are_seen_although_there_may_be_more(text: str, found: list[str]) -> None:
     module, node = last(text)
     assert [module.constant(item) for item in seen_items(module, node)] == found
+
+
+def test_methods_that_call_each_other_are_followed_only_so_far() -> None:
+    names = [f"m{number}" for number in range(9)]
+    body = "\n    ".join(f"if {name}: return self.{name}().{name}()" for name in names)
+    methods = "".join(f"  def {name}(self):\n    {body}\n" for name in names)
+    module, node = last(f"class A:\n{methods}f(A().m0())")
+    assert origins(module, node)
+    assert module.asked.steps < 1000  # there are more than 9 ** 6 ways

@@ -90,6 +90,15 @@ def _made_by_cls(module: Module, value: ast.expr) -> str:
 
 
 def _class_of_value(module: Module, node: ast.expr, depth: int) -> str:
+    """The class of one value; it is looked for once, since many values may come from the same ones."""
+    known = module.classes
+    if node not in known:
+        known[node] = ""  # meanwhile: what leads back to itself is unknown
+        known[node] = _looked_for(module, node, depth)
+    return known[node]
+
+
+def _looked_for(module: Module, node: ast.expr, depth: int) -> str:
     if isinstance(node, ast.Call):
         return _class_of_call(module, node, depth)
     if isinstance(node, ast.Attribute) and module.qualified(node) is None:

@@ -73,6 +73,7 @@ class Module:
         self._origins: dict[tuple[Scope, str], str | None] = {}
         self._offsets_of_lines: dict[int, Sequence[int]] = {}
         self.asked = values.Asked()
+        self.classes: dict[ast.AST, str] = {}  # of values, as far as `facts/instances.py` was asked for them
         self._as_written: dict[ast.Call, tuple[list[ast.expr], list[ast.keyword]]] = {}
 
     @cached_property

@@ -55,6 +55,7 @@ __all__ = [
 ]
 
 DEEPEST = 12  # attributes of items of results of calls
+MOST_STEPS = 300  # for one value: methods that call each other could be followed in endlessly many ways
 
 
 def definition(module: Module, node: ast.expr) -> ast.AST | None:
@@ -125,7 +126,10 @@ def origins(module: Module, node: ast.expr, *, elsewhere: bool = True) -> list[S
     asked = module.asked
     if (node, elsewhere) in asked.answers:
         return asked.answers[node, elsewhere]
-    if node in asked.open or len(asked.open) >= DEEPEST:
+    if not asked.open:
+        asked.steps = 0
+    asked.steps += 1
+    if node in asked.open or len(asked.open) >= DEEPEST or asked.steps > MOST_STEPS:
         asked.cut += 1
         return [Source(module, node)]
     cut = asked.cut

@@ -46,11 +46,13 @@ class Asked:
 
     Args:
         open: Expressions whose origins are being looked for: what leads back to one of them is unknown.
-        cut: How often that happened.
+        steps: How many expressions were asked about for the one that was asked first.
+        cut: How often something was not followed.
         answers: The origins of expressions, with and without those in other files.
     """
 
     open: set[ast.AST] = field(default_factory=set)
+    steps: int = 0
     cut: int = 0
     answers: dict[tuple[ast.AST, bool], list[Source]] = field(default_factory=dict)
 
