@@ -1,0 +1,376 @@
+"""Stand-ins for ray, transformers and torch that note what a converted program does, in a few milliseconds.
+
+They have the names and arguments of the current libraries that a conversion may use, and no others: what is gone
+raises, as it does there.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import os
+import runpy
+import sys
+import types
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+
+class Thing:
+    """Something of a library, known by the expression it came from; so are its attributes and what its calls give."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __getattr__(self, name: str) -> Thing:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Thing(f"{self._text}.{name}")
+
+    def __getitem__(self, key: object) -> Thing:
+        return Thing(f"{self._text}[{key!r}]")
+
+    def __call__(self, *arguments: object, **keywords: object) -> Thing:
+        listed = [*map(shown, arguments), *(f"{name}={shown(value)}" for name, value in keywords.items())]
+        return Thing(f"{self._text}({', '.join(listed)})")
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+def shown(value: object) -> str:
+    """A value as a note has it: functions by name."""
+    return value.__name__ if isinstance(value, types.FunctionType) else repr(value)
+
+
+class Configuration:
+    """A configuration of Ray: what it was given.
+
+    Subclasses say what they take, in its order.
+    """
+
+    takes: tuple[str, ...] = ()
+
+    def __init__(self, *arguments: object, **keywords: object) -> None:
+        keywords |= dict(zip(self.takes, arguments, strict=False))
+        if unknown := keywords.keys() - set(self.takes):
+            raise TypeError(f"{type(self).__name__} got unexpected keyword arguments {sorted(unknown)}")
+        self.given = {name: value for name, value in keywords.items() if value is not None}
+
+    def __getattr__(self, name: str) -> object:
+        if name.startswith("__") or name not in self.takes:
+            raise AttributeError(name)
+        return self.given.get(name)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name in self.takes:
+            self.given[name] = value
+        else:
+            super().__setattr__(name, value)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={self.given[name]!r}' for name in sorted(self.given))})"
+
+
+class ScalingConfig(Configuration):
+    takes = ("trainer_resources", "num_workers", "use_gpu", "resources_per_worker", "placement_strategy")
+
+
+class RunConfig(Configuration):
+    takes = ("name", "storage_path", "storage_filesystem", "failure_config", "checkpoint_config", "callbacks")
+
+
+class CheckpointConfig(Configuration):
+    takes = ("num_to_keep", "checkpoint_score_attribute", "checkpoint_score_order")
+
+
+class FailureConfig(Configuration):
+    takes = ("max_failures",)
+
+
+class DataConfig(Configuration):
+    takes = ("datasets_to_split", "execution_options")
+
+
+class ExecutionOptions(Configuration):
+    takes = ("resource_limits", "locality_with_output", "preserve_order")
+
+
+class Rows:
+    """A Ray Dataset: the expression it came from."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def map_batches(self, function: object, **keywords: object) -> Rows:
+        listed = ", ".join(f"{name}={keywords[name]!r}" for name in sorted(keywords))
+        return Rows(f"{self.text}.map_batches({shown(function)}, {listed})")
+
+    def materialize(self) -> Rows:
+        return self
+
+    def count(self) -> int:
+        return 12
+
+    def iter_rows(self) -> Iterator[dict[str, str]]:
+        yield {"text": self.text}
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+class Splits(dict[str, Thing]):
+    """A DatasetDict."""
+
+
+@dataclass
+class Checkpoint:
+    """A checkpoint in a folder."""
+
+    path: str = "/checkpoint"
+
+    @contextmanager
+    def as_directory(self) -> Iterator[str]:
+        yield self.path
+
+
+@dataclass
+class Notes:
+    """What a program did.
+
+    Args:
+        trainers: Of each TorchTrainer that was fitted, what it was given.
+        trainings: Of each training on a worker, what it was done with.
+        printed: What was printed.
+    """
+
+    trainers: list[dict[str, object]] = field(default_factory=list)
+    trainings: list[dict[str, object]] = field(default_factory=list)
+    printed: list[str] = field(default_factory=list)
+
+
+class TrainingArguments:
+    """Those of the current transformers that programs use."""
+
+    known = frozenset(
+        {
+            *("output_dir", "learning_rate", "num_train_epochs", "eval_strategy", "save_strategy", "use_cpu"),
+            *("average_tokens_across_devices", "report_to", "disable_tqdm"),
+        }
+    )
+
+    def __init__(self, output_dir: str | None = None, **keywords: object) -> None:
+        if unknown := keywords.keys() - self.known:
+            raise TypeError(f"TrainingArguments got unexpected keyword arguments {sorted(unknown)}")
+        self.output_dir = output_dir
+        self.eval_strategy = "no"
+        self.use_cpu = False
+        self.average_tokens_across_devices = True
+        vars(self).update(keywords)
+
+
+class TrainerCallback:
+    """Does nothing."""
+
+    def on_save(self, *arguments: object, **keywords: object) -> None: ...
+
+
+class RayTrainReportCallback(TrainerCallback):
+    """Ray's."""
+
+
+class World:
+    """The libraries as modules, and the notes that they take."""
+
+    def __init__(self) -> None:
+        self.notes = Notes()
+        self.datasets: dict[str, Rows] = {}
+        self.scaling = ScalingConfig()
+        self.checkpoint: Checkpoint | None = None
+
+    def modules(self) -> dict[str, types.ModuleType]:
+        """What stands in sys.modules in place of the libraries."""
+        train = {
+            **{each.__name__: each for each in Configuration.__subclasses__() if each is not ExecutionOptions},
+            "Checkpoint": Checkpoint,
+            "get_checkpoint": lambda: self.checkpoint,
+            "get_context": lambda: types.SimpleNamespace(get_world_size=lambda: 1, get_world_rank=lambda: 0),
+            "get_dataset_shard": lambda name: self.datasets[name],
+            "report": lambda metrics, checkpoint=None: None,
+        }
+        integration = {"RayTrainReportCallback": RayTrainReportCallback, "prepare_trainer": prepare_trainer}
+        names = "AutoModelForSequenceClassification DataCollatorWithPadding AutoTokenizer"
+        transformers = {
+            **{name: Thing(name) for name in names.split()},
+            **{each.__name__: each for each in (TrainingArguments, TrainerCallback)},
+            "Trainer": self.trainer_class(),
+        }
+        contents: dict[str, dict[str, Any]] = {
+            "ray": {"init": lambda **keywords: None, "is_initialized": lambda: True},
+            "ray.data": {"from_huggingface": from_huggingface, "ExecutionOptions": ExecutionOptions},
+            "ray.data.preprocessors": {"Chain": Thing("Chain")},
+            "ray.train": train,
+            "ray.train.torch": {"TorchTrainer": self.torch_trainer_class(), "get_device": self.device},
+            "ray.train.huggingface": {},
+            "ray.train.huggingface.transformers": integration,
+            "torch": {},
+            "torch.distributed": {"barrier": lambda: None},
+            "torch.utils": {},
+            "torch.utils.data": {"DataLoader": Thing("DataLoader"), "IterableDataset": type("IterableDataset", (), {})},
+            "transformers": transformers,
+            "transformers.trainer_pt_utils": {"IterableDatasetShard": Thing("IterableDatasetShard")},
+            "datasets": {"load_dataset": load_dataset},
+        }
+        return linked(contents)
+
+    def note_print(self, *values: object) -> None:
+        self.notes.printed.append(" ".join(map(str, values)))
+
+    def device(self) -> Any:
+        return types.SimpleNamespace(type="cuda" if self.scaling.use_gpu else "cpu")
+
+    def trainer_class(self) -> type:
+        world = self
+
+        class Trainer:
+            def __init__(
+                self,
+                model: object = None,
+                args: TrainingArguments | None = None,
+                data_collator: object = None,
+                train_dataset: object = None,
+                eval_dataset: object = None,
+            ) -> None:
+                self.model, self.args, self.data_collator = model, args, data_collator
+                self.train_dataset, self.eval_dataset = train_dataset, eval_dataset
+                self.callbacks: list[TrainerCallback] = []
+
+            def add_callback(self, callback: TrainerCallback) -> None:
+                self.callbacks.append(callback)
+
+            def train(self, resume_from_checkpoint: str | None = None) -> None:
+                arguments = dict(vars(self.args))
+                on_cpu = arguments.pop("use_cpu") or os.environ.get("ACCELERATE_USE_CPU") == "true"
+                world.notes.trainings.append(
+                    {
+                        "arguments": arguments,
+                        "on the CPU": bool(on_cpu),
+                        "model": repr(self.model),
+                        "collator": repr(self.data_collator),
+                        "rows": described(self.train_dataset),
+                        "evaluated rows": described(self.eval_dataset),
+                        "own loader": "get_train_dataloader" in vars(self),
+                        "callbacks": sorted(hooks(callback) for callback in self.callbacks),
+                        "prepared": getattr(self, "prepared", False),
+                        "resumed from": resume_from_checkpoint,
+                    }
+                )
+
+        return Trainer
+
+    def torch_trainer_class(self) -> type:
+        world = self
+
+        class TorchTrainer:
+            def __init__(
+                self,
+                train_loop_per_worker: Any,
+                *,
+                train_loop_config: dict[str, object] | None = None,
+                scaling_config: ScalingConfig | None = None,
+                run_config: RunConfig | None = None,
+                datasets: dict[str, Rows] | None = None,
+                dataset_config: DataConfig | None = None,
+            ) -> None:
+                self.loop, self.config = train_loop_per_worker, train_loop_config
+                self.scaling = scaling_config or ScalingConfig()
+                self.datasets = datasets or {}
+                self.given = {
+                    "scaling": repr(self.scaling),
+                    "run": repr(run_config or RunConfig()),
+                    "datasets": {name: repr(rows) for name, rows in self.datasets.items()},
+                    "data": repr(dataset_config) if dataset_config else "",
+                }
+
+            def fit(self) -> object:
+                world.notes.trainers.append(self.given)
+                for checkpoint in (None, Checkpoint()):  # a worker that begins, and one that goes on
+                    world.datasets, world.scaling, world.checkpoint = self.datasets, self.scaling, checkpoint
+                    with patch.dict(os.environ):
+                        if inspect.signature(self.loop).parameters:
+                            self.loop(copy.deepcopy(self.config or {}))
+                        else:
+                            self.loop()
+                return types.SimpleNamespace(metrics={"loss": 0.5}, checkpoint=Checkpoint())
+
+        return TorchTrainer
+
+
+def load_dataset(name: str) -> Splits:
+    return Splits({split: Thing(f"{name}[{split}]") for split in ("train", "test")})
+
+
+def from_huggingface(dataset: object) -> Rows:
+    if isinstance(dataset, Splits):
+        raise ValueError("DatasetDict is not supported")  # what current Ray says
+    return Rows(repr(dataset))
+
+
+def prepare_trainer(trainer: Any) -> Any:
+    trainer.prepared = True
+    return trainer
+
+
+def hooks(callback: TrainerCallback) -> str:
+    """A callback by the methods that its classes define."""
+    classes = [each for each in type(callback).__mro__ if each not in (object, TrainerCallback)]
+    return " ".join(sorted({name for each in classes for name in vars(each) if name.startswith("on_")}))
+
+
+def described(dataset: object) -> str:
+    """What a worker trains on: rows of Ray Data however they are handed over, or data of its own."""
+    shard = getattr(dataset, "shard", None)
+    if isinstance(shard, Rows):
+        return f"shard of {shard}"
+    return repr(dataset)
+
+
+def linked(contents: dict[str, dict[str, Any]]) -> dict[str, types.ModuleType]:
+    """Modules with these names, each an attribute of the one above it."""
+    modules = {}
+    for name, values in contents.items():
+        modules[name] = module = types.ModuleType(name)
+        module.__path__ = []
+        vars(module).update(values)
+        above, _, last = name.rpartition(".")
+        if above:
+            setattr(modules[above], last, module)
+    return modules
+
+
+def run(folder: Path, script: str = "train.py", arguments: tuple[str, ...] = ()) -> Notes:
+    """Runs a program with these libraries in place of the real ones, in this process.
+
+    Args:
+        folder: Of the program.
+        script: The file to start.
+        arguments: Of its command line.
+
+    Returns:
+        What it did.
+    """
+    world = World()
+    modules = world.modules()
+    roots = {name.partition(".")[0] for name in modules}
+    hidden = {name for name in sys.modules if name.partition(".")[0] in roots}
+    with patch.dict(sys.modules), patch.object(sys, "path", [str(folder), *sys.path]):
+        for name in hidden | {"model"}:
+            sys.modules.pop(name, None)
+        sys.modules.update(modules)
+        with patch.object(sys, "argv", [script, *arguments]), patch("builtins.print", world.note_print):
+            runpy.run_path(str(folder / script), run_name="__main__")
+    return world.notes
