@@ -1,4 +1,4 @@
-"""RM401, RM402, RM404: attributes of a configuration that are set after it was constructed, and that nothing reads today."""
+"""RM401, RM402, RM404: attributes of a configuration that are set once it was constructed, and that nothing reads."""
 
 import ast
 
