@@ -84,6 +84,12 @@ class DefaultConvert(click.Group):
         formatter.write_usage("raymigrate", "[OPTIONS] PATH...")
         formatter.write_usage("raymigrate", "COMMAND [ARGS]...")
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Shows the first sentence of each command whole, which click cuts after 45 letters."""
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, command.get_short_help_str(200)) for name, command in commands if command])
+
 
 @click.group(cls=DefaultConvert, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="raymigrate")

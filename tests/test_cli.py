@@ -273,3 +273,8 @@ def test_a_path_from_an_unset_variable_is_no_path() -> None:
     outcome = CliRunner().invoke(main, ["--check", ""])
     assert outcome.exit_code == 2
     assert "A path is empty; is a variable of the shell unset?" in outcome.stderr
+
+
+def test_the_help_tells_whole_what_each_command_does() -> None:
+    shown = CliRunner().invoke(main, ["--help"]).stdout
+    assert "..." not in shown.partition("Commands:")[2]
