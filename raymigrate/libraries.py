@@ -171,17 +171,23 @@ def member(kind: str, name: str) -> Member | None:
         if described is None or described.members is None:
             if described is not None or place.partition(".")[0] in LIBRARIES or not _is_plain(place):
                 seen_whole = False
-            elif hasattr(_standard_class(place), name):
-                return Member()
+            elif any(name in vars(base) for base in _standard_class(place).__mro__):
+                return Member()  # hasattr() would miss `value` and `name` of an Enum, which only its members have
         if described is not None and described.members and name in described.members:
             return described.members[name]
     is_special = name.startswith("__") and name.endswith("__")
     return None if seen_whole and not is_special else Member()
 
 
-def _standard_class(qualified: str) -> object:
+def _standard_class(qualified: str) -> type:
+    """A class of the standard library; ImportError or AttributeError where there is none."""
     module, _, name = qualified.rpartition(".")
-    return getattr(importlib.import_module(module), name)
+    if not module:
+        raise ImportError(f"no module is known for {name}")
+    found = getattr(importlib.import_module(module), name)
+    if not isinstance(found, type):
+        raise AttributeError(f"{qualified} is no class")
+    return found
 
 
 def _is_plain(qualified: str) -> bool:
@@ -190,7 +196,7 @@ def _is_plain(qualified: str) -> bool:
         standard = _standard_class(qualified)
     except (ImportError, AttributeError):
         return False
-    return isinstance(standard, type) and not any("__getattr__" in vars(base) for base in standard.__mro__)
+    return not any("__getattr__" in vars(base) for base in standard.__mro__)
 
 
 def constructor(kind: str) -> tuple[str, ...] | None:

@@ -40,7 +40,7 @@ DOWNLOAD = ["--no-deps", "--only-binary=:all:", "--python-version=3.11", "--plat
 NOT_JUDGED = re.compile(
     r"""ray\.(rllib|tests|dashboard|thirdparty_files|cloudpickle|core|llm|scripts|includes)
     | ray\._private\.(thirdparty|runtime_env\.agent)
-    | (.+\.)?(tests?|testing|commands|cli|_mcp)""",
+    | (.+\.)?(tests?|testing|commands|cli|_mcp|\w+_pb2)  # messages are defined as data, not in Python""",
     re.VERBOSE,
 )
 # Modules whose classes and functions are not described: there are thousands, and most of them take any keyword.

@@ -240,13 +240,15 @@ class Describer:
 
     def _method(self, module: str, owner: str, node: ast.FunctionDef | ast.AsyncFunctionDef, described: Class) -> None:
         marks = decorators(node)
-        if "overload" in marks or "setter" in marks or "deleter" in marks:
+        if "overload" in marks:
             described.members.setdefault(node.name, "")
             return
         if node.name in ("__getattr__", "__getattribute__"):  # one that gives nothing only words an error
             described.is_open = described.is_open or any(isinstance(inner, ast.Return) for inner in ast.walk(node))
         result = self.result(module, node, owner)
-        if any("property" in mark for mark in marks):
+        if "setter" in marks or "deleter" in marks:
+            described.members.setdefault(node.name, "")
+        elif any("property" in mark for mark in marks):
             described.members[node.name] = result
         else:
             given = parameters(node, bound="staticmethod" not in marks)

@@ -253,3 +253,22 @@ def test_converted_code_uses_what_exists_or_the_tool_says_so() -> None:
     scripts = {path: (module_text(path), left_to_a_person(path)) for path in CONVERTED}
     could_run = {path: found for path, found in scripts.items() if not any(f.code.startswith("RM91") for f in found[1])}
     assert untold(could_run) == []
+
+
+def test_members_of_an_enum_have_a_name_and_a_value() -> None:
+    kind = look_up("transformers.trainer_utils.IntervalStrategy").place
+    assert member(kind, "value") is not None
+    assert member(kind, "values") is None
+
+
+def test_a_class_made_from_a_named_tuple_may_have_any_attribute() -> None:
+    text = "import ray\nfrom ray.tune.resources import Resources\n\nprint(Resources(cpu=1).extra_cpu)\n"
+    assert [finding for finding in convert(text).findings if "extra_cpu" in finding.message] == []
+
+
+def test_what_the_setter_of_a_property_stores_is_known() -> None:
+    assert member(look_up("huggingface_hub.DatasetCard").place, "data") is not None
+
+
+def test_messages_of_protocol_buffers_are_not_judged() -> None:
+    assert look_up("ray.serve.generated.serve_pb2.ASGIRequest").gone is None
