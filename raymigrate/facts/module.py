@@ -108,10 +108,15 @@ class Module:
         """Line (from 1) and column in characters (from 0) just after a node."""
         return node.end_lineno, self.column(node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
 
+    def offset(self, node: ast.AST) -> int:
+        """Where a node starts in the text."""
+        line, column = self.start(node)
+        return self._line_starts[line - 1] + column
+
     def source(self, node: ast.AST) -> str:
         """Source text of a node."""
-        (line, column), (end_line, end_column) = self.start(node), self.end(node)
-        return self.text[self._line_starts[line - 1] + column : self._line_starts[end_line - 1] + end_column]
+        end_line, end_column = self.end(node)
+        return self.text[self.offset(node) : self._line_starts[end_line - 1] + end_column]
 
     def of_type(self, kind: type[Node]) -> list[Node]:
         """Every node of exactly this type, in source order."""

@@ -100,15 +100,18 @@ def pin_results(found: Discovery, results: Mapping[str, FileResult], job: Job) -
         *((file, [*legacy, *others]) for file in named),
         *((file, scripts) for folder, scripts in scripts_of.items() for file in _files(folder, found)),
     ]:
-        if file.path in done or not file.old_pins:
+        if file.path in done:
             continue
         done.add(file.path)
-        if not legacy.isdisjoint(scripts) or any(is_converted(read(path) or b"", file.old_pins) for path in scripts):
-            earlier = results.get(file.path)
-            try:
+        try:
+            if file.old_pins and (
+                not legacy.isdisjoint(scripts)
+                or any(is_converted(read(path) or b"", file.old_pins) for path in scripts)
+            ):
+                earlier = results.get(file.path)
                 yield _result(file, job) if earlier is None else _added(earlier, file, job)
-            except Exception as error:  # whatever it is, the other files are done
-                yield broken(file.path, error)
+        except Exception as error:  # whatever it is, the other files are done
+            yield broken(file.path, error)
 
 
 def _folders(path: str, roots: Sequence[str]) -> Iterator[str]:

@@ -78,17 +78,13 @@ def setup_py(text: str) -> Iterator[Pin]:
 
 def literal_pins(module: Module, node: ast.expr) -> Iterator[Pin]:
     """The pins in strings of a literal, with their places in the module's text."""
-    lines = [*re.finditer(r"(?m)^", module.text)]
     for part in ast.walk(node):
         if isinstance(part, ast.Name) and (value := module.value(part)) is not part:
             yield from literal_pins(module, value)
         if not isinstance(part, ast.Constant) or not isinstance(part.value, str):
             continue
-        line, column = module.start(part)
-        start = lines[line - 1].start() + column + 1
-        source = module.source(part)
-        if source[1:-1] == part.value:  # neither a prefix nor an escape
-            yield from requirement_pins(part.value, start)
+        if module.source(part)[1:-1] == part.value:  # neither a prefix nor an escape
+            yield from requirement_pins(part.value, module.offset(part) + 1)
 
 
 def conda_environment(text: str) -> Iterator[Pin]:

@@ -68,3 +68,34 @@ def test_whoever_says_the_ray_of_the_code_is_understood_twice(
 ) -> None:
     after = assert_converts(TRAINER.format(name=name, datasets=datasets), f"--from-ray={version}", form)
     assert name not in after
+
+
+@pytest.mark.parametrize("ending", ["\r", "\r\n", "\n", "\f\n", "\r\r\n"])
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_requirements_in_a_setup_py_are_found_whatever_ends_its_lines(ending: str, end: str) -> None:
+    """Python counts a lone carriage return as the end of a line, and no form feed."""
+    setup = [
+        "import os",
+        "from setuptools import setup",
+        "REQUIRED = ['é', 'ray==2.6.3']",
+        "setup(install_requires=REQUIRED)",
+    ]
+    Path("setup.py").write_bytes((ending.join(setup) + end).encode())
+    Path("train.py").write_text("from ray.air import session\n\n\ndef f():\n    session.report({})\n")
+    result = CliRunner().invoke(main, ["--unsafe", "."], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    changed = [part.replace("ray==2.6.3", "ray>=2.51") for part in setup]
+    assert Path("setup.py").read_bytes() == (ending.join(changed) + end).encode()
+
+
+def test_a_reader_of_pins_that_fails_costs_one_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(text: str) -> None:
+        raise IndexError("x")
+
+    monkeypatch.setattr("raymigrate.pins.project.reader_of", lambda name, folder: fails if name == "a.txt" else None)
+    Path("a.txt").write_text("ray==2.6.3\n")
+    Path("train.py").write_text("from ray.air import session\n\n\ndef f():\n    session.report({})\n")
+    result = CliRunner().invoke(main, ["."], catch_exceptions=False)
+    assert result.exit_code == 2
+    assert "a.txt:1:1: RM903 error: left as it was: raymigrate met an error of its own (IndexError: x" in result.stderr
+    assert "ray.train.report" in Path("train.py").read_text()
