@@ -26,6 +26,11 @@ def lines_of(text: str) -> list[str]:
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
+def lines_with_ends(text: str) -> list[str]:
+    """The lines of a text as Python's parser splits them; joined again they give the text."""
+    return list(io.StringIO(text, newline=""))
+
+
 @dataclass(frozen=True)
 class Script:
     """Decoded text of a file.

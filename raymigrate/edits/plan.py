@@ -9,6 +9,7 @@ which comes out with its own formatting and with the edits made inside it, or a 
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 
 Part = ast.expr | str
 
@@ -129,6 +130,12 @@ class Plan:
                 self.needed_imports,
             )
         )
+
+    def nodes(self) -> Iterator[ast.AST]:
+        """All nodes that edits speak of, those that are parts of code included; one may come more than once."""
+        yield from chain(self.expressions, self.calls, self.dicts, self.statements, self.functions, self.without_bases)
+        yield from chain(self.import_modules, self.import_additions, self.dropped_imports, self.renamed_imports)
+        yield from (part for code in self.codes() for part in code.parts.values() if isinstance(part, ast.AST))
 
     def codes(self) -> Iterator[Code]:
         """All code in the plan."""

@@ -1,7 +1,6 @@
 """Carries out a plan with LibCST, in one parse and one visit; more where an edit wants a part that stands below it."""
 
 import ast
-import re
 from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Any
@@ -9,17 +8,18 @@ from typing import Any
 import libcst as cst
 
 from raymigrate.edits import blocks, templates
+from raymigrate.edits.excerpt import Excerpt, NotFilled
 from raymigrate.edits.imports import place_imports
 from raymigrate.edits.line_length import line_length
 from raymigrate.edits.plan import Code, FunctionEdit, Part, Plan, StatementEdit
 from raymigrate.edits.positions import Place, Span, Writing, code_of
 from raymigrate.edits.sequences import add_names, edit_call, edit_dict, import_within, shifted
+from raymigrate.edits.stand_ins import NothingHidden, untouched
 from raymigrate.facts.module import Module
 
 Statement = blocks.Statement
 VISITS = 4
 WHITESPACE = (cst.BaseParenthesizableWhitespace, cst.TrailingWhitespace, cst.EmptyLine)
-LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 TO_COME = "_raymigrate_part_to_come"  # stands for a part that was not reached yet
 
 
@@ -41,17 +41,28 @@ def rewrite(module: Module, plan: Plan) -> str:
         RewriteError: If LibCST does not read the text as it stands, or an edit has no place in it.
     """
     place_imports(module, plan)
-    text, rest = _parted(module)
     try:
-        parsed = cst.parse_module(text)
+        hidden = untouched(module, plan)
+        return _rewritten(Excerpt(module, hidden), plan)
+    except (NothingHidden, NotFilled):
+        pass
+    except RewriteError:
+        if not hidden:
+            raise
+    return _rewritten(Excerpt(module), plan)  # so the lines of an error are those of the module
+
+
+def _rewritten(excerpt: Excerpt, plan: Plan) -> str:
+    try:
+        parsed = cst.parse_module(excerpt.text)
     except (cst.ParserSyntaxError, RecursionError) as error:
         raise RewriteError(f"LibCST cannot parse it: {error}") from error
     written = Writing(parsed)
-    if written.code != text:
+    if written.code != excerpt.text:
         raise RewriteError("LibCST does not give it back byte for byte")
     edited: dict[Span, cst.BaseExpression] = {}
     for _ in range(VISITS):
-        rewriter = Rewriter(module, plan, written.spans, edited)
+        rewriter = Rewriter(excerpt, plan, written.spans, edited)
         result = parsed.visit(rewriter)
         code = code_of(result, result)
         if not rewriter.early and (not edited or TO_COME not in code):
@@ -62,22 +73,14 @@ def rewrite(module: Module, plan: Plan) -> str:
     if rewriter.pending:
         line = min(start[0] for _, start in rewriter.pending)
         raise RewriteError(f"an edit at line {line} found no place")
-    return code + rest
-
-
-def _parted(module: Module) -> tuple[str, str]:
-    """The text up to the end of its last statement, and the rest, of which LibCST loses some blanks and comments."""
-    body = module.tree.body
-    lines = LINE.findall(module.text)
-    last = body[-1].end_lineno if body else 0
-    return "".join(lines[:last]), "".join(lines[last:])
+    return excerpt.filled(code)
 
 
 class Rewriter(cst.CSTTransformer):
     """One visit over the module: expressions from the inside out, then statements, then the blocks around them.
 
     Args:
-        module: The module.
+        excerpt: The text that is visited.
         plan: What to change.
         spans: Where the nodes of its LibCST tree stand.
         edited: Parts of templates as an earlier visit left them, for edits that want them before they are reached.
@@ -85,15 +88,15 @@ class Rewriter(cst.CSTTransformer):
 
     def __init__(
         self,
-        module: Module,
+        excerpt: Excerpt,
         plan: Plan,
         spans: dict[cst.CSTNode, Span],
         edited: dict[Span, cst.BaseExpression],
     ) -> None:
         super().__init__()
-        self.module = module
+        self.excerpt = excerpt
         self.plan = plan
-        self.line_length = line_length(module.text)
+        self.line_length = line_length(excerpt.module.text)
         self.spans = spans
         self.statement_column = 0
         self.new: set[cst.CSTNode] = set()  # statements that the plan adds
@@ -106,13 +109,13 @@ class Rewriter(cst.CSTTransformer):
         self.hoisted = {span(node) for node in plan.hoisted}
         self.calls = {span(node): edit for node, edit in plan.calls.items()}
         self.dicts = {span(node): edit for node, edit in plan.dicts.items()}
-        self.statements = {module.start(node): edit for node, edit in plan.statements.items()}
-        self.without_bases = {module.start(node) for node in plan.without_bases}
-        self.functions = {module.start(node): edit for node, edit in plan.functions.items()}
-        self.import_modules = {module.start(node): name for node, name in plan.import_modules.items()}
-        self.import_additions = {module.start(node): names for node, names in plan.import_additions.items()}
-        self.dropped = {module.start(alias): alias for alias in plan.dropped_imports}
-        self.renamed = {module.start(alias): name for alias, name in plan.renamed_imports.items()}
+        self.statements = {excerpt.start(node): edit for node, edit in plan.statements.items()}
+        self.without_bases = {excerpt.start(node) for node in plan.without_bases}
+        self.functions = {excerpt.start(node): edit for node, edit in plan.functions.items()}
+        self.import_modules = {excerpt.start(node): name for node, name in plan.import_modules.items()}
+        self.import_additions = {excerpt.start(node): names for node, names in plan.import_additions.items()}
+        self.dropped = {excerpt.start(alias): alias for alias in plan.dropped_imports}
+        self.renamed = {excerpt.start(alias): name for alias, name in plan.renamed_imports.items()}
         self.parts = self._wanted_parts()
         self.pending: set[tuple[str, Place]] = {
             *(("expression", key[0]) for key in (*self.expressions, *self.calls, *self.dicts)),
@@ -125,7 +128,7 @@ class Rewriter(cst.CSTTransformer):
         self.touched = sorted({*(place for _, place in self.pending), *(start for start, _ in self.parts)})
 
     def _span(self, node: ast.AST) -> Span:
-        return self.module.start(node), self.module.end(node)
+        return self.excerpt.start(node), self.excerpt.end(node)
 
     def _wanted_parts(self) -> set[Span]:
         return {
@@ -198,12 +201,17 @@ class Rewriter(cst.CSTTransformer):
         return new
 
     def on_visit(self, node: cst.CSTNode) -> bool:
-        """Keeps track of the statement that is being visited, and passes over those in which nothing is to change."""
+        """Keeps track of the statement that is being visited, and passes over what is not to change."""
         if isinstance(node, (cst.SimpleStatementLine, cst.BaseCompoundStatement)):
             start, end = self.spans[node]
             self.statement_column = start[1]
-            return bisect_left(self.touched, start) < bisect_left(self.touched, end)
+            return self._is_touched(start, end)
+        if isinstance(node, cst.BaseExpression) and node in self.spans:
+            return self._is_touched(*self.spans[node])
         return not isinstance(node, WHITESPACE)
+
+    def _is_touched(self, start: Place, end: Place) -> bool:
+        return bisect_left(self.touched, start) < bisect_left(self.touched, end)
 
     def on_visit_attribute(self, node: cst.CSTNode, attribute: str) -> None:
         """Nothing: LibCST would look for a method of its own for every attribute."""
@@ -213,7 +221,7 @@ class Rewriter(cst.CSTTransformer):
 
     def _depth(self, span: Span) -> int:
         """How much deeper than its statement the line is indented on which an expression starts."""
-        line = self.module.lines[span[0][0] - 1]
+        line = self.excerpt.lines[span[0][0] - 1]
         return max(0, len(line) - len(line.lstrip()) - self.statement_column)
 
     def _leave_import(self, updated: cst.CSTNode, original: cst.Import | cst.ImportFrom) -> object:

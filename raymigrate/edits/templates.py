@@ -40,6 +40,12 @@ class _Fill(cst.CSTTransformer):
     def __init__(self, parts: dict[str, cst.BaseExpression]) -> None:
         super().__init__()
         self.parts = parts
+        self._leave: dict[type[cst.CSTNode], Callable[..., cst.CSTNode]] = {
+            cst.Assign: self._leave_assign,
+            cst.Expr: self._leave_expr,
+            cst.EmptyLine: self._leave_empty_line,
+            cst.Name: self._leave_name,
+        }
 
     def on_visit(self, node: cst.CSTNode) -> bool:
         """Passes over what holds neither a placeholder nor a statement."""
@@ -51,19 +57,24 @@ class _Fill(cst.CSTTransformer):
     def on_leave_attribute(self, original_node: cst.CSTNode, attribute: str) -> None:
         """Nothing either."""
 
-    def leave_Assign(self, original_node: cst.Assign, updated_node: cst.Assign) -> cst.Assign:
+    def on_leave(self, original_node: cst.CSTNode, updated_node: cst.CSTNode) -> cst.CSTNode:  # type: ignore[override]
+        """Fills in what the node holds; LibCST would look for a method of its own for every node."""
+        leave = self._leave.get(original_node.__class__)
+        return updated_node if leave is None else leave(original_node, updated_node)
+
+    def _leave_assign(self, original_node: cst.Assign, updated_node: cst.Assign) -> cst.Assign:
         value = original_node.value
         if isinstance(value, cst.Name) and value.value in self.parts:
             updated_node = updated_node.with_changes(value=parenthesized_if_needed(dedented(updated_node.value)))
         return updated_node.with_changes(value=_laid_out(updated_node.value))
 
-    def leave_Expr(self, original_node: cst.Expr, updated_node: cst.Expr) -> cst.Expr:
+    def _leave_expr(self, original_node: cst.Expr, updated_node: cst.Expr) -> cst.Expr:
         return updated_node.with_changes(value=_laid_out(updated_node.value))
 
-    def leave_EmptyLine(self, original_node: cst.EmptyLine, updated_node: cst.EmptyLine) -> cst.EmptyLine:
+    def _leave_empty_line(self, original_node: cst.EmptyLine, updated_node: cst.EmptyLine) -> cst.EmptyLine:
         return updated_node if updated_node.comment else updated_node.with_changes(indent=False)
 
-    def leave_Name(self, original_node: cst.Name, updated_node: cst.Name) -> cst.BaseExpression:
+    def _leave_name(self, original_node: cst.Name, updated_node: cst.Name) -> cst.BaseExpression:
         part = self.parts.get(updated_node.value)
         if part is None:
             return updated_node

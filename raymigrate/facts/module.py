@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import io
 import warnings
 from array import array
 from bisect import bisect, bisect_left
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 from raymigrate.comments import Comment, read_comments
 from raymigrate.facts import values
 from raymigrate.facts.scopes import Binding, FunctionNode, Scope, ScopeBuilder
-from raymigrate.script import lines_of
+from raymigrate.script import lines_of, lines_with_ends
 
 if TYPE_CHECKING:
     from raymigrate.facts.project import Definition, Project
@@ -82,10 +81,14 @@ class Module:
         return lines_of(self.text)
 
     @cached_property
+    def lines_with_ends(self) -> list[str]:
+        """Source lines with their ends."""
+        return lines_with_ends(self.text)
+
+    @cached_property
     def _line_starts(self) -> list[int]:
         """Where each line starts in the text: `ast.get_source_segment` would split all of it for every node."""
-        lengths = (len(line) for line in io.StringIO(self.text, newline=""))  # the line ends that Python knows
-        return list(accumulate(lengths, initial=0))
+        return list(accumulate(map(len, self.lines_with_ends), initial=0))
 
     def column(self, line: int, byte_offset: int) -> int:
         """Character offset in a line, from the UTF-8 byte offset that `ast` counts."""
@@ -120,21 +123,14 @@ class Module:
 
     def of_type(self, kind: type[Node]) -> list[Node]:
         """Every node of exactly this type, in source order."""
-        return self._by_type.get(kind, [])  # type: ignore[return-value]
-
-    @cached_property
-    def _by_type(self) -> dict[type[ast.AST], list[ast.AST]]:
-        found: dict[type[ast.AST], list[ast.AST]] = {}
-        for node in self.nodes:
-            found.setdefault(type(node), []).append(node)
-        return found
+        return self._builder.of_type.get(kind, [])  # type: ignore[return-value]
 
     # -- names ---------------------------------------------------------------------------------
 
     @cached_property
     def references(self) -> list[Reference]:
         """Every use of an imported name, in source order."""
-        return [found for node in self.nodes if isinstance(node, ast.Name) if (found := self._reference(node))]
+        return [found for node in self.of_type(ast.Name) if (found := self._reference(node))]
 
     def references_within(self, *names: str) -> list[Reference]:
         """References to these qualified names, or to names below them, in source order."""

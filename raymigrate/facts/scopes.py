@@ -1,16 +1,26 @@
 """Lexical scopes: which binding a name refers to, by Python's own rules."""
 
 import ast
+from collections import defaultdict
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 ScopeNode = ast.Module | ast.ClassDef | FunctionNode | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-SCOPED = (*FUNCTIONS, *COMPREHENSIONS, ast.ClassDef)
-# `ast.Load()`, `ast.Add()`: one object each for a whole program, so they have no place in it.
-SYMBOLS = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
+SCOPED = frozenset({*FUNCTIONS, *COMPREHENSIONS, ast.ClassDef})
+BINDING = frozenset(
+    {
+        *(ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Name, ast.arg),
+        *(ast.ExceptHandler, ast.MatchAs, ast.MatchStar),
+    }
+)
+# Fields with `ast.Load()`, `ast.Add()`: one object each for a whole program, so they have no place in it.
+SYMBOLS = frozenset({"ctx", "op", "ops"})
+# Fields that hold no node in any type; `name` and `value` do in some.
+NO_NODES = frozenset({"id", "attr", "arg", "kind", "level", "module", "asname", "type_comment", "conversion", "simple"})
 
 
 @dataclass(frozen=True)
@@ -77,6 +87,24 @@ def import_bindings(statement: ast.Import | ast.ImportFrom) -> Iterator[tuple[st
             yield alias.asname or alias.name, Binding(alias, qualified, statement)
 
 
+@cache
+def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
+    """The fields of a type of node that may hold nodes which stand in one place."""
+    return () if kind is ast.Constant else tuple(name for name in kind._fields if name not in SYMBOLS | NO_NODES)
+
+
+def _children(node: ast.AST) -> list[ast.AST]:
+    """What `ast.iter_child_nodes` gives, less what is shared."""
+    children: list[ast.AST] = []
+    for name in _fields(node.__class__):  # type: ignore[arg-type]  # typeshed: a class of nodes is no Hashable
+        value = getattr(node, name, None)
+        if value.__class__ is list:
+            children += [item for item in value if isinstance(item, ast.AST)]
+        elif isinstance(value, ast.AST):
+            children.append(value)
+    return children
+
+
 class ScopeBuilder:
     """Builds the scopes of a tree in two walks without recursion, so that deep expressions cannot break it.
 
@@ -85,6 +113,7 @@ class ScopeBuilder:
         parent_of: The parent of each node.
         imports: Every import statement, in source order.
         order: Every node in source order, without those that are shared (SYMBOLS).
+        of_type: The same by their type.
     """
 
     def __init__(self, tree: ast.Module) -> None:
@@ -92,30 +121,32 @@ class ScopeBuilder:
         self.parent_of: dict[ast.AST, ast.AST] = {}
         self.imports: list[ast.Import | ast.ImportFrom] = []
         self.order: list[ast.AST] = []
-        root = Scope(tree, None)
-        stack: list[tuple[ast.AST, Scope]] = [(tree, root)]
-        while stack:
+        self.of_type: dict[type[ast.AST], list[ast.AST]] = defaultdict(list)
+        binding: list[ast.AST] = []
+        stack: list[tuple[ast.AST, Scope]] = [(tree, Scope(tree, None))]
+        while stack:  # the hottest loop of a run, so types are compared by identity
             node, scope = stack.pop()
+            kind = node.__class__
             self.scope_of[node] = scope
             self.order.append(node)
-            if isinstance(node, (ast.Global, ast.Nonlocal)):
-                scope.elsewhere.update(node.names)
-            inner, outside = self._inside(node, scope)
-            children = [child for child in ast.iter_child_nodes(node) if not isinstance(child, SYMBOLS)]
-            for child in reversed(children):
+            self.of_type[kind].append(node)
+            if kind in BINDING:
+                binding.append(node)
+            inner, outside = self._inside(node, scope) if kind in SCOPED else (scope, ())
+            for child in reversed(_children(node)):
                 self.parent_of[child] = node
                 stack.append((child, scope if child in outside else inner))
-        for node in self.order:
+        for node in self.of_type[ast.Global] + self.of_type[ast.Nonlocal]:
+            self.scope_of[node].elsewhere.update(node.names)  # type: ignore[attr-defined]
+        for node in binding:
             self._bind(node, self.scope_of[node])
 
     def _inside(self, node: ast.AST, scope: Scope) -> tuple[Scope, Collection[ast.AST]]:
         """The scope in which the children of a node are evaluated, and those of them that belong outside of it."""
-        if not isinstance(node, SCOPED):
-            return scope, ()
-        outside: list[ast.AST] = [] if isinstance(node, (ast.Lambda, *COMPREHENSIONS)) else [*node.decorator_list]
+        outside: set[ast.AST] = set() if isinstance(node, (ast.Lambda, *COMPREHENSIONS)) else {*node.decorator_list}  # type: ignore[attr-defined]
         if isinstance(node, ast.ClassDef):
-            outside += [*node.bases, *node.keywords]
-        return Scope(node, scope), outside
+            outside |= {*node.bases, *node.keywords}
+        return Scope(node, scope), outside  # type: ignore[arg-type]
 
     def _bind(self, node: ast.AST, scope: Scope) -> None:
         if isinstance(node, (ast.Import, ast.ImportFrom)):
