@@ -132,7 +132,7 @@ class BatchFunction:
 
     @cached_property
     def _body(self) -> list[ast.AST]:
-        return [n for n in self.module.nodes if self.module.inside(n, self.node)] if self.node is not None else []
+        return list(self.module.below(self.node)) if self.node is not None else []
 
     @cached_property
     def uses(self) -> list[ast.Name]:

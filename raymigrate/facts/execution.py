@@ -9,7 +9,7 @@ import builtins
 from collections.abc import Iterable, Iterator, Sequence
 
 from raymigrate.facts.module import Module
-from raymigrate.facts.scopes import COMPREHENSIONS, Scope
+from raymigrate.facts.scopes import COMPREHENSIONS, Scope, children
 
 KNOWN = frozenset(dir(builtins)) | {
     *("__file__", "__name__", "__doc__", "__spec__", "__path__", "__package__", "__loader__", "__builtins__"),
@@ -152,7 +152,7 @@ class _Run:
             elif isinstance(node, ast.NamedExpr):
                 stack += [node.target, node.value]
             else:
-                stack += reversed(list(ast.iter_child_nodes(node)))
+                stack += reversed(children(node))
 
     def _name(self, node: ast.Name, head_of: Scope | None) -> None:
         if isinstance(node.ctx, ast.Load):

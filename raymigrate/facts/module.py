@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 from raymigrate.comments import Comment, read_comments
 from raymigrate.facts import values
-from raymigrate.facts.scopes import Binding, FunctionNode, Scope, ScopeBuilder
+from raymigrate.facts.scopes import Binding, FunctionNode, Scope, ScopeBuilder, children
 from raymigrate.script import lines_of, lines_with_ends
 
 if TYPE_CHECKING:
     from raymigrate.facts.project import Definition, Project
 
 Node = TypeVar("Node", bound=ast.AST)
+SPELLED: dict[type, str] = {ast.Name: "id", ast.Attribute: "attr", ast.alias: "name", ast.Constant: "value"}
 
 
 @dataclass(frozen=True)
@@ -270,6 +271,20 @@ class Module:
                 found.setdefault(node.id, []).append(node)
         return found
 
+    def spelling(self, word: str) -> list[ast.AST]:
+        """Every name, attribute, imported name and string that spells a word, in source order."""
+        return self._spellings.get(word, [])
+
+    @cached_property
+    def _spellings(self) -> dict[str, list[ast.AST]]:
+        found: dict[str, list[ast.AST]] = {}
+        for node in self.nodes:
+            field = SPELLED.get(node.__class__)
+            word = getattr(node, field) if field is not None else None
+            if isinstance(word, str):
+                found.setdefault(word, []).append(node)
+        return found
+
     def stores(self, attribute: str) -> list[ast.Attribute]:
         """Every place where an attribute of this name gets a value, of any object."""
         return self._stores.get(attribute, [])
@@ -289,6 +304,14 @@ class Module:
         while (parent := self.parent_of.get(node)) is not None:
             yield parent
             node = parent
+
+    def below(self, container: ast.AST) -> Iterator[ast.AST]:
+        """Every node that stands in another, in source order."""
+        waiting = children(container)[::-1]
+        while waiting:
+            node = waiting.pop()
+            yield node
+            waiting += reversed(children(node))
 
     def inside(self, node: ast.AST, container: ast.AST | None) -> bool:
         """Whether a node stands in another."""

@@ -35,6 +35,7 @@ LIBRARIES = sys.stdlib_module_names | {
     *("numpy", "pandas", "sklearn", "mlflow", "wandb", "deepspeed"),
 }
 MODULES_KEPT = 64
+BYTES_KEPT = 30_000_000  # of files that are searched for names
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,9 @@ class Project:
         self.asked: dict[str, list[Request]] = {}  # what files are asked to change, by real path
         self.refused: set[str] = set()  # real paths of files that could not be changed so
         self.uses: dict[tuple[str, str, str], bool] = {}  # answers of project_uses.py, which cost a search each
+        self.contents: dict[str, dict[str, bytes | None]] = {}  # by folder and file: what is searched
+        self.room_for_contents = BYTES_KEPT
+        self.may_import: dict[tuple[str, str], bool] = {}  # whether one file may import names from another
         self._names = {os.path.realpath(path): path for path in reversed(named)}
         self._name_tops = [(os.path.join(os.path.realpath(top or "."), ""), top) for top in tops]
         self._relative = not all(os.path.isabs(path) for path in (*tops, *named)) or not (tops or named)

@@ -1,4 +1,4 @@
-# ruff: noqa: PTH118, PTH119, PTH120 - works on strings, as discovery.py does
+# ruff: noqa: PTH100, PTH118, PTH119, PTH120 - works on strings, as discovery.py does
 """Every use that a project makes of something that one of its files defines."""
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def uses_of(project: Project, definition: Definition) -> Uses:
     sources = [home.path]
     while sources:
         source = sources.pop()
-        known = [path for path in waiting if _may_import(path, texts[path], source)]
+        known = [path for path in waiting if _may_import(project, path, texts[path], source)]
         waiting = [path for path in waiting if path not in known]
         for path in known:
             module, passed_on = project.module(path), len(uses.imports)
@@ -80,52 +80,82 @@ def uses_of(project: Project, definition: Definition) -> Uses:
 
 
 def _naming(project: Project, definition: Definition) -> Iterator[tuple[str, bytes]]:
-    """The files that name a definition, or import whatever some module has, and what they hold."""
-    word = re.compile(rb"\b" + re.escape(definition.name.encode()) + rb"\b")
-    for path in files_below(project.folder(definition.module.path)):
-        try:
-            if path.endswith(CONFIGURATION) and os.stat(path).st_size > CONFIGURATION_BYTES:  # noqa: PTH116
-                continue
-            data = read_bytes(path)
-        except OSError:
-            continue
-        if word.search(data) is not None or b"import *" in data:
+    """The other files that name a definition, or import whatever some module has, and what they hold."""
+    home, name = os.path.abspath(definition.module.path), definition.name.encode()
+    word = _word(name)
+    for path, data in _contents(project, project.folder(definition.module.path)):
+        if path != home and (word.search(data) is not None or b"import *" in data):
             yield path, data
 
 
-def _may_import(path: str, data: bytes, source: str) -> bool:
+def _contents(project: Project, folder: str) -> Iterator[tuple[str, bytes]]:
+    """What the files of a folder hold that may name a function; read once, as far as there is room to keep it."""
+    kept = project.contents.get(folder)
+    if kept is None:
+        kept = project.contents[folder] = dict.fromkeys(files_below(folder))
+    for path, known in kept.items():
+        data = _read(path) if known is None else known
+        if known is None and len(data) <= project.room_for_contents:
+            project.room_for_contents -= len(data)
+            kept[path] = data
+        yield path, data
+
+
+def _read(path: str) -> bytes:
+    """What a file holds; nothing if it cannot be read, or is too large for a configuration."""
+    try:
+        if path.endswith(CONFIGURATION) and os.stat(path).st_size > CONFIGURATION_BYTES:  # noqa: PTH116
+            return b""
+        return read_bytes(path)
+    except OSError:
+        return b""
+
+
+def _may_import(project: Project, path: str, data: bytes, source: str) -> bool:
     """Whether a file can get a name from another one: it names its module, or is part of the package that it is."""
-    inside = source.endswith("__init__.py") and path.startswith(os.path.join(os.path.dirname(source), ""))
-    return inside or _module_word(source).search(data) is not None
+    key = path, source
+    if key not in project.may_import:
+        inside = source.endswith("__init__.py") and path.startswith(os.path.join(os.path.dirname(source), ""))
+        project.may_import[key] = inside or _module_word(source).search(data) is not None
+    return project.may_import[key]
 
 
 def _module_word(path: str) -> re.Pattern[bytes]:
     stem = os.path.basename(os.path.dirname(path) if path.endswith("__init__.py") else path).removesuffix(".py")
-    return re.compile(rb"\b" + re.escape(stem.encode()) + rb"\b")
+    return _word(stem.encode())
+
+
+def _word(text: bytes) -> re.Pattern[bytes]:
+    """Finds a text as a word; what stands before it is looked at last, as a search for a fixed start is much faster."""
+    word = re.escape(text)
+    return re.compile(word + rb"\b(?<=\b" + word + rb")")
 
 
 def _add(project: Project, uses: Uses, module: Module, definition: Definition) -> None:
     """Adds the uses in one module."""
     own = module is definition.module
-    for node in module.nodes:
+    for node in module.spelling(definition.name):
         if isinstance(node, ast.alias):
             if _imports(project, module, node, definition):
                 uses.imports.append((module, node))
-        elif isinstance(node, ast.Name) and own and node.id == definition.name and isinstance(node.ctx, ast.Load):
+        elif isinstance(node, ast.Constant):
+            if not _is_harmless(module, node):
+                uses.unclear.append(module.path)
+        elif own and isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             if module.scope_of[node].find(node.id) is module.scope_of[module.tree]:
                 uses.reads.append((module, node))
-        elif isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load) and not own:
-            last = node.id if isinstance(node, ast.Name) else node.attr
-            found = project.definition(module, node) if last in _names_of(uses, module, definition) else None
-            if found is not None and _same(found, definition):
-                uses.reads.append((module, node))
-        elif isinstance(node, ast.Constant) and node.value == definition.name and not _is_harmless(module, node):
-            uses.unclear.append(module.path)
+    for name in () if own else _names_of(uses, module, definition):
+        for node in module.spelling(name):
+            if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
+                found = project.definition(module, node)
+                if found is not None and _same(found, definition):
+                    uses.reads.append((module, node))
 
 
-def _names_of(uses: Uses, module: Module, definition: Definition) -> set[str]:
+def _names_of(uses: Uses, module: Module, definition: Definition) -> list[str]:
     """The names under which a module may know the definition."""
-    return {definition.name, *(alias.asname for other, alias in uses.imports if other is module and alias.asname)}
+    others = (alias.asname for other, alias in uses.imports if other is module and alias.asname)
+    return list(dict.fromkeys([definition.name, *others]))
 
 
 def _imports(project: Project, module: Module, alias: ast.alias, definition: Definition) -> bool:

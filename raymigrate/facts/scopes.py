@@ -93,16 +93,16 @@ def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
     return () if kind is ast.Constant else tuple(name for name in kind._fields if name not in SYMBOLS | NO_NODES)
 
 
-def _children(node: ast.AST) -> list[ast.AST]:
+def children(node: ast.AST) -> list[ast.AST]:
     """What `ast.iter_child_nodes` gives, less what is shared."""
-    children: list[ast.AST] = []
+    found: list[ast.AST] = []
     for name in _fields(node.__class__):  # type: ignore[arg-type]  # typeshed: a class of nodes is no Hashable
         value = getattr(node, name, None)
         if value.__class__ is list:
-            children += [item for item in value if isinstance(item, ast.AST)]
+            found += [item for item in value if isinstance(item, ast.AST)]
         elif isinstance(value, ast.AST):
-            children.append(value)
-    return children
+            found.append(value)
+    return found
 
 
 class ScopeBuilder:
@@ -133,7 +133,7 @@ class ScopeBuilder:
             if kind in BINDING:
                 binding.append(node)
             inner, outside = self._inside(node, scope) if kind in SCOPED else (scope, ())
-            for child in reversed(_children(node)):
+            for child in reversed(children(node)):
                 self.parent_of[child] = node
                 stack.append((child, scope if child in outside else inner))
         for node in self.of_type[ast.Global] + self.of_type[ast.Nonlocal]:
