@@ -2,6 +2,7 @@
 
 import ast
 import os
+from functools import lru_cache
 
 from raymigrate.facts.module import Module
 from raymigrate.facts.places import TAKE_TRAINABLES, TRAINABLE, TRAINING_FUNCTION, WRAPPERS, Place, Places
@@ -36,12 +37,18 @@ def _places(project: Project, definition: Definition) -> set[Place]:
             continue
         seen.add(key)
         for user, read in uses_of(project, current).reads:
-            place = handed_to(user, read) or Places(user).of(read)
+            place = handed_to(user, read) or _places_in(user).of(read)
             if place is not Place.UNKNOWN:
                 found.add(place)
             elif (caller := _owner(user, read)) is not None:
                 todo.append(caller)
     return found
+
+
+@lru_cache(maxsize=4)
+def _places_in(module: Module) -> Places:
+    """The places of a module, which are asked for each function of the files that it uses."""
+    return Places(module)
 
 
 def _joined(found: set[Place]) -> Place:

@@ -38,6 +38,7 @@ class _Run:
         self.bound: dict[Scope, set[str]] = {}
         self._changes: list[Change] = []  # all that happened to `bound`, so that a branch can be taken back
         self._entered: set[ast.AST] = set()
+        self._mentioned: set[tuple[Scope, str]] = set()
         self._waiting: list[Definition] = []
         self._drains = False
         imports = [node for node in module.imports if isinstance(node, ast.ImportFrom)]
@@ -69,9 +70,11 @@ class _Run:
 
     def _mention(self, scope: Scope, name: str) -> None:
         """Runs the body of a definition: from here on it can be called."""
-        for binding in scope.bindings[name]:
-            if isinstance(binding.node, DEFINITIONS):
-                self._enter(binding.node, scope)
+        if (scope, name) not in self._mentioned:  # it may be mentioned and bound thousands of times
+            self._mentioned.add((scope, name))
+            for binding in scope.bindings[name]:
+                if isinstance(binding.node, DEFINITIONS):
+                    self._enter(binding.node, scope)
 
     def _bind(self, node: ast.AST, name: str) -> None:
         target = self.module.scope_of[node].find(name)
