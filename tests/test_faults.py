@@ -43,7 +43,7 @@ BAD = {
     "a dead one": "# coding: undefined\n" + SMALL,
 }
 # Not in BAD, as it takes seconds.
-LONG = SMALL + "".join(f'x{n} = f({n}, a=[1, 2], b="t")\n' for n in range(12_000))
+LONG = SMALL + "".join(f'x{n} = g({n}, a=[1, 2], b="t")\n' for n in range(12_000))
 ROWS = "raymigrate = " + "[" * 3_000
 NOTEBOOKS = {
     "a key with an escape": NOTEBOOK.replace('"cells"', '"c\\u0065lls"'),

@@ -65,7 +65,7 @@ def codecs(folder: Path) -> str:
 
 @attack("a script of 138,000 statements", "refused with less than 1 GB", slow=True)
 def large(folder: Path) -> str:
-    text = SMALL + "".join(f'x{n} = f({n}, a=[1, 2], b="t")\n' for n in range(138_000))
+    text = SMALL + "".join(f'x{n} = g({n}, a=[1, 2], b="t")\n' for n in range(138_000))
     (folder / "m.py").write_text(text)
     ended = run(folder, "m.py")
     return _got(
@@ -78,7 +78,7 @@ def large(folder: Path) -> str:
 
 @attack("the largest script that is converted", "less than 1 GB", slow=True)
 def just_not_too_large(folder: Path) -> str:
-    (folder / "m.py").write_text(SMALL + "".join(f'x{n} = f({n}, a=[1, 2], b="t")\n' for n in range(9_000)))
+    (folder / "m.py").write_text(SMALL + "".join(f'x{n} = g({n}, a=[1, 2], b="t")\n' for n in range(9_000)))
     ended = run(folder, "m.py", limit=600)
     wrong = (ended.megabytes > 1000, f"{ended.megabytes:.0f} MB")
     return _got(ended.problems, (ended.code != 0, f"exit code {ended.code}"), wrong, well="less than 1 GB")
