@@ -1,8 +1,9 @@
 """Looks at the libraries' own sources with raymigrate, and compares what it says with `scripts/ecosystem.json`.
 
-The current libraries are right about themselves: what is told of their sources as gone, raising or refused is wrong and
-listed in `wrong`. Old Ray uses what is gone, so that the rules have something to find. Wheels are fetched once and only
-read.
+The current libraries are right about themselves: what is told of their sources as gone, raising or refused is listed in
+`wrong`, and is looked into. (What stays there is a defect of the library itself: the command line of evaluate imports
+Repository, which its huggingface_hub no longer has.) Old Ray uses what is gone, so that the rules have something to
+find. Wheels are fetched once and only read.
 
     python -m scripts.ecosystem [--cache FOLDER] [--update] [--show RULE] [WHEEL ...]
 """
@@ -39,7 +40,7 @@ def wheels() -> dict[str, tuple[str, str]]:
 def sources(wheel: Path) -> Iterator[tuple[str, str]]:
     """The modules of a wheel: path and text of each."""
     with ZipFile(wheel) as archive:
-        for name in archive.namelist():
+        for name in sorted(archive.namelist()):
             if name.endswith(".py") and not THIRD_PARTY.fullmatch(name):
                 yield name, archive.read(name).decode()
 
@@ -65,7 +66,7 @@ def summary(found: list[Finding], *, current: bool) -> dict[str, Any]:
 
 
 def wrong(found: Iterable[Finding]) -> list[str]:
-    """What is told of a current library although the library itself does it."""
+    """What is told of a current library as gone, raising or refused although the library itself does it."""
     return [
         f"{finding.path}:{finding.line}: {finding.code} {finding.message}"
         for finding in found

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from raymigrate.config import Options
 from raymigrate.conversion import convert_document
-from raymigrate.documents import Document, open_document
+from raymigrate.documents import open_document
 from raymigrate.findings import Finding, Kind
 from scripts.installed_names import LIBRARIES, Answers, Use, ask, uses
 
@@ -27,7 +27,7 @@ def converted(path: Path) -> tuple[str, list[Finding]]:
     """The Python of a script once it is converted, and what raymigrate says of that."""
     document = open_document(path.read_bytes(), str(path))
     result = convert_document(document, str(path), Options())
-    rewritten: Document = document if result.after is None else (result.rewritten or document)
+    rewritten = document if result.after is None else open_document(result.new_bytes, str(path))
     again = convert_document(rewritten, str(path), Options())
     return rewritten.text, [finding for finding in again.findings if finding.kind is not Kind.CONVERTED]
 
