@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from raymigrate.facts.module import Module
+    from raymigrate.facts.scopes import Scope
+    from raymigrate.facts.values.bindings import Search
 
 
 @dataclass(frozen=True)
@@ -49,12 +51,14 @@ class Asked:
         steps: How many expressions were asked about for the one that was asked first.
         cut: How often something was not followed.
         answers: The origins of expressions, with and without those in other files.
+        searches: For the bindings that reach uses of a name, by its scope.
     """
 
     open: set[ast.AST] = field(default_factory=set)
     steps: int = 0
     cut: int = 0
     answers: dict[tuple[ast.AST, bool], list[Source]] = field(default_factory=dict)
+    searches: dict[tuple[Scope, str], Search] = field(default_factory=dict)
 
 
 def joined(parts: Sequence[Behind]) -> Behind:

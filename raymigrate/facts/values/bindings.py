@@ -7,7 +7,7 @@ last binding before it, and those of the branches and loops in between that may 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from raymigrate.facts.scopes import FUNCTIONS, Binding, Scope
@@ -28,24 +28,18 @@ def reaching(module: Module, use: ast.Name) -> list[Binding]:
         use: A name that is read.
     """
     scope = module.scope_of[use].find(use.id)
-    bindings = scope.bindings[use.id] if scope is not None else []
-    if len(bindings) > 1:
-        bindings = [binding for binding in bindings if not _is_declaration(module, binding.node)] or bindings
-    if scope is None or len(bindings) <= 1 or not _is_run_in_order(module, use, scope, bindings):
-        return bindings
-    found = _Search(module, bindings).before(use, scope.node)
-    return [binding for binding in bindings if binding in found] or bindings
+    if scope is None or len(scope.bindings[use.id]) <= 1:
+        return scope.bindings[use.id] if scope is not None else []
+    searches = module.asked.searches
+    if (scope, use.id) not in searches:
+        searches[scope, use.id] = Search(module, scope, use.id)
+    return searches[scope, use.id].reaching(use)
 
 
 def _is_declaration(module: Module, node: ast.AST) -> bool:
     """Whether a binding gives no value: `name: str`."""
     parent = module.parent_of.get(node)
     return isinstance(parent, ast.AnnAssign) and parent.target is node and parent.value is None
-
-
-def _is_run_in_order(module: Module, use: ast.AST, scope: Scope, bindings: Sequence[Binding]) -> bool:
-    """Whether the use and all bindings are run where they stand in the scope, and not when a function is called."""
-    return all(_runs_in(module, node, scope) for node in (use, *(binding.node for binding in bindings)))
 
 
 def _runs_in(module: Module, node: ast.AST, scope: Scope) -> bool:
@@ -57,22 +51,39 @@ def _runs_in(module: Module, node: ast.AST, scope: Scope) -> bool:
     return inner is scope
 
 
-class _Search:
-    """Walks from a use back to the bindings that reach it.
+class Search:
+    """Walks from uses of a name back to the bindings that reach them; a name may have thousands of both.
 
     Args:
         module: The module.
-        bindings: All bindings of the name.
+        scope: Where the name is bound.
+        name: The name.
     """
 
-    def __init__(self, module: Module, bindings: Sequence[Binding]) -> None:
+    def __init__(self, module: Module, scope: Scope, name: str) -> None:
         self.module = module
-        self.bindings = bindings
+        self.scope = scope
+        every = scope.bindings[name]
+        self.bindings = [binding for binding in every if not _is_declaration(module, binding.node)] or every
+        self._order = {binding: number for number, binding in enumerate(self.bindings)}
+        self._is_run_in_order = all(_runs_in(module, binding.node, scope) for binding in self.bindings)
+        self._by_walrus = [b for b in self.bindings if isinstance(module.parent_of.get(b.node), ast.NamedExpr)]
+        self._within: dict[ast.AST, list[Binding]] = {}  # the bindings in a node, or that are it
+        for binding in self.bindings:
+            for node in (binding.node, *module.ancestors(binding.node)):
+                self._within.setdefault(node, []).append(binding)
 
-    def before(self, use: ast.AST, container: ast.AST) -> list[Binding]:
-        """The bindings that reach a use within a module, class or function."""
+    def reaching(self, use: ast.Name) -> list[Binding]:
+        """The bindings that a use may see, in source order; all of them where the order is not known."""
+        is_known = len(self.bindings) > 1 and self._is_run_in_order and _runs_in(self.module, use, self.scope)
+        return (self._sorted(self._before(use)) if is_known else []) or self.bindings
+
+    def _sorted(self, bindings: Iterable[Binding]) -> list[Binding]:
+        return sorted(set(bindings), key=self._order.__getitem__)
+
+    def _before(self, use: ast.AST) -> list[Binding]:
         found: list[Binding] = []
-        for child, parent in self._steps(use, container):
+        for child, parent in self._steps(use, self.scope.node):
             bound, certain = self._between(child, parent)
             found += bound
             if certain:
@@ -100,7 +111,7 @@ class _Search:
             return found + more, certain
         if isinstance(parent, LOOPS) and block is parent.orelse:
             return found + self._inside([parent]), False
-        own = [b for b in self.bindings if self._is_head(b.node, parent)]
+        own = self._in_heads(parent)
         if own:  # the target of the loop, the name of the handler, the parameter of the function
             return found + own, True
         if isinstance(parent, LOOPS):
@@ -124,26 +135,23 @@ class _Search:
         if isinstance(parent, ast.While):
             return self._inside(parent.body)
         if isinstance(parent, ast.expr) and not isinstance(child, ast.stmt):
-            return [b for b in self.bindings if isinstance(self.module.parent_of.get(b.node), ast.NamedExpr)]
+            return self._by_walrus
         return []
 
-    def _is_head(self, node: ast.AST, parent: ast.AST) -> bool:
-        """Whether a binding stands in the head of a compound statement, which is run before its body."""
+    def _in_heads(self, parent: ast.AST) -> list[Binding]:
+        """Bindings in the head of a compound statement, which is run before its body."""
         if isinstance(parent, ast.ExceptHandler):
-            return node is parent
-        heads: list[ast.AST] = []
+            return [binding for binding in self._inside([parent]) if binding.node is parent]
         if isinstance(parent, (ast.For, ast.AsyncFor)):
-            heads = [parent.target]
-        elif isinstance(parent, (ast.With, ast.AsyncWith)):
-            heads = [*parent.items]
-        elif isinstance(parent, FUNCTIONS):
-            heads = [parent.args]
-        elif isinstance(parent, ast.match_case):
-            heads = [parent.pattern]
-        return any(node is head or self.module.inside(node, head) for head in heads)
+            return self._inside([parent.target])
+        if isinstance(parent, (ast.With, ast.AsyncWith)):
+            return self._inside(parent.items)
+        if isinstance(parent, FUNCTIONS):
+            return self._inside([parent.args])
+        return self._inside([parent.pattern]) if isinstance(parent, ast.match_case) else []
 
     def _inside(self, nodes: Sequence[ast.AST]) -> list[Binding]:
-        return [b for b in self.bindings if any(b.node is node or self.module.inside(b.node, node) for node in nodes)]
+        return self._sorted(binding for node in nodes for binding in self._within.get(node, ()))
 
     def _block(self, block: Sequence[ast.AST]) -> tuple[list[Binding], bool]:
         """Bindings that the statements of a block leave behind, and whether they always leave one."""
@@ -167,7 +175,7 @@ class _Search:
             return [], False
         if isinstance(statement, (ast.With, ast.AsyncWith)):
             found, certain = self._block(statement.body)
-            heads = [b for b in inside if self._is_head(b.node, statement)]
+            heads = self._in_heads(statement)
             return (found, True) if certain else (found + heads, bool(heads))
         if isinstance(statement, TRY):
             found, certain = self._block(statement.finalbody)
