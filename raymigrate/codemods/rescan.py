@@ -9,7 +9,13 @@ import re
 from collections.abc import Iterator
 
 from raymigrate.codemods import codemod
-from raymigrate.codemods.argument_changes import DATASET_CHANGES, LOAD_DATASET
+from raymigrate.codemods.argument_changes import (
+    ACCELERATOR_CHANGES,
+    DATASET_CHANGES,
+    LOAD_DATASET,
+    TRAINER_CHANGES,
+    TRAINING_ARGUMENTS_CHANGES,
+)
 from raymigrate.codemods.gone_names import RM691, RM692, gone_part, report_gone
 from raymigrate.context import Context
 from raymigrate.facts.guards import is_guarded
@@ -22,8 +28,8 @@ RM693 = Rule(
     "RM693",
     "an argument that is gone",
     "The current version of the library raises an error for it, as a rule a TypeError.",
-    "use_auth_token became token, and tokenizer processing_class; take any other away, or see the migration guide of"
-    " the library.",
+    "use_auth_token= became token=, and tokenizer= processing_class=. For any other see what the migration guide of the"
+    " library says of it.",
     "https://huggingface.co/docs/datasets/package_reference/loading_methods",
 )
 RM694 = Rule(
@@ -41,6 +47,13 @@ REFUSED_BY_BUILDER = DATASET_CHANGES.keys() - {"trust_remote_code"}
 # Arguments that were renamed in many places at once, and take the same values.
 RENAMED = {"use_auth_token": "token", "tokenizer": "processing_class"}
 OF_NOTEBOOKS = ("display", "get_ipython", "spark", "dbutils", "sc", "__file__", "__name__", "__doc__")
+# What took the place of arguments, by the class or function that had them.
+CHANGES = {
+    "TrainingArguments": TRAINING_ARGUMENTS_CHANGES,
+    "Trainer": TRAINER_CHANGES,
+    "Accelerator": ACCELERATOR_CHANGES,
+    "load_dataset": DATASET_CHANGES,
+}
 LEGACY_MODULES = ("ray.air", "ray.train.huggingface", "ray.ml", "ray.data.preprocessors", "ray.train.batch_predictor")
 
 
@@ -142,12 +155,14 @@ def _arguments(context: Context, call: ast.Call, of_star: str | None) -> None:
             if context.converts(RM693, keyword, f"{message}; now {new}=."):
                 context.plan.call(call).rename[keyword.arg] = new
         else:
-            context.manual(RM693, keyword, f"{message}.")
+            change = CHANGES.get(name.rpartition(".")[2], {}).get(keyword.arg)
+            new = change.name if change is not None else None
+            context.manual(RM693, keyword, f"{message}.", f"{new}= took its place." if new else None)
 
 
 def _called(module: Module, call: ast.Call, of_star: str | None) -> tuple[str, tuple[str, ...] | None]:
     """What a call calls, and its parameters; None if they are unknown."""
-    name = of_star or module.qualified(call.func)
+    name = module.qualified(call.func) or of_star
     if name is not None:
         return name, parameters(look_up(name))
     if isinstance(call.func, ast.Attribute) and (kind := instance_of(module, call.func.value)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import warnings
 from array import array
 from bisect import bisect, bisect_left
@@ -21,6 +22,7 @@ from raymigrate.script import lines_of, lines_with_ends
 if TYPE_CHECKING:
     from raymigrate.facts.project import Definition, Project
 
+STARS = ("transformers", "accelerate", "datasets")
 Node = TypeVar("Node", bound=ast.AST)
 SPELLED: dict[type, str] = {ast.Name: "id", ast.Attribute: "attr", ast.alias: "name", ast.Constant: "value"}
 
@@ -157,13 +159,16 @@ class Module:
     def _reference(self, root: ast.Name) -> Reference | None:
         scope = self.scope_of[root].find(root.id) if isinstance(root.ctx, ast.Load) else None
         qualified = self._origin(scope, root.id) if scope is not None else None
-        if scope is None or qualified is None:
+        bindings = scope.bindings[root.id] if scope is not None else []
+        star = self._star_of(root) if scope is None and isinstance(root.ctx, ast.Load) else None
+        if star is not None:
+            qualified, bindings = f"{star.module}.{root.id}", [Binding(star.names[0], f"{star.module}.*", star)]
+        if qualified is None:
             return None  # not an import, or imported in several ways: try/except for old and new versions
         node: ast.Name | ast.Attribute = root
         while isinstance(parent := self.parent_of[node], ast.Attribute):
             qualified += f".{parent.attr}"
             node = parent
-        bindings = scope.bindings[root.id]
         earlier = bisect(bindings, root.lineno, key=_line_of_import)
         return Reference(node, root, qualified, bindings[max(0, earlier - 1)])
 
@@ -174,6 +179,20 @@ class Module:
             names = {binding.qualified for binding in scope.bindings[name]}
             self._origins[key] = names.pop() if len(names) == 1 else None
         return self._origins[key]
+
+    def _star_of(self, root: ast.Name) -> ast.ImportFrom | None:
+        """The star import that brings in a name which nothing else binds; None where that is not sure.
+
+        A class of a library is taken to come from its star import where the file has no other one.
+        """
+        is_class = root.id[:1].isupper() and not hasattr(builtins, root.id)
+        return self._stars[0] if len(self._stars) == 1 and is_class else None
+
+    @cached_property
+    def _stars(self) -> list[ast.ImportFrom]:
+        """The star imports of the module, if all of them are of libraries whose classes are known by their names."""
+        found = [s for s in self.imports if isinstance(s, ast.ImportFrom) and s.names[0].name == "*"]
+        return found if all(statement.module in STARS and not statement.level for statement in found) else []
 
     @cached_property
     def _qualified(self) -> dict[ast.AST, str]:
