@@ -101,6 +101,17 @@ def _entries(context: Context, node: ast.expr | None) -> dict[str, ast.expr]:
     return {} if node is None else seen_entries(context.module, node)
 
 
+def package_lists(context: Context) -> Iterator[list[ast.Constant]]:
+    """The lists of packages in the runtime environments of the module, each as the strings in it."""
+    for environment in _environments(context):
+        for key in ("pip", "uv"):
+            packages = environment.get(key)
+            yield _strings(context, _entries(context, packages).get("packages", packages))
+        dependencies = _entries(context, environment.get("conda")).get("dependencies")
+        inner = [_entries(context, item).get("pip") for item in _items(context, dependencies)]
+        yield [node for part in (dependencies, *inner) for node in _strings(context, part)]
+
+
 def _pins(context: Context, environment: dict[str, ast.expr]) -> Iterator[tuple[ast.Constant, Pin]]:
     for key in ("pip", "uv"):
         packages = environment.get(key)

@@ -11,6 +11,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from raymigrate.codemods.needed_packages import RM732
+from raymigrate.codemods.needed_packages import advice as advice_of
+from raymigrate.codemods.needed_packages import message as message_of
 from raymigrate.codemods.pinned_versions import RM731, message
 from raymigrate.conversion import broken
 from raymigrate.discovery import too_large
@@ -21,7 +24,8 @@ from raymigrate.files import read_bytes
 from raymigrate.findings import Finding, Kind
 from raymigrate.gitignore import Patterns, excluded, is_ignored, read_gitignore, read_gitignores_above
 from raymigrate.pins.evidence import is_converted, is_legacy
-from raymigrate.pins.readers import SUBFOLDERS, Reader, reader_of
+from raymigrate.pins.needed import Needed, installed, listed, missing, needed_by
+from raymigrate.pins.readers import SUBFOLDERS, Reader, dockerfile, lock_file, reader_of
 from raymigrate.pins.versions import PACKAGES, Pin
 from raymigrate.script import Script
 from raymigrate.skips import Skip, comment_at, skipped_whole
@@ -51,6 +55,14 @@ class PinFile:
     def script(self) -> Script:
         """The text, with what is needed to write it back."""
         return decode(self.data or b"")
+
+    @cached_property
+    def names(self) -> dict[str, int]:
+        """The packages that it lists, with their places; none in a file of locked or constrained versions."""
+        if self.data is None or self.reader is lock_file or "constraint" in os.path.basename(self.path).lower():
+            return {}
+        text = self.script.text
+        return installed(text) if self.reader is dockerfile else listed(text)
 
     @property
     def old_pins(self) -> list[Pin]:
@@ -96,22 +108,66 @@ def pin_results(found: Discovery, results: Mapping[str, FileResult], job: Job) -
             scripts_of.setdefault(folder, []).append(path)
     named = [PinFile(path, reader, read(path)) for path in found.named if (reader := _reader(path))]
     done: set[str] = set()
-    for file, scripts in [
+    files = [
         *((file, [*legacy, *others]) for file in named),
         *((file, scripts) for folder, scripts in scripts_of.items() for file in _files(folder, found)),
-    ]:
+    ]
+    lacking = _lacking(files, {path: results[path] for path in legacy}) if job.options.enabled(RM732.code) else {}
+    for file, scripts in files:
         if file.path in done:
             continue
         done.add(file.path)
         try:
-            if file.old_pins and (
+            if (file.old_pins or file.path in lacking) and (
                 not legacy.isdisjoint(scripts)
                 or any(is_converted(read(path) or b"", file.old_pins) for path in scripts)
             ):
                 earlier = results.get(file.path)
-                yield _result(file, job) if earlier is None else _added(earlier, file, job)
+                result = _result(file, job) if earlier is None else _added(earlier, file, job)
+                yield result.with_findings([*result.findings, *_told(file, lacking.get(file.path, []))])
         except Exception as error:  # whatever it is, the other files are done
             yield broken(file.path, error)
+
+
+def _lacking(
+    files: Sequence[tuple[PinFile, Sequence[str]]], legacy: Mapping[str, FileResult]
+) -> dict[str, list[tuple[Needed, int]]]:
+    """What converted scripts need and none of their files lists: by the path of the file where it has to stand."""
+    found: dict[str, list[tuple[Needed, int]]] = {}
+    told = set[tuple[str, str]]()
+    files = [(file, users) for file, users in files if _is_read(file)]
+    for file, scripts in files:
+        ours = [path for path in scripts if path in legacy]
+        needed = {n.name: n for path in ours for n in needed_by(legacy[path].before, legacy[path].findings)}
+        others = {name for other, users in files if not set(ours).isdisjoint(users) for name in other.names}
+        for lacking, place in missing(needed.values(), file.names, others):
+            key = (lacking.name, min(ours))
+            if key not in told:  # one list of several is enough
+                told.add(key)
+                found.setdefault(file.path, []).append((lacking, place))
+    return found
+
+
+def _is_read(file: PinFile) -> bool:
+    """Whether the reader of a file gets along with it; what it raises is reported with the file."""
+    try:
+        return file.names is not None
+    except Exception:
+        return False
+
+
+def _told(file: PinFile, lacking: Iterable[tuple[Needed, int]]) -> Iterator[Finding]:
+    """The findings on packages that a file lacks."""
+    text = file.script.text
+    for needed, start in lacking:
+        line, column = _line_and_column(text, start)
+        finding = Finding(RM732.code, Kind.MANUAL, message_of(needed), advice_of(needed), line, column, file.path)
+        skip = comment_at(text.split("\n"), line, RM732.code) or skipped_whole(text, RM732.code)
+        yield finding if skip is None else finding.skipped(skip.reason)
+
+
+def _line_and_column(text: str, start: int) -> tuple[int, int]:
+    return text.count("\n", 0, start) + 1, start - (text.rfind("\n", 0, start) + 1) + 1
 
 
 def _folders(path: str, roots: Sequence[str]) -> Iterator[str]:
@@ -214,8 +270,7 @@ def _result(file: PinFile, job: Job) -> FileResult:
     refused = new != text and not (_parses(file.path, text) and _parses(file.path, new))
     findings = []
     for pin in sorted(pins, key=lambda pin: pin.start):
-        line = text.count("\n", 0, pin.start) + 1
-        column = pin.start - (text.rfind("\n", 0, pin.start) + 1) + 1
+        line, column = _line_and_column(text, pin.start)
         obstacle = pin.obstacle or (UNREADABLE if refused else "")
         if obstacle:
             kind, advice = Kind.MANUAL, obstacle

@@ -29,6 +29,7 @@ COMPILED = "Another file is the source of this one; change the version there, an
 LOCKED = "Change the version in the file that this one is locked from, and lock it anew."
 NESTED = "The command stands in a string: write {name}>={lowest} there, with quotes around it for the inner shell."
 IMAGE = "Take the image of ray >= {lowest}, for example rayproject/ray:{lowest}.0; its tag also names the Python."
+ML_IMAGE = f"{IMAGE} It holds no torch and no transformers, which ray-ml did: install them in it."
 
 
 def logical_lines(text: str) -> Iterator[tuple[int, str]]:
@@ -169,7 +170,8 @@ def dockerfile(text: str) -> Iterator[Pin]:
         re.MULTILINE | re.IGNORECASE,
     ):
         versions = f"=={match['version']}"
-        yield Pin("ray", match["image"], match.start("image"), versions, obstacle=IMAGE.format(lowest=lowest))
+        advice = ML_IMAGE if "ray-ml" in match["image"] else IMAGE
+        yield Pin("ray", match["image"], match.start("image"), versions, obstacle=advice.format(lowest=lowest))
 
 
 def lock_file(text: str) -> Iterator[Pin]:

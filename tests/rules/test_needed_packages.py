@@ -1,0 +1,81 @@
+"""RM732: packages that converted code needs and the legacy code did not."""
+
+from pathlib import Path
+
+import pytest
+
+from raymigrate.findings import Kind
+from tests.projects.files import convert
+from tests.rules.scripts import converted
+
+SCRIPT = """
+import ray
+from datasets import {datasets}
+from ray.air.config import ScalingConfig
+from ray.train.huggingface import TransformersTrainer
+from job import build, ds
+
+ray.init({arguments})
+{metric}
+TransformersTrainer(build, scaling_config=ScalingConfig(num_workers=2, use_gpu=True), datasets={{"train": ds}}).fit()
+"""
+
+
+def script(arguments: str = "", metric: str = "") -> str:
+    return SCRIPT.format(arguments=arguments, metric=metric, datasets="load_metric" if metric else "Dataset")
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        '{"pip": ["transformers", "datasets", "torch"]}',
+        '{"pip": {"packages": ["transformers>=4.30"]}}',
+        '{"uv": ["transformers[sentencepiece]"]}',
+        '{"conda": {"dependencies": ["python=3.11", {"pip": ["transformers"]}]}}',
+    ],
+)
+def test_an_environment_without_accelerate_is_told(environment: str) -> None:
+    outcome = converted(script(f"runtime_env={environment}"))
+    assert outcome.lines("RM732", Kind.MANUAL) == [7]
+    assert any("Add accelerate>=1.1" in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        '{"pip": ["transformers", "accelerate"]}',
+        '{"pip": ["transformers[torch]"]}',
+        '{"pip": ["transformers[sentencepiece,accelerate]"]}',
+        '{"pip": ["datasets"]}',
+        '{"env_vars": {"A": "transformers"}}',
+    ],
+)
+def test_an_environment_that_has_it_is_no_news(environment: str) -> None:
+    assert not converted(script(f"runtime_env={environment}")).lines("RM732", Kind.MANUAL)
+
+
+def test_metrics_ask_for_evaluate() -> None:
+    outcome = converted(script('runtime_env={"pip": ["datasets"]}', 'print(load_metric("accuracy"))'))
+    assert any("Add evaluate" in message for message in outcome.messages)
+
+
+BOTH = ["accelerate", "evaluate"]
+FILES = {
+    "requirements": ({"requirements.txt": "ray[train]\ntransformers\ndatasets\n"}, BOTH),
+    "versions": ({"requirements.txt": "transformers>=4.30  # for accelerate\ndatasets\nevaluate\n"}, ["accelerate"]),
+    "two files": ({"requirements.txt": "transformers\n", "requirements-train.txt": "accelerate\n"}, []),
+    "extra": ({"requirements.txt": "transformers[torch]\n"}, []),
+    "pyproject": ({"pyproject.toml": '[project]\nname = "a"\ndependencies = ["transformers"]\n'}, ["accelerate"]),
+    "poetry": ({"pyproject.toml": '[tool.poetry.dependencies]\ntransformers = ">=4"\n'}, ["accelerate"]),
+    "conda": ({"environment.yml": "dependencies:\n  - pip:\n    - transformers\n    - datasets\n"}, BOTH),
+    "docker": ({"Dockerfile": "FROM python\nRUN pip install -q transformers 'datasets>=2'\n"}, BOTH),
+    "lock": ({"poetry.lock": '[[package]]\nname = "transformers"\nversion = "5.2.0"\n'}, []),
+}
+
+
+@pytest.mark.parametrize(("files", "told"), FILES.values(), ids=FILES)
+def test_what_the_files_of_a_project_lack_is_told_once(tmp_path: Path, files: dict[str, str], told: list[str]) -> None:
+    for name, text in {**files, "train.py": script("", 'print(load_metric("accuracy"))')}.items():
+        (tmp_path / name).write_text(text)
+    found = [finding.advice for finding in convert(tmp_path).findings if finding.code == "RM732"]
+    assert [advice.split()[1].rstrip(",").partition(">")[0] for advice in found] == told
