@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from raymigrate.discovery import PAGES, SUFFIXES, below, discover, too_large
+from raymigrate.discovery import CONFIGURATION, PAGES, SUFFIXES, below, discover, too_large
 from raymigrate.errors import NO_STDIN
 from raymigrate.gates import NEEDLES
 from raymigrate.gitignore import is_excluded
@@ -50,7 +50,7 @@ def run_conversion(paths: Sequence[str], settings: Settings, choices: Choices) -
         exclude=choices["exclude"],
         exclude_base=_exclude_base(settings),
         force_exclude=choices["force_exclude"],
-        suffixes=(*SUFFIXES, *PAGES) if choices["docs"] else SUFFIXES,
+        suffixes=(*SUFFIXES, *CONFIGURATION, *(PAGES if choices["docs"] else ())),
         jobs=choices["jobs"],
     )
     if choices["report"]:

@@ -21,6 +21,7 @@ SKIPPED = frozenset(
     {"__pycache__", "__pypackages__", "_build", "buck-out", "build", "dist", "node_modules", "site-packages", "venv"}
 )
 SUFFIXES = (".py", ".ipynb")
+CONFIGURATION = (".yaml", ".yml")
 PAGES = (".md", ".markdown", ".rst")
 # Nobody wrote such a file by hand, and to parse it would take minutes and gigabytes of memory.
 MAX_BYTES = 2_000_000  # to parse it takes some 300 bytes of memory for each

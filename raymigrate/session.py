@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from raymigrate.config import Options
 from raymigrate.conversion import broken, convert_document, crashed, failed
-from raymigrate.discovery import Discovery, processors
+from raymigrate.discovery import CONFIGURATION, Discovery, processors
 from raymigrate.documents import UndecodableError, open_document
 from raymigrate.engine import FileResult
 from raymigrate.errors import CannotWorkError
@@ -120,6 +120,10 @@ class Job:
             return broken(path, error)
 
     def _converted(self, path: str, data: bytes, project: Project) -> FileResult:
+        if path.endswith(CONFIGURATION):
+            from raymigrate.configuration_names import legacy_names  # noqa: PLC0415 - few files name Ray
+
+            return legacy_names(path, data, self.options)
         document = open_document(data, path)
         result = convert_document(document, path, self.options, rewrite=self.rewrite, project=project)
         if result.after is not None:

@@ -1,0 +1,85 @@
+"""RM695: legacy names in strings."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from raymigrate.cli import main
+from raymigrate.findings import Kind
+from tests.rules.scripts import converted
+
+TOLD = [
+    'from unittest import mock\n\nwith mock.patch("ray.air.session.report"):\n    pass\n',
+    'def test_report(monkeypatch):\n    monkeypatch.setattr("ray.air.session.report", print)\n',
+    'import importlib\n\nair = importlib.import_module("ray.air")\n',
+    "from ray import air\n\n\ndef config(name):\n    return getattr(air, name)\n",
+    'import hydra\n\nhydra.utils.instantiate({"_target_": "ray.train.huggingface.TransformersTrainer"})\n',
+    'from hydra.utils import get_class\n\ntrainer = get_class("ray.train.huggingface.accelerate.AccelerateTrainer")\n',
+]
+NOTES = ['NAMES = ["ray.air.session.report"]\n', 'print("ray.train.huggingface.TransformersTrainer")\n']
+NOTHING = [
+    '"""Was written for ray.air.session.report."""\n',
+    'import logging\n\nlogging.info("ray.air is gone, use ray.train")\n',
+    'PATH = "ray.train.torch.TorchTrainer"\n',
+    'import ray.train\n\nwith mock.patch("ray.train.report"):\n    pass\n',
+    'CALLBACK = "ray.train.huggingface.transformers.RayTrainReportCallback"\n',
+    'LOGGER = "ray.air.integrations.wandb.setup_wandb"\n',
+]
+
+
+@pytest.mark.parametrize("script", TOLD)
+def test_what_is_loaded_or_patched_by_a_legacy_name_is_told(script: str) -> None:
+    assert len(converted(script).lines("RM695", Kind.MANUAL)) == 1
+
+
+@pytest.mark.parametrize("script", NOTES)
+def test_a_legacy_name_in_another_string_is_noted(script: str) -> None:
+    outcome = converted(script)
+    assert outcome.lines("RM695", Kind.NOTE) and not outcome.lines("RM695", Kind.MANUAL)
+
+
+@pytest.mark.parametrize("script", NOTHING)
+def test_prose_and_names_of_today_are_no_news(script: str) -> None:
+    assert not converted(script).findings
+
+
+def test_the_name_that_converted_code_uses_is_said() -> None:
+    assert any("ray.train.report" in message for message in converted(TOLD[0]).messages)
+
+
+YAML = """\
+# ray.air.session is what we had
+trainer:
+  _target_: ray.train.huggingface.TransformersTrainer  # a class
+  scaling_config: {_target_: "ray.air.config.ScalingConfig"}
+callback: ray.train.huggingface.transformers.RayTrainReportCallback
+path: /data/ray.air.session/out
+"""
+
+
+def run(folder: Path, *options: str) -> Result:
+    return CliRunner().invoke(main, ["--check", *options, str(folder)])
+
+
+def test_the_names_in_yaml_files_are_told(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text(YAML)
+    result = run(tmp_path)
+    assert result.exit_code == 1
+    assert "config.yaml:3:13: RM695" in result.output and "config.yaml:4:3" in result.output
+    assert result.output.count("RM695") == 2 and "ray.train.ScalingConfig" in result.output
+    assert (tmp_path / "config.yaml").read_text() == YAML
+
+
+def test_a_yaml_file_can_be_named_and_silenced(tmp_path: Path) -> None:
+    path = tmp_path / "config.yml"
+    path.write_text(YAML)
+    assert run(path).output.count("RM695") == 2
+    assert run(path, "--ignore", "RM695").exit_code == 0
+    path.write_text(YAML.replace("  # a class", "  # raymigrate: skip[RM695]"))
+    assert run(path).output.count("RM695 manual") == 1
+
+
+def test_other_yaml_files_are_no_news(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text("trainer: ray.train.torch.TorchTrainer\nname: [unclosed\n")
+    assert run(tmp_path).exit_code == 0
