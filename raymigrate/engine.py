@@ -69,7 +69,7 @@ class FileResult:
         before: Text as read.
         changes: Whether the file changes.
         after: Its new text, which may be empty; None if nothing changes, or if the new text was not worked out.
-        left: Findings that stay with the new text, with their places in it.
+        left: What a second run says of the new text.
         document: How the text is stored in the file; None for text without a file.
         rewritten: The document as it is with the new text; None if nothing changes.
         places: The document in which the findings have their places; by default `document`.
@@ -77,6 +77,7 @@ class FileResult:
         done: What other files asked of this one.
         waits: Whether the file cannot be converted without reading others: nothing was done yet.
         is_written: Whether the new text is in the file.
+        told_once: How many findings that are left for a person no later run can tell.
     """
 
     path: str
@@ -92,6 +93,7 @@ class FileResult:
     done: list[Request] = field(default_factory=list)
     waits: bool = False
     is_written: bool = False
+    told_once: int = 0
 
     @property
     def old_bytes(self) -> bytes:
@@ -111,20 +113,35 @@ class FileResult:
         assert document is not None and self.after is not None
         return document.encode(self.after)
 
+    def in_new_text(self) -> list[tuple[Finding, bool]]:
+        """The findings with their places in the new text, and whether a later run would tell them too.
+
+        A later run need not know all of them: how often something was logged, say, can be read from the old code only.
+        """
+        from raymigrate.line_changes import moved_lines  # noqa: PLC0415 - only after a change
+
+        assert self.after is not None
+        again: dict[tuple[str, Kind, str], list[Finding]] = {}
+        for finding in reversed(self.left):
+            again.setdefault((finding.code, finding.kind, finding.message), []).append(finding)
+        moved = moved_lines(self.before, self.after)
+        placed = []
+        for finding in self.findings:
+            if same := again.get((finding.code, finding.kind, finding.message)):
+                place = same.pop()
+                placed.append((replace(finding, line=place.line, column=place.column), True))
+            else:
+                placed.append((replace(finding, line=moved(finding.line)), False))
+        return placed
+
     def written(self) -> FileResult:
         """The same result once the new text is in the file: its findings have their places in that."""
         if self.after is None:
             return self
-        from raymigrate.line_changes import moved_lines  # noqa: PLC0415 - only after a change
-
-        known = {(finding.code, finding.message) for finding in self.left}
-        moved = moved_lines(self.before, self.after)
-        gone = [
-            replace(finding, line=moved(finding.line))
-            for finding in self.findings
-            if (finding.code, finding.message) not in known
-        ]
-        return replace(self, findings=_sorted([*gone, *self.left]), places=self.rewritten, is_written=True)
+        placed = self.in_new_text()
+        told_once = sum(finding.kind is Kind.MANUAL and not again for finding, again in placed)
+        findings = _sorted([finding for finding, _ in placed])
+        return replace(self, findings=findings, told_once=told_once, places=self.rewritten, is_written=True)
 
     def without_stale(self, lines: Collection[int]) -> FileResult:
         """The same result less what calls the comments on these lines stale, as they silence what was found later."""

@@ -1,8 +1,8 @@
 """`--todo`: comments in the code at everything that is left for a person.
 
 A run takes the comments of earlier runs away and writes them anew, so they go when what they speak of is gone, and are
-never there twice. What only the run that converts a file can tell (RM406) is in its findings, not in a comment: a later
-run would not see it again, and so could not tell when it is settled.
+never there twice. What only the run that converts a file can tell (RM406) has comments that say so: later runs leave
+them where they are, and tell what they say, until a person deletes them.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from raymigrate.comments import logical_line_from, read_comments
+from raymigrate.comments import Comment, logical_line_from, read_comments
 from raymigrate.engine import FileResult
 from raymigrate.findings import Finding, Kind
 from raymigrate.skips import RM906
 
 MARK = "TODO(raymigrate): "
-TODO = re.compile(r"# TODO\(raymigrate\): RM\d{3} ")
+ONCE = " (told once: delete this line when it is done)"
+TODO = re.compile(r"# TODO\(raymigrate\): (?P<code>RM\d{3}) (?P<message>.*)")
 LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
@@ -31,14 +32,17 @@ def convert_with_todos(text: str, convert: Callable[[str], FileResult]) -> FileR
     """
     bare, places = _without_todos(text)
     result = convert(bare)
-    findings = _moved(result.findings, places)
+    findings = [*_moved(result.findings, places), *_told_once(text)]
     if any(finding.kind is Kind.ERROR for finding in findings):
         return replace(result, before=text, findings=findings, changes=False, after=None)
-    new, left = (bare, result.findings) if result.after is None else (result.after, result.left)
-    after, new_places = _with_todos(new, left)
+    if result.after is None:
+        new, due = bare, [(finding, True) for finding in result.findings]
+    else:
+        new, due = result.after, result.in_new_text()
+    after, new_places = _with_todos(new, due)
     if after == text:
         return replace(result, before=text, findings=findings, changes=False, after=None, left=[])
-    left = _moved(left, new_places)
+    left = [*_moved(result.findings if result.after is None else result.left, new_places), *_told_once(after)]
     return replace(result, before=text, findings=findings, changes=True, after=after, left=left)
 
 
@@ -51,24 +55,44 @@ def _moved(findings: Sequence[Finding], places: Sequence[int]) -> list[Finding]:
 
 
 def _without_todos(text: str) -> tuple[str, list[int]]:
-    """The text without such comments, and for each line of it the line where it stands in the text."""
+    """The text without the comments that are written anew, and for each line of it the line where it stands in it."""
     lines = LINE.findall(text)
-    comments = read_comments(text)[0] if MARK in text else []
-    gone = {comment.line for comment in comments if comment.alone and TODO.match(comment.text)}
+    gone = {comment.line for comment, todo in _todos(text) if not todo["message"].endswith(ONCE)}
     kept = [number for number in range(1, len(lines) + 1) if number not in gone]
     return "".join(lines[number - 1] for number in kept), kept
 
 
-def _with_todos(text: str, findings: Sequence[Finding]) -> tuple[str, list[int]]:
-    """The text with a comment before each statement that a finding speaks of, and where its lines stand in it then."""
+def _todos(text: str) -> list[tuple[Comment, re.Match[str]]]:
+    """The comments of this kind in a text, with their parts."""
+    comments = read_comments(text)[0] if MARK in text else []
+    return [(comment, todo) for comment in comments if comment.alone and (todo := TODO.fullmatch(comment.text))]
+
+
+def _told_once(text: str) -> list[Finding]:
+    """What comments of an earlier run say that no later run can know."""
+    advice = "Delete the comment when it is done."
+    return [
+        Finding(todo["code"], Kind.MANUAL, todo["message"].removesuffix(ONCE), advice, comment.line, comment.column)
+        for comment, todo in _todos(text)
+        if todo["message"].endswith(ONCE)
+    ]
+
+
+def _with_todos(text: str, findings: Sequence[tuple[Finding, bool]]) -> tuple[str, list[int]]:
+    """The text with a comment before each statement that a finding speaks of, and where its lines stand in it then.
+
+    Args:
+        text: The text.
+        findings: What is told of it, each with whether later runs tell it too.
+    """
     lines = LINE.findall(text)
     logical_lines = read_comments(text)[1]
     todos: dict[int, dict[str, None]] = defaultdict(dict)  # each comment once
-    for finding in sorted(findings, key=lambda finding: (finding.line, finding.column, finding.code)):
+    for finding, again in sorted(findings, key=lambda told: (told[0].line, told[0].column, told[0].code)):
         if finding.kind is Kind.MANUAL and finding.code != RM906.code:
             logical = logical_line_from(logical_lines, finding.line)
             start = logical.first if logical is not None and logical.first <= finding.line else finding.line
-            todos[start][f"# {MARK}{finding.code} {finding.message}"] = None
+            todos[start][f"# {MARK}{finding.code} {finding.message}{'' if again else ONCE}"] = None
     result: list[str] = []
     places: list[int] = []
     for number, line in enumerate(lines, 1):

@@ -4,6 +4,7 @@ import ast
 import shutil
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from raymigrate.cli import main
@@ -62,13 +63,39 @@ def test_a_comment_goes_with_its_reason(tmp_path: Path) -> None:
     run = CliRunner().invoke
     assert run(main, ["--todo", str(path)]).exit_code == 1
     text = path.read_text()
-    assert text.count("TODO(raymigrate)") == 1
+    assert [f"RM{part[:3]}" for part in text.split("TODO(raymigrate): RM")[1:]] == ["RM406", "RM604"]
     lines = text.splitlines(keepends=True)
     at = next(number for number, line in enumerate(lines) if "RM604" in line)
     path.write_text("".join(lines[: at + 1]))  # the statement is deleted, its comment forgotten
     assert run(main, ["--check", "--todo", str(path)]).exit_code == 1
     run(main, ["--todo", str(path)])
-    assert "TODO(raymigrate)" not in path.read_text()
+    assert "RM604" not in path.read_text()
+
+
+@pytest.mark.parametrize("options", [["--todo"], ["--todo", "--check"]])
+def test_what_only_the_converting_run_can_tell_stays_until_it_is_deleted(tmp_path: Path, options: list[str]) -> None:
+    path = tmp_path / "train.py"
+    shutil.copy(EXAMPLE, path)
+    run = CliRunner().invoke
+    assert "told by this run only" not in run(main, ["--todo", str(path)]).stderr
+    text = path.read_text()
+    assert [line.split(" (")[1] for line in text.splitlines() if "RM406" in line] == [
+        "told once: delete this line when it is done)"
+    ]
+    again = run(main, [*options, str(path)])
+    assert path.read_text() == text
+    assert again.exit_code == 1
+    assert "RM406 manual: A second run with this name" in again.stdout
+    path.write_text("".join(line for line in text.splitlines(keepends=True) if "RM406" not in line))
+    assert "RM406" not in run(main, [*options, str(path)]).stdout
+
+
+def test_without_comments_the_closing_sentence_says_what_is_told_once(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    shutil.copy(EXAMPLE, path)
+    outcome = CliRunner().invoke(main, [str(path)])
+    assert "2 left for a person, 1 of them told by this run only (--todo or --report keeps them)" in outcome.stderr
+    assert "told by this run only" not in CliRunner().invoke(main, [str(path)]).stderr
 
 
 def test_a_file_with_nothing_but_an_old_comment_is_cleaned(tmp_path: Path) -> None:
