@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from raymigrate.facts.execution import unbound_names
 from raymigrate.facts.module import Module
+from tests.rules.scripts import converted
 
 
 def unbound(text: str) -> list[str]:
@@ -37,6 +38,14 @@ def unbound(text: str) -> list[str]:
         "match len('x'):\n    case 1 as n:\n        print(n)\n    case _:\n        n = 2\nprint(n)\n",
         "import ray.train\nray.train.report({})\n",
         "def f():\n    return g()\ndef g():\n    return f()\nf()\n",
+        "raise SystemExit('not yet')\nimport os\ndef f():\n    return os.getcwd()\nf()\n",
+        "import sys\nsys.exit()\nimport os\nclass A:\n    def f(self): return os\n",
+        "if len('x'):\n    raise ValueError\nelse:\n    exit(1)\nimport os\ndef f(): return os\n",
+        "def f():\n    return 1\n    import os\n    def g(): return os\nf()\n",
+        "for x in range(3):\n    continue\n    y = x\n    print(y)\n",
+        "import sys\ntry:\n    import m\nexcept ImportError:\n    sys.exit('pip install m')\nm.f()\n",
+        "from sys import exit as stop\nif len('x'):\n    y = 1\nelse:\n    stop()\nprint(y)\n",
+        "import os\nif len('x'):\n    y = 1\nelse:\n    os._exit(1)\nprint(y)\n",
     ],
 )
 def test_what_is_bound_in_time_is_no_finding(text: str) -> None:
@@ -58,6 +67,8 @@ def test_what_is_bound_in_time_is_no_finding(text: str) -> None:
         ("if len('x'):\n    y = 1\nprint(y)\n", ["y"]),
         ("try:\n    import m\nexcept ImportError:\n    pass\nm.f()\n", ["m"]),
         ("import os\ndel os\nos.getcwd()\n", ["os"]),
+        ("raise SystemExit\nos.getcwd()\nimport os\n", ["os"]),
+        ("if len('x'):\n    y = 1\nelse:\n    log.exit()\nprint(y)\n", ["log", "y"]),
         ("total += 1\n", ["total"]),
         ("def f():\n    return nowhere\n", ["nowhere"]),
         ("from somewhere import *\nprint(late, other)\nlate = 1\n", ["late"]),
@@ -84,3 +95,30 @@ def test_the_answer_is_that_of_python(parts: list[str]) -> None:
 def test_deep_expressions_need_no_recursion() -> None:
     assert unbound(f"x = {'-' * 90}late\n") == ["late"]
     assert unbound("x = 0" + " + 1" * 400 + " + late\n") == ["late"]
+
+
+@pytest.mark.parametrize(
+    "stop",
+    [
+        "raise SystemExit('moved to train2.py')\n",
+        "import sys\nsys.exit()\n",
+        "if len('x'):\n    raise RuntimeError('too old')\nelse:\n    quit()\n",
+    ],
+)
+def test_a_script_that_stops_before_its_job_is_converted(stop: str) -> None:
+    assert "class ReportCallback" in converted(f"{stop}\n{TRAINING}").text
+
+
+TRAINING = """\
+from ray.air import ScalingConfig
+from ray.train.huggingface import TransformersTrainer
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+
+
+def build(train_dataset, eval_dataset=None, **config):
+    model = AutoModelForCausalLM.from_pretrained("gpt2")
+    return Trainer(model=model, args=TrainingArguments("out"), train_dataset=train_dataset)
+
+
+TransformersTrainer(build, scaling_config=ScalingConfig(num_workers=2), datasets={"train": rows}).fit()
+"""

@@ -18,6 +18,7 @@ KNOWN = frozenset(dir(builtins)) | {
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+EXITS = frozenset({"sys.exit", "os._exit", "os.abort", "exit", "quit"})
 Change = tuple[bool, bool, Scope, str]  # whether a name was bound, whether it is now, where, and which
 
 
@@ -168,8 +169,15 @@ class _Run:
     # -- statements ----------------------------------------------------------------------------
 
     def _block(self, statements: Iterable[ast.stmt]) -> bool:
-        """Carries out statements; whether they leave the block for good."""
-        return any(self._statement(statement) for statement in statements)
+        """Carries out statements; whether they leave the block for good.
+
+        What stands behind the one that leaves is carried out too: the other cells of a notebook run although one ends
+        with an error, and dead code shall not come out of a conversion with names that nothing binds.
+        """
+        leaves = False
+        for statement in statements:
+            leaves = self._statement(statement) or leaves
+        return leaves
 
     def _statement(self, node: ast.stmt) -> bool:
         if isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -200,7 +208,14 @@ class _Run:
             return self._try(node)  # type: ignore[arg-type]
         else:
             self._simple(node)
-        return isinstance(node, LEAVES)
+        return isinstance(node, LEAVES) or self._exits(node)
+
+    def _exits(self, node: ast.stmt) -> bool:
+        """Whether this is a call that ends the program."""
+        call = node.value if isinstance(node, ast.Expr) else None
+        if not isinstance(call, ast.Call):
+            return False
+        return (self.module.qualified(call.func) or ast.unparse(call.func)) in EXITS
 
     def _simple(self, node: ast.stmt) -> None:
         if isinstance(node, ast.Assign):
@@ -281,14 +296,12 @@ class _Run:
 
     def _join(self, outcomes: list[tuple[bool, list[Change]]]) -> bool:
         """Goes on behind branches with what all of them bind that come out there; whether none does."""
-        live = [changes for leaves, changes in outcomes if not leaves]
-        if not live:
-            return True
+        live = [changes for leaves, changes in outcomes if not leaves] or [changes for _, changes in outcomes]
         ends = [{(scope, name): is_bound for _, is_bound, scope, name in changes} for changes in live]
         for scope, name in {key: None for end in ends for key in end}:
             is_bound = all(end.get((scope, name), name in self.bound.get(scope, ())) for end in ends)
             self._change(scope, name, is_bound=is_bound)
-        return False
+        return all(leaves for leaves, _ in outcomes)
 
 
 def _defaults(arguments: ast.arguments) -> list[ast.expr]:
