@@ -69,13 +69,16 @@ def _todos(text: str) -> list[tuple[Comment, re.Match[str]]]:
 
 
 def _told_once(text: str) -> list[Finding]:
-    """What comments of an earlier run say that no later run can know."""
+    """What comments of an earlier run say that no later run can know, each at the statement below it."""
     advice = "Delete the comment when it is done."
-    return [
-        Finding(todo["code"], Kind.MANUAL, todo["message"].removesuffix(ONCE), advice, comment.line, comment.column)
-        for comment, todo in _todos(text)
-        if todo["message"].endswith(ONCE)
-    ]
+    todos = [(comment, todo) for comment, todo in _todos(text) if todo["message"].endswith(ONCE)]
+    starts = [logical.first for logical in read_comments(text)[1]] if todos else []
+    findings = []
+    for comment, todo in todos:
+        line = next((start for start in starts if start > comment.line), comment.line)
+        message = todo["message"].removesuffix(ONCE)
+        findings.append(Finding(todo["code"], Kind.MANUAL, message, advice, line, comment.column))
+    return findings
 
 
 def _with_todos(text: str, findings: Sequence[tuple[Finding, bool]]) -> tuple[str, list[int]]:
