@@ -32,7 +32,7 @@ def convert_with_todos(text: str, convert: Callable[[str], FileResult]) -> FileR
     """
     bare, places = _without_todos(text)
     result = convert(bare)
-    findings = [*_moved(result.findings, places), *_told_once(text)]
+    findings = [*_moved(result.findings, places), *_told_once(text, result.path)]
     if any(finding.kind is Kind.ERROR for finding in findings):
         return replace(result, before=text, findings=findings, changes=False, after=None)
     if result.after is None:
@@ -42,7 +42,10 @@ def convert_with_todos(text: str, convert: Callable[[str], FileResult]) -> FileR
     after, new_places = _with_todos(new, due)
     if after == text:
         return replace(result, before=text, findings=findings, changes=False, after=None, left=[])
-    left = [*_moved(result.findings if result.after is None else result.left, new_places), *_told_once(after)]
+    left = [
+        *_moved(result.findings if result.after is None else result.left, new_places),
+        *_told_once(after, result.path),
+    ]
     return replace(result, before=text, findings=findings, changes=True, after=after, left=left)
 
 
@@ -68,7 +71,7 @@ def _todos(text: str) -> list[tuple[Comment, re.Match[str]]]:
     return [(comment, todo) for comment in comments if comment.alone and (todo := TODO.fullmatch(comment.text))]
 
 
-def _told_once(text: str) -> list[Finding]:
+def _told_once(text: str, path: str) -> list[Finding]:
     """What comments of an earlier run say that no later run can know, each at the statement below it."""
     advice = "Delete the comment when it is done."
     todos = [(comment, todo) for comment, todo in _todos(text) if todo["message"].endswith(ONCE)]
@@ -77,7 +80,7 @@ def _told_once(text: str) -> list[Finding]:
     for comment, todo in todos:
         line = next((start for start in starts if start > comment.line), comment.line)
         message = todo["message"].removesuffix(ONCE)
-        findings.append(Finding(todo["code"], Kind.MANUAL, message, advice, line, comment.column))
+        findings.append(Finding(todo["code"], Kind.MANUAL, message, advice, line, comment.column, path))
     return findings
 
 
@@ -91,7 +94,8 @@ def _with_todos(text: str, findings: Sequence[tuple[Finding, bool]]) -> tuple[st
     lines = LINE.findall(text)
     logical_lines = read_comments(text)[1]
     todos: dict[int, dict[str, None]] = defaultdict(dict)  # each comment once
-    for finding, again in sorted(findings, key=lambda told: (told[0].line, told[0].column, told[0].code)):
+    # What is told once comes first: later runs leave it there, and write the others anew below it.
+    for finding, again in sorted(findings, key=lambda told: (told[1], told[0].line, told[0].column, told[0].code)):
         if finding.kind is Kind.MANUAL and finding.code != RM906.code:
             logical = logical_line_from(logical_lines, finding.line)
             start = logical.first if logical is not None and logical.first <= finding.line else finding.line

@@ -85,7 +85,7 @@ def test_what_only_the_converting_run_can_tell_stays_until_it_is_deleted(tmp_pat
     again = run(main, [*options, str(path)])
     assert path.read_text() == text
     assert again.exit_code == 1
-    assert "RM406 manual: A second run with this name" in again.stdout
+    assert f"{path}:" in again.stdout and "RM406 manual: A second run with this name" in again.stdout
     path.write_text("".join(line for line in text.splitlines(keepends=True) if "RM406" not in line))
     assert "RM406" not in run(main, [*options, str(path)]).stdout
 
