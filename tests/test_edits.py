@@ -47,6 +47,17 @@ def test_a_call_that_grows_long_gets_a_line_for_each_argument() -> None:
         ("f(b=2)\n", "f()\n"),
         ("f(\n    b=2,\n    a=1,\n)\n", "f(\n    a=1,\n)\n"),
         ("f(\n    a=1, b=2,\n    c=3,\n)\n", "f(\n    a=1,\n    c=3,\n)\n"),
+        ("f(\n    a=1,\n    # about b\n    b=2,\n    c=3,\n)\n", "f(\n    a=1,\n    c=3,\n)\n"),
+        ("f(\n    # about b\n    b=2,  # why b\n    a=1,\n)\n", "f(\n    a=1,\n)\n"),
+        ("f(\n    a=1,  # why a\n    # about\n    # b\n    b=2,  # why b\n)\n", "f(\n    a=1,  # why a\n)\n"),
+        ("f(\n    a=1,  # why a\n    b=2  # why b\n)\n", "f(\n    a=1  # why a\n)\n"),
+        (
+            "f(\n    # about a\n    a=1,\n    # b=3,\n    b=2,\n    # the end\n)\n",
+            "f(\n    # about a\n    a=1,\n    # b=3,\n    # the end\n)\n",
+        ),
+        ("f(\n    # all of it\n\n    # about b\n    b=2,\n    a=1)\n", "f(\n    # all of it\n\n    a=1)\n"),
+        ("f(\n    b=2, a=1,  # both\n)\n", "f(\n    a=1,  # both\n)\n"),
+        ("f(a=1,\n  b=2)\n", "f(a=1)\n"),
     ],
 )
 def test_an_argument_is_taken_away(before: str, after: str) -> None:

@@ -1,7 +1,8 @@
 """Adds elements to calls and dicts in the layout that they already have."""
 
 import ast
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import libcst as cst
@@ -15,6 +16,7 @@ Element = TypeVar("Element", cst.Arg, cst.DictElement, cst.ImportAlias)
 # Parses code and fills in its parts.
 ParseExpression = Callable[[Code], cst.BaseExpression]
 COMMA = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
+COMMENTED_OUT = re.compile(r"#\s*\w+\s*=")
 LONG_CALL = 100  # characters beyond which a call that grew gets a line for each argument
 EQUAL = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
 
@@ -65,22 +67,62 @@ def append(elements: list[Element], element: Element, opening: cst.BaseParenthes
     return [*head, last.with_changes(comma=separator), element]
 
 
-def _ends_line(argument: cst.Arg) -> bool:
-    return isinstance(argument.comma, cst.Comma) and _is_multiline(argument.comma.whitespace_after)
-
-
-def without(arguments: list[cst.Arg], keywords: set[str]) -> list[cst.Arg]:
-    """Takes keyword arguments away; the layout of the closing bracket stays, and the line ends between the others."""
+def without(call: cst.Call, keywords: set[str]) -> cst.Call:
+    """Takes keyword arguments away, with the comments behind and directly above them."""
     kept: list[cst.Arg] = []
-    for argument in arguments:
-        if not (argument.keyword and argument.keyword.value in keywords):
+    leading: list[cst.BaseParenthesizableWhitespace] = []  # what stands before each of them
+    space = call.whitespace_before_args
+    for argument in call.args:
+        behind = _behind(argument)
+        if argument.keyword and argument.keyword.value in keywords:
+            space = _joined(space, behind, at_end=argument is call.args[-1])
+        else:
             kept.append(argument)
-        elif kept and _ends_line(argument) and not _ends_line(kept[-1]):
-            kept[-1] = kept[-1].with_changes(comma=argument.comma)
-    if kept and arguments and kept[-1] is not arguments[-1]:
-        last = arguments[-1]
-        kept[-1] = kept[-1].with_changes(comma=last.comma, whitespace_after_arg=last.whitespace_after_arg)
-    return kept
+            leading.append(space)
+            space = behind
+    if len(kept) == len(call.args) or not kept:
+        return call.with_changes(args=kept)
+    for index, following in enumerate(leading[1:]):
+        comma = kept[index].comma
+        assert isinstance(comma, cst.Comma)
+        kept[index] = kept[index].with_changes(comma=comma.with_changes(whitespace_after=following))
+    comma = call.args[-1].comma
+    if isinstance(comma, cst.Comma):
+        kept[-1] = kept[-1].with_changes(comma=comma.with_changes(whitespace_after=space))
+    else:
+        kept[-1] = kept[-1].with_changes(comma=comma, whitespace_after_arg=space)
+    return call.with_changes(args=kept, whitespace_before_args=leading[0])
+
+
+def _behind(argument: cst.Arg) -> cst.BaseParenthesizableWhitespace:
+    """The blanks, line ends and comments between an argument and the next one, or the closing bracket."""
+    return argument.comma.whitespace_after if isinstance(argument.comma, cst.Comma) else argument.whitespace_after_arg
+
+
+def _joined(
+    before: cst.BaseParenthesizableWhitespace, behind: cst.BaseParenthesizableWhitespace, *, at_end: bool
+) -> cst.BaseParenthesizableWhitespace:
+    """What stands in the place of an argument that goes away, from what stood before and behind it.
+
+    Args:
+        before: The blanks before it, with the comment behind the former argument and those above this one.
+        behind: The blanks behind it, with its own comment and those above the next argument.
+        at_end: Whether the closing bracket is next.
+    """
+    if not isinstance(before, cst.ParenthesizedWhitespace):
+        return behind
+    if not isinstance(behind, cst.ParenthesizedWhitespace):  # others stand on its line
+        return behind if at_end and not before.first_line.comment else before
+    lines = [*_not_about_the_next(before.empty_lines), *behind.empty_lines]
+    return behind.with_changes(first_line=before.first_line, empty_lines=lines)
+
+
+def _not_about_the_next(lines: Sequence[cst.EmptyLine]) -> Sequence[cst.EmptyLine]:
+    """Lines over an argument without the comment that is about it; an argument that is commented out stays."""
+    count = len(lines)
+    while count and (comment := lines[count - 1].comment) and not COMMENTED_OUT.match(comment.value):
+        count -= 1
+    return lines[:count]
 
 
 def add_names(statement: cst.ImportFrom, kept: list[cst.ImportAlias], names: list[str]) -> list[cst.ImportAlias]:
@@ -118,13 +160,15 @@ def _without_comment(whitespace: cst.BaseParenthesizableWhitespace) -> cst.BaseP
 
 def edit_call(call: cst.Call, edit: CallEdit, parse: ParseExpression, depth: int) -> cst.Call:
     """Carries out the changes to one call."""
+    given = len(call.args)
     arguments = list(call.args)
     positional = [i for i, a in enumerate(arguments) if a.keyword is None and not a.star]
     for index, name in zip(positional, edit.names, strict=False):
         arguments[index] = arguments[index].with_changes(keyword=cst.Name(name), equal=EQUAL)
     if edit.first is not None:
         arguments[0] = arguments[0].with_changes(value=parse(edit.first), keyword=None, equal=cst.MaybeSentinel.DEFAULT)
-    arguments = without(arguments, edit.remove)
+    call = without(call.with_changes(args=arguments), edit.remove)
+    arguments = list(call.args)
     values = dict(edit.values)
     for index, argument in enumerate(arguments):
         if argument.keyword is None:
@@ -146,7 +190,7 @@ def edit_call(call: cst.Call, edit: CallEdit, parse: ParseExpression, depth: int
     if edit.function is not None:
         changes["func"] = parse(Code(edit.function) if isinstance(edit.function, str) else edit.function)
     edited = call.with_changes(**changes)
-    grown = len(arguments) > len(call.args) or edit.names or isinstance(edit.function, Code)
+    grown = len(arguments) > given or edit.names or isinstance(edit.function, Code)
     return one_per_line_if_long(edited, depth) if grown else edited
 
 
