@@ -12,6 +12,7 @@ from itertools import chain, count
 
 from raymigrate.codemods import emitted
 from raymigrate.context import Context
+from raymigrate.edits.docstrings import adapted
 from raymigrate.edits.plan import Code
 from raymigrate.facts.functions import is_generator_or_async, returns
 from raymigrate.facts.module import Module
@@ -269,6 +270,7 @@ class TrainFunction:
         edit = plan.function(init)
         edit.name, edit.parameters, edit.drop_return_annotation = self.name, self._config_name(), True
         edit.body_start.append(Code("\n".join([*self.start, self._datasets()]).strip("\n") + "\n"))
+        self._adapt_docstring(init)
         last = init.body[-1]
         assert isinstance(last, ast.Return) and last.value is not None
         finish = plan.statement(last)
@@ -277,6 +279,18 @@ class TrainFunction:
         else:
             trainer = self._local("trainer")
             finish.replacement = Code(f"{trainer} = $value\n{self._finish(trainer)}", {"value": last.value})
+
+    def _adapt_docstring(self, init: ast.FunctionDef) -> None:
+        """Takes out what the docstring says of the datasets and of the Trainer that is returned."""
+        first = init.body[0]
+        if ast.get_docstring(init) is None or not isinstance(first, ast.Expr):
+            return
+        literal = self.module.source(first.value)
+        text = adapted(literal, self.dataset_parameters)
+        if text is None:
+            self.context.plan.statement(first).removed = True
+        elif text != literal and "$" not in text:
+            self.context.plan.replace(first.value, text)
 
     def _local(self, name: str) -> str:
         """A local name of the training function: the name itself unless the user's code there uses it."""
