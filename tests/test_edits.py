@@ -40,6 +40,29 @@ def test_a_call_that_grows_long_gets_a_line_for_each_argument() -> None:
     assert result == f"def f():\n    return g(\n        {'a' * 50},\n        {'b' * 50},\n        new=1,\n    )\n"
 
 
+def test_lines_of_an_argument_that_gets_its_own_line_move_with_it() -> None:
+    text = f"x = g({'a' * 50}, h(\n    # one\n    1,\n    [\n        2,\n    ],\n), {{\n    3: 4,\n}}, {'b' * 50})\n"
+    result = edited(text, lambda module, plan: plan.call(first(module, ast.Call)).set("new", "1"))
+    assert result == (
+        f"x = g(\n    {'a' * 50},\n    h(\n        # one\n        1,\n        [\n            2,\n        ],\n    ),\n"
+        f"    {{\n        3: 4,\n    }},\n    {'b' * 50},\n    new=1,\n)\n"
+    )
+
+
+def test_calls_that_grow_inside_each_other_are_laid_out_as_one() -> None:
+    text = f"def f():\n    return g(x, args=h({'a' * 50}), other={'b' * 50})\n"
+
+    def change(module: Module, plan: Plan) -> None:
+        outer, inner = module.of_type(ast.Call)
+        plan.call(inner).set("new", f"{'c' * 50}")
+        plan.call(outer).set("last", "1")
+
+    assert edited(text, change) == (
+        f"def f():\n    return g(\n        x,\n        args=h(\n            {'a' * 50},\n            new={'c' * 50},\n"
+        f"        ),\n        other={'b' * 50},\n        last=1,\n    )\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("before", "after"),
     [

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 import libcst as cst
@@ -209,7 +209,7 @@ def dict_one_per_line_if_long(node: cst.Dict, depth: int = 0) -> cst.Dict:
     inside, closing = _new_line(depth + 4), _new_line(depth)
     if len(code_of(node)) <= LONG_CALL or _is_multiline(node.lbrace.whitespace_after):
         return node
-    elements = [e.with_changes(comma=cst.Comma(whitespace_after=inside)) for e in node.elements]
+    elements = [_further_in(e).with_changes(comma=cst.Comma(whitespace_after=inside)) for e in node.elements]
     elements[-1] = elements[-1].with_changes(comma=cst.Comma(whitespace_after=closing))
     return node.with_changes(elements=elements, lbrace=cst.LeftCurlyBrace(whitespace_after=inside))
 
@@ -225,9 +225,33 @@ def one_per_line_if_long(call: cst.Call, depth: int = 0) -> cst.Call:
     ]
     if any(_is_multiline(separator) for separator in separators):
         return call
-    arguments = [a.with_changes(comma=cst.Comma(whitespace_after=inside)) for a in call.args]
+    arguments = [_further_in(a).with_changes(comma=cst.Comma(whitespace_after=inside)) for a in call.args]
     arguments[-1] = arguments[-1].with_changes(comma=cst.Comma(whitespace_after=closing))
     return call.with_changes(args=arguments, whitespace_before_args=inside)
+
+
+def chain_over_lines_if_long(call: cst.Call, depth: int = 0) -> cst.Call:
+    """Gives each call of a long `a.b(...).c(...)` its own line, within parentheses."""
+    links = list(_links(call))
+    if len(code_of(call)) <= LONG_CALL or len(links) < 2 or call.lpar or "\n" in code_of(call):
+        return call
+    inside, closing = _new_line(depth + 4), _new_line(depth)
+    broken = links[-1]
+    for link in reversed(links[:-1]):
+        method = link.func
+        assert isinstance(method, cst.Attribute)
+        dot = cst.Dot(whitespace_before=inside)
+        broken = link.with_changes(func=method.with_changes(value=broken, dot=dot))
+    return broken.with_changes(
+        lpar=[cst.LeftParen(whitespace_after=inside)], rpar=[cst.RightParen(whitespace_before=closing)]
+    )
+
+
+def _links(call: cst.BaseExpression) -> Iterator[cst.Call]:
+    """The calls of a chain of methods, the last one first."""
+    while isinstance(call, cst.Call) and isinstance(call.func, cst.Attribute):
+        yield call
+        call = call.func.value
 
 
 class _Shift(cst.CSTTransformer):
@@ -240,8 +264,22 @@ class _Shift(cst.CSTTransformer):
     ) -> cst.ParenthesizedWhitespace:
         if not updated_node.indent:
             return updated_node
-        rest = updated_node.last_line.value[self.amount :]
-        return updated_node.with_changes(last_line=cst.SimpleWhitespace(rest))
+        comments = [
+            line.with_changes(whitespace=self._moved(line.whitespace)) if line.comment and line.indent else line
+            for line in updated_node.empty_lines
+        ]
+        return updated_node.with_changes(last_line=self._moved(updated_node.last_line), empty_lines=comments)
+
+    def _moved(self, blanks: cst.SimpleWhitespace) -> cst.SimpleWhitespace:
+        value = blanks.value[self.amount :] if self.amount > 0 else " " * -self.amount + blanks.value
+        return cst.SimpleWhitespace(value)
+
+
+def _further_in(element: Element) -> Element:
+    """An element that gets a line of its own: its other lines go as far to the right as its first one."""
+    moved = element.visit(_Shift(-4))
+    assert isinstance(moved, type(element))
+    return moved
 
 
 def dedented(node: cst.BaseExpression) -> cst.BaseExpression:

@@ -8,6 +8,7 @@ import libcst as cst
 
 from raymigrate.edits.plan import Code, Part
 from raymigrate.edits.sequences import (
+    chain_over_lines_if_long,
     dedented,
     dict_one_per_line_if_long,
     one_per_line_if_long,
@@ -43,6 +44,7 @@ class _Fill(cst.CSTTransformer):
         self._leave: dict[type[cst.CSTNode], Callable[..., cst.CSTNode]] = {
             cst.Assign: self._leave_assign,
             cst.Expr: self._leave_expr,
+            cst.DictComp: self._leave_dict_comp,
             cst.EmptyLine: self._leave_empty_line,
             cst.Name: self._leave_name,
         }
@@ -71,6 +73,13 @@ class _Fill(cst.CSTTransformer):
     def _leave_expr(self, original_node: cst.Expr, updated_node: cst.Expr) -> cst.Expr:
         return updated_node.with_changes(value=_laid_out(updated_node.value))
 
+    def _leave_dict_comp(self, original_node: cst.DictComp, updated_node: cst.DictComp) -> cst.DictComp:
+        value = updated_node.value
+        if not isinstance(value, cst.Call):
+            return updated_node
+        depth = 4 if isinstance(updated_node.lbrace.whitespace_after, cst.ParenthesizedWhitespace) else 0
+        return updated_node.with_changes(value=chain_over_lines_if_long(value, depth))
+
     def _leave_empty_line(self, original_node: cst.EmptyLine, updated_node: cst.EmptyLine) -> cst.EmptyLine:
         return updated_node if updated_node.comment else updated_node.with_changes(indent=False)
 
@@ -86,7 +95,8 @@ class _Fill(cst.CSTTransformer):
 def _laid_out(value: cst.BaseExpression) -> cst.BaseExpression:
     """Breaks a long statement into lines."""
     if isinstance(value, cst.Call):
-        return one_per_line_if_long(value)
+        chain = chain_over_lines_if_long(value)
+        return chain if chain is not value else one_per_line_if_long(value)
     return dict_one_per_line_if_long(value) if isinstance(value, cst.Dict) else value
 
 
