@@ -81,6 +81,9 @@ def test_calls_that_grow_inside_each_other_are_laid_out_as_one() -> None:
         ("f(\n    # all of it\n\n    # about b\n    b=2,\n    a=1)\n", "f(\n    # all of it\n\n    a=1)\n"),
         ("f(\n    b=2, a=1,  # both\n)\n", "f(\n    a=1,  # both\n)\n"),
         ("f(a=1,\n  b=2)\n", "f(a=1)\n"),
+        ("f(b=2, a=1, c=3)\n", "f(a=1, c=3)\n"),
+        ("f(a=1, b=2, c=3,)\n", "f(a=1, c=3,)\n"),
+        ("f(b=2,\n  a=1,\n  c=3)\n", "f(a=1,\n  c=3)\n"),
     ],
 )
 def test_an_argument_is_taken_away(before: str, after: str) -> None:

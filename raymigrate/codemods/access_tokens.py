@@ -1,7 +1,7 @@
 """RM701: `use_auth_token=` of methods, and of transformers.pipeline().
 
-It is token= since transformers 5, datasets 4 and huggingface_hub 1. Loading functions that are called by their name are
-looked at by other rules.
+It is token= since transformers 5, datasets 4 and huggingface_hub 1. Other rules look at loading functions that are
+called by their name, and at the client of the Hub.
 """
 
 import ast
@@ -14,8 +14,7 @@ from raymigrate.facts.module import Module
 ARGUMENT = "use_auth_token"
 # Names that no method of something else is likely to have together with this argument.
 METHODS = frozenset({"push_to_hub", "from_pretrained", "save_pretrained"})
-FUNCTIONS = frozenset({"transformers.pipeline", "transformers.pipelines.pipeline"})
-CLIENT = frozenset({"huggingface_hub.HfApi", "huggingface_hub.hf_api.HfApi"})
+FUNCTIONS = frozenset({"transformers.pipeline", "transformers.pipelines.pipeline", "datasets.get_dataset_config_names"})
 
 
 @codemod(ARGUMENT, order=61)
@@ -40,8 +39,4 @@ def _takes_a_token(module: Module, call: ast.Call) -> bool:
     name = module.qualified(call.func)
     if name is not None or not isinstance(call.func, ast.Attribute):
         return name in FUNCTIONS
-    if call.func.attr in METHODS:
-        return True
-    sources = module.origins(call.func.value)
-    makers = [source.module.qualified(source.node.func) for source in sources if isinstance(source.node, ast.Call)]
-    return len(makers) == len(sources) and CLIENT.issuperset(map(str, makers))
+    return call.func.attr in METHODS

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TypeVar
 
 import libcst as cst
@@ -74,8 +74,8 @@ def without(call: cst.Call, keywords: set[str]) -> cst.Call:
     space = call.whitespace_before_args
     for argument in call.args:
         behind = _behind(argument)
-        if argument.keyword and argument.keyword.value in keywords:
-            space = _joined(space, behind, at_end=argument is call.args[-1])
+        if _name(argument) in keywords:
+            space = _joined(space, behind, is_first=not kept, is_last=argument is call.args[-1])
         else:
             kept.append(argument)
             leading.append(space)
@@ -100,19 +100,24 @@ def _behind(argument: cst.Arg) -> cst.BaseParenthesizableWhitespace:
 
 
 def _joined(
-    before: cst.BaseParenthesizableWhitespace, behind: cst.BaseParenthesizableWhitespace, *, at_end: bool
+    before: cst.BaseParenthesizableWhitespace,
+    behind: cst.BaseParenthesizableWhitespace,
+    *,
+    is_first: bool,
+    is_last: bool,
 ) -> cst.BaseParenthesizableWhitespace:
     """What stands in the place of an argument that goes away, from what stood before and behind it.
 
     Args:
         before: The blanks before it, with the comment behind the former argument and those above this one.
         behind: The blanks behind it, with its own comment and those above the next argument.
-        at_end: Whether the closing bracket is next.
+        is_first: Whether it comes after the opening bracket.
+        is_last: Whether the closing bracket is next.
     """
     if not isinstance(before, cst.ParenthesizedWhitespace):
-        return behind
+        return before if is_first and not is_last else behind
     if not isinstance(behind, cst.ParenthesizedWhitespace):  # others stand on its line
-        return behind if at_end and not before.first_line.comment else before
+        return behind if is_last and not before.first_line.comment else before
     lines = [*_not_about_the_next(before.empty_lines), *behind.empty_lines]
     return behind.with_changes(first_line=before.first_line, empty_lines=lines)
 
@@ -191,7 +196,11 @@ def edit_call(call: cst.Call, edit: CallEdit, parse: ParseExpression, depth: int
         changes["func"] = parse(Code(edit.function) if isinstance(edit.function, str) else edit.function)
     edited = call.with_changes(**changes)
     grown = len(arguments) > given or edit.names or isinstance(edit.function, Code)
-    return one_per_line_if_long(edited, depth) if grown else edited
+    return one_per_line_if_long(edited, depth, edit.values) if grown else edited
+
+
+def _name(argument: cst.Arg) -> str:
+    return argument.keyword.value if argument.keyword else ""
 
 
 def _new_line(depth: int) -> cst.ParenthesizedWhitespace:
@@ -209,13 +218,19 @@ def dict_one_per_line_if_long(node: cst.Dict, depth: int = 0) -> cst.Dict:
     inside, closing = _new_line(depth + 4), _new_line(depth)
     if len(code_of(node)) <= LONG_CALL or _is_multiline(node.lbrace.whitespace_after):
         return node
-    elements = [_further_in(e).with_changes(comma=cst.Comma(whitespace_after=inside)) for e in node.elements]
+    elements = [e.with_changes(comma=cst.Comma(whitespace_after=inside)) for e in node.elements]
     elements[-1] = elements[-1].with_changes(comma=cst.Comma(whitespace_after=closing))
     return node.with_changes(elements=elements, lbrace=cst.LeftCurlyBrace(whitespace_after=inside))
 
 
-def one_per_line_if_long(call: cst.Call, depth: int = 0) -> cst.Call:
-    """Gives each argument of a long call its own line, as `dict_one_per_line_if_long` does for entries."""
+def one_per_line_if_long(call: cst.Call, depth: int = 0, placed: Collection[str] | None = None) -> cst.Call:
+    """Gives each argument of a long call its own line, as `dict_one_per_line_if_long` does for entries.
+
+    Args:
+        call: The call.
+        depth: As there.
+        placed: Keywords whose values are indented for lines of their own already; None if all are.
+    """
     inside, closing = _new_line(depth + 4), _new_line(depth)
     if len(code_of(call)) <= LONG_CALL or not call.args:
         return call
@@ -225,7 +240,8 @@ def one_per_line_if_long(call: cst.Call, depth: int = 0) -> cst.Call:
     ]
     if any(_is_multiline(separator) for separator in separators):
         return call
-    arguments = [_further_in(a).with_changes(comma=cst.Comma(whitespace_after=inside)) for a in call.args]
+    arguments = [a if placed is None or _name(a) in placed else _further_in(a) for a in call.args]
+    arguments = [a.with_changes(comma=cst.Comma(whitespace_after=inside)) for a in arguments]
     arguments[-1] = arguments[-1].with_changes(comma=cst.Comma(whitespace_after=closing))
     return call.with_changes(args=arguments, whitespace_before_args=inside)
 
@@ -275,10 +291,10 @@ class _Shift(cst.CSTTransformer):
         return cst.SimpleWhitespace(value)
 
 
-def _further_in(element: Element) -> Element:
-    """An element that gets a line of its own: its other lines go as far to the right as its first one."""
-    moved = element.visit(_Shift(-4))
-    assert isinstance(moved, type(element))
+def _further_in(argument: cst.Arg) -> cst.Arg:
+    """An argument that gets a line of its own: its other lines go as far to the right as its first one."""
+    moved = argument.visit(_Shift(-4))
+    assert isinstance(moved, cst.Arg)
     return moved
 
 

@@ -1,7 +1,7 @@
 """Parses code templates into LibCST nodes and puts parts into their places."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import lru_cache
 
 import libcst as cst
@@ -67,7 +67,8 @@ class _Fill(cst.CSTTransformer):
     def _leave_assign(self, original_node: cst.Assign, updated_node: cst.Assign) -> cst.Assign:
         value = original_node.value
         if isinstance(value, cst.Name) and value.value in self.parts:
-            updated_node = updated_node.with_changes(value=parenthesized_if_needed(dedented(updated_node.value)))
+            part = parenthesized_if_needed(dedented(updated_node.value))
+            return updated_node.with_changes(value=_laid_out(part, placed=()))
         return updated_node.with_changes(value=_laid_out(updated_node.value))
 
     def _leave_expr(self, original_node: cst.Expr, updated_node: cst.Expr) -> cst.Expr:
@@ -92,11 +93,10 @@ class _Fill(cst.CSTTransformer):
         return part
 
 
-def _laid_out(value: cst.BaseExpression) -> cst.BaseExpression:
-    """Breaks a long statement into lines."""
+def _laid_out(value: cst.BaseExpression, placed: Collection[str] | None = None) -> cst.BaseExpression:
+    """Breaks a long statement into lines; see `one_per_line_if_long`."""
     if isinstance(value, cst.Call):
-        chain = chain_over_lines_if_long(value)
-        return chain if chain is not value else one_per_line_if_long(value)
+        return one_per_line_if_long(value, placed=placed)
     return dict_one_per_line_if_long(value) if isinstance(value, cst.Dict) else value
 
 

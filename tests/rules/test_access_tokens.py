@@ -22,8 +22,7 @@ def loop(config):
         ("", "config['model'].push_to_hub('a/b', use_auth_token=True)"),
         ("", "type(config['model']).from_pretrained('a/b', use_auth_token=config['token'])"),
         ("from transformers import pipeline", "pipeline('text-generation', use_auth_token='t')"),
-        ("from huggingface_hub import HfApi", "HfApi().upload_folder(folder_path='x', use_auth_token='t')"),
-        ("import huggingface_hub\napi = huggingface_hub.HfApi()", "api.create_repo('x', use_auth_token='t')"),
+        ("import datasets", "datasets.get_dataset_config_names('a/b', use_auth_token=True)"),
     ],
 )
 def test_the_argument_has_its_new_name(imports: str, statement: str) -> None:
