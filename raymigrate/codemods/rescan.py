@@ -106,14 +106,19 @@ def _star_imports(context: Context) -> list[str]:
 
 
 def _names_of_stars(module: Module, stars: list[str]) -> Iterator[tuple[ast.AST, str]]:
-    """Names that nothing in the file binds, with what they stand for, or stood for when the script was written."""
-    if not stars or any(not _is_known(statement) for statement in module.imports):
+    """Names that nothing in the file binds, with what they stand for, or stood for when the script was written.
+
+    Where another star import may bring in anything, these are only the names that the libraries have today.
+    """
+    is_whole = all(_is_known(statement) for statement in module.imports)
+    if not stars:
         return
     for node in module.of_type(ast.Name):
         if hasattr(builtins, node.id) or node.id in OF_NOTEBOOKS or module.scope_of[node].find(node.id):
             continue
-        star = next((star for star in reversed(stars) if node.id in names_of(star)), stars[-1])
-        yield node, f"{star}.{node.id}"
+        star = next((star for star in reversed(stars) if node.id in names_of(star)), stars[-1] if is_whole else None)
+        if star is not None:
+            yield node, f"{star}.{node.id}"
 
 
 def _is_known(statement: ast.Import | ast.ImportFrom) -> bool:
