@@ -86,3 +86,16 @@ def test_what_is_something_else_keeps_its_names(script: str) -> None:
     outcome = converted(script)
     assert "eval_strategy=given.evaluation_strategy" in outcome.text
     assert not outcome.lines("RM723", Kind.MANUAL) and not outcome.lines("RM723", Kind.CONVERTED)
+
+
+@pytest.mark.parametrize(
+    "reading",
+    [
+        'trainer_utils.IntervalStrategy("epoch").value',
+        "trainer_utils.IntervalStrategy.EPOCH.name",
+        'trainer_utils.SchedulerType("linear").value',
+    ],
+)
+def test_an_enum_has_what_its_base_class_has(reading: str) -> None:
+    imports = "from ray.air import session\nfrom transformers import trainer_utils\n\n"
+    assert not converted(f"{imports}kind = {reading}\nsession.report({{}})\n").lines("RM723", Kind.MANUAL)
