@@ -135,6 +135,24 @@ def placed(text: str, *imports: tuple[str, str | None], use: str = "") -> str:
 
 
 @pytest.mark.parametrize(
+    ("late", "kept"),
+    [
+        ("import os\nprint(os.getcwd())\n", ""),
+        ("# where we are\nimport os, sys\nprint(os.getcwd(), sys.path)\n", "# where we are\nimport sys\n"),
+        ("from torch.utils.data import DataLoader, Dataset\nprint(Dataset)\n", "import Dataset\n"),
+        ("import os as system\nprint(system)\n", "import os as system\n"),
+        ("if len(OLD):\n    import os\n", "    import os\n"),
+        ("def f():\n    import os\n    return os\n", "    import os\n"),
+    ],
+)
+def test_the_users_late_import_goes_where_the_new_code_needs_an_early_one(late: str, kept: str) -> None:
+    text = converted("".join(OLD) + "\n\n" + JOB + late)
+    behind = text[text.rindex(".fit()") :]
+    assert kept in behind and text.startswith("import os\n") and "\nimport os\n" not in text
+    assert kept or "import" not in behind
+
+
+@pytest.mark.parametrize(
     ("before", "after"),
     [
         (

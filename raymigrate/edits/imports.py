@@ -64,6 +64,9 @@ class _Needed:
         return root_of(self.module) if self.name is None else self.name.rpartition(" as ")[2]
 
 
+_Import = tuple[Scope, str, str | None]  # a scope, a module, and a name from it
+
+
 class _Placing:
     """Places the imports of one plan."""
 
@@ -73,6 +76,7 @@ class _Placing:
         self.root = module.scope_of[module.tree]
         self.cells = cells(module)
         self.present: dict[Scope, dict[tuple[str, str | None], list[int]]] = defaultdict(dict)  # with their lines
+        self.own: dict[_Import, list[tuple[ast.alias, ImportStatement]]] = defaultdict(list)  # the user's, that stay
         self.joinable: dict[tuple[Scope, int, str], list[ast.ImportFrom]] = defaultdict(list)
         self.new: dict[Run | ast.stmt, NewImports] = {}  # by the run that they join, or the statement they come before
         self._blocks = {statement: cell for cell in self.cells for statement in cell}
@@ -133,9 +137,9 @@ class _Placing:
         for alias in statement.names:
             if alias not in self.plan.dropped_imports and not alias.asname:
                 is_from = isinstance(statement, ast.ImportFrom)
-                self._note_name(
-                    scope, source if is_from else alias.name, alias.name if is_from else None, statement.lineno
-                )
+                key = scope, source if is_from else alias.name, alias.name if is_from else None
+                self._note_name(*key, statement.lineno)
+                self.own[key].append((alias, statement))
         if isinstance(statement, ast.ImportFrom) and statement.names[0].name != "*" and stays(statement, self.plan):
             self.joinable[scope, id(self._siblings(statement)), source].append(statement)
 
@@ -190,10 +194,20 @@ class _Placing:
             near = needed.near  # in a function, with the code behind it
         siblings = self._siblings(near) if near is not None else self._cell_before(line)
         self._note_name(scope, needed.module, needed.name, min(line - 1, siblings[-1].lineno))
+        self._drop_repeated(needed, scope, siblings)
         if needed.name is not None and (joined := self._same_module(needed, scope, siblings)) is not None:
             self.plan.import_additions.setdefault(joined, []).append(needed.name)
             return
         self._add(needed, near, siblings, line)
+
+    def _drop_repeated(self, needed: _Needed, scope: Scope, siblings: Sequence[ast.stmt]) -> None:
+        """Takes out the user's own import of the same name in the same block or cell, which stands too late."""
+        for alias, statement in self.own.pop((scope, needed.module, needed.name), ()):
+            if self._siblings(statement) is siblings and statement is not needed.near:
+                self.plan.drop_import(alias, statement)
+                joinable = self.joinable.get((scope, id(siblings), module_of(statement, self.plan)), [])
+                if statement in joinable:
+                    joinable.remove(statement)  # type: ignore[arg-type]
 
     def _same_module(self, needed: _Needed, scope: Scope, siblings: Sequence[ast.stmt]) -> ast.ImportFrom | None:
         """An import from the same module, among the statements where the new one would stand."""
