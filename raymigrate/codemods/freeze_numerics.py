@@ -1,6 +1,8 @@
 """RM751: defaults of transformers that changed since 4.30, and with them the last digits of every result.
 
-Only with `--freeze-numerics`: the new defaults are good ones, but whoever has to reproduce an old run wants the old.
+Edits are made with `--freeze-numerics` only: the new defaults are good ones, but whoever has to reproduce an old run
+wants the old. Without it there is a note where one of them can stop a job: torch's GradScaler, which fp16=True brings
+in, refuses gradients in float16 ("Attempting to unscale FP16 gradients").
 """
 
 import ast
@@ -9,7 +11,8 @@ import re
 from raymigrate.codemods import codemod
 from raymigrate.codemods.train_function import TrainFunction
 from raymigrate.context import Context
-from raymigrate.facts.legacy import TRAINING_ARGUMENTS
+from raymigrate.facts.legacy import ACCELERATORS, TRAINERS, TRAINING_ARGUMENTS
+from raymigrate.facts.module import Module
 from raymigrate.facts.trainers import TrainerCall
 from raymigrate.findings import Rule
 
@@ -26,13 +29,21 @@ MODEL = re.compile(
     r"transformers(\.\w+)*\.(?!\w*(Config|Tokenizer|TokenizerFast|Processor|Extractor)\.)\w*(Model|For[A-Z])\w*"
     r"\.(from_pretrained|from_config|_from_config)"
 )
+# Checkpoints whose weights on the Hub are in float32.
+FLOAT32 = re.compile(
+    r"(?:[\w-]+/)?(?:(?:distil)?bert-(?:base|large)-[\w-]+|(?:distil)?gpt2(?:-(?:medium|large|xl))?"
+    r"|(?:distil|xlm-)?roberta-(?:base|large)|(?:flan-)?t5-(?:small|base|large))"
+)
 LOSS_MEAN = "{trainer}.model_accepts_loss_kwargs = False  # the mean over each batch, as before transformers 4.46"
 
 
 @codemod("TrainingArguments", "Seq2SeqTrainingArguments", "from_pretrained", "from_config", order=61)
 def freeze_numerics(context: Context) -> None:
     """Writes the old defaults out where models and arguments are made."""
-    if not context.options.freeze_numerics or not context.is_ray_script:
+    if not context.is_ray_script:
+        return
+    if not context.options.freeze_numerics:
+        _note_half_precision(context)
         return
     for call in context.module.calls(*TRAINING_ARGUMENTS):
         _set(context, call, "optim", '"adamw_torch"', "The default optimizer is the fused AdamW since transformers 5.")
@@ -40,6 +51,38 @@ def freeze_numerics(context: Context) -> None:
         if isinstance(node, ast.Call) and MODEL.fullmatch(context.module.qualified(node.func) or ""):
             loads_weights = isinstance(node.func, ast.Attribute) and node.func.attr == "from_pretrained"
             freeze_model(context, node, loads_weights=loads_weights)
+
+
+def _note_half_precision(context: Context) -> None:
+    """Notes models that may come in float16 today, into a legacy job that scales the gradients of float32."""
+    module = context.module
+    if not any(reference.qualified in TRAINERS for reference in module.references):
+        return
+    given = [
+        keyword.value
+        for call in module.calls(*TRAINING_ARGUMENTS, *ACCELERATORS)
+        for keyword in call.keywords
+        if keyword.arg in ("fp16", "mixed_precision")
+    ]
+    if all(module.constant(value) in (False, None, "no", "bf16", "fp8") for value in given):
+        return
+    for call in module.of_type(ast.Call):
+        loads = (module.qualified(call.func) or "").endswith(".from_pretrained")
+        if loads and MODEL.fullmatch(str(module.qualified(call.func))) and not _is_in_float32(module, call):
+            context.note(
+                RM751,
+                call,
+                "Weights are loaded in the dtype of the checkpoint since transformers 5, before in float32: fp16 needs"
+                " dtype=torch.float32 here if it holds float16.",
+            )
+
+
+def _is_in_float32(module: Module, call: ast.Call) -> bool:
+    """Whether the dtype of a model is given, or known of its checkpoint."""
+    if {keyword.arg for keyword in call.keywords} & {"dtype", "torch_dtype", "quantization_config", None}:
+        return True
+    name = module.constant(call.args[0]) if call.args else ...
+    return isinstance(name, str) and FLOAT32.fullmatch(name) is not None
 
 
 def freeze_model(context: Context, call: ast.Call, *, loads_weights: bool) -> None:

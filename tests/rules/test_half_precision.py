@@ -1,0 +1,46 @@
+"""RM751 without --freeze-numerics: a note where weights in float16 would stop a job."""
+
+import pytest
+
+from raymigrate.findings import Kind
+from tests.rules.scripts import converted
+
+SCRIPT = """
+import torch
+from accelerate import Accelerator
+from ray.air.config import ScalingConfig
+from ray.train.huggingface import TransformersTrainer
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+
+
+def make(train_dataset, eval_dataset=None, **config):
+    model = AutoModelForCausalLM.from_pretrained({model})
+    args = TrainingArguments("out", {arguments})
+    return Trainer(model=model, args=args, train_dataset=train_dataset)
+
+
+TransformersTrainer(make, scaling_config=ScalingConfig(num_workers=2, use_gpu=True), datasets={{"train": rows}}).fit()
+"""
+
+
+@pytest.mark.parametrize("arguments", ["fp16=True", "fp16=torch.cuda.is_available()", 'fp16=config["half"]'])
+@pytest.mark.parametrize("model", ['"facebook/opt-125m"', 'config["model"]'])
+def test_a_model_of_unknown_precision_is_noted_where_gradients_are_scaled(model: str, arguments: str) -> None:
+    outcome = converted(SCRIPT.format(model=model, arguments=arguments))
+    assert len(outcome.lines("RM751", Kind.NOTE)) == 1
+    assert not outcome.lines("RM751", Kind.MANUAL) and not outcome.lines("RM751", Kind.CONVERTED)
+
+
+@pytest.mark.parametrize(
+    ("model", "arguments"),
+    [
+        ('"facebook/opt-125m"', "bf16=True"),
+        ('"facebook/opt-125m"', "fp16=False"),
+        ('"facebook/opt-125m", torch_dtype=torch.float32', "fp16=True"),
+        ('"gpt2"', "fp16=True"),
+        ('"google-bert/bert-base-cased"', "fp16=True"),
+    ],
+)
+def test_weights_in_float32_are_no_news(model: str, arguments: str) -> None:
+    outcome = converted(SCRIPT.format(model=model, arguments=arguments))
+    assert not outcome.lines("RM751", Kind.NOTE)
