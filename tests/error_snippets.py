@@ -296,6 +296,11 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
     ],
     "RM713": ["from datasets import load_metric", "datasets.load_metric('glue', 'mrpc')"],
     "RM714": ["import huggingface_hub\nhuggingface_hub.HfFileSystem().resolve_path('datasets/imdb')"],
+    "RM732": [
+        "from unittest import mock\n"
+        "with mock.patch('transformers.training_args.is_accelerate_available', lambda *_: False):\n"
+        "    transformers.TrainingArguments('out').device"
+    ],
 }
 
 

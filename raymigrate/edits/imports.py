@@ -207,7 +207,7 @@ class _Placing:
                 self.plan.drop_import(alias, statement)
                 joinable = self.joinable.get((scope, id(siblings), module_of(statement, self.plan)), [])
                 if statement in joinable:
-                    joinable.remove(statement)  # type: ignore[arg-type]
+                    joinable.remove(statement)
 
     def _same_module(self, needed: _Needed, scope: Scope, siblings: Sequence[ast.stmt]) -> ast.ImportFrom | None:
         """An import from the same module, among the statements where the new one would stand."""
