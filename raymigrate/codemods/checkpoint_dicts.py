@@ -7,6 +7,7 @@ AttributeError (Ray issue 37868).
 import ast
 
 from raymigrate.codemods import codemod
+from raymigrate.codemods.checkpoint_files import before_statement
 from raymigrate.codemods.emitted import CHECKPOINT_FILE
 from raymigrate.codemods.ray_checkpoint import API, FROM_DICT
 from raymigrate.context import Context
@@ -78,7 +79,8 @@ def _may_be_checkpoint(context: Context, node: ast.expr) -> bool:
 
 def _load(context: Context, statement: ast.stmt, node: ast.Call) -> None:
     assert isinstance(node.func, ast.Attribute)
-    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+    in_place = before_statement(context, node) and _is_only_dict(statement, node)
+    if not in_place or not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
         context.plan.replace(node, f"{_loader(context, node)}($checkpoint)", checkpoint=node.func.value)
         return
     target = context.module.source(statement.targets[0])
@@ -89,6 +91,12 @@ def _load(context: Context, statement: ast.stmt, node: ast.Call) -> None:
         parts["value"], value = statement.value, "$value"
     template = f"with $checkpoint.as_directory() as checkpoint_dir:\n    {target} = {value}"
     context.plan.statement(statement).replacement = Code(template, parts)
+
+
+def _is_only_dict(statement: ast.stmt, node: ast.Call) -> bool:
+    """Whether a statement reads no other checkpoint as a dict: both would be opened under one name."""
+    calls = (other for other in ast.walk(statement) if isinstance(other, ast.Call) and other is not node)
+    return not any(isinstance(other.func, ast.Attribute) and other.func.attr == "to_dict" for other in calls)
 
 
 def _loader(context: Context, node: ast.AST) -> str:

@@ -124,10 +124,16 @@ def _alone(context: Context, statement: ast.stmt) -> bool:
 
 
 def _evaluated_once(context: Context, node: ast.expr) -> bool:
-    """Whether a node is evaluated with its statement: not later, as in a lambda, nor often, as in a comprehension."""
+    """Whether a node is evaluated whenever its statement is: not later, as in a lambda, often, or on a condition."""
+    inner: ast.AST = node
     for outer in context.module.ancestors(node):
         if isinstance(outer, ast.stmt):
             return True
         if isinstance(outer, (ast.Lambda, *COMPREHENSIONS)):
             return False
+        if isinstance(outer, ast.IfExp) and inner is not outer.test:
+            return False
+        if isinstance(outer, ast.BoolOp) and inner is not outer.values[0]:
+            return False
+        inner = outer
     return True

@@ -15,7 +15,7 @@ def is_definition(statement: cst.CSTNode) -> bool:
     return isinstance(statement, (cst.FunctionDef, cst.ClassDef))
 
 
-def _blank_lines(statement: cst.CSTNode) -> int:
+def blank_lines(statement: cst.CSTNode) -> int:
     """Blank lines before a statement and the comments that stand over it."""
     lines = 0
     for line in statement.leading_lines:  # type: ignore[attr-defined]
@@ -36,7 +36,7 @@ def spaced(body: Sequence[cst.BaseStatement], new: Collection[cst.CSTNode], want
     result = list(body[:1])
     for previous, statement in pairwise(body):
         touched = statement in new or previous in new
-        there = _blank_lines(statement)
+        there = blank_lines(statement)
         wrong = there < wanted or (there > wanted and statement in new)
         if touched and wrong and (is_definition(previous) or is_definition(statement)):
             lines = [cst.EmptyLine(indent=False)] * wanted
@@ -58,7 +58,7 @@ def hand_over_blank_lines(
         below_comments: Whether the comments over it move too.
     """
     lines = anchor.leading_lines  # type: ignore[attr-defined]
-    count = len(lines) if below_comments else _blank_lines(anchor)
+    count = len(lines) if below_comments else blank_lines(anchor)
     first = group[0].with_changes(leading_lines=[*lines[:count], *group[0].leading_lines])
     own = [*([cst.EmptyLine(indent=False)] if blank_line else []), *lines[count:]]
     rest = [s.with_changes(leading_lines=own) if s is anchor else s for s in group[1:]]
@@ -81,7 +81,7 @@ def handed_down(body: Sequence[cst.BaseStatement], gone: Collection[cst.CSTNode]
         if lines:
             own = statement.leading_lines  # type: ignore[attr-defined]
             if not any(line.comment for line in lines):  # blank lines do not add up
-                lines = lines[: max(0, len(lines) - _blank_lines(statement))]
+                lines = lines[: max(0, len(lines) - blank_lines(statement))]
             statement = statement.with_changes(leading_lines=[*lines, *own])
         lines = []
         result.append(statement)

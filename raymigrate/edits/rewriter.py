@@ -291,11 +291,14 @@ class Rewriter(cst.CSTTransformer):
             )
         self.new.update(statement for statement in group if statement is not updated)
         lines = updated.leading_lines  # type: ignore[attr-defined]
-        # What is taken away elsewhere has its comments with what takes its place; an import has no such place.
+        # What is taken away elsewhere has its comments with what takes its place; an import has no such place. The
+        # blank lines set off what stands above, and stay.
         is_import = isinstance(original, cst.SimpleStatementLine) and isinstance(
             original.body[0], cst.Import | cst.ImportFrom
         )
-        if not group and lines and (edit.comments_stay or is_import):
+        if not (edit.comments_stay or is_import):
+            lines = lines[: blocks.blank_lines(updated)]
+        if not group and lines:
             group = [self._placeholder(lines)]
         if not group:
             return cst.RemoveFromParent()

@@ -9,8 +9,11 @@ from __future__ import annotations
 import copy
 import inspect
 import os
+import pickle
 import runpy
+import shutil
 import sys
+import tempfile
 import types
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +21,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
+
+from tests.generated.configurations import Configuration, DataConfig, ExecutionOptions, RunConfig, ScalingConfig
 
 
 class Thing:
@@ -45,59 +50,6 @@ class Thing:
 def shown(value: object) -> str:
     """A value as a note has it: functions by name."""
     return value.__name__ if isinstance(value, types.FunctionType) else repr(value)
-
-
-class Configuration:
-    """A configuration of Ray: what it was given.
-
-    Subclasses say what they take, in its order.
-    """
-
-    takes: tuple[str, ...] = ()
-
-    def __init__(self, *arguments: object, **keywords: object) -> None:
-        keywords |= dict(zip(self.takes, arguments, strict=False))
-        if unknown := keywords.keys() - set(self.takes):
-            raise TypeError(f"{type(self).__name__} got unexpected keyword arguments {sorted(unknown)}")
-        self.given = {name: value for name, value in keywords.items() if value is not None}
-
-    def __getattr__(self, name: str) -> object:
-        if name.startswith("__") or name not in self.takes:
-            raise AttributeError(name)
-        return self.given.get(name)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if name in self.takes:
-            self.given[name] = value
-        else:
-            super().__setattr__(name, value)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{name}={self.given[name]!r}' for name in sorted(self.given))})"
-
-
-class ScalingConfig(Configuration):
-    takes = ("trainer_resources", "num_workers", "use_gpu", "resources_per_worker", "placement_strategy")
-
-
-class RunConfig(Configuration):
-    takes = ("name", "storage_path", "storage_filesystem", "failure_config", "checkpoint_config", "callbacks")
-
-
-class CheckpointConfig(Configuration):
-    takes = ("num_to_keep", "checkpoint_score_attribute", "checkpoint_score_order")
-
-
-class FailureConfig(Configuration):
-    takes = ("max_failures",)
-
-
-class DataConfig(Configuration):
-    takes = ("datasets_to_split", "execution_options")
-
-
-class ExecutionOptions(Configuration):
-    takes = ("resource_limits", "locality_with_output", "preserve_order")
 
 
 class Rows:
@@ -133,6 +85,10 @@ class Checkpoint:
 
     path: str = "/checkpoint"
 
+    @classmethod
+    def from_directory(cls, path: str) -> Checkpoint:
+        return cls(path)
+
     @contextmanager
     def as_directory(self) -> Iterator[str]:
         yield self.path
@@ -145,11 +101,15 @@ class Notes:
     Args:
         trainers: Of each TorchTrainer that was fitted, what it was given.
         trainings: Of each training on a worker, what it was done with.
+        accelerators: Of each Accelerator, its settings.
+        reports: Of each report, the metrics and what the files of its checkpoint hold.
         printed: What was printed.
     """
 
     trainers: list[dict[str, object]] = field(default_factory=list)
     trainings: list[dict[str, object]] = field(default_factory=list)
+    accelerators: list[dict[str, object]] = field(default_factory=list)
+    reports: list[tuple[dict[str, object], object]] = field(default_factory=list)
     printed: list[str] = field(default_factory=list)
 
 
@@ -184,10 +144,16 @@ class RayTrainReportCallback(TrainerCallback):
 
 
 class World:
-    """The libraries as modules, and the notes that they take."""
+    """The libraries as modules, and the notes that they take.
 
-    def __init__(self) -> None:
+    Args:
+        storage: An empty folder for what is reported.
+    """
+
+    def __init__(self, storage: Path) -> None:
         self.notes = Notes()
+        self.storage = storage
+        self.kept: list[Checkpoint] = []
         self.datasets: dict[str, Rows] = {}
         self.scaling = ScalingConfig()
         self.checkpoint: Checkpoint | None = None
@@ -200,7 +166,7 @@ class World:
             "get_checkpoint": lambda: self.checkpoint,
             "get_context": lambda: types.SimpleNamespace(get_world_size=lambda: 1, get_world_rank=lambda: 0),
             "get_dataset_shard": lambda name: self.datasets[name],
-            "report": lambda metrics, checkpoint=None: None,
+            "report": self.report,
         }
         integration = {"RayTrainReportCallback": RayTrainReportCallback, "prepare_trainer": prepare_trainer}
         names = "AutoModelForSequenceClassification DataCollatorWithPadding AutoTokenizer"
@@ -213,11 +179,14 @@ class World:
             "ray": {"init": lambda **keywords: None, "is_initialized": lambda: True},
             "ray.data": {"from_huggingface": from_huggingface, "ExecutionOptions": ExecutionOptions},
             "ray.data.preprocessors": {"Chain": Thing("Chain")},
+            "ray.air": {},
+            "ray.air.session": dict.fromkeys(("get_checkpoint", "get_world_rank", "report"), gone),
             "ray.train": train,
             "ray.train.torch": {"TorchTrainer": self.torch_trainer_class(), "get_device": self.device},
             "ray.train.huggingface": {},
             "ray.train.huggingface.transformers": integration,
-            "torch": {},
+            "torch": {"save": save, "load": load},
+            "accelerate": {"Accelerator": self.accelerator},
             "torch.distributed": {"barrier": lambda: None},
             "torch.utils": {},
             "torch.utils.data": {"DataLoader": Thing("DataLoader"), "IterableDataset": type("IterableDataset", (), {})},
@@ -226,6 +195,21 @@ class World:
             "datasets": {"load_dataset": load_dataset},
         }
         return linked(contents)
+
+    def report(self, metrics: dict[str, object], checkpoint: Checkpoint | None = None) -> None:
+        content = None
+        if checkpoint is not None:  # it is gone when report() returns
+            kept = Checkpoint(str(self.storage / str(len(self.kept))))
+            shutil.copytree(checkpoint.path, kept.path)
+            self.kept.append(kept)
+            content = {path.name: load(path) for path in Path(kept.path).iterdir()}
+        self.notes.reports.append((metrics, content))
+
+    def accelerator(self, **keywords: object) -> Thing:
+        on_cpu = keywords.pop("cpu", None) or os.environ.get("ACCELERATE_USE_CPU") == "true"
+        precision = keywords.pop("mixed_precision", None) or os.environ.get("ACCELERATE_MIXED_PRECISION") or "no"
+        self.notes.accelerators.append({**keywords, "on the CPU": bool(on_cpu), "precision": precision})
+        return Thing("accelerator")
 
     def note_print(self, *values: object) -> None:
         self.notes.printed.append(" ".join(map(str, values)))
@@ -289,25 +273,41 @@ class World:
                 self.loop, self.config = train_loop_per_worker, train_loop_config
                 self.scaling = scaling_config or ScalingConfig()
                 self.datasets = datasets or {}
+                run_config = run_config or RunConfig()
+                environment: Any = run_config.given.pop("worker_runtime_env", {})
+                self.variables = environment.get("env_vars", {})
                 self.given = {
                     "scaling": repr(self.scaling),
-                    "run": repr(run_config or RunConfig()),
+                    "run": repr(run_config),
                     "datasets": {name: repr(rows) for name, rows in self.datasets.items()},
                     "data": repr(dataset_config) if dataset_config else "",
                 }
 
             def fit(self) -> object:
                 world.notes.trainers.append(self.given)
-                for checkpoint in (None, Checkpoint()):  # a worker that begins, and one that goes on
-                    world.datasets, world.scaling, world.checkpoint = self.datasets, self.scaling, checkpoint
-                    with patch.dict(os.environ):
+                for goes_on in (False, True):  # a worker that begins, and one that goes on
+                    world.datasets, world.scaling = self.datasets, self.scaling
+                    world.checkpoint = [*world.kept, Checkpoint()][0] if goes_on else None
+                    with patch.dict(os.environ, self.variables):
                         if inspect.signature(self.loop).parameters:
                             self.loop(copy.deepcopy(self.config or {}))
                         else:
                             self.loop()
-                return types.SimpleNamespace(metrics={"loss": 0.5}, checkpoint=Checkpoint())
+                return types.SimpleNamespace(metrics={"loss": 0.5}, checkpoint=[Checkpoint(), *world.kept][-1])
 
         return TorchTrainer
+
+
+def gone(*arguments: object, **keywords: object) -> None:
+    raise RuntimeError("outside of a session of the legacy trainers")
+
+
+def save(value: object, path: str) -> None:
+    Path(path).write_bytes(pickle.dumps(value))
+
+
+def load(path: str | Path, weights_only: bool = True) -> object:
+    return pickle.loads(Path(path).read_bytes())
 
 
 def load_dataset(name: str) -> Splits:
@@ -363,14 +363,19 @@ def run(folder: Path, script: str = "train.py", arguments: tuple[str, ...] = ())
     Returns:
         What it did.
     """
-    world = World()
+    with tempfile.TemporaryDirectory() as storage:
+        world = World(Path(storage))
+        _run(world, folder, script, arguments)
+    return world.notes
+
+
+def _run(world: World, folder: Path, script: str, arguments: tuple[str, ...]) -> None:
     modules = world.modules()
     roots = {name.partition(".")[0] for name in modules}
     hidden = {name for name in sys.modules if name.partition(".")[0] in roots}
     with patch.dict(sys.modules), patch.object(sys, "path", [str(folder), *sys.path]):
-        for name in hidden | {"model"}:
+        for name in hidden | {"model", "loop"}:
             sys.modules.pop(name, None)
         sys.modules.update(modules)
         with patch.object(sys, "argv", [script, *arguments]), patch("builtins.print", world.note_print):
             runpy.run_path(str(folder / script), run_name="__main__")
-    return world.notes

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from random import Random
 
@@ -51,7 +52,7 @@ def expected(means: Meaning) -> Notes:
         "data": "DataConfig(datasets_to_split=['train'])" if len(datasets) == 2 else "",
     }
     trainings = [training(means, datasets, resumed) for resumed in (None, "/checkpoint/checkpoint")]
-    return Notes([trainer], trainings, ["{'loss': 0.5}"])
+    return Notes([trainer], trainings, printed=["{'loss': 0.5}"])
 
 
 def training(means: Meaning, datasets: dict[str, str], resumed: str | None) -> dict[str, object]:
@@ -104,18 +105,19 @@ def problem(seed: int, folder: Path) -> str:
     return ""
 
 
-@pytest.mark.parametrize("part", range(PARTS))
-def test_a_generated_program_does_what_it_means(part: int, tmp_path: Path) -> None:
-    problems = {}
-    for seed in range(part, PROGRAMS, PARTS):
-        folder = tmp_path / str(seed)
-        folder.mkdir()
-        if found := problem(seed, folder):
-            problems[seed] = f"{found}\n{(folder / 'train.py').read_text(encoding='utf-8')}"
-    assert not problems, "\n\n".join(f"program {seed}: {text}" for seed, text in problems.items())
+def problems_of(problem: Callable[[int, Path], str], seeds: Iterable[int], folder: Path) -> str:
+    """What is wrong with some programs, and how they look after conversion; empty if nothing is."""
+    texts = []
+    for seed in seeds:
+        place = folder / str(seed)
+        place.mkdir()
+        if found := problem(seed, place):
+            after = "\n".join(path.read_text(encoding="utf-8") for path in sorted(place.glob("*.py")))
+            texts.append(f"program {seed}: {found}\n{after}")
+    return "\n\n".join(texts)
 
 
-def main(count: int) -> None:
+def try_out(problem: Callable[[int, Path], str], count: int) -> None:
     """Tries so many programs, and prints those that are converted wrongly."""
     wrong = 0
     for seed in range(count):
@@ -126,5 +128,10 @@ def main(count: int) -> None:
     print(f"{count} programs, {wrong} converted wrongly")
 
 
+@pytest.mark.parametrize("part", range(PARTS))
+def test_a_generated_program_does_what_it_means(part: int, tmp_path: Path) -> None:
+    assert not problems_of(problem, range(part, PROGRAMS, PARTS), tmp_path)
+
+
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    try_out(problem, int(sys.argv[1]))
