@@ -20,6 +20,8 @@ from raymigrate.facts.trainers import TrainerCall
 from raymigrate.import_cleanup import is_exported
 
 INLINE_PARAMETERS = 2
+# Modules that the first lines of a training function use, and how it imports them where they are local to it.
+LOCAL = {"os": "import os", "ray": "import ray.train"}
 
 
 class TrainFunction:
@@ -269,7 +271,8 @@ class TrainFunction:
         plan = self.context.plan
         edit = plan.function(init)
         edit.name, edit.parameters, edit.drop_return_annotation = self.name, self._config_name(), True
-        edit.body_start.append(Code("\n".join([*self.start, self._datasets()]).strip("\n") + "\n"))
+        start = "\n".join([*self.start, self._datasets()]).strip("\n")
+        edit.body_start.append(Code(f"{self._local_imports(start)}{start}\n"))
         self._adapt_docstring(init)
         last = init.body[-1]
         assert isinstance(last, ast.Return) and last.value is not None
@@ -279,6 +282,12 @@ class TrainFunction:
         else:
             trainer = self._local("trainer")
             finish.replacement = Code(f"{trainer} = $value\n{self._finish(trainer)}", {"value": last.value})
+
+    def _local_imports(self, start: str) -> str:
+        """Imports of modules that the first lines need, and that the function's own imports make local to it."""
+        local = self.module.scope(self.init).bindings
+        lines = [f"{LOCAL[name]}\n" for name in LOCAL if name in local and f"{name}." in start]
+        return "".join([*lines, "\n"]) if lines else ""
 
     def _adapt_docstring(self, init: ast.FunctionDef) -> None:
         """Takes out what the docstring says of the datasets and of the Trainer that is returned."""
