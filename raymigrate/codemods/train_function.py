@@ -272,7 +272,7 @@ class TrainFunction:
         edit = plan.function(init)
         edit.name, edit.parameters, edit.drop_return_annotation = self.name, self._config_name(), True
         start = "\n".join([*self.start, self._datasets()]).strip("\n")
-        edit.body_start.append(Code(f"{self._local_imports(start)}{start}\n"))
+        edit.body_start.append(Code(f"{self._local_imports(init, start)}{start}\n"))
         self._adapt_docstring(init)
         last = init.body[-1]
         assert isinstance(last, ast.Return) and last.value is not None
@@ -283,9 +283,9 @@ class TrainFunction:
             trainer = self._local("trainer")
             finish.replacement = Code(f"{trainer} = $value\n{self._finish(trainer)}", {"value": last.value})
 
-    def _local_imports(self, start: str) -> str:
+    def _local_imports(self, init: ast.FunctionDef, start: str) -> str:
         """Imports of modules that the first lines need, and that the function's own imports make local to it."""
-        local = self.module.scope(self.init).bindings
+        local = self.module.scope(init).bindings
         lines = [f"{LOCAL[name]}\n" for name in LOCAL if name in local and f"{name}." in start]
         return "".join([*lines, "\n"]) if lines else ""
 
