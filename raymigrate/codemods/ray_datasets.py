@@ -180,9 +180,13 @@ def _keywords(context: Context) -> Iterator[tuple[ast.Call, ast.keyword]]:
 
 
 def _takes(context: Context, call: ast.Call, keyword: str) -> bool:
-    """Whether current Ray has what a call calls, and that takes a keyword, as datasources do that read_* lost."""
-    given = parameters(look_up(context.module.qualified(call.func) or ""))
-    return given is not None and takes(given, keyword)
+    """Whether what a call calls may take a keyword on current Ray, as datasources do that read_* lost.
+
+    Of a class inside Ray the parameters are not known; methods of Datasets have lost them all.
+    """
+    called = context.module.qualified(call.func) or ""
+    given = parameters(look_up(called))
+    return takes(given, keyword) if given is not None else called.startswith("ray.data._")
 
 
 def _is_ray(context: Context, call: ast.Call) -> bool:
