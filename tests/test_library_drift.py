@@ -97,7 +97,7 @@ def said_of(script: str) -> list[Finding]:
         ("from ray.train.huggingface import *\nTransformersTrainer()\n", "RM692", "TransformersTrainer"),
         ("from ray.air.config import *\nScalingConfig()\n", "RM694", "ray.air.config"),
         ("import ray\nfrom transformers import *\nAdamW([])\n", "RM692", "transformers.AdamW"),
-        ("import ray\nfrom transformers import *\nTrainingArguments('x', no_cuda=True)\n", "RM693", "no_cuda"),
+        ("import ray\nfrom transformers import *\nTrainingArguments('x', no_cuda=True)\n", "RM701", "no_cuda"),
         ("import ray\nimport ray.ml\nray.init()\n", "RM691", "ray.ml"),
         ("import ray.ml\nray.ml.predictor.Predictor()\n", "RM692", "ray.ml"),
         ("import ray\nray.air.checkpoint.Checkpoint.from_dict({})\n", "", "Checkpoint"),

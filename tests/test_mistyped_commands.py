@@ -69,7 +69,7 @@ def test_they_take_no_option_that_contradicts_them(script: Path, option: str) ->
     assert script.read_text() == LEGACY
 
 
-@pytest.mark.parametrize("name", [".hidden.txt", "settings.yaml", "build/old.py"])
+@pytest.mark.parametrize("name", [".hidden.txt", "settings.ini", "build/old.py"])
 def test_a_folder_without_scripts_is_told(script: Path, name: str) -> None:
     Path("empty", name).parent.mkdir(parents=True)
     Path("empty", name).write_text(LEGACY)
@@ -80,7 +80,7 @@ def test_a_folder_without_scripts_is_told(script: Path, name: str) -> None:
     assert invoke("--check", "-q", "empty").stderr == ""
 
 
-@pytest.mark.parametrize("name", ["settings.yaml", "run.sh", "notes.txt", "x.SH"])
+@pytest.mark.parametrize("name", ["settings.ini", "run.sh", "notes.txt", "x.SH"])
 def test_a_file_of_another_kind_is_told_as_such(name: str) -> None:
     Path(name).write_text("from ray.air import: session\n")
     assert f"{name}:1:20: RM901 error: is no file that raymigrate converts" in invoke(name).stderr

@@ -60,6 +60,8 @@ def _is_told(context: Context, node: ast.expr) -> bool:
 def _string(context: Context, node: ast.Constant, name: str) -> None:
     """Reports one string: where something is loaded or patched by it it fails, elsewhere it may be a mere label."""
     call = context.module.parent_of.get(node)
+    if isinstance(call, ast.Dict) and node in call.keys:
+        return  # a name to look up something else by
     key = call.keys[call.values.index(node)] if isinstance(call, ast.Dict) and node in call.values else None
     is_target = isinstance(key, ast.Constant) and key.value == "_target_"
     function = call.func if isinstance(call, ast.Call) else None

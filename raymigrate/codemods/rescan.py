@@ -17,6 +17,7 @@ from raymigrate.codemods.argument_changes import (
     TRAINING_ARGUMENTS_CHANGES,
 )
 from raymigrate.codemods.gone_names import RM691, RM692, gone_part, report_gone
+from raymigrate.codemods.ray_air import MOVED
 from raymigrate.context import Context
 from raymigrate.facts.guards import is_guarded
 from raymigrate.facts.instances import instance_of
@@ -46,6 +47,7 @@ TO_BUILDER = frozenset(name.replace("load_dataset", "load_dataset_builder") for 
 REFUSED_BY_BUILDER = DATASET_CHANGES.keys() - {"trust_remote_code"}
 # Arguments that were renamed in many places at once, and take the same values.
 RENAMED = {"use_auth_token": "token", "tokenizer": "processing_class"}
+OF_CELLS = re.compile(r"_+cell_(?:mask_)?\d+__")  # their edges and magics, see raymigrate.documents.cells
 OF_NOTEBOOKS = ("display", "get_ipython", "spark", "dbutils", "sc", "__file__", "__name__", "__doc__")
 # What took the place of arguments, by the class or function that had them.
 CHANGES = {
@@ -116,6 +118,8 @@ def _names_of_stars(module: Module, stars: list[str]) -> Iterator[tuple[ast.AST,
     for node in module.of_type(ast.Name):
         if hasattr(builtins, node.id) or node.id in OF_NOTEBOOKS or module.scope_of[node].find(node.id):
             continue
+        if OF_CELLS.fullmatch(node.id):
+            continue
         star = next((star for star in reversed(stars) if node.id in names_of(star)), stars[-1] if is_whole else None)
         if star is not None:
             yield node, f"{star}.{node.id}"
@@ -146,7 +150,8 @@ def _looked_up_by_string(context: Context, call: ast.Call) -> None:
 
 def _arguments(context: Context, call: ast.Call, of_star: str | None) -> None:
     name, given = _called(context.module, call, of_star)
-    if given is None or _is_dealt_with(context, call.func):
+    is_moved = context.module.qualified(call.func) in MOVED and call not in context.tuned  # not gone
+    if given is None or (_is_dealt_with(context, call.func) and not is_moved):
         return
     for keyword in call.keywords:
         if keyword.arg is None or _is_taken(name, given, keyword.arg) or _is_spoken_of(context, call, keyword):
@@ -168,6 +173,8 @@ def _arguments(context: Context, call: ast.Call, of_star: str | None) -> None:
 def _called(module: Module, call: ast.Call, of_star: str | None) -> tuple[str, tuple[str, ...] | None]:
     """What a call calls, and its parameters; None if they are unknown."""
     name = module.qualified(call.func) or of_star
+    if name in MOVED:
+        name = f"{MOVED[name].module}.{MOVED[name].name}"
     if name is not None:
         return name, parameters(look_up(name))
     if isinstance(call.func, ast.Attribute) and (kind := instance_of(module, call.func.value)):

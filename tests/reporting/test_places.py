@@ -42,11 +42,12 @@ SPEAKS_OF = {
     "RM509": "train",
     "RM511": r"^lambda|^row\b",
     "RM602": "_directory",
-    "RM692": "BatchMapper",
+    "RM692": "BatchMapper|to_onnx",
     "RM706": r"\*\*",
     "RM714": r"dataset|^[A-Z]+$|^sys\.argv",
     "RM731": r"^\"[<>=!~]*[\d.]+\"$",  # the version, where a decorator gives it by package
     "RM716": "rows",
+    "RM751": "from_pretrained",
     "RM914": "train",
 }
 

@@ -80,7 +80,8 @@ def test_a_log_without_results_is_valid(tmp_path: Path) -> None:
 
 def test_a_log_of_bad_input_is_valid(tmp_path: Path) -> None:
     (tmp_path / "a b%é.py").write_text("from ray.air import session\nsession.report(\n")
-    log = sarif(tmp_path, tmp_path / "nowhere.py")
+    (tmp_path / "undecodable.py").write_bytes(b"from ray.air import session\n# \xff\n")
+    log = sarif(tmp_path)
     assert {result["ruleId"] for result in results(log)} == {"RM901", "RM902"}
     assert log["runs"][0]["invocations"][0]["executionSuccessful"] is False
 
