@@ -243,7 +243,9 @@ def look_up(qualified: str) -> Answer:
         names = _names(place)
         if names is None:
             return _member_of_class(place, parts[number:], gone)
-        if part in names:
+        # A package may give the name of a module of its own to something in it: `from .csv import csv`.
+        is_package = number + 1 < len(parts) and is_module(f"{place}.{part}.{parts[number + 1]}")
+        if part in names and not is_package:
             place = names[part]
         elif is_module(f"{place}.{part}"):
             place = f"{place}.{part}"

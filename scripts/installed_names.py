@@ -218,7 +218,7 @@ def is_optional(qualified: str) -> bool:
         source = Path(spec.origin).read_text(encoding="utf-8") if spec is not None and spec.origin else ""
     except (ImportError, AttributeError, ValueError, OSError):
         return False
-    return re.search(rf"(def|class|import|as|^|,) *{name}\b", source, re.MULTILINE) is not None
+    return re.search(rf"(def|class|import|as|^|,) *{re.escape(name)}\b", source, re.MULTILINE) is not None
 
 
 def raises(function: object, argument: str) -> bool:

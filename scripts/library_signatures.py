@@ -213,6 +213,9 @@ class Describer:
             plain = base.value if isinstance(base, ast.Subscript) else base
             text = ast.unparse(plain)
             name, definition = self.libraries.resolve(module, text)
+            if definition is node:  # a class that takes the name of its base
+                described.is_open, described.parameters = True, [KEYWORDS]
+                continue
             if isinstance(definition, ast.ClassDef):
                 described.bases.append(name)
                 continue
@@ -229,6 +232,9 @@ class Describer:
                 self._method(module, owner, statement, described)
             case ast.ClassDef():
                 described.members[statement.name] = ""
+            case ast.Import() | ast.ImportFrom():  # as transformers' Trainer gets save_metrics()
+                for alias in statement.names:
+                    described.members.setdefault(alias.asname or alias.name.partition(".")[0], "")
             case ast.AnnAssign(target=ast.Name(id=name)):
                 described.members[name] = self.type_of(module, statement.annotation, owner)
             case ast.Assign():

@@ -5,6 +5,7 @@ import inspect
 import json
 import subprocess
 import sys
+from types import ModuleType
 from typing import Any
 
 Contents = dict[str, Any]
@@ -22,13 +23,16 @@ def contents(modules: list[str]) -> dict[str, Contents]:
 
 def parameters(value: object) -> list[str] | None:
     """The keywords that a class or function takes; None if it takes any, or does not say."""
+    of_class = inspect.isclass(value) and value.__init__ is not object.__init__
+    if of_class:
+        value = value.__init__  # type: ignore[misc] # __new__ may take anything, to say what is not installed
     try:
-        given = inspect.signature(value).parameters.values()  # type: ignore[arg-type]
+        given = list(inspect.signature(value).parameters.values())  # type: ignore[arg-type]
     except (TypeError, ValueError):
         return None
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in given):
         return None
-    return [p.name for p in given if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return [p.name for p in given[of_class:] if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)]
 
 
 def of_module(name: str) -> Contents | None:
@@ -37,14 +41,33 @@ def of_module(name: str) -> Contents | None:
         module = importlib.import_module(name)
     except BaseException:  # some exit, some raise a DeprecationWarning
         return None
-    found: Contents = {"names": sorted(vars(module)), "parameters": {}, "members": {}}
+    # A star import may bring modules along that a package happens to have loaded.
+    names = [key for key, value in vars(module).items() if not inspect.ismodule(value) or is_below(value, name, key)]
+    if type(module) is not ModuleType:  # one that loads what it holds when asked, and has attributes for that
+        names = [key for key in names if not key.startswith("_")]
+    found: Contents = {"names": sorted(names), "parameters": {}, "members": {}}
     for key, value in vars(module).items():
-        if getattr(value, "__module__", None) == name and getattr(value, "__name__", None) == key and callable(value):
-            if not key.startswith("_"):
-                found["parameters"][key] = parameters(value)
+        if callable(value) and is_defined_in(value, name, key):
+            given = parameters(value)
+            # Decorators give many classes a constructor that takes anything and hands it on.
+            if not key.startswith("_") and not (inspect.isclass(value) and given is None):
+                found["parameters"][key] = given
             if inspect.isclass(value):
-                found["members"][key] = sorted(member for member in dir(value) if not member.startswith("__"))
+                found["members"][key] = sorted(member for member in dir(value) if not member.startswith("_"))
     return found
+
+
+def is_below(value: ModuleType, module: str, key: str) -> bool:
+    """Whether a module stands in another as a part of it, and under its own name."""
+    return value.__name__ == f"{module}.{key}"
+
+
+def is_defined_in(value: object, module: str, key: str) -> bool:
+    """Whether a value is a class or function that a module defines under this name, and does not import."""
+    try:
+        return (value.__module__, value.__name__) == (module, key)  # type: ignore[attr-defined]
+    except Exception:  # proxies raise what they like
+        return False
 
 
 def main() -> None:
