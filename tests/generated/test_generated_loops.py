@@ -12,16 +12,14 @@ from random import Random
 import pytest
 
 from raymigrate.config import Options
-from raymigrate.findings import Kind
 from raymigrate.session import Job
-from tests.generated.libraries import Notes, run
+from tests.generated.libraries import Notes
 from tests.generated.loops import LoopMeaning, LoopSpelling, loop_meaning, loop_spelling, render_loop
-from tests.generated.test_generated_programs import PARTS, problems_of, try_out
-from tests.projects.files import convert
+from tests.generated.trials import PARTS, judged, problems_of, try_out
 
 PROGRAMS = 1000
 JOB = Job(Options())
-LEFT = {"RM303", "RM304"}
+LEFT = frozenset({"RM303", "RM304"})
 
 
 def is_left(means: LoopMeaning, spelled: LoopSpelling) -> bool:
@@ -58,19 +56,8 @@ def problem(seed: int, folder: Path) -> str:
     """What is wrong with the conversion of a program; empty if nothing is."""
     random = Random(seed)
     means, spelled = loop_meaning(random), loop_spelling(random)
-    for name, text in render_loop(means, spelled).items():
-        (folder / name).write_text(text, encoding="utf-8")
-    found = convert(folder, job=JOB).findings
-    told = {finding.code for finding in found if finding.kind in (Kind.MANUAL, Kind.ERROR)}
-    if is_left(means, spelled):
-        return "" if told & LEFT else "something is left, and nobody is told"
-    try:
-        notes = run(folder)
-    except Exception as error:
-        return f"it fails: {error!r}; told: {sorted(told)}"
-    if notes != (wanted := expected(means)):
-        return f"it does\n  {notes}\nand not\n  {wanted}\ntold: {sorted(told)}"
-    return "a second conversion changes it again" if convert(folder, job=JOB).changed else ""
+    left = LEFT if is_left(means, spelled) else frozenset[str]()
+    return judged(render_loop(means, spelled), folder, JOB, expected(means), left)
 
 
 @pytest.mark.parametrize("part", range(PARTS))

@@ -6,26 +6,22 @@
 from __future__ import annotations
 
 import sys
-import tempfile
-from collections.abc import Callable, Iterable
 from pathlib import Path
 from random import Random
 
 import pytest
 
 from raymigrate.config import Options
-from raymigrate.findings import Kind
 from raymigrate.session import Job
-from tests.generated.libraries import Notes, run
+from tests.generated.libraries import Notes
 from tests.generated.programs import Meaning, Spelling, meaning, render, spelling
-from tests.projects.files import convert
+from tests.generated.trials import PARTS, judged, problems_of, try_out
 
 PROGRAMS = 2000
-PARTS = 40
 # Written for Ray 2.6 however they spell their imports, which would else decide on the size of a mapper's batches.
 JOB = Job(Options(from_ray="2.6"))
 # What converts but for one argument, and what does not convert: its arguments are not written out.
-LEFT = {"RM102", "RM401", "RM402"}
+LEFT = frozenset({"RM102", "RM401", "RM402"})
 
 
 def is_left(means: Meaning, spelled: Spelling) -> bool:
@@ -87,45 +83,9 @@ def problem(seed: int, folder: Path) -> str:
     """What is wrong with the conversion of a program; empty if nothing is."""
     random = Random(seed)
     means, spelled = meaning(random), spelling(random)
-    for name, text in render(means, spelled).items():
-        (folder / name).write_text(text, encoding="utf-8")
-    found = convert(folder, job=JOB).findings
-    told = {finding.code for finding in found if finding.kind in (Kind.MANUAL, Kind.ERROR)}
-    if is_left(means, spelled):
-        return "" if told & LEFT else "something is left, and nobody is told"
-    try:
-        notes = run(folder, arguments=("--gpu",) if means.gpu else ())
-    except Exception as error:
-        return f"it fails: {error!r}; told: {sorted(told)}"
-    wanted = expected(means)
-    if notes != wanted:
-        return f"it does\n  {notes}\nand not\n  {wanted}\ntold: {sorted(told)}"
-    if convert(folder, job=JOB).changed:
-        return "a second conversion changes it again"
-    return ""
-
-
-def problems_of(problem: Callable[[int, Path], str], seeds: Iterable[int], folder: Path) -> str:
-    """What is wrong with some programs, and how they look after conversion; empty if nothing is."""
-    texts = []
-    for seed in seeds:
-        place = folder / str(seed)
-        place.mkdir()
-        if found := problem(seed, place):
-            after = "\n".join(path.read_text(encoding="utf-8") for path in sorted(place.glob("*.py")))
-            texts.append(f"program {seed}: {found}\n{after}")
-    return "\n\n".join(texts)
-
-
-def try_out(problem: Callable[[int, Path], str], count: int) -> None:
-    """Tries so many programs, and prints those that are converted wrongly."""
-    wrong = 0
-    for seed in range(count):
-        with tempfile.TemporaryDirectory() as name:
-            if found := problem(seed, Path(name)):
-                wrong += 1
-                print(f"program {seed}: {found}")
-    print(f"{count} programs, {wrong} converted wrongly")
+    arguments = ("--gpu",) if means.gpu else ()
+    left = LEFT if is_left(means, spelled) else frozenset[str]()
+    return judged(render(means, spelled), folder, JOB, expected(means), left, arguments)
 
 
 @pytest.mark.parametrize("part", range(PARTS))
