@@ -4,7 +4,7 @@ import ast
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.storage import ISSUE
-from raymigrate.codemods.train_v2_arguments import DELETED, UNPACKED
+from raymigrate.codemods.train_v2_arguments import REFUSED
 from raymigrate.context import Context
 from raymigrate.edits.plan import Part
 from raymigrate.facts.keys import keys_of
@@ -50,7 +50,7 @@ def _keys(source: Source) -> set[str] | None:
 
 def _construct(context: Context, call: ast.Call, keyword: ast.keyword, keys: set[str]) -> None:
     given, name = keyword.value, CLASSES[str(keyword.arg)]
-    refused = DELETED[name] | (UNPACKED.keys() if name == "RunConfig" else set())
+    refused = REFUSED[name]
     message = f"A trainer takes no dict as {keyword.arg} on current Ray"
     if not refused.isdisjoint(keys) or not all(map(str.isidentifier, keys)):
         context.manual(RM422, keyword, f"{message}.", f"Construct a ray.train.{name}; leave out {_listed(refused)}.")

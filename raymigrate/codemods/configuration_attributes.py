@@ -4,7 +4,7 @@ import ast
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.storage import RM401, RM402, STORAGE
-from raymigrate.codemods.train_v2_arguments import DELETED, RM404, STOP
+from raymigrate.codemods.train_v2_arguments import REFUSED, RM404, STOP
 from raymigrate.context import Context
 from raymigrate.facts.legacy import CONFIG_CLASSES
 from raymigrate.facts.tuners import config_names
@@ -16,8 +16,7 @@ STORED = "Give RunConfig(storage_path=) an absolute path or a URI when it is con
 def configuration_attributes(context: Context) -> None:
     """Reports values that go into a RunConfig, ScalingConfig, CheckpointConfig or FailureConfig and no further."""
     for name in CONFIG_CLASSES:
-        refused = {*DELETED[name], *(("local_dir", "sync_config", "stop") if name == "RunConfig" else ())}
-        for attribute in sorted(refused):
+        for attribute in sorted(REFUSED[name] - {"callbacks"}):  # those of Ray Train are heeded
             for stored in context.module.stores(attribute):
                 if _may_be(context, stored.value, name):
                     _report(context, name, stored)

@@ -68,13 +68,13 @@ UNPACKED = {
     "stop": "",
     "callbacks": " for a callback of Ray Tune",
 }
+# All that each class refuses.
+REFUSED = {name: arguments | (UNPACKED.keys() if name == "RunConfig" else set()) for name, arguments in DELETED.items()}
 UNPACKED_ADVICE = (
     "Take the key away. storage_path= took the place of local_dir= and of SyncConfig(upload_dir=): an absolute path or"
     " a URI."
 )
-LOOK_FOR = (
-    f"Look for {', '.join(sorted(DELETED['RunConfig'] | UNPACKED.keys()))}: they raise when the object is constructed."
-)
+LOOK_FOR = f"Look for {', '.join(sorted(REFUSED['RunConfig']))}: they raise when the object is constructed."
 RESUME = (
     "Hand the checkpoint over in train_loop_config, and load it in the training function where"
     " ray.train.get_checkpoint() is None."
@@ -110,9 +110,8 @@ def _unpacked(context: Context, name: str, unpacked: ast.keyword) -> None:
     """Reports what Train V2 refuses among the keys of `RunConfig(**arguments)`."""
     keys = keys_of(context.module, unpacked.value)
     named = [*keys.strings, *((keyword.arg, keyword) for _, keyword in keys.keywords)]
-    refused = DELETED[name] | (UNPACKED.keys() if name == "RunConfig" else set())
     for key, node in named:
-        if key in refused:
+        if key in REFUSED[name]:
             message = f"{name}({key}=) raises on Ray >= 2.51{UNPACKED.get(key, '')}."
             context.manual(RM401, node, message, UNPACKED_ADVICE)
     legacy = any(reference.qualified in TRAINERS for reference in context.module.references)
