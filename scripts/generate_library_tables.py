@@ -27,13 +27,13 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from raymigrate.libraries import LIBRARIES
 from scripts.library_signatures import Describer
 from scripts.library_sources import Libraries
 
 ROOT = Path(__file__).parent.parent
 OUTPUT = ROOT / "raymigrate" / "data" / "libraries"
 CACHE = Path.home() / ".cache" / "raymigrate" / "wheels"
-LIBRARIES = ("ray", "transformers", "accelerate", "datasets", "evaluate", "huggingface_hub", "peft", "trl")
 DOWNLOAD = ["--no-deps", "--only-binary=:all:", "--python-version=3.11", "--platform=manylinux2014_x86_64"]
 
 # Modules that no training script imports from: they exist, and nothing more is said of them.

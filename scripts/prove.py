@@ -33,7 +33,7 @@ from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
@@ -72,6 +72,7 @@ LIBRARIES = (
 # The distribution of a library that `needs` names.
 DISTRIBUTIONS = {"mlflow": "mlflow-skinny"}
 PARTS = 10  # of all records, one part is run again each day
+Case = TypeVar("Case", str, Path)
 
 
 @dataclass(frozen=True)
@@ -145,8 +146,8 @@ def record(case: Path) -> dict[str, Run] | None:
     return {which: Run(**proof[which]) for which in SCRIPTS}
 
 
-def due(cases: Sequence[Path], day: datetime.date) -> list[Path]:
-    """The tenth of the cases that is run again on a day, whatever their records say; another one each day."""
+def due(cases: Sequence[Case], day: datetime.date) -> list[Case]:
+    """The tenth of the cases that is run on a day, whatever is known of them; another one each day."""
     return [case for number, case in enumerate(sorted(cases)) if number % PARTS == day.toordinal() % PARTS]
 
 

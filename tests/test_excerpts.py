@@ -14,7 +14,7 @@ from raymigrate.edits.plan import Code, Plan
 from raymigrate.edits.rewriter import rewrite
 from raymigrate.edits.stand_ins import NothingHidden, untouched
 from raymigrate.facts.module import Module
-from scripts.prove import PARTS
+from scripts.prove import due
 from tests.conftest import SCRIPTS, today
 from tests.stress_excerpts import FORMS, OPTIONS, compared, stressed
 
@@ -30,7 +30,7 @@ def texts(index: int) -> str:
 @pytest.mark.parametrize("form", FORMS)
 def test_every_rewrite_through_an_excerpt_is_that_of_the_whole_module(form: str, pytestconfig: pytest.Config) -> None:
     """Of all fixtures in a form, which takes some twenty seconds: a tenth of the forms each day."""
-    if not pytestconfig.getoption("all_runs") and list(FORMS).index(form) % PARTS != today().toordinal() % PARTS:
+    if not pytestconfig.getoption("all_runs") and form not in due(list(FORMS), today()):
         pytest.skip("the turn of this form comes on another day; --all-runs takes all")
     check(form, range(len(SCRIPTS)))
 
