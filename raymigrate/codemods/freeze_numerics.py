@@ -1,8 +1,8 @@
 """RM751: defaults of transformers that changed since 4.30, and with them the last digits of every result.
 
 Edits are made with `--freeze-numerics` only: the new defaults are good ones, but whoever has to reproduce an old run
-wants the old. Without it there is a note where one of them can stop a job: torch's GradScaler, which fp16=True brings
-in, refuses gradients in float16 ("Attempting to unscale FP16 gradients").
+wants the old. Without it there is a note where a checkpoint may hold half precision: it is then trained in that, and
+torch's GradScaler, which fp16=True brings in, refuses such gradients ("Attempting to unscale FP16 gradients").
 """
 
 import ast
@@ -34,6 +34,7 @@ FLOAT32 = re.compile(
     r"(?:[\w-]+/)?(?:(?:distil)?bert-(?:base|large)-[\w-]+|(?:distil)?gpt2(?:-(?:medium|large|xl))?"
     r"|(?:distil|xlm-)?roberta-(?:base|large)|(?:flan-)?t5-(?:small|base|large))"
 )
+TRAINED_IN_HALF = "if it holds half precision, dtype=torch.float32 here trains it as before"
 LOSS_MEAN = "{trainer}.model_accepts_loss_kwargs = False  # the mean over each batch, as before transformers 4.46"
 
 
@@ -54,27 +55,27 @@ def freeze_numerics(context: Context) -> None:
 
 
 def _note_half_precision(context: Context) -> None:
-    """Notes models that may come in float16 today, into a legacy job that scales the gradients of float32."""
+    """Notes models of a legacy job whose weights may come in half precision today."""
     module = context.module
     if not any(reference.qualified in TRAINERS for reference in module.references):
         return
+    what = "fp16 needs dtype=torch.float32 here if it holds float16" if _scales_gradients(module) else TRAINED_IN_HALF
+    for call in module.of_type(ast.Call):
+        name = module.qualified(call.func) or ""
+        if name.endswith(".from_pretrained") and MODEL.fullmatch(name) and not _is_in_float32(module, call):
+            message = "Weights are loaded in the dtype of the checkpoint since transformers 5, before in float32"
+            context.note(RM751, call, f"{message}: {what}.")
+
+
+def _scales_gradients(module: Module) -> bool:
+    """Whether something may ask for torch's GradScaler."""
     given = [
         keyword.value
         for call in module.calls(*TRAINING_ARGUMENTS, *ACCELERATORS)
         for keyword in call.keywords
         if keyword.arg in ("fp16", "mixed_precision")
     ]
-    if all(module.constant(value) in (False, None, "no", "bf16", "fp8") for value in given):
-        return
-    for call in module.of_type(ast.Call):
-        loads = (module.qualified(call.func) or "").endswith(".from_pretrained")
-        if loads and MODEL.fullmatch(str(module.qualified(call.func))) and not _is_in_float32(module, call):
-            context.note(
-                RM751,
-                call,
-                "Weights are loaded in the dtype of the checkpoint since transformers 5, before in float32: fp16 needs"
-                " dtype=torch.float32 here if it holds float16.",
-            )
+    return any(module.constant(value) not in (False, None, "no", "bf16", "fp8") for value in given)
 
 
 def _is_in_float32(module: Module, call: ast.Call) -> bool:

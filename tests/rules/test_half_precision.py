@@ -1,4 +1,4 @@
-"""RM751 without --freeze-numerics: a note where weights in float16 would stop a job."""
+"""RM751 without --freeze-numerics: a note where weights in half precision would stop a job, or train otherwise."""
 
 import pytest
 
@@ -23,19 +23,23 @@ TransformersTrainer(make, scaling_config=ScalingConfig(num_workers=2, use_gpu=Tr
 """
 
 
-@pytest.mark.parametrize("arguments", ["fp16=True", "fp16=torch.cuda.is_available()", 'fp16=config["half"]'])
+SCALED = ["fp16=True", "fp16=torch.cuda.is_available()", 'fp16=config["half"]']
+NOT_SCALED = ["bf16=True", "fp16=False", "learning_rate=1e-4"]
+
+
+@pytest.mark.parametrize("arguments", [*SCALED, *NOT_SCALED])
 @pytest.mark.parametrize("model", ['"facebook/opt-125m"', 'config["model"]'])
-def test_a_model_of_unknown_precision_is_noted_where_gradients_are_scaled(model: str, arguments: str) -> None:
+def test_a_model_of_unknown_precision_is_noted(model: str, arguments: str) -> None:
     outcome = converted(SCRIPT.format(model=model, arguments=arguments))
     assert len(outcome.lines("RM751", Kind.NOTE)) == 1
+    assert any("fp16 needs" in message for message in outcome.messages) == (arguments in SCALED)
     assert not outcome.lines("RM751", Kind.MANUAL) and not outcome.lines("RM751", Kind.CONVERTED)
 
 
 @pytest.mark.parametrize(
     ("model", "arguments"),
     [
-        ('"facebook/opt-125m"', "bf16=True"),
-        ('"facebook/opt-125m"', "fp16=False"),
+        ('"facebook/opt-125m", dtype="bfloat16"', "bf16=True"),
         ('"facebook/opt-125m", torch_dtype=torch.float32', "fp16=True"),
         ('"gpt2"', "fp16=True"),
         ('"google-bert/bert-base-cased"', "fp16=True"),
