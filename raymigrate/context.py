@@ -47,7 +47,7 @@ class Context:
         self.prepared: dict[Prepared, str] = {}
         self.asked: list[Request] = []  # of other files
         self.done: list[Request] = []  # what other files asked of this one
-        self._told: set[Finding] = set()
+        self._told: dict[int, set[Finding]] = {}  # by line
         self._fresh: set[str] = set()
         self._kept: dict[tuple[int, int], str] = {}  # place that the user wants kept as it is -> code of its finding
 
@@ -162,10 +162,15 @@ class Context:
         if declined:
             finding = replace(finding, kind=Kind.MANUAL, advice="You left this edit out; a later run can make it.")
             self._kept[line, column] = rule.code
-        if finding not in self._told:
-            self._told.add(finding)
+        told = self._told.setdefault(line, set())
+        if finding not in told:
+            told.add(finding)
             self.findings.append(finding)
         return skip is None and not declined
+
+    def findings_on(self, *lines: int | None) -> Iterator[Finding]:
+        """What was reported so far on some lines, in no order."""
+        return chain.from_iterable(self._told.get(line, ()) for line in set(lines) if line is not None)
 
     def _is_accepted(self, finding: Finding) -> bool:
         accepted = self.options.accepted

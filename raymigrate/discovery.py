@@ -25,7 +25,7 @@ CONFIGURATION = (".yaml", ".yml")
 PAGES = (".md", ".markdown", ".rst")
 # Nobody wrote such a file by hand, and to parse it would take minutes and gigabytes of memory.
 MAX_BYTES = 2_000_000  # to parse it takes some 300 bytes of memory for each
-MAX_NOTEBOOK_BYTES = 200_000_000  # pictures among the outputs, which are not parsed as Python
+MAX_NOTEBOOK_BYTES = 100_000_000  # pictures among the outputs: seven bytes of memory for each
 KINDS = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 
 

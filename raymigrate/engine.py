@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 # Beyond this depth of an expression LibCST needs minutes or overflows its stack.
 MAX_DEPTH = 300
-# LibCST takes 5 kB of memory for each node of the syntax tree: half a GB for these, some ten thousand lines.
-MAX_NODES = 100_000
+# The trees of the text and of the result take 1.7 kB of memory for each node: half a GB for these, 50,000 lines.
+MAX_NODES = 300_000
 LONE_RETURN = re.compile(r"\r(?!\n)")
 LONE_RETURNS = "ends lines with a carriage return alone, as old Macs did; save it with line feeds."
 
@@ -269,7 +269,7 @@ def plan(text: str, path: str, options: Options, project: Project | None = None,
     if options.enabled(RM906.code):
         context.findings += context.skips.stale(path)
     if context.plan:
-        _refuse_unfit(module)
+        _refuse_unfit(context)
         drop_unused_imports(context)
     return context
 
@@ -279,13 +279,15 @@ def may_be_python(path: str) -> bool:
     return PurePath(path).suffix.lower() in ("", ".py", ".pyw", ".pyi", *SUFFIXES, *PAGES)
 
 
-def _refuse_unfit(module: Module) -> None:
+def _refuse_unfit(context: Context) -> None:
     """Refuses what Python reads and LibCST does not."""
-    from raymigrate.facts.nesting import nesting  # noqa: PLC0415 - only before a change
+    from raymigrate.edits.stand_ins import fits_libcst  # noqa: PLC0415 - only before a change
+    from raymigrate.facts.nesting import nesting  # noqa: PLC0415
 
+    module = context.module
     if "\r" in module.text and "\n" not in module.text:
         raise Refused(RM901, LONE_RETURNS)
-    if len(module.nodes) > MAX_NODES:
+    if len(module.nodes) > MAX_NODES or not fits_libcst(module, context.plan):
         lines = module.text.count("\n")
         raise Refused(RM901, f"has too much code to be rewritten, {lines} lines: it would take gigabytes of memory.")
     if nesting(module, MAX_DEPTH) > MAX_DEPTH:

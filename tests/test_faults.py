@@ -42,8 +42,6 @@ BAD = {
     "an encoding that is none": "# coding: punycode\n" + SMALL,
     "a dead one": "# coding: undefined\n" + SMALL,
 }
-# Not in BAD, as it takes seconds.
-LONG = SMALL + "".join(f'x{n} = g({n}, a=[1, 2], b="t")\n' for n in range(12_000))
 ROWS = "raymigrate = " + "[" * 3_000
 NOTEBOOKS = {
     "a key with an escape": NOTEBOOK.replace('"cells"', '"c\\u0065lls"'),
@@ -78,13 +76,44 @@ def test_a_script_that_is_too_much(text: str) -> None:
     assert Path("m.py").read_text() == text
 
 
+LIMITS = ["raymigrate.engine.MAX_NODES", "raymigrate.edits.stand_ins.MAX_NODES"]
+
+
 @pytest.mark.parametrize("option", ["--check", "--unsafe"])
-def test_a_script_that_would_fill_the_memory(option: str) -> None:
-    Path("m.py").write_text(LONG)
+@pytest.mark.parametrize("limit", LIMITS, ids=["in all", "in the statements that change"])
+def test_a_script_that_would_fill_the_memory(option: str, limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limit, 100)
+    text = SMALL + "session.report({})\n" * 100
+    Path("m.py").write_text(text)
     result = invoke(option, "m.py")
     assert result.exit_code == 2
-    assert "m.py:1:1: RM901 error: has too much code to be rewritten, 12005 lines" in result.stderr
-    assert Path("m.py").read_text() == LONG
+    assert "m.py:1:1: RM901 error: has too much code to be rewritten, 105 lines" in result.stderr
+    assert Path("m.py").read_text() == text
+
+
+def test_a_long_script_with_little_to_change_is_converted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("raymigrate.edits.stand_ins.MAX_NODES", 100)
+    monkeypatch.setattr("raymigrate.edits.rewriter.MAX_NODES", 100)
+    rest = "x = 1\n" * 1_000
+    Path("m.py").write_text(SMALL + rest)
+    assert invoke("m.py").exit_code == 0
+    assert Path("m.py").read_text() == CONVERTED + rest
+
+
+def test_a_long_script_whose_statements_cannot_be_told_apart_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("raymigrate.edits.stand_ins.MAX_NODES", 100)
+    text = SMALL + "\f\n" + "x = 1\n" * 1_000
+    Path("m.py").write_text(text)
+    assert "too much code" in invoke("m.py").stderr
+    assert Path("m.py").read_text() == text
+
+
+def test_a_notebook_with_more_code_than_a_script_may_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("raymigrate.documents.cells.MAX_BYTES", 60)
+    Path("m.ipynb").write_text(NOTEBOOK)
+    assert_others_are_done(invoke("."), "m.ipynb")
+    assert "RM902 error: has 0.0 MB of code in its cells, over the limit" in invoke("m.ipynb").stderr
+    assert Path("m.ipynb").read_text() == NOTEBOOK
 
 
 def test_all_of_them_in_a_pool(monkeypatch: pytest.MonkeyPatch) -> None:

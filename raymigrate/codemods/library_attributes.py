@@ -115,7 +115,7 @@ def _is_dealt_with(context: Context, node: ast.Attribute) -> bool:
     if node in planned or any(parent in planned for parent in context.module.ancestors(node)):
         return True
     word = re.compile(rf"\b{re.escape(node.attr)}\b(?!=)")  # `name=` is an argument
-    return any(f.line in (node.lineno, node.end_lineno) and word.search(f.message) for f in context.findings)
+    return any(word.search(finding.message) for finding in context.findings_on(node.lineno, node.end_lineno))
 
 
 def _own_names(module: Module) -> frozenset[str]:

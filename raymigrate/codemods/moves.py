@@ -57,7 +57,7 @@ def drop_unused(context: Context, rule: Rule, name: str) -> None:
             only = {binding.qualified for binding in scope.lookup(local)} == {name}
             if f"{statement.module}.{alias.name}" != name or not only or is_exported(module, local):
                 continue
-            if any(reference.binding.node is alias for reference in module.references):
+            if alias in module.references_by_binding:
                 continue  # goes with its uses
             if context.rewritten.issuperset(module.uses(local, scope)) and context.converts(
                 rule, statement, f"{name} is imported but not used; taken out."

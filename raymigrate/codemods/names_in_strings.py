@@ -54,7 +54,8 @@ def _is_told(context: Context, node: ast.expr) -> bool:
     outer = context.module.parent_of.get(node)
     if isinstance(outer, ast.Call):
         places.append(context.module.start(outer))
-    return any((f.line, f.column - 1) in places and f.kind is not Kind.NOTE for f in context.findings)
+    told = context.findings_on(*(line for line, _ in places))
+    return any((f.line, f.column - 1) in places and f.kind is not Kind.NOTE for f in told)
 
 
 def _string(context: Context, node: ast.Constant, name: str) -> None:

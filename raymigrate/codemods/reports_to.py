@@ -35,8 +35,8 @@ def check_use_of_datasets(context: Context, function: TrainFunction) -> None:
             parent = module.parent_of[use]
             if isinstance(parent, ast.Attribute):
                 context.manual(RM106, parent, f"{name}.{parent.attr} was a Hugging Face IterableDataset's attribute.")
-    for node in module.nodes:
-        if isinstance(node, ast.FunctionDef) and node.name == "get_train_dataloader":
+    for node in module.of_type(ast.FunctionDef):
+        if node.name == "get_train_dataloader":
             context.manual(
                 RM106, node, "This get_train_dataloader() is not called: the shard's loader takes its place."
             )

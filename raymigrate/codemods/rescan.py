@@ -201,5 +201,4 @@ def _is_spoken_of(context: Context, call: ast.Call, keyword: ast.keyword) -> boo
     if edit is not None and keyword.arg in edit.remove | edit.rename.keys():
         return True
     word = re.compile(rf"\b{re.escape(str(keyword.arg))}\b")
-    lines = (call.lineno, keyword.lineno)
-    return any(finding.line in lines and word.search(finding.message) for finding in context.findings)
+    return any(word.search(finding.message) for finding in context.findings_on(call.lineno, keyword.lineno))

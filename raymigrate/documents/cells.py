@@ -5,14 +5,16 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
 
+from raymigrate.discovery import MAX_BYTES
 from raymigrate.documents.lines import trimmed
 from raymigrate.documents.magics import Masked, masked, syntax_error
 from raymigrate.documents.remarks import Place, not_parsed, uses_train
 from raymigrate.findings import Finding
+from raymigrate.script import UndecodableError
 
 # The names that stand between cells and for what is masked in them.
 STAND_INS = re.compile(r"\b_+cell_(?:mask_)?\d+__(?!\w)")
@@ -20,8 +22,25 @@ STAND_INS = re.compile(r"\b_+cell_(?:mask_)?\d+__(?!\w)")
 LEGACY_TRAINERS = {"HuggingFaceTrainer", "TransformersTrainer", "AccelerateTrainer"}
 
 
+EDGE = 20  # characters between two cells, about
+
+
 class NotSplit(Exception):
     """A changed text does not fall into the same cells; the message says why."""
+
+
+def refuse_much_code(lengths: Iterable[int]) -> None:
+    """Refuses cells that together are longer than a source file may be, given how long each is.
+
+    Raises:
+        UndecodableError: If they are.
+    """
+    total = sum(length + EDGE for length in lengths)
+    if total > MAX_BYTES:
+        raise UndecodableError(
+            f"has {total / 1e6:.1f} MB of code in its cells, over the limit of {MAX_BYTES // 1_000_000} MB;"
+            " leave it out with --exclude"
+        )
 
 
 @dataclass(frozen=True)
@@ -61,7 +80,8 @@ class Cells:
     unread: list[tuple[Cell, SyntaxError]] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
-        """Masks and joins them; cells that cannot be parsed take no part."""
+        """Masks and joins them; cells that cannot be parsed take no part. Too much code is refused."""
+        refuse_much_code(sum(map(len, cell.lines)) + len(cell.lines) for cell in self.cells)
         source = "\n".join("\n".join(cell.lines) for cell in self.cells)
         self._prefix = next(p for n in count(1) if (p := f"{'_' * n}cell_") not in source)
         self._parts: list[tuple[int, Masked]] = []  # index of the cell, its lines

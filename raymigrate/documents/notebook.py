@@ -16,7 +16,7 @@ from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from raymigrate.documents.cells import Cell, Cells
+from raymigrate.documents.cells import Cell, Cells, refuse_much_code
 from raymigrate.documents.json_spans import Span, elements, members, start_of_value
 from raymigrate.documents.lines import Line, spliced
 from raymigrate.documents.magics import CELL_MAGIC, PYTHON_CELL_MAGICS
@@ -233,6 +233,7 @@ class Notebook:
     def _code_cells(self, content: dict[str, Any]) -> Iterator[tuple[int, Source]]:
         text = self._json
         cells = members(text, start_of_value(text))["cells"][0]
+        refuse_much_code(_lengths_of_code(content["cells"]))
         for number, (cell, (start, _)) in enumerate(zip(content["cells"], elements(text, cells), strict=True), 1):
             if isinstance(cell, dict) and cell.get("cell_type") == "code":
                 value = cell.get("source")
@@ -285,6 +286,13 @@ def _loaded(text: str) -> dict[str, Any]:
     if version is None or not isinstance(content.get("cells"), list):
         raise NotebookError("is no notebook: it is JSON, but has no nbformat and cells")
     return dict(content)
+
+
+def _lengths_of_code(cells: list[Any]) -> Iterator[int]:
+    for cell in cells:
+        if isinstance(cell, dict) and cell.get("cell_type") == "code":
+            source = cell.get("source")
+            yield sum(len(line) for line in source if isinstance(line, str)) if isinstance(source, (list, str)) else 0
 
 
 def _metadata(content: dict[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from raymigrate.edits.line_length import line_length
 from raymigrate.edits.plan import Code, FunctionEdit, Part, Plan, StatementEdit
 from raymigrate.edits.positions import Place, Span, Writing, code_of
 from raymigrate.edits.sequences import add_names, edit_call, edit_dict, import_within, shifted
-from raymigrate.edits.stand_ins import NothingHidden, untouched
+from raymigrate.edits.stand_ins import MAX_NODES, NothingHidden, untouched
 from raymigrate.facts.module import Module
 
 Statement = blocks.Statement
@@ -44,11 +44,11 @@ def rewrite(module: Module, plan: Plan) -> str:
     try:
         hidden = untouched(module, plan)
         return _rewritten(Excerpt(module, hidden), plan)
-    except (NothingHidden, NotFilled):
-        pass
-    except RewriteError:
-        if not hidden:
+    except (NothingHidden, NotFilled, RewriteError) as error:
+        if isinstance(error, RewriteError) and not hidden:
             raise
+        if len(module.nodes) > MAX_NODES:  # LibCST has no memory for the whole of it
+            raise RewriteError(f"of a part of it, as it is long: {error}") from error
     return _rewritten(Excerpt(module), plan)  # so the lines of an error are those of the module
 
 

@@ -25,6 +25,7 @@ from raymigrate.facts.module import Module
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 MARK = "_raymigrate_hidden_"  # what the names of all stand-ins begin with
+MAX_NODES = 100_000  # LibCST takes 5 kB of memory for each: half a GB for these, some ten thousand lines
 CASE = re.compile(r"\s*case\b")
 
 
@@ -72,6 +73,17 @@ def untouched(module: Module, plan: Plan) -> list[Hidden]:
     hiding = _Hiding(module, plan)
     hiding.hide(module.tree.body)
     return hiding.found
+
+
+def fits_libcst(module: Module, plan: Plan) -> bool:
+    """Whether LibCST has the memory for what it has to see of a module: the statements that a plan touches."""
+    if len(module.nodes) <= MAX_NODES:
+        return True
+    try:
+        hidden = {line for lines in untouched(module, plan) for line in range(lines.first, lines.last + 1)}
+    except NothingHidden:
+        return False
+    return sum(getattr(node, "lineno", 0) not in hidden for node in module.nodes) <= MAX_NODES
 
 
 class _Hiding:

@@ -76,6 +76,7 @@ class Module:
         self._offsets_of_lines: dict[int, Sequence[int]] = {}
         self.asked = values.Asked()
         self.classes: dict[ast.AST, str] = {}  # of values, as far as `facts/instances.py` was asked for them
+        self.datasets: dict[tuple[Scope, str], bool] = {}  # of names, as far as `facts/ray_data.py` was asked
         self._as_written: dict[ast.Call, tuple[list[ast.expr], list[ast.keyword]]] = {}
 
     @cached_property

@@ -3,6 +3,7 @@
 import ast
 
 from raymigrate.facts.module import Module
+from raymigrate.facts.scopes import Scope
 
 GET_SHARD = frozenset({"ray.air.session.get_dataset_shard", "ray.train.get_dataset_shard"})
 MAKERS = ("ray.data.read_", "ray.data.from_", "ray.data.range")
@@ -33,19 +34,6 @@ CHAINED = frozenset(
 PIPELINES = frozenset({"window", "repeat"})
 
 
-def assigned_values(module: Module, node: ast.expr) -> list[ast.expr] | None:
-    """What a name is assigned, everywhere; None where it is bound in another way too. Else the expression itself."""
-    if not isinstance(node, ast.Name):
-        return [node]
-    found = []
-    for binding in module.scope_of[node].lookup(node.id):
-        parent = module.parent_of.get(binding.node) if binding.node is not None else None
-        if not isinstance(parent, ast.Assign) or binding.node not in parent.targets:
-            return None
-        found.append(parent.value)
-    return found or None
-
-
 def is_dataset(module: Module, node: ast.expr, assumed: frozenset[str] = frozenset()) -> bool:
     """Whether an expression is a Ray Dataset for sure: made by ray.data, perhaps through methods and plain names.
 
@@ -54,12 +42,29 @@ def is_dataset(module: Module, node: ast.expr, assumed: frozenset[str] = frozens
         node: The expression.
         assumed: Names that are being looked at: `ds = ds.limit(5)` is a Dataset if the other values of `ds` are.
     """
-    values = assigned_values(module, node)
-    if isinstance(node, ast.Name):
-        if node.id in assumed:
-            return True
-        assumed |= {node.id}
-    return values is not None and all(_is_dataset_call(module, value, assumed) for value in values)
+    if not isinstance(node, ast.Name):
+        return _is_dataset_call(module, node, assumed)
+    if node.id in assumed:
+        return True
+    scope = module.scope_of[node].find(node.id)
+    if scope is None:
+        return False
+    if assumed:
+        return _binds_datasets(module, scope, node.id, assumed)
+    if (scope, node.id) not in module.datasets:
+        module.datasets[scope, node.id] = _binds_datasets(module, scope, node.id, assumed)
+    return module.datasets[scope, node.id]
+
+
+def _binds_datasets(module: Module, scope: Scope, name: str, assumed: frozenset[str]) -> bool:
+    """Whether all that a name is bound to are Ray Datasets, assigned to it."""
+    for binding in scope.bindings[name]:
+        parent = module.parent_of.get(binding.node)
+        if not isinstance(parent, ast.Assign) or binding.node not in parent.targets:
+            return False
+        if not _is_dataset_call(module, parent.value, assumed | {name}):
+            return False
+    return True
 
 
 def _is_dataset_call(module: Module, value: ast.expr, assumed: frozenset[str]) -> bool:

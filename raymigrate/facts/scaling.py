@@ -64,9 +64,8 @@ def _workers(source: Source) -> int | None:
 
 def _is_tuned(module: Module) -> bool:
     """Whether a search space may hold another ScalingConfig than the trainer's."""
-    return any(
-        isinstance(module.parent_of[n], ast.Dict) for n in module.of_type(ast.Constant) if n.value == "scaling_config"
-    )
+    words = (node for node in module.spelling("scaling_config") if isinstance(node, ast.Constant))
+    return any(isinstance(module.parent_of[word], ast.Dict) for word in words)
 
 
 def _of_source(source: Source) -> UseGpu:

@@ -20,6 +20,7 @@ from raymigrate.session import Summary
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 LINE = re.compile(r"[^\n]*\n|[^\n]+")  # what SARIF takes for a line (3.14.27)
+MAX_FIXES = 1_000_000  # characters of the fixes of a file that each of its results can have
 LEVELS = {
     Kind.ERROR: "error",
     Kind.MANUAL: "error",
@@ -34,6 +35,7 @@ def sarif_text(summary: Summary, *, dry_run: bool) -> bytes:
     """One log with one run.
 
     A convertible result carries the whole change of its file as its fix: the edits of a conversion belong together.
+    Where a file has so many results that this would fill a log, its first one has the fix.
     """
     codes = {rule.code: index for index, rule in enumerate(every_rule())}
     run = {
@@ -64,16 +66,19 @@ def _rule(rule: Rule) -> dict[str, Any]:
 
 
 def _results(result: FileResult, codes: dict[str, int], *, dry_run: bool) -> list[dict[str, Any]]:
-    fix = _fix(result) if dry_run and result.after is not None else None
-    entries = []
-    for finding in result.findings:
-        entry = _result(finding, codes[finding.code], result.places or result.document)
-        if finding.kind is Kind.CONVERTED:
-            if fix is not None:
-                entry["fixes"] = [fix]
-            elif not dry_run:
-                entry.update(kind="informational", level="none")  # done: nothing to look after (3.27.9)
-        entries.append(entry)
+    document = result.places or result.document
+    entries = [_result(finding, codes[finding.code], document) for finding in result.findings]
+    convertible = [
+        entry for entry, finding in zip(entries, result.findings, strict=True) if finding.kind is Kind.CONVERTED
+    ]
+    if not dry_run:
+        for entry in convertible:
+            entry.update(kind="informational", level="none")  # done: nothing to look after (3.27.9)
+    elif convertible and result.after is not None:
+        fix = _fix(result)
+        is_short = len(json_document(fix)) * len(convertible) <= MAX_FIXES
+        for entry in convertible if is_short else convertible[:1]:
+            entry["fixes"] = [fix]
     return entries
 
 

@@ -129,6 +129,18 @@ def test_convertible_results_have_fixes_and_others_have_none() -> None:
         assert ("fixes" in result) == (result["properties"]["kind"] == "converted")
 
 
+def test_the_first_of_very_many_results_has_the_fix_for_all(tmp_path: Path) -> None:
+    train = tmp_path / "train.py"
+    text = "from ray.air import session\n" + "x = 1\nsession.report({})\n" * 200
+    train.write_text(text)
+    log = sarif("--check", train)
+    fixes = [result["fixes"][0] for result in results(log) if "fixes" in result]
+    assert len(results(log)) == 200
+    assert len(fixes) == 1
+    CliRunner().invoke(main, [str(train)])
+    assert applied(text, fixes[0]) == train.read_text()
+
+
 def test_paths_are_relative_to_the_root_of_the_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a b.py").write_text(LEGACY.read_text())
