@@ -63,6 +63,15 @@ def test_calls_that_grow_inside_each_other_are_laid_out_as_one() -> None:
     )
 
 
+def test_a_call_on_one_line_is_broken_where_a_call_inside_it_is() -> None:
+    text = f"x = f(1, key=g(h({'a' * 50}), b)).fit()\n"
+    result = edited(text, lambda module, plan: plan.call(module.of_type(ast.Call)[3]).set("new", f"{'c' * 50}"))
+    assert result == (
+        "x = f(\n    1,\n    key=g(\n        h(\n"
+        f"            {'a' * 50},\n            new={'c' * 50},\n        ),\n        b,\n    ),\n).fit()\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("before", "after"),
     [

@@ -215,12 +215,15 @@ class TunerRunConfig:
         if self.config is None or self.given is None:
             return
         to_tune(self.context, self.config, self.tune)
-        edit = self.context.plan.call(self.config)
+        edit, tuner = self.context.plan.call(self.config), self.context.plan.call(self.tuner.node)
+        rest = self.config.args or {keyword.arg for keyword in self.config.keywords} - edit.remove
         if self.given is not self.tuner.arguments.get("run_config"):
             if isinstance(self.given, ast.Name):
-                self.context.plan.call(self.tuner.node).set("run_config", self.given.id)
-            elif self.config.args or {keyword.arg for keyword in self.config.keywords} - edit.remove:
-                self.context.plan.call(self.tuner.node).set("run_config", "$config", config=self.config)
+                tuner.set("run_config", self.given.id)
+            elif rest:
+                tuner.set("run_config", "$config", config=self.config)
+        elif self.given is self.config and not rest:
+            tuner.remove.add("run_config")
 
     def _argument_of_the_trainer(self) -> ast.expr | None:
         if self.stays:

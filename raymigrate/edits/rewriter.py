@@ -11,9 +11,16 @@ from raymigrate.edits import blocks, templates
 from raymigrate.edits.excerpt import Excerpt, NotFilled
 from raymigrate.edits.imports import place_imports
 from raymigrate.edits.line_length import line_length
-from raymigrate.edits.plan import Code, FunctionEdit, Part, Plan, StatementEdit
+from raymigrate.edits.plan import CallEdit, Code, FunctionEdit, Part, Plan, StatementEdit
 from raymigrate.edits.positions import Place, Span, Writing, code_of
-from raymigrate.edits.sequences import add_names, edit_call, edit_dict, import_within, shifted
+from raymigrate.edits.sequences import (
+    add_names,
+    edit_call,
+    edit_dict,
+    import_within,
+    one_per_line_if_broken,
+    shifted,
+)
 from raymigrate.edits.stand_ins import MAX_NODES, NothingHidden, untouched
 from raymigrate.facts.module import Module
 
@@ -176,9 +183,13 @@ class Rewriter(cst.CSTTransformer):
         span = self.spans.get(original)
         if span is None:
             return updated
-        if isinstance(updated, cst.Call) and span in self.calls:
-            updated = edit_call(updated, self.calls[span], self._expression, self._depth(span))
-            self.pending.discard(("expression", span[0]))
+        if isinstance(updated, cst.Call):
+            edit = self.calls.get(span, CallEdit())
+            if span in self.calls:
+                updated = edit_call(updated, edit, self._expression, self._depth(span))
+                self.pending.discard(("expression", span[0]))
+            if span[0][0] == span[1][0]:
+                updated = one_per_line_if_broken(updated, self._depth(span), edit.values)
         elif isinstance(updated, cst.Dict) and span in self.dicts:
             updated = edit_dict(updated, self.dicts[span], self._expression, self._depth(span))
             self.pending.discard(("expression", span[0]))

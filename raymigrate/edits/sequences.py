@@ -231,15 +231,31 @@ def one_per_line_if_long(call: cst.Call, depth: int = 0, placed: Collection[str]
         depth: As there.
         placed: Keywords whose values are indented for lines of their own already; None if all are.
     """
+    is_long = len(code_of(call)) > LONG_CALL and call.args
+    return _one_per_line(call, depth, placed) if is_long and not _is_over_lines(call) else call
+
+
+def one_per_line_if_broken(call: cst.Call, depth: int, placed: Collection[str]) -> cst.Call:
+    """Gives each argument of a call that stood on one line its own line, if one of them no longer fits on that line.
+
+    Args:
+        call: The call.
+        depth: As in `dict_one_per_line_if_long`.
+        placed: As in `one_per_line_if_long`.
+    """
+    is_broken = any("\n" in code_of(argument.value) for argument in call.args)
+    return _one_per_line(call, depth, placed) if is_broken and not _is_over_lines(call) else call
+
+
+def _is_over_lines(call: cst.Call) -> bool:
+    """Whether lines end between the arguments of a call, or before the first."""
+    commas = [argument.comma for argument in call.args[:-1]]
+    separators = [c.whitespace_after for c in commas if isinstance(c, cst.Comma)]
+    return any(_is_multiline(separator) for separator in (call.whitespace_before_args, *separators))
+
+
+def _one_per_line(call: cst.Call, depth: int, placed: Collection[str] | None) -> cst.Call:
     inside, closing = _new_line(depth + 4), _new_line(depth)
-    if len(code_of(call)) <= LONG_CALL or not call.args:
-        return call
-    separators = [
-        call.whitespace_before_args,
-        *(a.comma.whitespace_after for a in call.args[:-1] if isinstance(a.comma, cst.Comma)),
-    ]
-    if any(_is_multiline(separator) for separator in separators):
-        return call
     arguments = [a if placed is None or _name(a) in placed else _further_in(a) for a in call.args]
     arguments = [a.with_changes(comma=cst.Comma(whitespace_after=inside)) for a in arguments]
     arguments[-1] = arguments[-1].with_changes(comma=cst.Comma(whitespace_after=closing))

@@ -52,3 +52,10 @@ def test_a_run_config_that_cannot_be_seen_is_told(given: str) -> None:
 def test_a_run_config_of_tune_is_no_news() -> None:
     outcome = converted(SCRIPT.format(before="", arguments="param_space=options, run_config=tune.RunConfig()"))
     assert not outcome.lines("RM411", Kind.MANUAL)
+
+
+@pytest.mark.parametrize("given", ["RunConfig()", "RunConfig(checkpoint_config=air.CheckpointConfig(num_to_keep=1))"])
+def test_a_tuner_gets_no_run_config_with_nothing_in_it(given: str) -> None:
+    outcome = converted(SCRIPT.format(before="", arguments=f"run_config={given}"))
+    assert "tune.RunConfig" not in outcome.text
+    assert ("num_to_keep=1" in outcome.text) == ("num_to_keep" in given)
