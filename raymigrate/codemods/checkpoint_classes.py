@@ -111,7 +111,7 @@ def _may_be_checkpoint(context: Context, call: ast.Call, method: ast.Attribute) 
         return False
     loaded = _loaded_class(context, call, method.attr)
     by_class = loaded is not None and (context.module.qualified(loaded) or "").startswith("transformers.")
-    return (by_class or is_called_checkpoint(method.value)) and context.is_ray_script
+    return (by_class or is_called_checkpoint(context.module, method.value)) and context.is_ray_script
 
 
 @codemod("(?:HuggingFace|Transformers|LegacyTransformers)Checkpoint", order=66)

@@ -37,7 +37,7 @@ def checkpoint_preprocessors(context: Context) -> None:
         if not isinstance(method, ast.Attribute) or method.attr not in METHODS:
             continue
         known = is_any_checkpoint(module, method.value)
-        if not known and not (context.is_legacy_script and is_called_checkpoint(method.value)):
+        if not known and not (context.is_legacy_script and is_called_checkpoint(module, method.value)):
             continue
         if has_method(module, method.value, method.attr):  # those of current Ray for Torch, XGBoost and others
             continue

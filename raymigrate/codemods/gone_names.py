@@ -71,7 +71,10 @@ def gone_names(context: Context) -> None:
 
 def report_gone(context: Context, node: ast.AST, name: str) -> None:
     """Reports a use of a name that is gone, with its successor where there is one."""
-    context.manual(RM692, node, f"{name} is gone: the installed version has no such name.", advice_on(name))
+    what = "the installed version has no such name"
+    if isinstance(getattr(node, "ctx", None), ast.Store) and context.module.qualified(node) == name:
+        what = "the library may no longer read what is set here"
+    context.manual(RM692, node, f"{name} is gone: {what}.", advice_on(name))
 
 
 def _is_import_guarded(context: Context, reference: Reference) -> bool:

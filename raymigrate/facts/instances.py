@@ -166,7 +166,9 @@ def library_base(module: Module, node: ast.AST | None) -> str:
     """The class of a library that a class of the file is made from; empty if there is none, or other bases too."""
     if isinstance(node, ast.ClassDef) and is_transformers_trainer(module, node):
         return TRAINER
-    if not isinstance(node, ast.ClassDef) or len(node.bases) != 1 or node.keywords or _is_replaced(node.decorator_list):
+    if not isinstance(node, ast.ClassDef) or len(node.bases) != 1 or node.keywords:
+        return ""
+    if _is_replaced(module, node.decorator_list):
         return ""
     base = node.bases[0]
     name = module.qualified(base)
@@ -177,6 +179,8 @@ def library_base(module: Module, node: ast.AST | None) -> str:
     return library_base(module, parent) if parent is not node else ""
 
 
-def _is_replaced(decorators: Sequence[ast.expr]) -> bool:
-    """Whether a decorator may make something else of a class."""
-    return any("dataclass" not in ast.unparse(decorator) for decorator in decorators)
+def _is_replaced(module: Module, decorators: Sequence[ast.expr]) -> bool:
+    """Whether a decorator may make something else of a class. Ray's own, such as PublicAPI, only mark it."""
+    called = [node.func if isinstance(node, ast.Call) else node for node in decorators]
+    others = [node for node in called if not (module.qualified(node) or "").startswith("ray.util.annotations.")]
+    return any("dataclass" not in ast.unparse(node) for node in others)

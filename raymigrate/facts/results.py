@@ -75,8 +75,10 @@ def is_any_checkpoint(module: Module, node: ast.expr) -> bool:
     )
 
 
-def is_called_checkpoint(node: ast.expr) -> bool:
-    """Whether an expression of which nothing else is known is called a checkpoint."""
+def is_called_checkpoint(module: Module, node: ast.expr) -> bool:
+    """Whether an expression of which nothing else is known is called a checkpoint; a class or an import is none."""
+    if module.qualified(node) is not None or isinstance(module.definition(node), ast.ClassDef):
+        return False
     name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
     return "checkpoint" in name.lower() or "ckpt" in name.lower()
 

@@ -75,3 +75,26 @@ def test_setting_no_preprocessor_of_something_called_a_checkpoint_is_told() -> N
 def test_a_preprocessor_that_is_set_or_read_is_told() -> None:
     body = "old = results.checkpoint\nold.set_preprocessor(load())\nprint(old.get_preprocessor())\n"
     assert len(converted(FITTED + body).lines("RM510", Kind.MANUAL)) == 2
+
+
+@pytest.mark.parametrize(
+    "reading",
+    [
+        "TuneReportCheckpointCallback.get_model(best.checkpoint)",
+        "xgboost.TuneReportCheckpointCallback.get_model(best.checkpoint, filename='booster')",
+        "BestCheckpoint.get_model(best)",
+    ],
+)
+def test_a_class_that_is_called_a_checkpoint_is_none(reading: str) -> None:
+    outcome = converted(
+        "from ray.air import session\nfrom ray.tune.integration import xgboost\n"
+        "from ray.tune.integration.xgboost import TuneReportCheckpointCallback\n"
+        "from ray.train.huggingface import TransformersTrainer\n\n"
+        f"class BestCheckpoint:\n    ...\n\ndef load(best):\n    session.report({{}})\n    return {reading}\n"
+    )
+    assert not outcome.lines("RM601", Kind.MANUAL)
+
+
+def test_something_of_unknown_origin_that_is_called_a_checkpoint_is_told() -> None:
+    text = "from ray.train.huggingface import TransformersCheckpoint\n\ndef load(best_checkpoint):\n    {}\n"
+    assert converted(text.format("return best_checkpoint.get_model()")).lines("RM601", Kind.MANUAL) == [4]
