@@ -294,7 +294,8 @@ def result(answer: Answer) -> str:
     if answer.method is not None:
         return answer.method.kind
     if (function := function_of(answer.place)) is not None:
-        return function.kind
+        # transformers annotates tensors with TensorType, the enum of their kinds.
+        return "" if "enum.Enum" in lineage(function.kind) else function.kind
     return answer.place if class_of(answer.place) is not None else ""
 
 

@@ -10,7 +10,7 @@ from scripts.ecosystem import COUNTS, findings, summary
 from scripts.generate_library_tables import pinned
 
 
-@pytest.mark.parametrize("library", ["evaluate", "huggingface_hub"])
+@pytest.mark.parametrize("library", ["accelerate", "datasets", "evaluate", "huggingface_hub"])
 def test_what_is_told_of_a_current_library_is_what_was_counted(library: str) -> None:
     spec = find_spec(library)
     if spec is None or spec.origin is None:
