@@ -1,6 +1,6 @@
 """Everything in a file or a project that there can be many of, as inputs of any size.
 
-`growth.py` measures them as commands; `tests/test_growth.py` watches over them.
+`growth.py` measures them as commands.
 """
 
 import json

@@ -35,7 +35,7 @@ def run_conversion(paths: Sequence[str], settings: Settings, choices: Choices) -
         choices: The options of the command, by name.
 
     Returns:
-        The exit code of DESIGN.md.
+        The exit code, as README.md has it.
     """
     _refuse_contradictions(paths, choices)
     if choices["report"]:

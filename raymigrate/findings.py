@@ -32,7 +32,7 @@ class Rule:
     """One thing that no longer works, declared beside the codemod that cures it.
 
     Args:
-        code: Stable code, `RM` and three digits; the first digit is the family (DESIGN.md).
+        code: Stable code, `RM` and three digits; the first digit is the family (docs/how-it-works.md#findings).
         title: One line: what is wrong with the legacy code.
         why: What happens at run time on current libraries, in full sentences.
         fix: What the codemod does, or what a person has to do.

@@ -55,7 +55,7 @@ class Summary:
         return [result for result in self.results if result.changes]
 
     def exit_code(self, *, dry_run: bool) -> int:
-        """The exit code of DESIGN.md: 2 something could not be done, 1 something is left to do, else 0."""
+        """The exit code: 2 if something could not be done, 1 if something is left to do, else 0."""
         kinds = {finding.kind for finding in self.findings}
         if Kind.ERROR in kinds:
             return 2

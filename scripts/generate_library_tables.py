@@ -1,6 +1,6 @@
 """Writes `raymigrate/data/libraries/*.txt`: what the pinned libraries offer, a line a module, class and function.
 
-The wheels are downloaded, and only read: nothing of them is run. tests/test_library_tables.py holds the tables against
+The wheels are downloaded, and only read: nothing of them is run. tests/test_libraries.py holds the tables against
 the installed libraries.
 
     python -m scripts.generate_library_tables [--cache FOLDER] [LIBRARY ...]

@@ -1,4 +1,4 @@
-"""The command line as DESIGN.md writes it: options, streams, exit codes."""
+"""The command line as README.md and docs/usage.md describe it: options, streams, exit codes."""
 
 import json
 import shutil

@@ -13,24 +13,20 @@ import pytest
 from raymigrate.cli import main
 from raymigrate.findings import Rule
 from raymigrate.rules import EXAMPLES, every_rule
-from scripts.pages import command_line, home, links, rules
+from scripts.pages import home, links
 from scripts.pages.examples import ROOT, examples
 from scripts.pages.prose import markdown
 from scripts.update_twins import examples_text
 from tests.conftest import FIXTURES
+from tests.site_pages import DOCS, FENCED, anchors, site_pages
 
-DOCS = ROOT / "docs"
 BLOCK = re.compile(r'^( *)```(\w+) title="(fixtures/[^"]+)"\n(.*?)^\1```$', re.MULTILINE | re.DOTALL)
-FENCED = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(?<!!)\[(?:[^\[\]]|\[[^\]]*\])+\]\(([^)\s]+)\)")
-HEADING = re.compile(r"^#+ (.+?)(?: \{ #([\w-]+) \})?$", re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
 def pages() -> dict[str, str]:
-    """Every page of the site in Markdown, by path."""
-    written = {str(path.relative_to(DOCS)): path.read_text(encoding="utf-8") for path in DOCS.rglob("*.md")}
-    return {**written, "index.md": home.page(), "command-line.md": command_line.page(), **rules.pages()}
+    return site_pages()
 
 
 @pytest.mark.parametrize("rule", every_rule(), ids=lambda rule: rule.code)
@@ -110,15 +106,6 @@ def test_the_commands_that_are_shown_have_their_options(pages: dict[str, str]) -
                 assert options <= options_of(words), (path, line)
                 shown += 1
     assert shown > 10
-
-
-def anchors(text: str) -> set[str]:
-    """The anchors of a page, as MkDocs makes them from its headings."""
-    found = set()
-    for title, given in HEADING.findall(FENCED.sub("", text)):
-        plain = re.sub(r"[^\w\s-]", "", title.replace("`", "")).strip().lower()
-        found.add(given or re.sub(r"[-\s]+", "-", plain))
-    return found
 
 
 def test_links_between_pages_lead_somewhere(pages: dict[str, str]) -> None:

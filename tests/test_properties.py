@@ -1,4 +1,4 @@
-"""What must hold for any script: generated from the pieces that real legacy scripts are made of (PATTERNS.md)."""
+"""What must hold for any script: generated from the pieces that real legacy scripts are made of."""
 
 import ast
 

@@ -98,7 +98,7 @@ def required_config(context: Context) -> None:
 
 
 def _require_config(context: Context, call: TrainerCall) -> None:
-    """Makes sure that the training function gets its config (SEMANTICS.md T13)."""
+    """Makes sure that the training function gets its config (docs/semantics/traps.md#t13)."""
     function = call.imported.function if call.imported is not None else call.function
     if is_wrapped(context, call):
         return

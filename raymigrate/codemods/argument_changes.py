@@ -1,7 +1,7 @@
 """What transformers 5, accelerate 1 and datasets 4 changed in the arguments of their classes and functions.
 
-https://github.com/huggingface/transformers/blob/main/MIGRATION_GUIDE_V5.md; measured on transformers 5.23,
-accelerate 1.15 and datasets 5.2 (SEMANTICS.md section 7). The rules that apply it are in transformers_arguments.py.
+https://github.com/huggingface/transformers/blob/main/MIGRATION_GUIDE_V5.md and docs/semantics/libraries.md; measured on
+transformers 5.23, accelerate 1.15 and datasets 5.2. The rules that apply it are in transformers_arguments.py.
 """
 
 from collections.abc import Callable, Mapping

@@ -10,8 +10,8 @@ from raymigrate.facts.results import CHECKPOINT_CLASSES, Layout, layout
 from raymigrate.facts.scopes import COMPREHENSIONS
 
 SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)
-# Legacy Ray put the files of Transformers at the root of a checkpoint (SEMANTICS.md 2.7), RayTrainReportCallback puts
-# them into the folder "checkpoint" (4.7).
+# Legacy Ray put the files of Transformers at the root of a checkpoint, RayTrainReportCallback puts them into the folder
+# "checkpoint" (docs/semantics/traps.md#t4).
 TRANSFORMERS_DIR = '''
 def $name(checkpoint_dir):
     """Where the files of Transformers are in a checkpoint: in a folder of it, or at its root if legacy Ray wrote it."""

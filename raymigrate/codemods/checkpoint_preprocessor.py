@@ -1,8 +1,8 @@
 """RM510: a preprocessor read back from a checkpoint.
 
-Legacy Ray wrote the fitted preprocessor of a trainer into every checkpoint (SEMANTICS.md 2.2). The converted script
-fits the preprocessor itself, so where that one is at hand it takes the place of the one in the checkpoint.
-`set_preprocessor(None)` let predictors apply none.
+Legacy Ray wrote the fitted preprocessor of a trainer into every checkpoint (docs/semantics/data.md#preprocessors). The
+converted script fits the preprocessor itself, so where that one is at hand it takes the place of the one in the
+checkpoint. `set_preprocessor(None)` let predictors apply none.
 """
 
 import ast

@@ -1,7 +1,8 @@
 """RM421: positional arguments of the configuration classes, whose order is another one today.
 
 They become keyword arguments before any other rule looks at them. RunConfig had three orders between Ray 2.0 and 2.50
-(SEMANTICS.md 1.2), so the Ray that the code was written for decides; the orders of the others only grew at the end.
+(docs/semantics/names.md#fields-of-the-configuration-classes), so the Ray that the code was written for decides; the
+orders of the others only grew at the end.
 """
 
 import ast

@@ -1,4 +1,4 @@
-"""RM104 and RM203: CPU workers that would train alone (SEMANTICS.md T3).
+"""RM104 and RM203: CPU workers that would train alone (docs/semantics/traps.md#t3).
 
 accelerate >= 1.0 wraps a model in DistributedDataParallel on CPU only when it is told `cpu=True`; TrainingArguments
 tells it with `use_cpu=True`. Without, every worker trains its own model and no error says so.

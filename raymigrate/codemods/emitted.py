@@ -5,7 +5,7 @@ Every piece depends on ray, torch and transformers only. `tests/test_twins.py` r
 
 # Final save and report: legacy TrainReportCallback.on_epoch_end and on_train_end (Ray 2.4 to 2.7,
 # ray/train/huggingface/_huggingface_utils.py). The barrier: RayTrainReportCallback copies the checkpoint on every
-# worker, while rank 0 may still be writing it (SEMANTICS.md T25).
+# worker, while rank 0 may still be writing it (docs/semantics/traps.md#t25).
 REPORT_CALLBACK = '''
 class $name(RayTrainReportCallback):
     """Saves and reports at the end of training too, whatever save_strategy is, as Ray's legacy trainer did."""
@@ -59,7 +59,7 @@ def $name(trainer):
 '''
 
 # The form of Ray's guide (--guide). Rows as iter_rows() gives them, so that a collator sees what it saw; one batch of
-# tensors comes out (SEMANTICS.md T10 and T11).
+# tensors comes out (docs/semantics/traps.md#t10, #t11).
 TRAINER_COLLATE = '''
 class $name(ArrowBatchCollateFn):
     """Lets the Trainer's own collator make the batches, without the columns that its model does not take."""

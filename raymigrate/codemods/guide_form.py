@@ -2,7 +2,7 @@
 
 https://docs.ray.io/en/latest/train/getting-started-transformers.html passes `iter_torch_batches(...)` to the Trainer.
 Here the Trainer's own collator makes the batches, and `max_steps` is what the epochs come to; what changes all the same
-was measured on Ray 2.60 (SEMANTICS.md 5.10, template P), and is told.
+was measured on Ray 2.60 (docs/semantics/data.md#guide-form), and is reported.
 """
 
 import ast

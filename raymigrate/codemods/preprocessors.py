@@ -1,7 +1,7 @@
 """RM50x: the `preprocessor=` of a trainer becomes explicit transforms of its datasets.
 
 Legacy Ray fitted the preprocessor on the training data unless it was fitted, and transformed every dataset once, before
-training (SEMANTICS.md 2.2; Ray 2.6.3, train/_internal/dataset_spec.py, `preprocess_datasets`).
+training (Ray 2.6.3, train/_internal/dataset_spec.py, `preprocess_datasets`; docs/semantics/data.md#preprocessors).
 """
 
 import ast

@@ -145,7 +145,7 @@ ASSIGNED = "ray.get_runtime_context().get_assigned_resources()"
 
 
 def _worker_cpus(context: Context, reference: Reference) -> bool:
-    """Rewrites `session.get_trial_resources().bundles[-1].get("CPU", 1)`, which 25 of 159 files use (PATTERNS.md)."""
+    """Rewrites `session.get_trial_resources().bundles[-1].get("CPU", 1)`: 25 of 159 public legacy files have it."""
     parents = context.module.parent_of
     node: ast.AST = reference.node
     expected: list[Callable[[ast.AST], bool]] = [

@@ -1,6 +1,6 @@
 """RM71x: names of transformers, datasets and their companions that moved.
 
-SEMANTICS.md 7.3 and 7.4, measured on transformers 5.23 and datasets 5.2.
+docs/semantics/libraries.md#names-of-transformers, measured on transformers 5.23 and datasets 5.2.
 """
 
 import ast

@@ -1,7 +1,7 @@
 """RM408: loggers of Ray Tune in the callbacks of a RunConfig.
 
-Train V2 takes instances of ray.train.UserCallback only (SEMANTICS.md 4.2 and 4.3). Legacy Ray handed such a logger
-every report of rank 0; a UserCallback gets them too, with or without a checkpoint.
+Train V2 takes instances of ray.train.UserCallback only (docs/semantics/train-v2.md#refused-arguments). Legacy Ray
+handed such a logger every report of rank 0; a UserCallback gets them too, with or without a checkpoint.
 """
 
 import ast

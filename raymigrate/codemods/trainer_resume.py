@@ -1,7 +1,8 @@
 """RM403, RM420: a trainer that starts from an old checkpoint, or goes on with an old run.
 
-TorchTrainer(resume_from_checkpoint=) and TorchTrainer.restore() raise a DeprecationWarning (SEMANTICS.md 4.2). The
-checkpoint goes to the workers with the configuration instead; get_checkpoint() returned it until the first report.
+TorchTrainer(resume_from_checkpoint=) and TorchTrainer.restore() raise a DeprecationWarning
+(docs/semantics/train-v2.md#refused-arguments). The checkpoint goes to the workers with the configuration instead;
+get_checkpoint() returned it until the first report.
 """
 
 import ast

@@ -1,6 +1,6 @@
 """RM70x: arguments that transformers 5, accelerate 1 and datasets 4 took away.
 
-https://github.com/huggingface/transformers/blob/main/MIGRATION_GUIDE_V5.md; SEMANTICS.md section 7 was measured on
+https://github.com/huggingface/transformers/blob/main/MIGRATION_GUIDE_V5.md; docs/semantics/libraries.md was measured on
 transformers 5.23. These rules look at Ray training scripts only, where without them no converted job starts.
 """
 
@@ -215,7 +215,7 @@ def _loading_arguments(context: Context) -> None:
 
 
 def _dataloader_config(context: Context, call: ast.Call) -> None:
-    """Moves the arguments about data loading into a DataLoaderConfiguration (SEMANTICS.md T39)."""
+    """Moves the arguments about data loading into a DataLoaderConfiguration (docs/semantics/traps.md#t39)."""
     moved = {keyword.arg: keyword for keyword in call.keywords if keyword.arg in DATALOADER_ARGUMENTS}
     if not moved or "dataloader_config" in {keyword.arg for keyword in call.keywords}:
         return

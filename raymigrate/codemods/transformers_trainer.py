@@ -1,7 +1,7 @@
 """RM1xx: TransformersTrainer and HuggingFaceTrainer become a TorchTrainer with a training function.
 
 https://docs.ray.io/en/latest/train/getting-started-transformers.html#transformerstrainer-migration-guide shows the
-form; SEMANTICS.md 5.10 and 6 say where it has to do more to train as before.
+form; docs/semantics/traps.md says where it has to do more to train as before.
 """
 
 import ast

@@ -1,7 +1,7 @@
 """RM305, the rest of it: a Tune trial's name, id and folder, asked of ray.train.get_context() or of the session.
 
-In the context of Train V2 these methods raise a DeprecationWarning (SEMANTICS.md 4.4). The run is what the trial was:
-its name is get_experiment_name(), its folder is where result.path points.
+In the context of Train V2 these methods raise a DeprecationWarning (docs/semantics/train-v2.md#context). The run is
+what the trial was: its name is get_experiment_name(), its folder is where result.path points.
 """
 
 import ast

@@ -2,7 +2,7 @@
 
 The trials hand on what the workers report, and where their checkpoints are, but no checkpoints: `checkpoint` is None
 and `best_checkpoints` is empty; the folder is in metrics["checkpoint_path"], without the scheme of its storage
-(SEMANTICS.md 5.8, measured on Ray 2.60).
+(docs/semantics/train-v2.md#tune).
 """
 
 import ast

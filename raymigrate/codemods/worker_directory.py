@@ -2,7 +2,7 @@
 
 Measured with two CPU workers. Ray 2.6.3 ran each worker in its own folder of the trial,
 `~/ray_results/<run>/<trial>/rank_0`. Ray 2.60 runs all workers of a node in one folder of the session,
-`/tmp/ray/session_.../artifacts/<run>`, and does not set TUNE_ORIG_WORKING_DIR (SEMANTICS.md 2.4, 4.1).
+`/tmp/ray/session_.../artifacts/<run>`, and does not set TUNE_ORIG_WORKING_DIR (docs/semantics/traps.md#t24).
 Reading a relative path never found the driver's files, and is not reported.
 """
 

@@ -1,4 +1,4 @@
-"""What each key of a legacy `accelerate_config` did, and where it goes now (SEMANTICS.md 3.2 to 3.4).
+"""What each key of a legacy `accelerate_config` did, and where it goes now (docs/semantics/legacy-accelerate.md).
 
 The legacy trainer parsed the config on the driver and turned it into environment variables on the workers;
 accelerate 1.15 still reads the same variables, and takes most values as arguments of `Accelerator`.

@@ -1,4 +1,4 @@
-"""The legacy names, under every path from which Ray 2.0 to 2.9 let them be imported (SEMANTICS.md section 1)."""
+"""The legacy names, under every path from which Ray 2.0 to 2.9 had them (docs/semantics/names.md)."""
 
 HF = "ray.train.huggingface"
 # No release has this module (since 2.5 it is ray.train.huggingface.transformers), but a notebook in the repository of

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-# The lowest versions that the converted code runs on. ray: Train V2 is the default from 2.51 on (SEMANTICS.md 4).
-# transformers: a warmup_steps below 1 is a ratio from 5.0 on (SEMANTICS.md 7.1). The rest is what these two need:
+# The lowest versions that the converted code runs on. ray: Train V2 is the default from 2.51 on (ray#57857).
+# transformers: a warmup_steps below 1 is a ratio from 5.0 on (docs/semantics/libraries.md). The rest is what they need:
 # the metadata of transformers 5.0 names accelerate, huggingface-hub, tokenizers and Python; transformers 5.23 works
 # with torch from 2.6 on; with huggingface-hub 1.x datasets 2.16 works, and 2.14 cannot be imported (measured). pyarrow:
 # the metadata of ray 2.51 (extra "data"; later ones ask for more: 17 in 2.60), where datasets 2.16 asks for 8.

@@ -25,7 +25,7 @@ MINORS = range(NEWEST[1] + 1)
 PATCHES = range(10)
 
 HF = "ray.train.huggingface"
-# What came with a version, with all that is below it (SEMANTICS.md section 1; Ray 2.6.3 was looked at).
+# What came with a version, with all that is below it (docs/semantics/names.md; Ray 2.6.3 was looked at).
 CAME_WITH: tuple[tuple[str, Version], ...] = (
     (f"{HF}.accelerate", (2, 4)),
     (f"{HF}.AccelerateTrainer", (2, 5)),

@@ -26,7 +26,7 @@ class Family:
     guide: str = ""
 
 
-# By the first digit of the code; DESIGN.md, "Findings and rules".
+# By the first digit of the code.
 FAMILIES = {
     "1": Family("TransformersTrainer and HuggingFaceTrainer", "transformerstrainer-and-huggingfacetrainer"),
     "2": Family("AccelerateTrainer and its configuration", "acceleratetrainer"),

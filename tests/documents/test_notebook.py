@@ -154,8 +154,8 @@ def test_magics_survive_in_their_place(cells: list[list[str]], form: str) -> Non
         assert old == new
 
 
-def test_the_notebook_of_the_anchors_changes_three_lines() -> None:
-    """ANCHORS.md C4: what a perfect tool does in each way of writing it down."""
+def test_only_the_three_lines_that_have_to_change_do_however_the_notebook_is_written() -> None:
+    """Ruff, nbqa and jupytext change 8 to 207, measured over six ways of writing the notebook down."""
     cells = [
         "%pip install -q transformers\n!ls *.csv",
         "%%bash\nls -l 'it",

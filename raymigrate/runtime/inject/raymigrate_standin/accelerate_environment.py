@@ -1,8 +1,8 @@
 """What `accelerate_config=` meant: which environment variables a worker had when `Accelerator()` was made.
 
-The old trainer gave the configuration to accelerate's launcher, which made environment variables of it (SEMANTICS 3.2
-and 3.3; accelerate 0.20.3, commands/launch.py and utils/launch.py). Current accelerate reads the same variables. The
-launcher itself is not used: today's exports others.
+The old trainer gave the configuration to accelerate's launcher, which made environment variables of it
+(docs/semantics/legacy-accelerate.md; accelerate 0.20.3, commands/launch.py and utils/launch.py). Current accelerate
+reads the same variables. The launcher itself is not used: today's exports others.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def environment(config: dict[str, Any], *, use_gpu: bool) -> dict[str, str]:
 
 
 def _dynamo(section: dict[str, Any]) -> dict[str, str]:
-    """Only keys that begin with `dynamo_` had an effect (SEMANTICS 3.3)."""
+    """Only keys that begin with `dynamo_` had an effect (measured on accelerate 0.20.3)."""
     return {
         "ACCELERATE_DYNAMO_BACKEND": str(section.get("dynamo_backend", "no")).upper(),
         "ACCELERATE_DYNAMO_MODE": str(section.get("dynamo_mode", "default")),

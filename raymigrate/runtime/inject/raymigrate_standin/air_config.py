@@ -1,7 +1,8 @@
 """The old configuration classes: keywords that current Ray refuses, and the translation for Train V2.
 
 `ray.air.config` still has Ray's own old classes, which Train V2 refuses; `ray.train` has the new ones, which refuse the
-old keywords (SEMANTICS 4.2). Both take the old keywords here, and `translated_*` makes the new kind of either.
+old keywords (docs/semantics/train-v2.md#refused-arguments). Both take the old keywords here, and `translated_*` makes
+the new kind of either.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from typing import Any
 
 from raymigrate_standin.importing import unknown
 
-# What the classes took in some version from 2.0 to 2.7, and Train V2 refuses (SEMANTICS 1.2). None of it changes what
-# is trained; `stop`, which does, and `trainer_resources`, which a script can ask for, are remembered.
+# What the classes took in some version from 2.0 to 2.7, and Train V2 refuses
+# (docs/semantics/names.md#fields-of-the-configuration-classes). None of it changes what is trained; `stop`, which does,
+# and `trainer_resources`, which a script can ask for, are remembered.
 IGNORED = {
     "RunConfig": ("sync_config", "verbose", "progress_reporter", "log_to_file"),
     "ScalingConfig": ("_max_cpu_fraction_per_node",),
@@ -210,7 +212,7 @@ def split_names(config: Any, names: list[str]) -> list[str]:
 
     Without a word in `config`, only "train" is: ray 2.4.0, data_parallel_trainer.py, `_dataset_config`; ray 2.6.3,
     _internal/data_config.py:40-42. Ray 2.7 split every dataset, and Hugging Face's Trainer then split the evaluation
-    data again, so that rows were left out (SEMANTICS 2.2).
+    data again, so that rows were left out (docs/semantics/data.md#split).
     """
     chosen = []
     for name in names:

@@ -1,7 +1,7 @@
 """`ray.air.session`: what a worker asked Ray, and how it reported (ray 2.6.3, air/session.py).
 
-Current Ray still has the module, whose functions do nothing in a worker of Train V2 (SEMANTICS 1.2). Outside of a
-worker they return nothing, as they did.
+Current Ray still has the module, whose functions do nothing in a worker of Train V2 (docs/semantics/traps.md#t1).
+Outside of a worker they return nothing, as they did.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ class TrialStopped(BaseException):
 def report(metrics: Mapping[str, Any], *, checkpoint: Any = None) -> None:
     """Reports metrics, and a checkpoint of which Ray keeps what rank 0 saved.
 
-    Up to Ray 2.6 the checkpoints of other ranks were not kept (SEMANTICS 2.8). Train V2 merges the files of all ranks,
-    and which of two files of the same name remains is chance: other ranks report an empty folder.
+    Up to Ray 2.6 the checkpoints of other ranks were not kept. Train V2 merges the files of all ranks
+    (docs/semantics/train-v2.md#reports), and which of two files of the same name remains is chance: other ranks report
+    an empty folder.
     """
     from ray.train.v2.api.train_fn_utils import get_context
 
@@ -95,7 +96,7 @@ def get_checkpoint() -> Any:
 
 
 def get_dataset_shard(dataset_name: str | None = None) -> Any:
-    """This worker's rows of a dataset; None if there is no such dataset (SEMANTICS 4.4: a KeyError today)."""
+    """This worker's rows of a dataset; None if there is no such dataset (a KeyError today)."""
     from ray.train.v2.api.train_fn_utils import get_dataset_shard as current
 
     if current_job() is None:

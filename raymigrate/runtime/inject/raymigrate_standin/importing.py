@@ -1,7 +1,7 @@
 """Makes names and modules importable that current Ray no longer has.
 
-Tables say where each name was (SEMANTICS 1.1 and 1.2, taken from the wheels of Ray 2.0 to 2.9). A name is looked up in
-this package only when the script asks for it, so that an import of, say, `ray.air` stays as light as it is.
+Tables say where each name was (docs/semantics/names.md, taken from the wheels of Ray 2.0 to 2.9). A name is looked up
+in this package only when the script asks for it, so that an import of, say, `ray.air` stays as light as it is.
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ class Job:
     """A run of an old trainer.
 
     Ray's old folder of a run was `<local_dir>/<experiment>/<trial>`, and each `fit()` made a new trial. Train V2 has no
-    trials, and goes on from what it finds under the name of a run (SEMANTICS 4.4). So here the trial is the name of the
-    run, and the same script starts afresh each time, as it did.
+    trials, and goes on from what it finds under the name of a run (docs/semantics/traps.md#t9). So here the trial is
+    the name of the run, and the same script starts afresh each time, as it did.
 
     Args:
         trainer: Name of the trainer's class.

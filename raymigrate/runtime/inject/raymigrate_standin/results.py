@@ -1,8 +1,8 @@
 """The result of a job as the old trainers returned it.
 
-Train V2 keeps the metrics of reports with a checkpoint only (SEMANTICS 4.3); the old trainers those of every report,
-and Tune added keys of its own (SEMANTICS 2.7). The controller runs on the driver's node, so a file on it can
-hand them over.
+Train V2 keeps the metrics of reports with a checkpoint only; the old trainers those of every report, and Tune added
+keys of its own (docs/semantics/results.md#metrics). The controller runs on the driver's node, so a file on it can hand
+them over.
 """
 
 from __future__ import annotations

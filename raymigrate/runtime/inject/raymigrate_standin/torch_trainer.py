@@ -42,7 +42,7 @@ class WorkerFunction:
         """Prepares and runs; gives back what the user's function returns."""
         if not self.use_gpu:
             # accelerate < 1.0 trained with DistributedDataParallel on CPU workers by itself; later ones train one
-            # model per worker unless they are told (SEMANTICS 3.3 and 3.4).
+            # model per worker unless they are told (docs/semantics/traps.md#t3).
             os.environ["ACCELERATE_USE_CPU"] = "true"
         try:
             return self.run()

@@ -50,7 +50,7 @@ class TransformersFunction(WorkerFunction):
         if checkpoint is None:
             trainer.train()
             return
-        # The files of Hugging Face's Trainer are at the root of the checkpoint (SEMANTICS 2.8).
+        # The files of Hugging Face's Trainer are at the root of the checkpoint (docs/semantics/traps.md#t4).
         with checkpoint.as_directory() as folder:
             trainer.train(resume_from_checkpoint=folder)
 
@@ -94,7 +94,10 @@ class RayRows(_BaseExamplesIterable):  # type: ignore[misc]
 
 
 def hugging_face_dataset(shard: Any, length: int) -> Any:
-    """A `datasets.IterableDataset` of torch tensors over a shard, with a length (SEMANTICS 2.3)."""
+    """A `datasets.IterableDataset` of torch tensors over a shard, with a length.
+
+    docs/semantics/data.md#rows-and-lengths tells what it stands for.
+    """
     dataset = datasets.IterableDataset(RayRows(shard)).with_format("torch")
     if length:
         # A length lets the Trainer count epochs. The class is swapped, as Ray did, since `len` asks the class.
@@ -107,8 +110,8 @@ def hugging_face_dataset(shard: Any, length: int) -> Any:
 def _without_loggers() -> Iterator[None]:
     """Trainers made inside have no callbacks of W&B, MLflow and the like, whatever `report_to` says.
 
-    Ray took them out again before training (SEMANTICS 2.6). Here they are not put in, since each would raise an error
-    where its library is not installed: `report_to` was "all" by default and is "none" now.
+    Ray took them out again before training (docs/semantics/traps.md#t22). Here they are not put in, since each would
+    raise an error where its library is not installed: `report_to` was "all" by default and is "none" now.
     """
     found = transformers.trainer.get_reporting_integration_callbacks
     transformers.trainer.get_reporting_integration_callbacks = lambda report_to: []
@@ -119,7 +122,7 @@ def _without_loggers() -> Iterator[None]:
 
 
 def check_arguments(args: Any) -> None:
-    """Refuses TrainingArguments that the old trainer refused (SEMANTICS 2.5)."""
+    """Refuses what the old trainer refused (docs/semantics/legacy-transformers.md#arguments-that-were-checked)."""
     used = [strategy for strategy in (args.eval_strategy, args.save_strategy) if strategy != "no"]
     if any(strategy != args.logging_strategy for strategy in used):
         raise ValueError(
@@ -149,7 +152,9 @@ def check_arguments(args: Any) -> None:
 
 
 def _use_ray_rows(trainer: Any, *, split: bool) -> None:
-    """Lets a Trainer batch the rows that Ray gave this worker (SEMANTICS 2.6).
+    """Lets a Trainer batch the rows that Ray gave this worker.
+
+    docs/semantics/legacy-transformers.md#what-was-changed-in-the-trainer tells what Ray did.
 
     Args:
         trainer: Its class is swapped, as Ray did.

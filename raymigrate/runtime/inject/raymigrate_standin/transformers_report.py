@@ -1,6 +1,6 @@
 """Reports a Hugging Face Trainer's progress to Ray: one report per logging event, and always a checkpoint at the end.
 
-After `TrainReportCallback` of ray 2.6.3, _transformers_utils.py:157-233 (SEMANTICS 2.7).
+After `TrainReportCallback` of ray 2.6.3, _transformers_utils.py:157-233.
 """
 
 from __future__ import annotations

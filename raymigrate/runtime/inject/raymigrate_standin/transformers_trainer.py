@@ -49,7 +49,7 @@ class TransformersTrainer(TorchTrainer):
         self._validate_gpus()
 
     def _validate_function(self, function: Callable[..., Any]) -> None:
-        """As the old class did (SEMANTICS 2.1): `**config` counts as one parameter."""
+        """As the old class did: `**config` counts as one parameter (2.4.0, huggingface_trainer.py:339)."""
         count = len(inspect.signature(function).parameters)
         if count < 3:
             raise ValueError(
@@ -58,7 +58,7 @@ class TransformersTrainer(TorchTrainer):
             )
 
     def _validate_gpus(self) -> None:
-        """Hugging Face's Trainer takes every GPU that it sees (SEMANTICS 2.1)."""
+        """Hugging Face's Trainer takes every GPU that it sees, so the old class refused more than one."""
         gpus = self.scaling_config.num_gpus_per_worker
         if gpus > 1:
             raise ValueError(
@@ -83,7 +83,7 @@ class TransformersTrainer(TorchTrainer):
         self, function: Callable[..., Any], config: dict[str, Any] | None, scaling: Any, datasets: dict[str, Any]
     ) -> WorkerFunction:
         # Up to Ray 2.5 every dataset's rows were counted; Ray 2.6 counted those of materialized datasets
-        # (SEMANTICS 2.3). A length more than Ray 2.6 gave only spares the script `max_steps`.
+        # (docs/semantics/data.md#rows-and-lengths). A length more than Ray 2.6 gave only spares the script `max_steps`.
         lengths: dict[str, int] = {name: datasets[name].count() for name in ("train", "evaluation") if name in datasets}
         return TransformersFunction(function, config or {}, use_gpu=scaling.use_gpu, lengths=lengths)
 

@@ -94,7 +94,9 @@ def known_reason(pair: Pair, metric: str) -> str:
 
 
 def rows_lost_by_the_original(pair: Pair) -> str:
-    """The old trainer did not count every evaluation row where Ray Data and the Trainer both split (SEMANTICS.md 2.2).
+    """The old trainer did not count every evaluation row where Ray Data and the Trainer both split.
+
+    docs/semantics/data.md#split has the figures.
 
     Returns:
         What is known of it; empty if the original counts all of its rows, or the judged arm does not.

@@ -9,7 +9,8 @@ from raymigrate.runtime.verify.pairs import Pair, check, not_applicable
 from raymigrate.runtime.verify.results import Check, Gate
 from raymigrate.runtime.verify.trace import Attempt
 
-# What Ray Tune wrote into every result (SEMANTICS.md 2.7); Train V2 does not, and rule RM604 tells who reads it.
+# What Ray Tune wrote into every result (docs/semantics/results.md#metrics); Train V2 does not, and rule RM604 tells who
+# reads it.
 AUTOFILLED = {
     "timestamp", "should_checkpoint", "done", "training_iteration", "trial_id", "date", "time_this_iter_s",
     "time_total_s", "pid", "hostname", "node_ip", "config", "time_since_restore", "iterations_since_restore",

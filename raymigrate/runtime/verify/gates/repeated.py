@@ -1,7 +1,7 @@
 """Gate "self": an arm that is run again equals itself; else the job is not deterministic, and no other gate can be.
 
 On a GPU kernels may sum in any order, so two runs of one job may part a little. How far is measured here, and is the
-yardstick for the other gates (EQUIVALENCE.md).
+yardstick for the other gates (docs/verify.md#gpus).
 """
 
 from __future__ import annotations
