@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
@@ -121,15 +121,11 @@ class FileResult:
         from raymigrate.line_changes import moved_lines  # noqa: PLC0415 - only after a change
 
         assert self.after is not None
-        again: dict[tuple[str, Kind, str], list[Finding]] = {}
-        for finding in reversed(self.left):
-            again.setdefault((finding.code, finding.kind, finding.message), []).append(finding)
         moved = moved_lines(self.before, self.after)
         placed = []
-        for finding in self.findings:
-            if same := again.get((finding.code, finding.kind, finding.message)):
-                place = same.pop()
-                placed.append((replace(finding, line=place.line, column=place.column), True))
+        for finding, match in zip(self.findings, _told_again(self.findings, self.left, moved), strict=True):
+            if match is not None:
+                placed.append((replace(finding, line=match.line, column=match.column), True))
             else:
                 placed.append((replace(finding, line=moved(finding.line)), False))
         return placed
@@ -174,6 +170,34 @@ class FileResult:
 
 def _sorted(findings: list[Finding]) -> list[Finding]:
     return sorted(findings, key=lambda finding: (finding.cell, finding.line, finding.column, finding.code))
+
+
+def _told_again(
+    findings: Sequence[Finding], left: Sequence[Finding], moved: Callable[[int], int]
+) -> list[Finding | None]:
+    """What a second run says in the place of each finding: on the line where it stands now, else in their order.
+
+    Args:
+        findings: What was found in the old text.
+        left: What a second run finds in the new one.
+        moved: Tells where a line of the old text stands in the new one.
+    """
+    there: dict[tuple[str, Kind, str], dict[int, list[Finding]]] = {}
+    for finding in reversed(left):
+        by_line = there.setdefault((finding.code, finding.kind, finding.message), {})
+        by_line.setdefault(finding.line, []).append(finding)
+    matches: list[Finding | None] = []
+    for finding in findings:
+        same = there.get((finding.code, finding.kind, finding.message), {}).get(moved(finding.line))
+        matches.append(same.pop() if same else None)
+    rest = {
+        key: [finding for line in sorted(lines, reverse=True) for finding in lines[line]]
+        for key, lines in there.items()
+    }
+    for index, finding in enumerate(findings):
+        if matches[index] is None and (others := rest.get((finding.code, finding.kind, finding.message))):
+            matches[index] = others.pop()
+    return matches
 
 
 class Refused(Exception):

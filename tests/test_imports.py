@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -206,3 +207,16 @@ def test_a_long_import_is_laid_out_as_black_does() -> None:
     names = [f"NameNumber{n}" for n in range(8)]
     text = placed("import os\n\nx = 1\n", *(("ray.train", name) for name in names), use=" + ".join(names))
     assert "from ray.train import (\n    NameNumber0,\n    NameNumber1,\n" in text
+
+
+@pytest.mark.parametrize(
+    "imports", ["import ray\nfrom ray import tune", "import transformers\nfrom datasets import Dataset"]
+)
+def test_new_sections_in_a_function_come_first_and_have_no_spaces_between_them(imports: str) -> None:
+    local = f"{imports}\nfrom ray.train.huggingface import TransformersTrainer\nfrom datasets import load_dataset\n\n"
+    job = local + "def build(train_dataset" + JOB.partition("def build(train_dataset")[2]
+    text = f"{OLD[0]}{OLD[2]}{OLD[3]}\n\ndef run():\n{textwrap.indent(job, '    ')}"
+    after = converted(text)
+    head = after.partition("def run():\n")[2]
+    assert head.startswith(f"    import os\n\n    {imports.splitlines()[0]}\n")
+    assert not [line for line in after.splitlines() if line != line.rstrip()]

@@ -166,6 +166,16 @@ def test_a_shell_sees_no_redirection(command: str, expected: str) -> None:
     assert expected in command[:start] + pin.replacement + command[end:]
 
 
+@pytest.mark.parametrize("line", ["deepspeed==0.9.2", "peft==0.4.0", "peft<=0.17.1", "bitsandbytes~=0.41.1"])
+def test_companions_that_transformers_refuses_are_pinned_too_low(line: str) -> None:
+    assert [pin.is_too_low for pin in requirements_file(f"{line}\n")] == [True]
+
+
+@pytest.mark.parametrize("line", ["deepspeed>=0.8.3", "deepspeed==0.9.3", "peft~=0.18.0", "bitsandbytes==0.46.1"])
+def test_companions_that_it_takes_are_not(line: str) -> None:
+    assert [pin.is_too_low for pin in requirements_file(f"{line}\n")] == [False]
+
+
 def test_toml_strings_elsewhere_are_no_requirements() -> None:
     text = (
         '[tool.x]\ndependencies = ["ray==2.6"]\n[project]\ndescription = """\n"ray==2.6"\n"""\nkeywords = ["ray<2.7"]\n'

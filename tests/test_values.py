@@ -56,6 +56,24 @@ def test_a_use_sees_the_bindings_that_reach_it(text: str, lines: list[int]) -> N
     assert [binding.node.lineno for binding in reaching(module, node)] == lines  # type: ignore[attr-defined]
 
 
+FIELD = (
+    "from dataclasses import field\nfrom transformers import HfArgumentParser\nclass A:\n  x: int = field(default=1)\n"
+)
+FIELD_READ = [  # the rest of the module, and what is read of an object that may hold another value
+    ("def g(a: A): f(a.x)", "a.x"),
+    ("def g(config):\n  a: A = config['a']\n  f(a.x)", "a.x"),
+    ("a = HfArgumentParser(A).parse_args_into_dataclasses()[0]\nf(a.x)", "a.x"),
+    ("p = HfArgumentParser([B, A])\nb, a = p.parse_args_into_dataclasses()\nf(a.x)", "a.x"),
+    ("p = HfArgumentParser((A, B))\nif y:\n  a, b = p.parse_json_file(y)\nf(a.x)", "a.x"),
+    ("(a,) = HfArgumentParser(dataclass_types=A).parse_dict({})\nf(a.x)", "a.x"),
+    (
+        "p = HfArgumentParser(A)\nclass C:\n  def __init__(self): self.a = p.parse_dict(d)[0]\n"
+        "  def g(self): f(self.a.x)",
+        "self.a.x",
+    ),
+]
+
+
 @pytest.mark.parametrize(
     ("text", "found"),
     [
@@ -116,6 +134,12 @@ def test_a_use_sees_the_bindings_that_reach_it(text: str, lines: list[int]) -> N
             "Tuner(TorchTrainer(g, train_loop_config={'x': 1}))",
             ["1", "config['x']"],
         ),
+        *((f"{FIELD}{text}", ["1", end]) for text, end in FIELD_READ),
+        (f"{FIELD}f(A().x)", ["1"]),
+        (f"{FIELD}f(A(x=2).x)", ["2"]),
+        ("from dataclasses import field\nclass A:\n  x: list = field(default_factory=list)\nf(A().x)", ["A().x"]),
+        ("from pydantic import Field\nclass A:\n  x: int = Field(1, gt=0)\nf(A().x)", ["1"]),
+        ("from pydantic import Field\nclass A:\n  x: int = Field(gt=0)\nf(A().x)", ["A().x"]),
     ],
 )
 def test_a_value_comes_from_expressions_or_is_unknown(text: str, found: list[str]) -> None:

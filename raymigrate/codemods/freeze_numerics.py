@@ -11,7 +11,7 @@ import re
 from raymigrate.codemods import codemod
 from raymigrate.codemods.train_function import TrainFunction
 from raymigrate.context import Context
-from raymigrate.facts.legacy import ACCELERATORS, TRAINERS, TRAINING_ARGUMENTS
+from raymigrate.facts.legacy import ACCELERATORS, TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
 from raymigrate.facts.trainers import TrainerCall
 from raymigrate.findings import Rule
@@ -57,7 +57,7 @@ def freeze_numerics(context: Context) -> None:
 def _note_half_precision(context: Context) -> None:
     """Notes models of a legacy job whose weights may come in half precision today."""
     module = context.module
-    if not any(reference.qualified in TRAINERS for reference in module.references):
+    if not context.options.part_of_job and not context.is_legacy_script:
         return
     what = "fp16 needs dtype=torch.float32 here if it holds float16" if _scales_gradients(module) else TRAINED_IN_HALF
     for call in module.of_type(ast.Call):
@@ -68,14 +68,19 @@ def _note_half_precision(context: Context) -> None:
 
 
 def _scales_gradients(module: Module) -> bool:
-    """Whether something may ask for torch's GradScaler."""
+    """Whether something may ask for torch's GradScaler; DeepSpeed has none, and keeps the weights in float32 as well."""
     given = [
         keyword.value
         for call in module.calls(*TRAINING_ARGUMENTS, *ACCELERATORS)
         for keyword in call.keywords
-        if keyword.arg in ("fp16", "mixed_precision")
+        if keyword.arg in ("fp16", "mixed_precision") and not _is_given(module, call, "deepspeed")
     ]
     return any(module.constant(value) not in (False, None, "no", "bf16", "fp8") for value in given)
+
+
+def _is_given(module: Module, call: ast.Call, argument: str) -> bool:
+    """Whether a call gives an argument another value than None."""
+    return any(keyword.arg == argument and module.constant(keyword.value) is not None for keyword in call.keywords)
 
 
 def _is_in_float32(module: Module, call: ast.Call) -> bool:

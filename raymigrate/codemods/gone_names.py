@@ -15,6 +15,8 @@ from raymigrate.import_cleanup import is_exported
 from raymigrate.libraries import LIBRARIES, look_up
 from raymigrate.successors import advice_on
 
+CONDITIONAL = (ast.If, ast.Try, ast.ExceptHandler, ast.While, ast.For, ast.Match)
+OTHER_NAME = "Let nothing else in the file have its name, and run raymigrate again."
 ONE_WAY = "Import it in one way only, without the alternatives, and run raymigrate again."
 
 RM691 = Rule(
@@ -97,8 +99,11 @@ def _import(context: Context, statement: ast.Import | ast.ImportFrom, alias: ast
             RM691, statement, f"{origin} is gone, and nothing uses it here; taken out."
         ):
             context.plan.drop_import(alias, statement)
-    elif len({binding.qualified for binding in bindings}) > 1 and not any(_exists(binding) for binding in bindings):
-        context.manual(RM692, statement, f"{origin} is gone, and so is what takes its place here.", ONE_WAY)
+    elif len({binding.qualified for binding in bindings}) > 1:
+        if not any(_exists(binding) for binding in bindings):
+            context.manual(RM692, statement, f"{origin} is gone, and so is what takes its place here.", ONE_WAY)
+        elif not any(isinstance(above, CONDITIONAL) for above in module.ancestors(statement)):
+            context.manual(RM692, statement, f"{origin} is gone: this import raises an ImportError.", OTHER_NAME)
 
 
 def _exists(binding: Binding) -> bool:

@@ -1,8 +1,8 @@
 """The training function that takes the place of an init function, in its two forms.
 
-inline: the init function itself becomes `train_func(config)`. adapter: the init function stays as it is, and a new
-`train_func(config)` calls it. docs/how-it-works.md#two-forms says when which is safe. An init function in another
-file is read there; `function_elsewhere.py` has the inline form for it.
+inline: the init function itself becomes `train_func(config)`, or keeps a name that fits. adapter: the init function
+stays as it is, and a new `train_func(config)` calls it. docs/how-it-works.md#two-forms says when which is safe. An init
+function in another file is read there; `function_elsewhere.py` has the inline form for it.
 """
 
 import ast
@@ -22,6 +22,12 @@ from raymigrate.import_cleanup import is_exported
 INLINE_PARAMETERS = 2
 # Modules that the first lines of a training function use, and how it imports them where they are local to it.
 LOCAL = {"os": "import os", "ray": "import ray.train"}
+
+# Words in the name of a function that trains, and in that of one that only prepares it.
+TRAINS = frozenset(["finetune", "finetuning", "pretrain", "train", "training", "tune", "tuning"])
+MAKES = frozenset(
+    ["build", "builder", "create", "factory", "get", "init", "initialize", "load", "make", "new", "prepare", "setup"]
+)
 
 
 class TrainFunction:
@@ -44,7 +50,8 @@ class TrainFunction:
         self.body = self.init if imported is None else imported.function
         self.body_module = self.module if imported is None else imported.module
         self.inline = self._can_inline()
-        self.name = context.fresh("train_func")
+        kept = self.init.name if self.inline and self.init is not None and trains(self.init.name) else None
+        self.name = kept or context.fresh("train_func")
         self.start: list[str] = []  # extra first lines of the training function
         self.before_training: list[str] = []  # extra lines after the Trainer is built, with {trainer} for its name
         self.counts_rows = True  # whether the workers get the number of training rows
@@ -342,6 +349,12 @@ class TrainFunction:
             return self.module.source(self.given), ""
         name = self.context.fresh("trainer_init_per_worker")
         return name, f"{name} = $init\n"
+
+
+def trains(name: str) -> bool:
+    """Whether the name of an init function fits a training function too: `train_fn`, but not `get_train_setup`."""
+    words = name.lower().strip("_").split("_")
+    return any(word in TRAINS for word in words) and not MAKES.intersection(words)
 
 
 def has_inline_form(module: Module, init: ast.FunctionDef) -> bool:

@@ -65,10 +65,10 @@ class NewImports:
         if run is None:
             return self.anchor, True
         kept = [statement for statement in run.statements if stays(statement, plan)]
-        takes_place = near is not None and near in run.statements and near not in kept
+        section = section_of(name)
+        takes_place = near is not None and near in run.statements and near not in kept and run.has_section(section)
         if near is not None and takes_place and (not run.is_sorted or has_comment(module, near)):
             return near, False  # a comment stays with what takes the place
-        section = section_of(name)
         if not run.has_section(section):
             return (run.statements[0], True) if kept and section < run.sections[0] else (run.last, False)
         if not run.is_sorted:

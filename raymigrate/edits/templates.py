@@ -153,6 +153,6 @@ def statements(code: Code, resolve: Resolve) -> list[cst.SimpleStatementLine | c
     module = _parse_module(_source(code.template, whole=True))
     filled = module.visit(_Fill(_parts(code, resolve)))
     body = list(filled.body)
-    if body and module.header:  # blank lines and comments before the first statement
-        body[0] = body[0].with_changes(leading_lines=[*module.header, *body[0].leading_lines])
+    if body and filled.header:  # blank lines and comments before the first statement
+        body[0] = body[0].with_changes(leading_lines=[*filled.header, *body[0].leading_lines])
     return body

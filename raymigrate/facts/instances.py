@@ -7,7 +7,8 @@ from raymigrate.facts.legacy import TRAINERS
 from raymigrate.facts.legacy import TRAINING_ARGUMENTS as OLD_TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
 from raymigrate.facts.trainers import is_transformers_trainer
-from raymigrate.facts.values import argument, definition, origins
+from raymigrate.facts.values import definition, origins
+from raymigrate.facts.values.members import parsed_into
 from raymigrate.libraries import class_of, lineage, look_up, member, result
 
 TORCH_TRAINER = "ray.train.torch.TorchTrainer"
@@ -15,8 +16,6 @@ TRAINER = "transformers.trainer.Trainer"
 TRAINING_ARGUMENTS = "transformers.training_args.TrainingArguments"
 ACCELERATOR = "accelerate.accelerator.Accelerator"
 CALLBACK = "transformers.trainer_callback.TrainerCallback"
-PARSERS = frozenset({"transformers.HfArgumentParser", "transformers.hf_argparser.HfArgumentParser"})
-PARSES = frozenset({"parse_args_into_dataclasses", "parse_dict", "parse_json_file", "parse_yaml_file"})
 # What transformers hands to the methods of a callback, in their order (trainer_callback.py).
 CALLBACK_PARAMETERS = (
     TRAINING_ARGUMENTS,
@@ -119,16 +118,9 @@ def _is_parsed(module: Module, node: ast.Name) -> bool:
     place = module.parent_of.get(target) if target is not None else None
     assigned = module.parent_of.get(place) if isinstance(place, ast.Tuple) else place
     call = assigned.value if isinstance(assigned, ast.Assign) else None
-    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr not in PARSES:
-        return False
-    parser = module.value(call.func.value)
-    if not isinstance(parser, ast.Call) or module.qualified(parser.func) not in PARSERS:
-        return False
-    given = argument(parser, 0, "dataclass_types")
-    classes = module.value(given) if given is not None else None
-    listed = classes.elts if isinstance(classes, (ast.Tuple, ast.List)) else [classes] if classes is not None else []
     position = place.elts.index(target) if isinstance(place, ast.Tuple) else 0  # type: ignore[arg-type]
-    return position < len(listed) and module.qualified(listed[position]) in OLD_TRAINING_ARGUMENTS
+    made = parsed_into(module, call, position) if isinstance(call, ast.Call) else None
+    return made is not None and module.qualified(made) in OLD_TRAINING_ARGUMENTS
 
 
 def _class_of_call(module: Module, call: ast.Call, depth: int) -> str:

@@ -26,6 +26,9 @@ CHECKPOINTS = tuple(
 )
 GET_CHECKPOINT = frozenset({"ray.air.session.get_checkpoint", "ray.train.get_checkpoint"})
 
+# Methods of datasets and of preprocessors that change the rows.
+MAPS = ("map", "map_batches", "flat_map", "transform", "fit_transform")
+
 
 class Layout(Enum):
     """Where the files of Transformers are in a checkpoint."""
@@ -253,6 +256,23 @@ def _source_carries(module: Module, node: ast.expr | None, seen: set[ast.AST]) -
             assert isinstance(trainer, ast.Call)
             keywords = {keyword.arg: keyword.value for keyword in trainer.keywords}
             unknown = None in keywords or "resume_from_checkpoint" in keywords
-            has_one = module.constant(keywords.get("preprocessor")) is not None
+            has_one = module.constant(keywords.get("preprocessor")) is not None or _gets_mapped_rows(module, trainer)
             given_to_trainers.add(None if unknown and not has_one else has_one)
     return given_to_trainers.pop() if len(given_to_trainers) == 1 else None
+
+
+def _gets_mapped_rows(module: Module, trainer: ast.Call) -> bool:
+    """Whether a trainer of today gets datasets that were mapped before.
+
+    That took the place of the preprocessor of a legacy trainer, and is not in the checkpoint: what the checkpoint's
+    predictor applied before it has to be written by a person, in this run and in a later one.
+    """
+    if module.qualified(trainer.func) in TRANSFORMERS_TRAINERS:
+        return False
+    given = next((keyword.value for keyword in trainer.keywords if keyword.arg == "datasets"), None)
+    found = [node for source in sources(module, given) for node in ast.walk(source)] if given is not None else []
+    return any(
+        isinstance(node, ast.DictComp)
+        or (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in MAPS)
+        for node in found
+    )

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 # transformers: a warmup_steps below 1 is a ratio from 5.0 on (docs/semantics/libraries.md). The rest is what they need:
 # the metadata of transformers 5.0 names accelerate, huggingface-hub, tokenizers and Python; transformers 5.23 works
 # with torch from 2.6 on; with huggingface-hub 1.x datasets 2.16 works, and 2.14 cannot be imported (measured). pyarrow:
-# the metadata of ray 2.51 (extra "data"; later ones ask for more: 17 in 2.60), where datasets 2.16 asks for 8.
+# the metadata of ray 2.51 (extra "data"; later ones ask for more: 17 in 2.60), where datasets 2.16 asks for 8. peft and
+# deepspeed: dependency_versions_table.py of transformers 5.0 (accelerate raises an ImportError for a deepspeed below
+# 0.9.3, too); bitsandbytes: BITSANDBYTES_MIN_VERSION in its import_utils.py, without which loading in 4 or 8 bits ends.
 LOWEST = {
     "ray": "2.51",
     "transformers": "5.0",
@@ -22,6 +24,9 @@ LOWEST = {
     "huggingface-hub": "1.3",
     "tokenizers": "0.22",
     "pyarrow": "9.0",
+    "peft": "0.18",
+    "deepspeed": "0.9.3",
+    "bitsandbytes": "0.46.1",
     "python": "3.10",
 }
 # Other names of the same: conda splits Ray, and calls PyTorch otherwise.
@@ -33,7 +38,7 @@ SAME = {
     "ray-air": "ray",
     "ray-data": "ray",
 }
-PACKAGES = rb"ray|transformers|accelerate|datasets|torch|tokenizers|hugging|pyarrow|python"
+PACKAGES = rb"ray|transformers|accelerate|datasets|torch|tokenizers|hugging|pyarrow|python|peft|deepspeed|bitsandbytes"
 
 NAME = r"(?P<name>[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)(?![\w-])"
 EXTRAS = r"(?:\s*\[[\w\s,.-]*\])?"

@@ -1,7 +1,11 @@
 """RM751 without --freeze-numerics: a note where weights in half precision would stop a job, or train otherwise."""
 
-import pytest
+from pathlib import Path
 
+import pytest
+from click.testing import CliRunner
+
+from raymigrate.cli import main
 from raymigrate.findings import Kind
 from tests.rules.scripts import converted
 
@@ -23,8 +27,9 @@ TransformersTrainer(make, scaling_config=ScalingConfig(num_workers=2, use_gpu=Tr
 """
 
 
-SCALED = ["fp16=True", "fp16=torch.cuda.is_available()", 'fp16=config["half"]']
-NOT_SCALED = ["bf16=True", "fp16=False", "learning_rate=1e-4"]
+SCALED = ["fp16=True", "fp16=torch.cuda.is_available()", 'fp16=config["half"]', "fp16=True, deepspeed=None"]
+WITH_DEEPSPEED = ['fp16=True, deepspeed={"fp16": {"enabled": "auto"}}', 'fp16=True, deepspeed=config["deepspeed"]']
+NOT_SCALED = ["bf16=True", "fp16=False", "learning_rate=1e-4", *WITH_DEEPSPEED]
 
 
 @pytest.mark.parametrize("arguments", [*SCALED, *NOT_SCALED])
@@ -48,3 +53,14 @@ def test_a_model_of_unknown_precision_is_noted(model: str, arguments: str) -> No
 def test_weights_in_float32_are_no_news(model: str, arguments: str) -> None:
     outcome = converted(SCRIPT.format(model=model, arguments=arguments))
     assert not outcome.lines("RM751", Kind.NOTE)
+
+
+@pytest.mark.parametrize("imports", ["", "from ray.air import session\n"])
+def test_the_init_function_of_another_file_gets_the_note(tmp_path: Path, imports: str) -> None:
+    script = SCRIPT.format(model='"facebook/opt-125m"', arguments="fp16=True")
+    legacy = "".join(line for line in script.splitlines(keepends=True) if line.startswith("from ray."))
+    init, _, job = script.replace(legacy, "").partition("\n\n\nTransformersTrainer(")
+    (tmp_path / "init.py").write_text(imports + init)
+    (tmp_path / "job.py").write_text(f"from init import make\n{legacy}\nTransformersTrainer({job}")
+    outcome = CliRunner().invoke(main, ["--check", "--verbose", str(tmp_path)])
+    assert len([line for line in outcome.stdout.splitlines() if "init.py:" in line and "RM751 note" in line]) == 1

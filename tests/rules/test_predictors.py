@@ -69,3 +69,61 @@ def test_a_folder_of_the_driver_is_told() -> None:
     assert outcome.lines("RM603", Kind.NOTE)
     remote = MADE.format("", "HuggingFaceCheckpoint.from_directory('s3://our-bucket/model')") + PREDICTED.format("")
     assert not converted(IMPORTS + remote, unsafe=True).lines("RM603", Kind.NOTE)
+
+
+MAPPED = """
+import ray
+from ray.air.config import ScalingConfig
+from ray.data.preprocessors import BatchMapper, Chain, StandardScaler
+from ray.train.batch_predictor import BatchPredictor
+from ray.train.huggingface import HuggingFacePredictor, HuggingFaceTrainer
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+from prep import encode, join, make, rows
+
+
+def build(train_dataset, eval_dataset=None, **config):
+    model = AutoModelForCausalLM.from_pretrained("gpt2")
+    return Trainer(model=model, args=TrainingArguments("out"), train_dataset=train_dataset)
+
+
+def trainer_for(rows):
+    return HuggingFaceTrainer(
+        build,
+        scaling_config=ScalingConfig(num_workers=2, use_gpu=True),
+        datasets={{"train": rows}},
+        preprocessor={preprocessor},
+    )
+
+
+{fit}
+{predict}
+"""
+
+
+@pytest.mark.parametrize(
+    "preprocessor",
+    [
+        'BatchMapper(encode, batch_format="pandas")',
+        'Chain(BatchMapper(join, batch_format="pandas"), BatchMapper(encode, batch_format="pandas"))',
+        'StandardScaler(["x"])',
+        "make(rows)",
+    ],
+)
+@pytest.mark.parametrize(
+    "fit", ["result = trainer_for(rows).fit()", "trainer = trainer_for(rows)\nresult = trainer.fit()"]
+)
+@pytest.mark.parametrize(
+    "predict",
+    [
+        'BatchPredictor.from_checkpoint(result.checkpoint, HuggingFacePredictor, task="text-generation").predict(rows)',
+        'HuggingFacePredictor.from_checkpoint(result.checkpoint, task="text-generation").predict(rows)',
+    ],
+)
+def test_what_a_predictor_applied_first_is_for_a_person_in_later_runs_too(
+    preprocessor: str, fit: str, predict: str
+) -> None:
+    first = converted(MAPPED.format(preprocessor=preprocessor, fit=fit, predict=predict))
+    assert "TorchTrainer(" in first.text and predict in first.text
+    assert first.lines("RM603", Kind.MANUAL) and not first.lines("RM603", Kind.CONVERTED)
+    again = converted(first.text)
+    assert again.text == first.text and len(again.lines("RM603", Kind.MANUAL)) == len(first.lines("RM603", Kind.MANUAL))

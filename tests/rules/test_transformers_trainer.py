@@ -76,3 +76,20 @@ def test_a_lambda_that_returns_a_dict_is_reported() -> None:
         "TransformersTrainer(build,", "TransformersTrainer(lambda train, rest, **config: dict(model=make()),"
     )
     assert converted(script).lines("RM912", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("train_function", "train_function"),
+        ("_train_fn_per_worker", "_train_fn_per_worker"),
+        ("finetune", "finetune"),
+        ("trainer_init_per_worker", "train_func"),
+        ("init_training", "train_func"),
+        ("build", "train_func"),
+    ],
+)
+def test_a_name_that_fits_a_training_function_is_kept(old: str, new: str) -> None:
+    text = SCRIPT.format(returned="Trainer(**arguments, train_dataset=train_dataset)").replace("build", old)
+    outcome = converted(text)
+    assert f"def {new}(config):" in outcome.text and f"TorchTrainer(\n    {new}," in outcome.text

@@ -14,6 +14,16 @@ if TYPE_CHECKING:
 
 NAMESPACES = ("argparse.Namespace", "types.SimpleNamespace")
 PARSING = ("parse_args", "parse_known_args", "parse_intermixed_args")
+HF_PARSERS = ("transformers.HfArgumentParser", "transformers.hf_argparser.HfArgumentParser")
+HF_PARSING = ("parse_args_into_dataclasses", "parse_dict", "parse_json_file", "parse_yaml_file")
+# What describes a field of a dataclass in its body, each with the position of the default.
+FIELDS = {
+    "dataclasses.field": None,
+    "transformers.hf_argparser.HfArg": None,
+    "attr.ib": 0,
+    "attrs.field": None,
+    "pydantic.Field": 0,
+}
 ENVIRONMENT = ("os.environ.get", "os.getenv")
 READERS = ("get", "pop", "setdefault")
 
@@ -29,6 +39,9 @@ def attribute(module: Module, node: ast.Attribute, *, elsewhere: bool) -> Behind
     else:
         owners = module.origins(node.value, elsewhere=elsewhere)
         behind = joined([_of_object(owner, node.attr, elsewhere=elsewhere) for owner in owners])
+        home = None if behind.whole else _annotated_class(module, node.value, elsewhere=elsewhere)
+        if home is not None:  # its objects may have another value than the default
+            behind = Behind([*behind.found, *_of_class(*home, node.attr).found])
     return Behind([*_stored(module, node.attr), *behind.found], behind.whole)
 
 
@@ -61,15 +74,32 @@ def _class_of(module: Module, owner: ast.expr, *, elsewhere: bool) -> tuple[Modu
     return None
 
 
+def _annotated_class(module: Module, owner: ast.expr, *, elsewhere: bool) -> tuple[Module, ast.ClassDef] | None:
+    """The class that a variable is annotated with: `args: Settings = config["args"]`."""
+    statement = module.parent_of.get(module.definition(owner) or owner)
+    if not isinstance(statement, ast.AnnAssign):
+        return None
+    return _class_of(module, statement.annotation, elsewhere=elsewhere)
+
+
 def _of_class(module: Module, home: ast.ClassDef, name: str) -> Behind:
     """What a class gives an attribute, in its body and its methods; its base classes may do so too."""
     targets = [binding.node for binding in module.scope(home).bindings.get(name, [])]
     if len(targets) == 1 and isinstance(targets[0], ast.FunctionDef) and _is_property(targets[0]):
         return returned_by(module, targets[0])
     targets += [node for node in module.stores(name) if _owner(module, node.value) is home]
-    values = [module.assigned(target) for target in targets]
+    values = [_default(module, module.assigned(target)) for target in targets]
     found = [Source(module, value) for value in values if value is not None]
     return Behind(found, bool(found) and len(found) == len(targets) and not home.bases)
+
+
+def _default(module: Module, value: ast.expr | None) -> ast.expr | None:
+    """The value of an attribute; where the body of a dataclass describes a field, its default."""
+    name = module.qualified(value.func) if isinstance(value, ast.Call) else None
+    if not isinstance(value, ast.Call) or name not in FIELDS:
+        return value
+    place = FIELDS[name]
+    return argument(value, len(value.args) if place is None else place, "default")
 
 
 def _is_property(function: ast.FunctionDef) -> bool:
@@ -124,6 +154,8 @@ def _class_of_object(source: Source, *, elsewhere: bool) -> tuple[Module, ast.Cl
         return _class_of(module, made.func, elsewhere=elsewhere)
     parameter = module.definition(made)
     annotation = parameter.annotation if isinstance(parameter, ast.arg) else None
+    if isinstance(made, (ast.Name, ast.Attribute)) and annotation is None:
+        return _class_of(module, made, elsewhere=elsewhere)  # see `parsed_into`
     return _class_of(module, annotation, elsewhere=elsewhere) if annotation is not None else None
 
 
@@ -209,8 +241,32 @@ def _entry(source: Source, key: str | int) -> Behind:
     module, node = source.module, source.node
     if isinstance(key, str):
         found = (module.entries(node) or {}).get(key)
+    elif isinstance(node, ast.Call):
+        found = parsed_into(module, node, key)
+        found = found if found is not None and _class_of(module, found, elsewhere=True) is not None else None
     elif isinstance(node, (ast.List, ast.Tuple)) and not any(isinstance(part, ast.Starred) for part in node.elts):
         found = node.elts[key] if -len(node.elts) <= key < len(node.elts) else None
     else:
         found = None
     return Behind([Source(module, found)], whole=True) if found is not None else UNKNOWN
+
+
+def parsed_into(module: Module, call: ast.Call, place: int) -> ast.expr | None:
+    """The class of one of the objects that `HfArgumentParser((First, Second)).parse_dict(values)` returns.
+
+    Args:
+        module: The module.
+        call: The call, if it is one.
+        place: Which of the objects.
+    """
+    if not isinstance(call.func, ast.Attribute) or call.func.attr not in HF_PARSING:
+        return None
+    parsers = module.origins(call.func.value, elsewhere=False)
+    parser = parsers[0].node if len(parsers) == 1 else None
+    if not isinstance(parser, ast.Call) or module.qualified(parser.func) not in HF_PARSERS:
+        return None
+    classes = argument(parser, 0, "dataclass_types")
+    several = module.value(classes) if classes is not None else None
+    if isinstance(several, (ast.List, ast.Tuple)):
+        return several.elts[place] if -len(several.elts) <= place < len(several.elts) else None
+    return classes if place in (0, -1) else None
