@@ -68,7 +68,7 @@ def _note_half_precision(context: Context) -> None:
 
 
 def _scales_gradients(module: Module) -> bool:
-    """Whether something may ask for torch's GradScaler; DeepSpeed has none, and keeps the weights in float32 as well."""
+    """Whether something may ask for torch's GradScaler; DeepSpeed has none, it keeps the weights in float32 too."""
     given = [
         keyword.value
         for call in module.calls(*TRAINING_ARGUMENTS, *ACCELERATORS)

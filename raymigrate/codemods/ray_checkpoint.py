@@ -157,6 +157,13 @@ def _carry(context: Context, flow: Flow, statement: ast.stmt) -> str:
 
 
 def _write(context: Context, flow: Flow, report: ast.Call, statement: ast.stmt, data: str) -> None:
+    given, metrics = _checkpoint_argument(report), _metrics_argument(report)
+    assert given is not None and metrics is not None
+    if given in flow.made:
+        given = flow.made[0].args[0]
+    has_name = isinstance(given, ast.Name) and not flow.bindings and not flow.optional
+    if has_name and isinstance(given, ast.Name):
+        data = given.id
     in_trial = _in_trial(context, report)  # a trial is one process, and Tune has a report of its own
     conditions = [f"{data} is not None"] if flow.optional else []
     conditions += [] if in_trial else [ON_RANK_0]
@@ -172,12 +179,8 @@ def _write(context: Context, flow: Flow, report: ast.Call, statement: ast.stmt, 
         )
         .lstrip("\n")
     )
-    given, metrics = _checkpoint_argument(report), _metrics_argument(report)
-    assert given is not None and metrics is not None
-    if flow.bindings:
+    if flow.bindings or has_name:  # else the first line gives the dict a name
         template = template.partition("\n")[2]
-    if given in flow.made:
-        given = flow.made[0].args[0]
     context.plan.statement(statement).replacement = Code(template, {"data": given, "metrics": metrics})
 
 

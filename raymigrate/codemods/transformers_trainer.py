@@ -20,7 +20,7 @@ from raymigrate.error_texts import gone_names, refused_arguments
 from raymigrate.facts.functions import parameters, returned_values
 from raymigrate.facts.hf_datasets import is_hf_dataset
 from raymigrate.facts.legacy import HF, TRANSFORMERS_TRAINERS
-from raymigrate.facts.module import Module
+from raymigrate.facts.module import Module, Reference
 from raymigrate.facts.trainers import TrainerCall, is_no_trainer, trainer_calls
 from raymigrate.facts.values import entries
 from raymigrate.findings import Rule
@@ -106,6 +106,7 @@ RM914 = Rule(
 )
 
 FIRST = "trainer_init_per_worker"
+BY_NAME = "Construct the class by its name, where its arguments are given, and run raymigrate again."
 
 
 @codemod("HuggingFaceTrainer", "TransformersTrainer", order=10)
@@ -124,8 +125,15 @@ def convert(context: Context) -> None:
         ]
         if name_as_type(context, RM103, reference, name):
             continue
-        context.manual(RM103, reference.node, f"Ray >= 2.9 has no {name}, and this is no plain construction of it.")
+        message = f"Ray >= 2.9 has no {name}, and this is no plain construction of it."
+        context.manual(RM103, reference.node, message, BY_NAME if _is_passed_on(context, reference) else None)
         context.handle(reference, gone=False)
+
+
+def _is_passed_on(context: Context, reference: Reference) -> bool:
+    """Whether the class itself is stored, given to something or returned, and not subclassed or asked for a method."""
+    is_class = reference.qualified in TRANSFORMERS_TRAINERS
+    return is_class and not isinstance(context.module.parent_of[reference.node], ast.ClassDef)
 
 
 def _convert_call(context: Context, call: TrainerCall) -> bool:

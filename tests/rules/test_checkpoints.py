@@ -1,5 +1,7 @@
 """RM303, RM304, RM607: checkpoints that a script makes or opens itself."""
 
+import textwrap
+
 import pytest
 
 from raymigrate.findings import Kind
@@ -98,3 +100,30 @@ def test_a_class_that_is_called_a_checkpoint_is_none(reading: str) -> None:
 def test_something_of_unknown_origin_that_is_called_a_checkpoint_is_told() -> None:
     text = "from ray.train.huggingface import TransformersCheckpoint\n\ndef load(best_checkpoint):\n    {}\n"
     assert converted(text.format("return best_checkpoint.get_model()")).lines("RM601", Kind.MANUAL) == [4]
+
+
+REPORTS = """
+from ray.air import Checkpoint, ScalingConfig, session
+from ray.train.huggingface.accelerate import AccelerateTrainer
+
+
+def loop():
+{body}
+
+
+AccelerateTrainer(loop, accelerate_config={{}}, scaling_config=ScalingConfig(num_workers=2, use_gpu=True)).fit()
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "saved"),
+    [
+        ("state = make()\nsession.report({}, checkpoint=Checkpoint.from_dict(state))", "state"),
+        ("checkpoint = make()\nsession.report({}, checkpoint=Checkpoint.from_dict(checkpoint))", "checkpoint"),
+        ("session.report({}, checkpoint=Checkpoint.from_dict(make()))", "checkpoint_data"),
+    ],
+)
+def test_a_dict_that_has_a_name_is_saved_by_it(body: str, saved: str) -> None:
+    text = converted(REPORTS.format(body=textwrap.indent(body, "    "))).text
+    assert f"torch.save({saved}, os.path.join(" in text
+    assert ("checkpoint_data = " in text) == (saved == "checkpoint_data")

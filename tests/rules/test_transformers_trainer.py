@@ -93,3 +93,23 @@ def test_a_name_that_fits_a_training_function_is_kept(old: str, new: str) -> Non
     text = SCRIPT.format(returned="Trainer(**arguments, train_dataset=train_dataset)").replace("build", old)
     outcome = converted(text)
     assert f"def {new}(config):" in outcome.text and f"TorchTrainer(\n    {new}," in outcome.text
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "class Job:\n    trainer_class = TransformersTrainer\n",
+        "def trainer_class():\n    return TransformersTrainer\n",
+        "run(TransformersTrainer)\n",
+        "classes = {'hf': TransformersTrainer}\n",
+    ],
+)
+def test_a_class_that_is_passed_on_is_to_be_constructed_by_its_name(use: str) -> None:
+    outcome = converted(f"from ray.train.huggingface import TransformersTrainer\n{use}")
+    assert outcome.lines("RM103", Kind.MANUAL)
+    assert "Construct the class by its name" in outcome.messages[0]
+
+
+def test_a_method_of_the_class_has_its_own_advice() -> None:
+    outcome = converted("from ray.train.huggingface import TransformersTrainer\nTransformersTrainer.restore('x')\n")
+    assert "a run resumes by itself" in outcome.messages[0]
