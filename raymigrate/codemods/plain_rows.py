@@ -29,6 +29,8 @@ RM511 = Rule(
 
 MAPPERS = ("map_batches", "map", "flat_map", "filter")
 COLUMNS = {"ray.data.from_items": "item", "ray.data.range": "id", "ray.data.read_text": "text"}
+OLD_COLUMN = "value"  # SimpleBlockAccessor.to_pandas() of Ray 2.4
+PREDICTORS = frozenset({"ray.train.predictor.Predictor", "ray.train.Predictor", "ray.ml.predictor.Predictor"})
 SAME_ROWS = frozenset(
     [
         "fully_executed",
@@ -70,17 +72,40 @@ def _taken(context: Context, call: ast.Call, method: str, function: BatchFunctio
     """Reports a function that uses its row or batch as the item, the number or the text that it was."""
     assert isinstance(call.func, ast.Attribute)
     maker = _maker(context.module, call.func.value)
-    if maker is None or argument(call, "batch_format") is not None:
+    if maker is None:
         return
     name = context.module.qualified(maker.func) or ""
     column = COLUMNS[name]
+    as_table = argument(call, "batch_format") is not None
     if _items_are_dicts(context.module, maker, name) or not any(
-        _is_plain_use(function.module, use, method, column) for use in function.uses
+        _is_old_column(function.module, use)
+        if as_table
+        else _is_plain_use(function.module, use, method, column) or _is_old_column(function.module, use)
+        for use in function.uses
     ):
         return
     what = "batch" if method == "map_batches" else "row"
-    holds = f'a dict with "{column}"' if what == "row" else f'a dict of arrays with "{column}"'
-    context.manual(RM511, function.given, f"A {what} of {name.rpartition('.')[2]}() is {holds} since Ray 2.5.")
+    holds = "a dict" if what == "row" else "a table" if as_table else "a dict of arrays"
+    context.manual(
+        RM511, function.given, f'A {what} of {name.rpartition(".")[2]}() is {holds} with "{column}" since Ray 2.5.'
+    )
+
+
+@codemod("Predictor", order=55)
+def batches_of_predictors(context: Context) -> None:
+    """Reports predictors of the user's own that read the column which a table of rows that are no dicts had."""
+    module = context.module
+    made = [call for name in COLUMNS for call in module.calls(name)]
+    made = [call for call in made if not _items_are_dicts(module, call, module.qualified(call.func) or "")]
+    for home in module.of_type(ast.ClassDef) if made else ():
+        if not any(module.qualified(base) in PREDICTORS for base in home.bases):
+            continue
+        for node in ast.walk(home):
+            if isinstance(node, ast.Name) and isinstance(module.definition(node), ast.arg):
+                if _is_old_column(module, node):
+                    column = COLUMNS[module.qualified(made[0].func) or ""]
+                    message = f'The column "{OLD_COLUMN}" of rows that are no dicts is called "{column}" since Ray 2.5.'
+                    context.manual(RM511, node, message)
 
 
 def _maker(module: Module, dataset: ast.expr) -> ast.Call | None:
@@ -125,6 +150,12 @@ def _is_plain_use(module: Module, use: ast.Name, method: str, column: str) -> bo
     if isinstance(parent, (ast.For, ast.comprehension)) and parent.iter is use:
         return method == "map_batches" and not isinstance(module.parent_of[parent], ast.DictComp)
     return isinstance(parent, ast.Call) and _makes_frame(module, parent, use, column)
+
+
+def _is_old_column(module: Module, use: ast.Name) -> bool:
+    """Whether a batch is asked for the only column of a table that Ray 2.4 made of rows which are no dicts."""
+    parent = module.parent_of[use]
+    return isinstance(parent, ast.Subscript) and parent.value is use and module.constant(parent.slice) == OLD_COLUMN
 
 
 def _makes_frame(module: Module, call: ast.Call, batch: ast.Name, column: str) -> bool:

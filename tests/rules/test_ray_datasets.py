@@ -72,6 +72,9 @@ PLAIN = [
     "range(8).map(lambda number: {'double': number * 2})",
     "range(8).filter(lambda number: number > 2)",
     "read_text('s3://a').flat_map(lambda line: [{'word': word} for word in line.split()])",
+    "from_items(texts).map_batches(lambda frame: {'n': frame['value'].map(len)}, batch_format='pandas')",
+    "from_items(['a', 'b']).map_batches(lambda frame: frame[['other']].assign(n=frame['value']))",
+    "range(8).repartition(2).map_batches(lambda frame: {'x': frame['value'] * 2}, batch_format='pandas')",
 ]
 REFUSED = [
     "range(8).map_batches(lambda batch: [value + 1 for value in batch['id']])",
@@ -92,6 +95,8 @@ FINE = [
     "range(8).map_batches(lambda frame: frame[['id']], batch_format='pandas')",
     "range(8).flat_map(lambda row: [row, row])",
     "range(8).map(other)",
+    "from_items([{'value': 1}]).map_batches(lambda frame: {'x': frame['value'] * 2}, batch_format='pandas')",
+    "read_parquet('a').map_batches(lambda frame: {'x': frame['value'] * 2}, batch_format='pandas')",
 ]
 HEAD = (
     "import pandas as pd\nimport ray\nfrom job import other\n\n\ndef as_list(batch):\n    return list(batch), 1\n\n\n"
@@ -157,3 +162,38 @@ def test_datasets_of_hugging_face_are_no_ray_datasets(
 def test_ray_datasets_of_other_data_are_no_news(before: str, datasets: str) -> None:
     script = GIVEN.format(module="huggingface", trainer="TransformersTrainer", before=before, datasets=datasets)
     assert not converted(script).lines("RM914", Kind.MANUAL)
+
+
+PREDICTOR = """
+import ray
+from ray.train.predictor import Predictor
+
+ds = ray.data.{rows}
+
+
+class Own({base}):
+    def _predict_pandas(self, batch, **kwargs):
+        return self.model(batch[{column}])
+
+
+print(Own, ds, Predictor)
+"""
+
+
+@pytest.mark.parametrize("rows", ["from_items(images)", "from_items([1, 2])", "range(8)"])
+def test_a_predictor_reads_the_column_that_tables_of_such_rows_had(rows: str) -> None:
+    outcome = converted(PREDICTOR.format(rows=rows, base="Predictor", column="'value'"))
+    assert outcome.lines("RM511", Kind.MANUAL) == [9]
+
+
+@pytest.mark.parametrize(
+    ("rows", "base", "column"),
+    [
+        ("from_items([{'value': 1}])", "Predictor", "'value'"),
+        ("read_parquet('a')", "Predictor", "'value'"),
+        ("from_items([1, 2])", "Predictor", "'item'"),
+        ("from_items([1, 2])", "object", "'value'"),
+    ],
+)
+def test_other_columns_and_classes_are_no_news(rows: str, base: str, column: str) -> None:
+    assert not converted(PREDICTOR.format(rows=rows, base=base, column=column)).lines("RM511", Kind.MANUAL)
