@@ -128,3 +128,43 @@ def test_nothing_that_is_gone_is_missed(script: str, code: str, word: str) -> No
 )
 def test_what_still_works_is_not_reported(script: str) -> None:
     assert said_of(script) == []
+
+
+ACCUMULATE = """
+import tempfile
+import torch
+from transformers import BertConfig, BertForSequenceClassification, Trainer, TrainingArguments, logging
+
+logging.set_verbosity_error()
+torch.manual_seed(0)
+rows = [{"input_ids": torch.randint(5, 90, (12,)), "labels": torch.tensor(number % 2)} for number in range(8)]
+config = BertConfig(
+    vocab_size=99, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16,
+    hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0,
+)
+
+def moved(steps, **attributes):
+    torch.manual_seed(1)
+    model = BertForSequenceClassification(config)
+    before = [p.detach().clone() for p in model.parameters()]
+    with tempfile.TemporaryDirectory() as folder:
+        args = TrainingArguments(
+            folder, per_device_train_batch_size=8 // steps, gradient_accumulation_steps=steps, max_steps=1,
+            learning_rate=1.0, optim="sgd", lr_scheduler_type="constant", max_grad_norm=0, use_cpu=True,
+            report_to="none", save_strategy="no", disable_tqdm=True,
+        )
+        trainer = Trainer(model=model, args=args, train_dataset=rows)
+        for name, value in attributes.items():
+            setattr(trainer, name, value)
+        trainer.train()
+    return sum((p - b).norm() ** 2 for p, b in zip(model.parameters(), before, strict=True)).sqrt().item()
+
+print("ratios", moved(4) / moved(1), moved(4, model_accepts_loss_kwargs=False) / moved(1))
+"""
+
+
+@needs_libraries
+def test_only_a_switch_of_the_trainer_divides_accumulated_losses_by_their_number() -> None:
+    run = subprocess.run([sys.executable, "-c", ACCUMULATE], capture_output=True, text=True, check=True)
+    line = next(line for line in run.stdout.splitlines() if line.startswith("ratios"))
+    assert [round(float(ratio), 3) for ratio in line.split()[1:]] == [4.0, 1.0]

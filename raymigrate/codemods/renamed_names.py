@@ -47,7 +47,21 @@ RM713 = Rule(
 MOVED = {
     "transformers.AutoModelForVision2Seq": Move("transformers", "AutoModelForImageTextToText"),
     "transformers.trainer_utils.EvaluationStrategy": Move("transformers.trainer_utils", "IntervalStrategy"),
-    "transformers.deepspeed.HfDeepSpeedConfig": Move("transformers.integrations", "HfDeepSpeedConfig"),
+    **{
+        f"transformers.deepspeed.{name}": Move("transformers.integrations", name)
+        for name in (
+            "HfDeepSpeedConfig",
+            "HfTrainerDeepSpeedConfig",
+            "deepspeed_config",
+            "deepspeed_init",
+            "deepspeed_load_checkpoint",
+            "deepspeed_optim_sched",
+            "is_deepspeed_available",
+            "is_deepspeed_zero3_enabled",
+            "set_hf_deepspeed_config",
+            "unset_hf_deepspeed_config",
+        )
+    },
     "transformers.is_torch_tpu_available": Move("transformers", "is_torch_xla_available"),
     "datasets.GenerateMode": Move("datasets", "DownloadMode"),
 }

@@ -70,7 +70,8 @@ def plain_imports(context: Context) -> None:
                 continue
             if is_guarded(context.module, statement, alias.name):
                 continue
-            below = [r for r in context.module.references if r.is_within(alias.name)]
+            left = (r for r in context.module.references if r.root not in context.rewritten)
+            below = [reference for reference in left if reference.is_within(alias.name)]
             if not below and context.converts(RM691, statement, f"{alias.name} is gone, and nothing uses it here."):
                 context.plan.drop_import(alias, statement)
                 root = alias.name.partition(".")[0]

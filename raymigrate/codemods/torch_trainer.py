@@ -10,7 +10,7 @@ from raymigrate.codemods.accelerate_settings import CPU, RM203
 from raymigrate.codemods.argument_changes import TRAINER_CHANGES, TRAINING_ARGUMENTS_CHANGES
 from raymigrate.codemods.cpu_workers import VARIABLE, is_told, set_cpu, set_use_cpu
 from raymigrate.codemods.loop_elsewhere import report_loss_scale
-from raymigrate.codemods.loss_scale import ARGUMENT, MESSAGE, RM110
+from raymigrate.codemods.loss_scale import ARGUMENT, MESSAGE, RM110, report_accumulation
 from raymigrate.context import Context
 from raymigrate.facts.legacy import ACCELERATORS, HF_TRAINERS, TORCH_TRAINERS, TRAINING_ARGUMENTS
 from raymigrate.facts.scaling import has_one_worker
@@ -79,6 +79,7 @@ def _keep_loss_scale(context: Context, functions: set[ast.AST]) -> None:
     if not context.current_transformers or context.module.stores(ARGUMENT):
         return
     for arguments in _made_in(context, TRAINING_ARGUMENTS, functions):
+        report_accumulation(context, arguments)
         if ARGUMENT not in {keyword.arg for keyword in arguments.keywords}:
             if context.converts(RM110, arguments, MESSAGE):
                 context.plan.call(arguments).set(ARGUMENT, "False")
