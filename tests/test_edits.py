@@ -205,3 +205,10 @@ def test_blanks_and_comments_at_the_end_of_a_file_stay(end: str) -> None:
         plan.replace(first(module, ast.Call).func, "new")
 
     assert edited(f"def f():\n    if x:\n        old()\n{end}", change) == f"def f():\n    if x:\n        new()\n{end}"
+
+
+@pytest.mark.parametrize("definition", ["def f():\n    pass\n", "class F:\n    a = 1\n"])
+def test_edits_in_a_decorator_are_carried_out(definition: str) -> None:
+    text = f"@first\n@given(\n    [\n        g(1),\n    ],\n)\n{definition}"
+    result = edited(text, lambda module, plan: plan.call(module.of_type(ast.Call)[-1]).set("new", "1"))
+    assert result == text.replace("g(1)", "g(1, new=1)")

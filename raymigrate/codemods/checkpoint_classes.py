@@ -5,7 +5,7 @@ transformers_checkpoint.py:36-115); ray.train.Checkpoint is a folder, from which
 """
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from raymigrate.codemods import codemod
@@ -50,6 +50,13 @@ RM601 = Rule(
 PLAIN = (ast.Name, ast.Attribute, ast.Constant)
 LOADED = {"get_model": "model", "get_tokenizer": "tokenizer"}  # parameter with the class to load
 ARGUMENTS_FILE = "training_args.bin"
+# What the class and its methods take to make a checkpoint, by parameter, the first one also by position; a dict
+# (data_dict=) is none of a current checkpoint's (Ray 2.6.3 air/checkpoint.py).
+MAKERS: Mapping[str, Mapping[str | None, str]] = {
+    "": {"local_path": "folder", "uri": "uri"},
+    "from_directory": {"path": "folder"},
+    "from_uri": {"uri": "uri"},
+}
 
 
 @codemod("(?:HuggingFace|Transformers|LegacyTransformers)(?:Checkpoint|Trainer)", order=65)
@@ -147,11 +154,11 @@ def _replacement(context: Context, reference: Reference, method: str) -> Callabl
     if method == "from_checkpoint":
         plain = isinstance(given, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
         return partial(_checkpoint_itself, context, call, given) if plain else None
-    if not spelling or method not in ("", "from_directory", "from_uri"):
+    name = call.keywords[0].arg if call.keywords else next(iter(MAKERS.get(method, {})), None)
+    kind = MAKERS.get(method, {}).get(name)
+    if not spelling or kind is None:
         return None
-    if method == "from_uri":
-        return partial(_name_class, context, reference, spelling)
-    return partial(_from_directory, context, reference, call, given, spelling)
+    return partial(_from_path, context, reference, call, given, spelling, is_uri=kind == "uri")
 
 
 def _checkpoint_itself(context: Context, call: ast.Call, given: ast.expr) -> None:
@@ -162,10 +169,18 @@ def _checkpoint_itself(context: Context, call: ast.Call, given: ast.expr) -> Non
         context.plan.replace(call, "$checkpoint", checkpoint=given)
 
 
-def _from_directory(context: Context, reference: Reference, call: ast.Call, given: ast.expr, spelling: str) -> None:
-    """`Class(folder)` and `Class.from_directory(folder)` become `Checkpoint.from_directory(folder)`."""
-    if call.keywords:  # local_path= of the class, path= of from_directory
+def _from_path(
+    context: Context, reference: Reference, call: ast.Call, given: ast.expr, spelling: str, *, is_uri: bool
+) -> None:
+    """`Class(folder)` and `Class.from_directory(folder)` become `Checkpoint.from_directory(folder)`.
+
+    What is made from a URI becomes `Checkpoint(uri)`, which finds the file system by it.
+    """
+    if call.keywords:
         context.plan.call(call).rename[call.keywords[0].arg or ""] = "path"
+    if is_uri:
+        _name_class(context, reference, spelling)
+        return
     if not _is_absolute(context, given) and any("BatchPredictor" in r.qualified for r in context.module.references):
         # The old class made its path absolute; the actors that load the model have another current folder.
         context.plan.need_import("os")

@@ -100,7 +100,10 @@ def from_dict(context: Context) -> None:
             continue  # with another one that goes to the same report
         if method == "from_uri":
             if context.converts(RM308, reference.node, "Checkpoint.from_uri(uri) is Checkpoint(uri) now."):
+                _name_path(context, context.module.parent_of[reference.node])
                 _replace_class(context, reference, "ray.train.Checkpoint")
+        elif method == "Checkpoint":
+            _constructor(context, reference)
         elif method in GONE:
             context.manual(RM308, reference.node, f"Checkpoint.{method}() raises an AttributeError.")
             context.handle(reference, gone=False)
@@ -109,6 +112,41 @@ def from_dict(context: Context) -> None:
             in_training = context.place_of(reference.node) is not Place.UNKNOWN
             context.manual(RM303, reference.node, message, IN_TRAINING if in_training else ELSEWHERE)
             context.handle(reference, gone=False)
+
+
+def _constructor(context: Context, reference: Reference) -> None:
+    """Rewrites `Checkpoint(local_path=folder)` and `Checkpoint(uri=uri)`; reports what was made from a dict.
+
+    The arguments of Ray 2.0 to 2.6 were `local_path, data_dict, uri, obj_ref`, one of them given (air/checkpoint.py).
+    """
+    module = context.module
+    call = module.parent_of[reference.node]
+    if not isinstance(call, ast.Call) or call.func is not reference.node:
+        return
+    names = ("local_path", "data_dict", "uri", "obj_ref") if reference.is_within("ray.air") else ()
+    given = dict(zip(names, call.args, strict=False)) | {k.arg: k.value for k in call.keywords}
+    given = {name: value for name, value in given.items() if not is_none(value)}
+    if "data_dict" in given or "obj_ref" in given:
+        context.manual(RM303, call, "Checkpoint(data_dict) raises a TypeError, or fails later.", ELSEWHERE)
+        context.handle(reference, gone=False)
+    elif len(call.args) > 1 and names:
+        context.manual(RM308, call, "Checkpoint takes one path.", "Give it the folder or the URI alone.")
+        context.handle(reference, gone=False)
+    elif given.keys() & {"local_path", "uri"} and not call.args:
+        message = "Checkpoint takes a folder or a URI as path= today: anything else is a TypeError."
+        if context.converts(RM308, call, message):
+            _name_path(context, call)
+
+
+def _name_path(context: Context, call: ast.AST) -> None:
+    """Names the argument that says where a checkpoint is."""
+    if isinstance(call, ast.Call):
+        edit = context.plan.call(call)
+        for keyword in call.keywords:
+            if keyword.arg is not None and is_none(keyword.value):
+                edit.remove.add(keyword.arg)
+            elif keyword.arg in ("local_path", "uri"):
+                edit.rename[keyword.arg] = "path"
 
 
 def _replace_class(context: Context, reference: Reference, source: str) -> None:

@@ -216,7 +216,8 @@ class Rewriter(cst.CSTTransformer):
         if isinstance(node, (cst.SimpleStatementLine, cst.BaseCompoundStatement)):
             start, end = self.spans[node]
             self.statement_column = start[1]
-            return self._is_touched(start, end)
+            decorators = node.decorators if isinstance(node, cst.FunctionDef | cst.ClassDef) else ()
+            return self._is_touched(self.spans[decorators[0].decorator][0] if decorators else start, end)
         if isinstance(node, cst.BaseExpression) and node in self.spans:
             return self._is_touched(*self.spans[node])
         return not isinstance(node, WHITESPACE)

@@ -127,3 +127,50 @@ def test_a_dict_that_has_a_name_is_saved_by_it(body: str, saved: str) -> None:
     text = converted(REPORTS.format(body=textwrap.indent(body, "    "))).text
     assert f"torch.save({saved}, os.path.join(" in text
     assert ("checkpoint_data = " in text) == (saved == "checkpoint_data")
+
+
+MADE = """
+from ray.air import Checkpoint
+from ray.train.huggingface import TransformersCheckpoint, TransformersTrainer
+
+made = {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('Checkpoint(local_path="/x")', 'Checkpoint(path="/x")'),
+        ('Checkpoint(uri="s3://x")', 'Checkpoint(path="s3://x")'),
+        ('Checkpoint(local_path=None, uri="s3://x")', 'Checkpoint(path="s3://x")'),
+        ('Checkpoint.from_uri(uri="s3://x")', 'ray.train.Checkpoint(path="s3://x")'),
+        ('TransformersCheckpoint(local_path="/x")', 'Checkpoint.from_directory(path="/x")'),
+        ('TransformersCheckpoint.from_directory("/x")', 'Checkpoint.from_directory("/x")'),
+        ('TransformersCheckpoint(uri="s3://x")', 'Checkpoint(path="s3://x")'),
+        ('TransformersCheckpoint.from_uri(uri="s3://x")', 'Checkpoint(path="s3://x")'),
+    ],
+)
+def test_a_checkpoint_is_made_from_a_path(before: str, after: str) -> None:
+    assert f"made = {after}\n" in converted(MADE.format(before)).text
+
+
+@pytest.mark.parametrize(
+    ("made", "rule"),
+    [
+        ('Checkpoint(data_dict={"a": 1})', "RM303"),
+        ('Checkpoint(None, {"a": 1})', "RM303"),
+        ("Checkpoint(None, given)", "RM303"),
+        ('Checkpoint(None, None, "s3://x")', "RM308"),
+        ('TransformersCheckpoint(data_dict={"a": 1})', "RM601"),
+        ('TransformersCheckpoint("/x", None)', "RM601"),
+    ],
+)
+def test_a_checkpoint_made_from_something_else_is_told(made: str, rule: str) -> None:
+    assert converted(MADE.format(made)).lines(rule, Kind.MANUAL) == [4]
+
+
+@pytest.mark.parametrize("made", ['Checkpoint("/x")', "Checkpoint(given)", "Checkpoint(path=given)"])
+def test_a_checkpoint_that_is_a_folder_already_is_no_news(made: str) -> None:
+    outcome = converted(MADE.format(made))
+    assert f"made = {made}\n" in outcome.text
+    assert not [code for code, _, _ in outcome.findings if code in ("RM303", "RM308")]

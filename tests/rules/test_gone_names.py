@@ -38,3 +38,9 @@ def test_an_import_that_fails_is_told_although_its_name_means_several_things(scr
 )
 def test_an_import_that_runs_on_a_condition_is_left_alone(script: str) -> None:
     assert not converted(f"import ray\n{script}print(Checkpoint)\n").lines("RM692", Kind.MANUAL)
+
+
+@pytest.mark.parametrize("target", ["ray.data.context.gone", "data.context.gone"])
+def test_what_is_set_and_no_longer_read_is_told(target: str) -> None:
+    outcome = converted(f"import ray.data.context\nfrom ray import data\n\n{target} = 1\nray.init()\n")
+    assert any("may no longer read what is set here" in message for message in outcome.messages)
