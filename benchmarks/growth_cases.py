@@ -33,6 +33,7 @@ result = trainer.fit()
 
 
 """
+AGAIN = "if y:\n    result = trainer.fit()\n"
 DRIVER = """\
 from ray.train.huggingface import TransformersTrainer
 from common import init
@@ -108,30 +109,43 @@ def beside(name: str, line: str) -> Files:
 
 
 LINES = [
-    Case("statements that are all alike", 5_000, script("x = 1\n")),
-    Case("statements that are all different", 5_000, script("x_<n> = f(y, <n>)\n")),
-    Case("statements in one function", 5_000, script("    x = 1\n", f"{IMPORT}def f():\n    {REPORT}")),
-    Case("statements on one line", 2_000, script("x = 1; ", USE, "x = 1\n")),
-    Case("blank lines", 20_000, script("\n")),
-    Case("comments", 20_000, script("# Comment <n>.\n")),
-    Case("lines that go on", 5_000, script(", \\\n1", f"{USE}x = [1", "]\n")),
-    Case("items on lines of their own", 5_000, script("    1,\n", f"{USE}x = [\n", "]\n")),
-    Case("items on one line", 5_000, script("1, ", f"{USE}x = [", "]\n")),
-    Case("items on one line that is not ASCII", 5_000, script("'é', ", f"{USE}x = [", "]\n")),
+    Case("statements that are all alike", 24_000, script("x = 1\n")),
+    Case("statements that are all different", 12_000, script("x_<n> = f(y, <n>)\n")),
+    Case("statements in one function", 24_000, script("    x = 1\n", f"{IMPORT}def f():\n    {REPORT}")),
+    Case("statements on one line", 8_000, script("x = 1; ", USE, "x = 1\n")),
+    Case("blank lines", 200_000, script("\n")),
+    Case("comments", 28_000, script("# Comment <n>.\n")),
+    Case("lines that go on", 60_000, script(", \\\n1", f"{USE}x = [1", "]\n")),
+    Case("items on lines of their own", 60_000, script("    1,\n", f"{USE}x = [\n", "]\n")),
+    Case("items on one line", 24_000, script("1, ", f"{USE}x = [", "]\n")),
+    Case("items on one line that is not ASCII", 24_000, script("'é', ", f"{USE}x = [", "]\n")),
     Case("lines of a string", 20_000, script("some words, and more\n", f'{USE}x = """\n', '"""\n')),
-    Case("characters of a string", 400_000, script("a", f'{USE}x = "', '"\n')),
-    Case("functions", 1_000, script("def f_<n>(a, b):\n    c = a + b\n    return c * <n>\n\n\n")),
-    Case("methods", 1_000, script("    def f_<n>(self):\n        return <n>\n\n", f"{USE}class C:\n")),
-    Case("branches", 1_000, script("elif x == <n>:\n    y = <n>\n", f"{USE}if x:\n    pass\n")),
+    Case("characters of a string", 490_000, script("a", f'{USE}x = "', '"\n')),
+    Case("functions", 4_000, script("def f_<n>(a, b):\n    c = a + b\n    return c * <n>\n\n\n")),
+    Case("methods", 12_000, script("    def f_<n>(self):\n        return <n>\n\n", f"{USE}class C:\n")),
+    Case("branches", 70, script("elif x == <n>:\n    y = <n>\n", f"{USE}if x:\n    pass\n")),
+    Case(
+        "blocks in each other",
+        20,
+        lambda n: {"train.py": USE + "".join(f"{' ' * i}if x:\n" for i in range(n + 1)) + " " * (n + 1) + "pass\n"},
+    ),
 ]
 FINDINGS = [
-    Case("reports", 1_000, script(REPORT, IMPORT)),
+    Case("reports", 5_000, script(REPORT, IMPORT)),
     Case("reports in functions", 400, script(f"def f_<n>(config):\n    for a in b:\n        {REPORT}\n\n", IMPORT)),
     Case("reports on one line", 500, script("session.report({}); ", IMPORT, REPORT)),
     Case("reports in one expression", 500, script("session.report({}), ", f"{IMPORT}x = [", "]\n")),
     Case("reports of one worker", 300, script(f"if session.get_world_rank() == 0:\n    {REPORT}", IMPORT)),
     Case("reports under one condition", 300, script(f"    {REPORT}", f"{IMPORT}if session.get_world_rank() == 0:\n")),
     Case("uses of a result", 300, script('x = result.metrics["time_total_s"]\n', JOB + INIT + TRAINER)),
+    Case(
+        "uses of a result that is bound twice",
+        300,
+        script('x = result.metrics["time_total_s"]\n', JOB + INIT + TRAINER + AGAIN),
+    ),
+    Case(
+        "calls of a function that reports", 1_000, script("f({})\n", f"{IMPORT}def f(a):\n    session.report(a)\n\n\n")
+    ),
     Case("trainers, each with a function", 60, script((INIT + TRAINER).replace("init", "init_<n>"), JOB)),
     Case("trainers with one function", 60, script(TRAINER.replace("trainer =", "trainer_<n> ="), JOB + INIT)),
     Case("trainers of one name", 60, script(TRAINER, JOB + INIT)),
@@ -142,11 +156,12 @@ FINDINGS = [
     ),
 ]
 NAMES = [
-    Case("imports", 2_000, script("import module_<n>\n")),
+    Case("imports", 20_000, script("import module_<n>\n")),
     Case("old imports under many names", 300, script("from ray.air import session as s<n>\ns<n>.report({})\n", "")),
     Case("old imports in functions", 300, script(f"def f<n>():\n    {IMPORT}    {REPORT}", "")),
     Case("names of one old import", 300, script("session as s<n>, ", "from ray.air import ", "session\n")),
     Case("aliases", 500, script("report_<n> = session.report\nreport_<n>({})\n")),
+    Case("transformations of a dataset", 300, script("rows = rows.map(f)\n", JOB + INIT + TRAINER)),
     Case("bindings of one name", 2_000, script("x = <n>\nprint(x)\n")),
     Case("uses of a name with two bindings", 1_000, script("print(x)\n", f"{USE}x = 1\nif y:\n    x = 2\n")),
     Case("imports of one name", 300, script("import os\nprint(os.name)\n")),
@@ -157,7 +172,7 @@ COMMENTS = [
     Case("comments of --todo", 300, script('x = result.metrics["time_total_s"]\n', JOB + INIT + TRAINER), ("--todo",)),
 ]
 CELLS = [
-    Case("cells", 2_000, notebook("x_<n> = <n>\n")),
+    Case("cells", 10_000, notebook("x_<n> = <n>\n")),
     Case("cells with a report", 400, notebook(f"def f_<n>():\n    {REPORT}")),
     Case("cells with an old import", 100, notebook(USE)),
     Case("cells with magics", 500, notebook("%time x_<n> = <n>\n!ls\n")),

@@ -11,7 +11,7 @@ import ast
 import os
 import sys
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -240,15 +240,16 @@ class Project:
         bindings = module.scope_of[root].lookup(root.id)
         if not bindings:
             return self._from_stars(module, names, 0)
-        return self._common([self._imported(module, binding, names, 0) for binding in bindings])
+        return self._common(self._imported(module, binding, names, 0) for binding in bindings)
 
     def imported(self, module: Module, binding: Binding) -> Definition | None:
         """What a name stands for that an import binds."""
         return self._imported(module, binding, [""], 0)
 
-    def _common(self, found: list[Definition | None]) -> Definition | None:
-        first = found[0] if found else None
-        if first is None or any(other is None or other.node is not first.node for other in found):
+    def _common(self, definitions: Iterable[Definition | None]) -> Definition | None:
+        definitions = iter(definitions)
+        first = next(definitions, None)
+        if first is None or any(other is None or other.node is not first.node for other in definitions):
             return None
         return first
 

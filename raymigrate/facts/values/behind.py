@@ -52,6 +52,7 @@ class Asked:
         cut: How often something was not followed.
         answers: The origins of expressions, with and without those in other files.
         searches: For the bindings that reach uses of a name, by its scope.
+        places: The block of each statement in a compound one, and its position there.
     """
 
     open: set[ast.AST] = field(default_factory=set)
@@ -59,6 +60,7 @@ class Asked:
     cut: int = 0
     answers: dict[tuple[ast.AST, bool], list[Source]] = field(default_factory=dict)
     searches: dict[tuple[Scope, str], Search] = field(default_factory=dict)
+    places: dict[ast.AST, dict[ast.AST, tuple[list[ast.stmt], int]]] = field(default_factory=dict)
 
 
 def joined(parts: Sequence[Behind]) -> Behind:

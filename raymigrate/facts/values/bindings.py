@@ -7,6 +7,7 @@ last binding before it, and those of the branches and loops in between that may 
 from __future__ import annotations
 
 import ast
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from raymigrate.facts.module import Module
 
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
+Step = tuple[int, list[Binding], bool]  # position in a block, bindings of the statement, whether it always leaves one
 TRY = (ast.Try, getattr(ast, "TryStar", ast.Try))  # the second since Python 3.11
 LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
@@ -68,6 +70,7 @@ class Search:
         self._order = {binding: number for number, binding in enumerate(self.bindings)}
         self._is_run_in_order = all(_runs_in(module, binding.node, scope) for binding in self.bindings)
         self._by_walrus = [b for b in self.bindings if isinstance(module.parent_of.get(b.node), ast.NamedExpr)]
+        self._steps_of: dict[int, list[Step]] = {}  # by the identity of the block
         self._within: dict[ast.AST, list[Binding]] = {}  # the bindings in a node, or that are it
         for binding in self.bindings:
             for node in (binding.node, *module.ancestors(binding.node)):
@@ -100,10 +103,10 @@ class Search:
 
     def _between(self, child: ast.AST, parent: ast.AST) -> tuple[list[Binding], bool]:
         """Bindings of `parent` that are run before `child`, a part of it, and whether one of them always is."""
-        block = next((b for b in _blocks(parent) if child in b), None)
+        block, position = self._place(child, parent)
         if block is None:
             return self._in_head(child, parent), False
-        found, certain = self._block(block[: block.index(child)])  # type: ignore[arg-type]
+        found, certain = self._block(block, position)
         if certain:
             return found, True
         if isinstance(parent, TRY) and block is not parent.body:
@@ -120,6 +123,13 @@ class Search:
             tried = self.module.parent_of[parent]
             found += self._inside(tried.body)  # type: ignore[attr-defined]
         return found, False
+
+    def _place(self, child: ast.AST, parent: ast.AST) -> tuple[list[ast.stmt] | None, int]:
+        """The block of a statement that a part of it is in, and its position there; no block for a part of its head."""
+        places = self.module.asked.places
+        if parent not in places:
+            places[parent] = {s: (block, number) for block in _blocks(parent) for number, s in enumerate(block)}
+        return places[parent].get(child, (None, 0))
 
     def _in_try(self, parent: ast.Try, block: list[ast.stmt]) -> tuple[list[Binding], bool]:
         """Bindings that `else` and `finally` see of the statement that they belong to."""
@@ -153,17 +163,28 @@ class Search:
     def _inside(self, nodes: Sequence[ast.AST]) -> list[Binding]:
         return self._sorted(binding for node in nodes for binding in self._within.get(node, ()))
 
-    def _block(self, block: Sequence[ast.AST]) -> tuple[list[Binding], bool]:
-        """Bindings that the statements of a block leave behind, and whether they always leave one."""
+    def _block(self, block: list[ast.stmt], stop: int | None = None) -> tuple[list[Binding], bool]:
+        """Bindings that a block, up to a position, leaves behind, and whether it always leaves one."""
+        if id(block) not in self._steps_of:
+            self._steps_of[id(block)] = list(self._steps_in(block))
+        steps = self._steps_of[id(block)]
+        last = len(steps) if stop is None else bisect_left(steps, stop, key=_position)
         found: list[Binding] = []
-        for statement in reversed(block):
-            if isinstance(statement, LEAVES):
+        for number in range(last - 1, -1, -1):
+            position, bound, certain = steps[number]
+            if isinstance(block[position], LEAVES):
                 return [], True  # what stands after the block is never reached from here
-            bound, certain = self._statement(statement)
             found += bound
             if certain:
                 return found, True
         return found, False
+
+    def _steps_in(self, block: list[ast.stmt]) -> Iterator[Step]:
+        """The statements of a block that bind the name or leave the block: a few of perhaps thousands."""
+        for position, statement in enumerate(block):
+            bound, certain = ([], True) if isinstance(statement, LEAVES) else self._statement(statement)
+            if bound or certain:
+                yield position, bound, certain
 
     def _statement(self, statement: ast.AST) -> tuple[list[Binding], bool]:
         inside = self._inside([statement])
@@ -181,12 +202,18 @@ class Search:
             found, certain = self._block(statement.finalbody)
             if certain:
                 return found, True
-            ways = [self._block([*statement.body, *statement.orelse])]
+            ways = [self._block(statement.orelse)]
+            if not ways[0][1]:
+                ways = [self._block(statement.body)]
             ways += [self._block(handler.body) for handler in statement.handlers]
             return inside, all(certain for _, certain in ways)
         compound = isinstance(statement, (*LOOPS, ast.Match))
         walrus = all(isinstance(self.module.parent_of.get(b.node), ast.NamedExpr) for b in inside)
         return inside, not compound and not walrus
+
+
+def _position(step: Step) -> int:
+    return step[0]
 
 
 def _blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:

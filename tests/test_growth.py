@@ -1,0 +1,61 @@
+"""Nothing grows faster than what there is to do: four times as many take about four times the work, not sixteen times.
+
+Work is counted as calls, which are the same in every run, on a quiet machine and on a busy one. `benchmarks/growth.py`
+takes the time, up to the largest files that there can be.
+"""
+
+import cProfile
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from benchmarks.growth_cases import CASES, USE, Case, script
+from raymigrate.cli import main
+
+MOST = 4**1.2
+SLACK = 10_000  # calls that a fixed amount of work may differ by
+CHARACTERS = 4_000  # of the smaller input
+
+
+@pytest.fixture(autouse=True)
+def one_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls in another process would not be seen."""
+    monkeypatch.setattr("raymigrate.session.apart", lambda work: work())
+
+
+def calls(case: Case, folder: Path, number: int) -> int:
+    """How many calls the command makes for so many."""
+    case.write(folder, number)
+    profile = cProfile.Profile()
+    outcome = profile.runcall(CliRunner().invoke, main, ["-q", "--jobs", "1", *case.arguments, str(folder)])
+    assert outcome.exit_code in (0, 1), outcome.output
+    return sum(entry.callcount for entry in profile.getstats())
+
+
+def length(case: Case, number: int) -> int:
+    return sum(map(len, case.files(number).values()))
+
+
+def grows_faster(case: Case, folder: Path) -> bool:
+    """Whether the work for a case grows faster than the number."""
+    number = min(max(4, CHARACTERS // (length(case, 2) - length(case, 1))), case.size)
+    calls(case, folder / "first", 2)  # imports, and fills what is kept from file to file
+    fixed, less, more = (calls(case, folder / str(n), n) for n in (1, number, 4 * number))
+    return more - fixed > MOST * (less - fixed) + SLACK
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_work_grows_with_the_number(case: Case, tmp_path: Path) -> None:
+    assert not grows_faster(case, tmp_path)
+
+
+def test_work_that_grows_with_the_square_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def compare_all(text: str) -> list[str]:
+        lines = text.split("\n")
+        for line in lines:
+            assert sum(line == other for other in lines)
+        return lines
+
+    monkeypatch.setattr("raymigrate.facts.module.lines_of", compare_all)
+    assert grows_faster(Case("lines", 1_000, script("x = 1\n", USE)), tmp_path)
