@@ -281,9 +281,9 @@ def plan(text: str, path: str, options: Options, project: Project | None = None,
     try:
         module = Module(text, path, project) if again or project is None else project.module_of(text, path)
     except SyntaxError as error:
-        what = (
-            "cannot be parsed" if may_be_python(path) else "is no file that raymigrate converts, nor can it be parsed"
-        )
+        what = "cannot be parsed"
+        if not may_be_python(path):
+            what = f"is not a file that raymigrate converts, and {what}"
         raise Refused(RM901, f"{what}: {error.msg}.", error.lineno or 1, error.offset or 1) from error
     except (RecursionError, MemoryError, ValueError) as error:
         raise Refused(RM901, f"cannot be parsed: {str(error) or 'it is nested too deeply'}.") from error

@@ -23,13 +23,13 @@ class Kind(str, Enum):
     UNSAFE = "unsafe"  # an edit exists, --unsafe applies it
     MANUAL = "manual"  # no sure edit: a person has to decide
     ERROR = "error"  # the file could not be read, parsed or written
-    NOTE = "note"  # nothing is wrong, but something was passed over, or is to be known of an edit
+    NOTE = "note"  # nothing is wrong, but something was skipped, or an edit needs a word
     SKIPPED = "skipped"  # a comment in the file keeps it as it is
 
 
 @dataclass(frozen=True)
 class Rule:
-    """One thing that no longer works, declared beside the codemod that cures it.
+    """One thing that no longer works, declared beside the codemod that fixes it.
 
     Args:
         code: Stable code, `RM` and three digits; the first digit is the family (docs/how-it-works.md#findings).

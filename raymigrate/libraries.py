@@ -186,7 +186,7 @@ def _standard_class(qualified: str) -> type:
         raise ImportError(f"no module is known for {name}")
     found = getattr(importlib.import_module(module), name)
     if not isinstance(found, type):
-        raise AttributeError(f"{qualified} is no class")
+        raise AttributeError(f"{qualified} is not a class")
     return found
 
 

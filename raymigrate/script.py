@@ -68,7 +68,7 @@ def decode(data: bytes) -> Script:
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise UndecodableError("is UTF-16, which Python does not read; save it as UTF-8")
     if b"\0" in data:
-        raise UndecodableError("holds NUL bytes, so it is no Python source")
+        raise UndecodableError("holds NUL bytes, so it is not Python source")
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
         encoding = "utf-8" if bom else encoding

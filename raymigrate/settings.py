@@ -48,7 +48,7 @@ def find_settings(paths: Sequence[str]) -> Settings:
     """Reads the settings that hold for some paths.
 
     They are in the nearest pyproject.toml with the table, from the folder that the paths share upwards, to the root of
-    the git repository. A file without the table is passed by: in a repository of several packages, theirs lie there.
+    the git repository. A file without the table is ignored: a repository of several packages has several.
 
     Raises:
         CannotWorkError: If the file is not TOML, or cannot be read.

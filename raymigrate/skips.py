@@ -28,8 +28,8 @@ CODE = re.compile(r"\bRM\d+")
 RM906 = Rule(
     "RM906",
     "a skip comment that silences nothing",
-    "Nothing changes at run time. But a comment that silences nothing now would silence what comes to stand there"
-    " later, and one that is misspelt keeps nothing as it is.",
+    "Nothing changes at run time. But a comment that has no effect now would hide a finding in code that is"
+    " written there later, and a misspelt one has no effect at all.",
     "Delete the comment, or the codes in it that are not needed; or write it as `# raymigrate: skip[RM302]`.",
     "https://docs.python.org/3/reference/lexical_analysis.html#comments",
 )
@@ -115,7 +115,7 @@ def _misspelt(comments: Sequence[Comment]) -> Iterator[tuple[Comment, str]]:
         if skip is not None:
             rest = comment.text[skip.end() :].partition("#")[0]
             if not skip["codes"] and (outside := CODE.findall(rest)):
-                yield comment, f"This comment silences every rule: {', '.join(outside)} has to stand in brackets."
+                yield comment, f"This comment silences every rule: {', '.join(outside)} has to be in brackets."
         elif found := MEANT.search(comment.text) or FOREIGN.search(comment.text):
             yield comment, f"raymigrate does not know `{found['text']}`: this comment keeps nothing as it is."
 
@@ -153,7 +153,7 @@ def _covered(line: int, logical_lines: list[LogicalLine], *, alone: bool) -> ran
 
 
 def comment_at(lines: Sequence[str], line: int, code: str) -> Skip | None:
-    """The comment that silences a rule on a line that is no Python, such as one that installs something.
+    """The comment that silences a rule on a line that is not Python, such as one that installs something.
 
     Args:
         lines: The lines around it.

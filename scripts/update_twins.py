@@ -62,7 +62,7 @@ def update_project(before: Path) -> None:
     """Converts a folder of scripts as one run does."""
     after = before.with_name("after")
     shutil.rmtree(after, ignore_errors=True)
-    # Away from this repository, whose other files are no part of the project.
+    # Away from this repository, whose other files are not part of the project.
     with TemporaryDirectory() as folder:
         copy = Path(folder, "project")
         shutil.copytree(before, copy, ignore=shutil.ignore_patterns("__pycache__"))

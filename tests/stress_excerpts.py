@@ -297,7 +297,7 @@ FORMS: dict[str, Callable[[str, random.Random], str]] = {
 
 
 def stressed(text: str, form: str, options: Options, seed: int = 1) -> Counter[str]:
-    """What comes of a module in a form; nothing if it is no Python in it.
+    """What comes of a module in a form; nothing if it is not Python in it.
 
     Raises:
         Difference: See `compared`.

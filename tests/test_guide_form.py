@@ -142,7 +142,7 @@ def test_a_short_last_batch_that_was_left_out_still_is() -> None:
         ("num_train_epochs=3", "gradient_accumulation_steps=2", "gradients are accumulated"),
         ("num_train_epochs=3", "gradient_accumulation_steps=config['n']", "gradients are accumulated"),
         ("num_train_epochs=3", "dataloader_drop_last=config['drop']", "dataloader_drop_last is decided at run time"),
-        ('datasets={"train": train, "evaluation": rest}', "datasets=make_data()", "the datasets cannot be told"),
+        ('datasets={"train": train, "evaluation": rest}', "datasets=make_data()", "it cannot be seen which datasets"),
         ('"evaluation": rest},', '"evaluation": rest},\n    dataset_config=make_config(),', "a dataset_config"),
         ("    model =", "    if f():\n        return f(1)\n    model =", "the init function stays as it is"),
     ],
@@ -161,7 +161,7 @@ def test_an_init_function_in_another_file_keeps_the_exact_form(tmp_path: Path) -
     (tmp_path / "init.py").write_text(f"from transformers import Trainer, TrainingArguments\n\n\n{init}")
     (tmp_path / "job.py").write_text(f"{head.partition('from transformers')[0]}from init import init\n\n{mark}{rest}")
     result = CliRunner().invoke(main, ["--guide", str(tmp_path)])
-    assert "the init function stands in another file" in result.stdout
+    assert "the init function is in another file" in result.stdout
     assert "TrainShard" in (tmp_path / "init.py").read_text()
 
 

@@ -218,7 +218,7 @@ SLOW = re.compile(
 @pytest.mark.parametrize("library", TABLES)
 def test_the_tables_hold_all_that_the_installed_library_has(library: str) -> None:
     if find_spec(library) is None:
-        pytest.skip(f"{library} is no part of the extra raymigrate[verify]")
+        pytest.skip(f"{library} is not part of the extra raymigrate[verify]")
     found = contents([module for module in modules(library) if not SLOW.match(module)])
     assert len(found) > 10
     missing, refused, unknown = [], [], []

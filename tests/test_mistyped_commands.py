@@ -83,7 +83,7 @@ def test_a_folder_without_scripts_is_told(script: Path, name: str) -> None:
 @pytest.mark.parametrize("name", ["settings.ini", "run.sh", "notes.txt", "x.SH"])
 def test_a_file_of_another_kind_is_told_as_such(name: str) -> None:
     Path(name).write_text("from ray.air import: session\n")
-    assert f"{name}:1:20: RM901 error: is no file that raymigrate converts" in invoke(name).stderr
+    assert f"{name}:1:20: RM901 error: is not a file that raymigrate converts" in invoke(name).stderr
 
 
 @pytest.mark.parametrize("name", ["train", "train.pyw", "b.py", "train.PY"])

@@ -137,7 +137,7 @@ def test_the_readme_gives_the_home_page_without_its_links_into_the_repository() 
         ("passed as *args or **kwargs", "passed as `*args` or `**kwargs`"),
         ("see RM701, not RM999", "see [RM701](RM701.md), not RM999"),
         ("PyTorch and <this> of a_b", "PyTorch and &lt;this> of `a_b`"),
-        ("ray[train]==2.6.3 keeps out ray >= 2.51", "`ray[train]==2.6.3` keeps out ray >= 2.51"),
+        ("ray[train]==2.6.3 excludes ray >= 2.51", "`ray[train]==2.6.3` excludes ray >= 2.51"),
         ('report_to becomes "none"', '`report_to` becomes "none"'),
     ],
 )

@@ -44,8 +44,7 @@ RM207 = Rule(
     "RM207",
     "an accelerate_config that cannot be read",
     "TorchTrainer has no accelerate_config argument: it raises a TypeError, so the values have to be known now.",
-    "Give its values to Accelerator(...) in the training function, take accelerate_config= away, and run raymigrate"
-    " again.",
+    "Give its values to Accelerator(...) in the training function, drop accelerate_config=, and run raymigrate again.",
     GUIDE,
 )
 RM208 = Rule(

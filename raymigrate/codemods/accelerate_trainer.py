@@ -36,9 +36,9 @@ RM201 = Rule(
 RM204 = Rule(
     "RM204",
     "a training function whose config parameter has a default",
-    "Ray >= 2.51 passes train_loop_config only to a required parameter: a function with a defaulted one is called"
-    " without it, in silence.",
-    "The default is taken away, or the function is called by one that requires the config.",
+    "Ray >= 2.51 passes train_loop_config only to a required parameter: a function whose parameter has a default"
+    " is called without it, and no error says so.",
+    "The default is dropped, or the function is called by one that requires the config.",
     "https://docs.ray.io/en/latest/train/api/doc/ray.train.torch.TorchTrainer.html",
     errors=(
         "config[* TypeError: 'NoneType' object is not subscriptable",

@@ -15,7 +15,7 @@ class Change:
     Args:
         name: New name; None takes the argument away.
         value: New value as a template in which `$value` is the old one.
-        only_if: Tells from the value, `...` where it is no literal, whether the change is sure; else it is manual.
+        only_if: Tells from the value, `...` where it is not a literal, whether the change is sure; else it is manual.
         otherwise: What to give where the old value is false and stands for a switch: `value if $value else otherwise`.
         unless: Another argument that makes this one void.
         outcome: What happens today where it is given.

@@ -24,7 +24,7 @@ RM607 = Rule(
     "RM607",
     "the URI of a checkpoint",
     "ray.train.Checkpoint has no uri: it raises an AttributeError.",
-    "Use checkpoint.path, which has no file:// before it, nor s3://.",
+    "Use checkpoint.path, which has no file:// or s3:// in front.",
     "https://docs.ray.io/en/latest/train/user-guides/checkpoints.html",
     errors=("'Checkpoint' object has no attribute 'uri'",),
 )
@@ -95,7 +95,7 @@ def _as_directory(context: Context, call: ast.Call, place: Layout) -> bool:
     if later and len(scope.bindings[name]) == 1:
         return False
     reading = [use for use in uses if not is_shown(module, use)]
-    if not reading or not context.converts(RM602, call, f"{DEEPER}; the folder is put in."):
+    if not reading or not context.converts(RM602, call, f"{DEEPER}; the folder is added."):
         return True
     _report_weights(context, block)
     in_text = [use for use in reading if isinstance(module.parent_of[use], ast.FormattedValue)]
@@ -166,7 +166,7 @@ def _to_directory(context: Context, call: ast.Call, method: ast.Attribute, place
     given = [*call.args, *(keyword.value for keyword in call.keywords)]
     if not given:
         if not isinstance(module.parent_of[call], ast.Expr) and context.converts(
-            RM602, call, f"{DEEPER}; the folder is put in."
+            RM602, call, f"{DEEPER}; the folder is added."
         ):
             _go_deeper(context, call, place)
         return True
@@ -200,7 +200,7 @@ def _path(context: Context, node: ast.expr, place: Layout) -> bool:
         return True
     if not all(_reads_files(context, use, place) for use in uses):
         return False
-    if context.converts(RM602, node, f"{DEEPER}; the folder is put in."):
+    if context.converts(RM602, node, f"{DEEPER}; the folder is added."):
         for use in uses:
             _go_deeper(context, use, place)
     return True

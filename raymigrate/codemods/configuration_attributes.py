@@ -37,4 +37,4 @@ def _report(context: Context, name: str, stored: ast.Attribute) -> None:
     elif stored.attr == "stop":
         context.manual(RM404, stored, f"{silent}: the run does not stop there.", STOP)
     else:
-        context.manual(RM401, stored, f"{silent}.", "Take the line away.")
+        context.manual(RM401, stored, f"{silent}.", "Delete the line.")

@@ -16,7 +16,7 @@ from raymigrate.findings import Rule
 RM716 = Rule(
     "RM716",
     "a column of a dataset, used as a list",
-    "Since datasets 4 it is no list: tokenizers, + and json refuse it, and == with a list is False.",
+    "Since datasets 4 it is not a list: tokenizers, + and json refuse it, and == with a list is False.",
     'dataset["text"][:] reads the column into a list.',
     "https://huggingface.co/docs/datasets/access",
 )
@@ -62,7 +62,7 @@ def dataset_columns(context: Context) -> None:
         column = isinstance(name, str) and name not in SPLITS
         if not column or _kind(context.module, node.value) != "dataset" or _is_read_only(context.module, node):
             continue
-        if context.converts(RM716, node, "A column of a dataset is no list today; it is read into one."):
+        if context.converts(RM716, node, "A column of a dataset is not a list today; it is read into one."):
             context.plan.replace(node, "$dataset[$column][:]", dataset=node.value, column=node.slice)
 
 

@@ -74,7 +74,7 @@ class DatasetChoices:
 
 
 def dataset_choices(context: Context, call: TrainerCall) -> DatasetChoices | None:
-    """Reads the `dataset_config=` of a trainer; None where it is no dict of DatasetConfig that can be seen whole."""
+    """Reads the `dataset_config=` of a trainer; None where it is not a dict of DatasetConfig that can be seen whole."""
     given = call.arguments.get("dataset_config")
     pairs = context.module.entries(given) if given is not None else None
     if pairs is None:

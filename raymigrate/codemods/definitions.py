@@ -27,7 +27,7 @@ def drop_definition(context: Context, given: ast.expr) -> bool:
 
 
 def is_only_for(context: Context, given: ast.expr) -> bool:
-    """Whether an argument is no name, or one whose assignment can go away with it."""
+    """Whether an argument is not a name, or is one whose assignment can be removed with it."""
     return not isinstance(given, ast.Name) or bool(_only_for(context, given))
 
 

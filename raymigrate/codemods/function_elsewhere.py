@@ -1,4 +1,4 @@
-"""The training function where the init function stands in another file of the project.
+"""The training function where the init function is in another file of the project.
 
 Where only one trainer uses the init function, it becomes the training function in its own file (inline form), and the
 import of the driver follows. Where anything else uses it, it stays as it is, and the driver gets the adapter form.

@@ -96,7 +96,7 @@ def _import(context: Context, statement: ast.Import | ast.ImportFrom, alias: ast
         context.manual(RM692, statement, f"{origin.removesuffix('.*')} is gone, or has lost names.")
     elif not used:
         if not is_guarded(module, statement, alias.name) and context.converts(
-            RM691, statement, f"{origin} is gone, and nothing uses it here; taken out."
+            RM691, statement, f"{origin} is gone, and nothing uses it here; removed."
         ):
             context.plan.drop_import(alias, statement)
     elif len({binding.qualified for binding in bindings}) > 1:

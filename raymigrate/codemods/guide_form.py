@@ -28,7 +28,10 @@ EPOCHS = (
 )
 LAST_BATCH = "The last batch of each pass is short, at times a single row; it was filled up with the first rows."
 EVALUATION = "Each worker evaluates an equal part of the evaluation rows; what such a division leaves over is left out."
-RESUME = "After a failure a pass over the data begins anew, epoch with it; it went on after the batches that were seen."
+RESUME = (
+    "After a failure a pass over the data starts over, and epoch with it; before, it went on after the batches that"
+    " were seen."
+)
 FIRST_OF_TRAINER = ("model", "args")
 # What reads the datasets of a Trainer before prepare_trainer() has prepared it for them.
 READS_DATA = ("evaluate", "get_eval_dataloader", "get_train_dataloader", "predict", "train")
@@ -72,11 +75,11 @@ class GuideFunction(TrainFunction):
         """Why the form cannot be written; empty where it can be."""
         keys = self.call.datasets.keys
         if self.call.imported is not None:
-            return "the init function stands in another file"
+            return "the init function is in another file"
         if not self.inline:
             return "the init function stays as it is"
         if keys is None or "train" not in keys:
-            return "the datasets cannot be told"
+            return "it cannot be seen which datasets it gets"
         if "dataset_config" in self.call.arguments:
             return "the trainer has a dataset_config, which need not split the evaluation rows"
         if self._trainer is None or self._arguments is None:
@@ -120,7 +123,7 @@ class GuideFunction(TrainFunction):
 
     @cached_property
     def _given(self) -> dict[str, object]:
-        """The literal values of the TrainingArguments; `...` where a value is no literal."""
+        """The literal values of the TrainingArguments; `...` where a value is not a literal."""
         keywords = self._arguments.keywords if self._arguments is not None else []
         return {str(keyword.arg): self.module.constant(keyword.value) for keyword in keywords}
 

@@ -23,7 +23,7 @@ RM723 = Rule(
     "RM723",
     "an attribute that is gone",
     "Reading it raises an AttributeError on the current version of the library; setting it has no effect.",
-    "The attribute that took its place is read; else take the use away.",
+    "The attribute that took its place is read; otherwise remove the use.",
     GUIDE,
 )
 
@@ -68,7 +68,7 @@ def _uncertain(context: Context, node: ast.Attribute) -> None:
     if TRAINING_ARGUMENTS in classes_of(context.module, node.value) or _fills_itself(context, node):
         message = f"If {context.module.source(node.value)} is a TrainingArguments, reading {node.attr}"
         new = RENAMED[TRAINING_ARGUMENTS].get(node.attr)
-        advice = f"Read {new} of it then." if new else "Take it away then."
+        advice = f"Read {new} of it then." if new else "Remove it then."
         context.manual(RM723, node, f"{message} raises an AttributeError today.", advice)
 
 
@@ -103,7 +103,7 @@ def _attribute(context: Context, node: ast.Attribute, kind: str, new: str | None
     message = f"{effect} {node.attr} {outcome} today"
     if new is None or (stored and not new.isidentifier()):
         message += f": {kind.rpartition('.')[2]} has no such attribute."
-        context.manual(RM723, node, message, "Take it away, or use what replaces it.")
+        context.manual(RM723, node, message, "Remove it, or use what replaces it.")
     elif context.converts(RM723, node, f"{message}; now {new}."):
         template = f"$owner.{new}" if new.isidentifier() else f"($owner.{new})"
         context.plan.replace(node, template, owner=node.value)

@@ -60,7 +60,7 @@ def drop_unused(context: Context, rule: Rule, name: str) -> None:
             if alias in module.references_by_binding:
                 continue  # goes with its uses
             if context.rewritten.issuperset(module.uses(local, scope)) and context.converts(
-                rule, statement, f"{name} is imported but not used; taken out."
+                rule, statement, f"{name} is imported but not used; removed."
             ):
                 context.plan.drop_import(alias, statement)
 
@@ -79,7 +79,7 @@ def _move_import(
         context.plan.drop_import(alias, statement)
         return
     if not uses and not is_exported(module, local):
-        if context.converts(rule, statement, f"{old} is imported but not used; taken out."):
+        if context.converts(rule, statement, f"{old} is imported but not used; removed."):
             context.plan.drop_import(alias, statement)
         return
     if not context.converts(rule, statement, f"{old} is now {move.module}.{move.name}."):

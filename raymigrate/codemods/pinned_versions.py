@@ -18,7 +18,7 @@ from raymigrate.pins.versions import LOWEST, Pin, package, requirement_pins
 
 RM731 = Rule(
     "RM731",
-    "a pinned version that the converted code cannot live with",
+    "a pinned version that the converted code does not run on",
     "With the pinned version installed the converted code fails: it uses names and arguments that came later.",
     "--unsafe raises the range to the lowest version that the converted code needs; lock files, hashes, addresses and"
     " images are for a person.",
@@ -35,9 +35,7 @@ RUNTIME_ENV = ("ray.runtime_env.RuntimeEnv",)
 
 def message(pin: Pin) -> str:
     """What is wrong with a pin."""
-    return (
-        f"{' '.join(pin.written.split())} keeps out {pin.name} >= {LOWEST[pin.name]}, which the converted code needs."
-    )
+    return f"{' '.join(pin.written.split())} excludes {pin.name} >= {LOWEST[pin.name]}, which the converted code needs."
 
 
 @codemod(*KEYWORDS, "RuntimeEnv", *BY_PACKAGE, order=97)

@@ -1,4 +1,4 @@
-"""RM511: functions of Ray Data that were written for rows which are no dicts.
+"""RM511: functions of Ray Data that were written for rows which are not dicts.
 
 Until Ray 2.4 a Dataset could hold anything: `from_items([(1, 2)])` had tuples as rows, a batch of them was a list, and
 map() could return a number. Since Ray 2.5 a row is a dict: `{"item": (1, 2)}`. Measured on Ray 2.60.
@@ -16,9 +16,9 @@ from raymigrate.findings import Rule
 
 RM511 = Rule(
     "RM511",
-    "rows that are no dicts",
+    "rows that are not dicts",
     "Since Ray 2.5 every row is a dict and every batch a dict of arrays: a function that gets them as tuples, numbers,"
-    " texts or lists fails, or goes over the names of the columns; one that returns such a value raises a ValueError.",
+    " strings or lists fails, or goes over the column names; one that returns such a value raises a ValueError.",
     'Read row["item"], batch["item"] (of range() "id", of read_text() "text"), and return a dict.',
     "https://docs.ray.io/en/latest/data/transforming-data.html",
     errors=(
@@ -93,7 +93,7 @@ def _taken(context: Context, call: ast.Call, method: str, function: BatchFunctio
 
 @codemod("Predictor", order=55)
 def batches_of_predictors(context: Context) -> None:
-    """Reports predictors of the user's own that read the column which a table of rows that are no dicts had."""
+    """Reports predictors of the user's own that read the column which a table of rows that are not dicts had."""
     module = context.module
     made = [call for name in COLUMNS for call in module.calls(name)]
     made = [call for call in made if not _items_are_dicts(module, call, module.qualified(call.func) or "")]
@@ -104,7 +104,9 @@ def batches_of_predictors(context: Context) -> None:
             if isinstance(node, ast.Name) and isinstance(module.definition(node), ast.arg):
                 if _is_old_column(module, node):
                     column = COLUMNS[module.qualified(made[0].func) or ""]
-                    message = f'The column "{OLD_COLUMN}" of rows that are no dicts is called "{column}" since Ray 2.5.'
+                    message = (
+                        f'The column "{OLD_COLUMN}" of rows that are not dicts is called "{column}" since Ray 2.5.'
+                    )
                     context.manual(RM511, node, message)
 
 
@@ -153,7 +155,7 @@ def _is_plain_use(module: Module, use: ast.Name, method: str, column: str) -> bo
 
 
 def _is_old_column(module: Module, use: ast.Name) -> bool:
-    """Whether a batch is asked for the only column of a table that Ray 2.4 made of rows which are no dicts."""
+    """Whether a batch is asked for the only column of a table that Ray 2.4 made of rows which are not dicts."""
     parent = module.parent_of[use]
     return isinstance(parent, ast.Subscript) and parent.value is use and module.constant(parent.slice) == OLD_COLUMN
 
@@ -173,7 +175,7 @@ def _returned(context: Context, call: ast.Call, method: str, function: BatchFunc
     for value in function.returned:
         rows = list(_rows(value)) if method == "flat_map" else [value]
         if any(_no_dict(function, row, of_a_batch=method == "map_batches") for row in rows):
-            what = "rows that are no dicts" if method == "flat_map" else "no dict"
+            what = "rows that are not dicts" if method == "flat_map" else "no dict"
             message = f"{function.described} returns {what}: {method}() raises a ValueError since Ray 2.5."
             context.manual(RM511, value if not function.elsewhere else call, message)
             return

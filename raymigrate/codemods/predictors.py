@@ -77,7 +77,7 @@ LOCAL_FOLDER = (
 )
 # What takes the place of the methods by which the others made predictions.
 ADVICE = {
-    "Predictor": "Take the base class and the call of its __init__ away, let __init__ load the model from the folder"
+    "Predictor": "Remove the base class and the call of its __init__, let __init__ load the model from the folder"
     " of the checkpoint, call the method with the prediction __call__(self, batch), and give the class to"
     ' ds.map_batches with batch_format="numpy" for _predict_numpy, "pandas" for _predict_pandas.',
     "TorchPredictor": "Load the model in a class whose __call__(self, batch) makes tensors of the columns with"

@@ -368,7 +368,7 @@ def report_lost_assignment(context: Context, place: ast.AST, function: BatchFunc
     context.manual(
         RM503,
         place,
-        f"Since pandas 3 {what} changes a copy of the column, and the batch stays as it was, in silence.",
+        f"Since pandas 3 {what} changes a copy of the column, and the batch stays as it was, without an error.",
         'Assign to the frame: frame.loc[rows, "column"] = value, or frame["column"] = frame["column"].method(...).',
     )
 

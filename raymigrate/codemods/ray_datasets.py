@@ -99,7 +99,7 @@ def gone_methods(context: Context) -> None:
                 RM506,
                 node,
                 "iter_epochs() raises an AttributeError: there is no DatasetPipeline any more.",
-                "Get the shard once, and iterate over it anew in each epoch: for epoch in range(...): for batch in"
+                "Get the shard once, and iterate over it again in each epoch: for epoch in range(...): for batch in"
                 " shard.iter_torch_batches(...).",
             )
         elif is_dataset(module, node.value):
@@ -143,7 +143,7 @@ def _method(context: Context, method: ast.Attribute) -> None:
             f"{method.attr}() raises an AttributeError: there is no DatasetPipeline any more.",
             "Delete it: datasets stream."
             if method.attr == "window"
-            else "Delete it, and iterate over the shard anew in each epoch: for epoch in range(...).",
+            else "Delete it, and iterate over the shard again in each epoch: for epoch in range(...).",
         )
 
 
@@ -277,7 +277,7 @@ def hugging_face_datasets(context: Context) -> None:
     for call in trainer_calls(context.module, TORCH_TRAINERS | ACCELERATE_TRAINERS, "train_loop_per_worker"):
         for value in (call.datasets.keys or {}).values():
             if is_hf_dataset(context.module, value):
-                context.manual(RM509, value, "This is no Ray Dataset: the trainer fails before training begins.")
+                context.manual(RM509, value, "This is not a Ray Dataset: the trainer fails before training begins.")
 
 
 @codemod("get_dataset_shard", order=55)
@@ -292,6 +292,6 @@ def shards(context: Context) -> None:
         context.manual(
             RM506,
             node,
-            f".{node.attr} of a shard raises an AttributeError: a shard is a DataIterator, no Dataset.",
+            f".{node.attr} of a shard raises an AttributeError: a shard is a DataIterator, not a Dataset.",
             f"shard.materialize().{node.attr} has this worker's rows; every worker has to call it.",
         )

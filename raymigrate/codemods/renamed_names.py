@@ -30,8 +30,8 @@ RM712 = Rule(
     "RM712",
     "transformers.AdamW",
     "transformers >= 5 has no AdamW; torch.optim.AdamW has other defaults for eps and weight_decay.",
-    "torch.optim.AdamW with the old defaults written out. It has nothing like correct_bias=False: drop that knowingly,"
-    " or bring an optimizer of your own.",
+    "torch.optim.AdamW with the old defaults written out. It has nothing like correct_bias=False: drop it"
+    " deliberately, or bring your own optimizer.",
     "https://pytorch.org/docs/stable/generated/torch.optim.AdamW.html",
     errors=(*gone_names("transformers", "AdamW"), *gone_names("transformers.optimization", "AdamW")),
 )

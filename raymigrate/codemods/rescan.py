@@ -28,15 +28,15 @@ from raymigrate.libraries import LIBRARIES, look_up, member, names_of, parameter
 RM693 = Rule(
     "RM693",
     "an argument that is gone",
-    "The current version of the library raises an error for it, as a rule a TypeError.",
-    "use_auth_token= became token=, and tokenizer= processing_class=. For any other see what the migration guide of the"
-    " library says of it.",
+    "The current version of the library raises an error for it, usually a TypeError.",
+    "use_auth_token= became token=, and tokenizer= processing_class=. For any other, see the migration guide of the"
+    " library.",
     "https://huggingface.co/docs/datasets/package_reference/loading_methods",
 )
 RM694 = Rule(
     "RM694",
     "a star import of legacy Ray",
-    "What a star import brings in cannot be told from the file: the legacy classes are not among it any more"
+    "What a star import brings in cannot be seen in the file: the legacy classes are no longer part of it"
     " (NameError), and those of ray.air raise when they are constructed.",
     "Write out the names that the file uses, and run raymigrate again.",
     "https://docs.ray.io/en/latest/train/api/api.html",
@@ -127,7 +127,7 @@ def _names_of_stars(module: Module, stars: list[str]) -> Iterator[tuple[ast.AST,
 
 
 def _is_known(statement: ast.Import | ast.ImportFrom) -> bool:
-    """Whether an import is no star import, or one of a module whose names are known."""
+    """Whether an import is not a star import, or is one of a module whose names are known."""
     if not isinstance(statement, ast.ImportFrom) or statement.names[0].name != "*":
         return True
     module = statement.module or ""

@@ -16,7 +16,7 @@ RESULT_GUIDE = "https://docs.ray.io/en/latest/train/user-guides/results.html"
 RM604 = Rule(
     "RM604",
     "metrics and attributes of a result that Train V2 does not fill",
-    "Ray >= 2.51 fills in nothing by itself: training_iteration, time_total_s and their like are missing (KeyError),"
+    "Ray >= 2.51 fills in nothing by itself: training_iteration, time_total_s and similar keys are missing (KeyError),"
     " result.log_dir is gone and result.config raises.",
     "Use epoch and step, measure time yourself, and result.path for the folder.",
     RESULT_GUIDE,
@@ -98,7 +98,7 @@ def _log_dir(context: Context, read: ast.Attribute) -> None:
             RM604,
             read,
             f"{gone}.",
-            "result.path is the folder of the run: a str and no Path, with checkpoints, but without Tune's result.json,"
+            "result.path is the folder of the run: a str, not a Path, with checkpoints, but without Tune's result.json,"
             " progress.csv and files that the workers wrote.",
         )
     elif context.converts(RM604, read, f"{gone}; now result.path."):

@@ -47,7 +47,7 @@ def save_functions(context: Context) -> None:
                 RM707,
                 call.args[POSITION],
                 "The fourth argument of save_pretrained(), once save_function, is push_to_hub today.",
-                "Take it away, and give those behind it by keyword.",
+                "Drop it, and give those after it by keyword.",
             )
 
 
@@ -59,8 +59,7 @@ def _convert(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
             RM707,
             keyword,
             "save_function= is not called by transformers >= 5, which writes the files itself.",
-            f"Take it away, and do what it did after save_pretrained(). Where it wrote on one process only, give"
-            f" {MAIN}=.",
+            f"Drop it, and do what it did after save_pretrained(). Where it wrote on one process only, give {MAIN}=.",
         )
         return
     adds = accelerator is not None and not _is_on_main_process(module, call)

@@ -15,7 +15,7 @@ RM425 = Rule(
     "setup_ray_cluster(num_worker_nodes=)",
     "Current Ray raises a TypeError: setup_ray_cluster() takes keywords only, and needs max_worker_nodes=. It returns a"
     " pair of addresses, where Ray <= 2.6 returned one.",
-    "num_worker_nodes= is max_worker_nodes= now, and num_cpus_per_node= and its like end in _worker_node.",
+    "num_worker_nodes= is max_worker_nodes= now, and num_cpus_per_node= and similar arguments end in _worker_node.",
     "https://docs.ray.io/en/latest/cluster/vms/user-guides/community/spark.html",
     errors=("setup_ray_cluster() missing 1 required keyword-only argument: 'max_worker_nodes'",),
 )

@@ -117,4 +117,4 @@ def sync_configs(context: Context) -> None:
         for keyword in call.keywords:
             if keyword.arg in REFUSED_BY_SYNC_CONFIG and not is_dropped(context, call):
                 message = f"SyncConfig({keyword.arg}=) raises a TypeError on Ray >= 2.7."
-                context.manual(RM402, keyword, message, "Take it away; storage_path= took the place of upload_dir=.")
+                context.manual(RM402, keyword, message, "Drop it; storage_path= took the place of upload_dir=.")

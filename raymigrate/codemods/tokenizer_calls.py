@@ -27,8 +27,8 @@ RM721 = Rule(
 RM722 = Rule(
     "RM722",
     "pad_to_max_length",
-    "transformers >= 5 ignores the argument without a word, and pads nothing.",
-    'padding="max_length" takes its place, with truncation=True where nothing is said of truncation; padding=True where'
+    "transformers >= 5 ignores the argument, pads nothing, and no error says so.",
+    'padding="max_length" takes its place, with truncation=True where truncation= is not given; padding=True where'
     " there is no max_length.",
     GUIDE,
 )

@@ -118,7 +118,7 @@ def _tracked(context: Context, config: ast.Call) -> Tracked:
     if len(trainers) != 1 or len(found) != 1:
         raise NotSure("the fit() at whose end the run ends is not in sight")
     if module.function(found[0]) is not module.function(config) or isinstance(module.function(found[0]), ast.Lambda):
-        raise NotSure("RunConfig and fit() stand in different functions")
+        raise NotSure("RunConfig and fit() are in different functions")
     return Tracked(config, loggers, trainers[0], found[0])
 
 

@@ -55,7 +55,7 @@ DELETED: Mapping[str, frozenset[str]] = {
     "FailureConfig": frozenset({"fail_fast"}),
 }
 STOP = (
-    "Use num_train_epochs, max_steps or EarlyStoppingCallback of a Trainer; in a loop of your own, return right behind"
+    "Use num_train_epochs, max_steps or EarlyStoppingCallback of a Trainer; in a loop of your own, return right after"
     " the report that meets the condition, on every worker."
 )
 METADATA = (
@@ -72,7 +72,7 @@ UNPACKED = {
 # All that each class refuses.
 REFUSED = {name: arguments | (UNPACKED.keys() if name == "RunConfig" else set()) for name, arguments in DELETED.items()}
 UNPACKED_ADVICE = (
-    "Take the key away. storage_path= took the place of local_dir= and of SyncConfig(upload_dir=): an absolute path or"
+    "Drop the key. storage_path= took the place of local_dir= and of SyncConfig(upload_dir=): an absolute path or"
     " a URI."
 )
 LOOK_FOR = f"Look for {', '.join(sorted(REFUSED['RunConfig']))}: they raise when the object is constructed."

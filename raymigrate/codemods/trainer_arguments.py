@@ -26,7 +26,7 @@ RM109 = Rule(
     "RM109",
     "datasets that the init function does not read",
     "The init function loads its own data and ignores the datasets given to the trainer.",
-    "The argument is taken away: the workers need no Ray Data.",
+    "The argument is dropped: the workers need no Ray Data.",
     "https://docs.ray.io/en/latest/train/user-guides/data-loading-preprocessing.html",
 )
 
@@ -41,7 +41,7 @@ def convert_trainer_arguments(context: Context, call: TrainerCall, function: Tra
         return
     edit = context.plan.call(call.node)
     if not function.uses_ray_data:
-        if context.converts(RM109, call.datasets.node, "The init function never reads these datasets; taken away."):
+        if context.converts(RM109, call.datasets.node, "The init function never reads these datasets; dropped."):
             edit.remove |= {"datasets", "preprocessor"}
         return
     mapped = "preprocessor" in call.arguments

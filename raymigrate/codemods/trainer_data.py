@@ -77,5 +77,5 @@ def concatenators(context: Context) -> None:
                     RM502,
                     keyword,
                     f"Concatenator({keyword.arg}=) raises a TypeError.",
-                    "Give columns=[...]; this is their order then, where legacy Ray kept that of the dataset.",
+                    "Give columns=[...]; the columns come in this order, where legacy Ray kept that of the dataset.",
                 )

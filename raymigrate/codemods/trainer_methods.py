@@ -97,7 +97,7 @@ def _save_checkpoint(context: Context, method: ast.FunctionDef) -> None:
         return
     passed_on = list(_passed_on(context, method))
     for call, keyword in passed_on:
-        if context.converts(RM704, keyword, f"Trainer.{SAVE}() takes no metrics today: a TypeError; taken out."):
+        if context.converts(RM704, keyword, f"Trainer.{SAVE}() takes no metrics today: a TypeError; removed."):
             context.plan.call(call).remove.add(METRICS)
     given = {keyword.value for _, keyword in passed_on}
     needed = default_of(_parameter(method), method.args) is None

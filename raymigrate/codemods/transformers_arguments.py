@@ -38,7 +38,7 @@ RM701 = Rule(
     "RM701",
     "an argument that was renamed",
     "transformers >= 5, accelerate >= 1 and datasets >= 4 raise a TypeError for the old name.",
-    "The new name is used; where values changed, so are they.",
+    "The new name is used, and values that changed are replaced too.",
     GUIDE,
     errors=(
         *refused_arguments(
@@ -76,7 +76,7 @@ RM701 = Rule(
 )
 RM702 = Rule(
     "RM702",
-    "an argument that was taken away",
+    "an argument that was removed",
     "transformers >= 5 and accelerate >= 1 raise a TypeError for it.",
     "It is deleted where it had no effect on training; else see the message.",
     GUIDE,
@@ -90,7 +90,7 @@ RM702 = Rule(
 RM703 = Rule(
     "RM703",
     "arguments by position",
-    "The order of the parameters changed: a value by position now reaches another parameter, in silence.",
+    "The order of the parameters changed: a value by position now reaches another parameter, and no error says so.",
     "The arguments are given by keyword, under the names that they had.",
     GUIDE,
     errors=("is not a valid SchedulerType",),
@@ -110,7 +110,7 @@ RM705 = Rule(
 RM706 = Rule(
     "RM706",
     "arguments of TrainingArguments that cannot be seen",
-    "Arguments that transformers >= 5 took away raise a TypeError, also when they come out of a dict.",
+    "Arguments that transformers >= 5 removed raise a TypeError, also when they come out of a dict.",
     "Look for evaluation_strategy (now eval_strategy), no_cuda (use_cpu) and the others that RM701 and RM702 name.",
     GUIDE,
 )
@@ -187,9 +187,7 @@ def _is_renamed(change: Change) -> bool:
 
 def _change_key(context: Context, key: ast.expr, name: str, change: Change, *, sure: bool = True) -> None:
     if change.name is None:
-        context.manual(
-            RM702, key, f"{name}= raises a TypeError today.", "Take the key away, or write what replaces it."
-        )
+        context.manual(RM702, key, f"{name}= raises a TypeError today.", "Drop the key, or write what replaces it.")
     elif not sure or not _is_renamed(change) or not isinstance(key, ast.Constant):
         message = f"{name}= {change.outcome}; {change.name}= took its place."
         context.manual(RM701, key, message, "Change the key wherever it is used.")
@@ -259,7 +257,7 @@ def _change(context: Context, call: ast.Call, keyword: ast.keyword, change: Chan
     switch = value is ... and change.otherwise is not None
     if change.name is None or void or off:
         if not change.only_if(value) and not (void or off):
-            context.manual(RM702, keyword, f"{name}= {change.outcome}.", "Take it away, or write what replaces it.")
+            context.manual(RM702, keyword, f"{name}= {change.outcome}.", "Drop it, or write what replaces it.")
         elif context.converts(RM702, keyword, f"{name}= {change.outcome}; deleted."):
             edit.remove.add(name)
     elif not change.only_if(value) and not switch:

@@ -68,7 +68,7 @@ RM108 = Rule(
     "a dataset that was never read",
     'The legacy trainer read the datasets "train" and "evaluation" only; Ray 2.0 to 2.5 refused any other key, later'
     " versions ignored it.",
-    'Rename the key to "evaluation" if it is meant to be evaluated, or take it away.',
+    'Rename the key to "evaluation" if it is meant to be evaluated, or drop it.',
     GUIDE,
     errors=("Dataset shard for '*' not found", "Dataset shard * not found", "KeyError: 'evaluation'"),
 )
@@ -84,7 +84,7 @@ RM911 = Rule(
 RM912 = Rule(
     "RM912",
     "an init function that returns no Trainer",
-    "The legacy trainer trained what the function returned, and failed where that was no transformers.Trainer.",
+    "The legacy trainer trained what the function returned, and failed where that was not a transformers.Trainer.",
     "Return the Trainer instead of calling train() on it, and run raymigrate again.",
     GUIDE,
 )
@@ -125,7 +125,7 @@ def convert(context: Context) -> None:
         ]
         if name_as_type(context, RM103, reference, name):
             continue
-        message = f"Ray >= 2.9 has no {name}, and this is no plain construction of it."
+        message = f"Ray >= 2.9 has no {name}, and this does not simply construct it."
         context.manual(RM103, reference.node, message, BY_NAME if _is_passed_on(context, reference) else None)
         context.handle(reference, gone=False)
 
@@ -194,7 +194,7 @@ def _gives_twice(context: Context, call: TrainerCall, module: Module, function: 
         label = function.name if isinstance(function, ast.FunctionDef) else "the lambda"
         named = " and ".join(twice)
         message = f"{label} gets the two datasets as its first arguments, and {named} again from here: a TypeError."
-        advice = "Let it start with (train_dataset, eval_dataset=None, ...) and run raymigrate again."
+        advice = "Let its parameters begin with (train_dataset, eval_dataset=None, ...) and run raymigrate again."
         context.manual(RM911, config, message, advice)
     return bool(twice)
 
@@ -222,7 +222,7 @@ def _hugging_face_datasets(context: Context, call: TrainerCall) -> bool:
     """Reports datasets of the datasets library handed over as they are: `load_dataset(...)["train"]`."""
     for value in (call.datasets.keys or {}).values():
         if is_hf_dataset(context.module, value):
-            context.manual(RM914, value, "The legacy trainer refused this: it is no Ray Dataset.")
+            context.manual(RM914, value, "The legacy trainer refused this: it is not a Ray Dataset.")
             return True
     return False
 

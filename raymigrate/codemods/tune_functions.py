@@ -71,7 +71,7 @@ def tune_functions(context: Context) -> None:
             message = "This runs in Tune trials and on the workers of a trainer, which need ray.tune and ray.train."
             _undecided(context, reference, message)
         elif place is Place.UNKNOWN and unseen and _session_function(context, reference):
-            message = "A Tuner here runs functions that cannot be told; a Tune function needs ray.tune, not ray.train."
+            message = "A Tuner here runs functions that cannot be seen; a Tune function needs ray.tune, not ray.train."
             _undecided(context, reference, message)
 
 

@@ -15,7 +15,7 @@ from raymigrate.findings import Rule
 RM405 = Rule(
     "RM405",
     "a Tuner over a trainer",
-    "On Ray >= 2.51 a trainer is no Tune trainable: Tuner(trainer) raises a TuneError.",
+    "On Ray >= 2.51 a trainer is not a Tune trainable: Tuner(trainer) raises a TuneError.",
     "Write a function that builds the trainer from its config and calls fit(), and give that function to the Tuner. The"
     " checkpoint_config and failure_config of the Tuner go to the RunConfig of that trainer.",
     "https://docs.ray.io/en/latest/train/user-guides/hyperparameter-optimization.html",

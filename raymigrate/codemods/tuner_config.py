@@ -28,7 +28,7 @@ from raymigrate.findings import Rule
 RM411 = Rule(
     "RM411",
     "the RunConfig of a Tuner",
-    "Ray >= 2.51 parts Tune's RunConfig from Train's: Tuner(run_config=ray.train.RunConfig()) raises an"
+    "Ray >= 2.51 has separate RunConfigs for Tune and for Train: Tuner(run_config=ray.train.RunConfig()) raises an"
     " AttributeError, and the one of ray.air is kept for old code only.",
     "Give the Tuner a ray.tune.RunConfig.",
     "https://docs.ray.io/en/latest/tune/api/doc/ray.tune.RunConfig.html",
@@ -57,7 +57,7 @@ def run_configs(context: Context) -> None:
             continue
         if config is None:
             if tuner.made("run_config", "ray.tune.RunConfig") is None and context.module.references_within("ray.air"):
-                context.manual(RM411, given, "Where this is no ray.tune.RunConfig, the Tuner fails on Ray >= 2.51.")
+                context.manual(RM411, given, "Where this is not a ray.tune.RunConfig, the Tuner fails on Ray >= 2.51.")
         elif not only_use(context.module, given) or not all_seen(config):
             context.manual(RM411, given, "Only a ray.tune.RunConfig is one for a Tuner on Ray >= 2.51.")
             context.tuned.add(config)

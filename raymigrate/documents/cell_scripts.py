@@ -19,7 +19,7 @@ MAGIC = "# MAGIC "
 LANGUAGE = re.compile(r"%%?(\w+)")
 # https://jupytext.readthedocs.io/en/latest/formats-scripts.html; `# In[3]:` is what nbconvert writes.
 PERCENT = re.compile(r"# ?%%(?:$|[\s\[])|# In\[[\d ]*\]:")
-# A quick look for lines that are no Python but IPython's.
+# A quick look for lines that are not Python but IPython's.
 MAGIC_LINE = re.compile(r"^\s*[%!?]|=\s*[%!](?!=)|\?\s*$|^(?:pip|conda) ", re.MULTILINE)
 
 
@@ -68,7 +68,7 @@ def _other_language(lines: list[str], start: int, stop: int) -> Iterator[Finding
 
 
 def _has_magics(text: str, lines: list[str]) -> bool:
-    """Whether a script is no Python, but would be without what IPython adds."""
+    """Whether a script is not Python, but would be without what IPython adds."""
     if not MAGIC_LINE.search(text) or syntax_error(text) is None:
         return False
     names = iter(range(len(lines)))

@@ -29,7 +29,7 @@ def end_of_value(text: str, start: int) -> int:
         depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(match[0], 0)
         if not depth:
             return match.end()
-    raise ValueError("the text is no valid JSON")
+    raise ValueError("the text is not valid JSON")
 
 
 def elements(text: str, start: int) -> list[Span]:

@@ -22,7 +22,7 @@ ESCAPED = re.compile(r"\s*(?:[%!?]|[,;/](?=\w)|\#\ MAGIC\b)")
 ASSIGNED = re.compile(r"(\s*[A-Za-z_][\w.,\s*\[\]]*=\s*)[%!](?!=)")
 # Magics whose argument is a statement that runs in the notebook: it is read, and only the head is masked.
 STATEMENT = re.compile(r"(\s*)(%(?:time|timeit|prun|memit)[ \t]+(?:-\w\s*\d*[ \t]+)*)(?=\S)")
-# Commands that IPython takes without their percent sign; looked for only where a cell is no Python without it.
+# Commands that IPython takes without their percent sign; looked for only where a cell is not Python without it.
 AUTOMAGIC = re.compile(r"(?:pip|conda|mamba|uv|ls|ll|cd|cat|pwd|mkdir|rm|cp|mv|clear|whos?)\b(?!\s*[=(.\[,:])")
 
 CELL_MAGIC = re.compile(r"%%(\w+)")

@@ -49,7 +49,7 @@ PYTHON = {"python", "python2", "python3", "ipython", "ipython3", "pyspark"}
 
 
 class NotebookError(UndecodableError):
-    """The file is no notebook that can be read."""
+    """The file is not a notebook, or cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class Notebook:
         data: Its bytes.
 
     Raises:
-        NotebookError: If they are no notebook of format 4.
+        NotebookError: If they are not a notebook of format 4.
     """
 
     encoding = "utf-8"
@@ -271,12 +271,12 @@ def _loaded(text: str) -> dict[str, Any]:
     try:
         content = json.loads(text)
     except json.JSONDecodeError as error:
-        message = f"is no notebook: not JSON ({error.msg}); open and save it in Jupyter, or repair it"
+        message = f"is not a notebook: not JSON ({error.msg}); open and save it in Jupyter, or repair it"
         raise NotebookError(message, error.lineno, error.colno) from error
     except RecursionError as error:
         raise NotebookError("is nested too deeply for a notebook") from error
     except ValueError as error:  # Python reads no number of thousands of digits
-        raise NotebookError("is no notebook that Python reads: it holds a number that is too long") from error
+        raise NotebookError("is not a notebook that Python can read: it holds a number that is too long") from error
     version = content.get("nbformat") if isinstance(content, dict) else None
     if isinstance(version, int) and version < 4:
         raise NotebookError(
@@ -284,7 +284,7 @@ def _loaded(text: str) -> dict[str, Any]:
             " `jupyter nbconvert --to notebook --inplace` first"
         )
     if version is None or not isinstance(content.get("cells"), list):
-        raise NotebookError("is no notebook: it is JSON, but has no nbformat and cells")
+        raise NotebookError("is not a notebook: it is JSON, but has no nbformat and cells")
     return dict(content)
 
 

@@ -55,13 +55,13 @@ def page(script: Script, filename: str) -> Regions:
     document = Regions(script, [(b.start, b.stop, b.indent) for b in blocks if b.start not in starts])
     document.remarks = [_unreadable(finding) for finding in document.remarks]
     for block in left:
-        message = "The page sets old and new code side by side, so this block was left."
+        message = "The page shows old and new code side by side, so this block was left."
         document.remarks.append(remark(RM907, Kind.NOTE, message, Place(0, block.start + 1, block.indent + 1)))
     return document
 
 
 def _unreadable(finding: Finding) -> Finding:
-    """A block that cannot be parsed is left, and the others are converted: a page is no program."""
+    """A block that cannot be parsed is left, and the others are converted: a page is not a program."""
     if finding.kind is not Kind.ERROR:
         return finding
     message = "This code block cannot be parsed, and it mentions Ray: it was left."

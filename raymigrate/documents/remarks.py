@@ -16,8 +16,8 @@ CELL_MAGICS = "https://ipython.readthedocs.io/en/stable/interactive/magics.html#
 
 RM904 = Rule(
     "RM904",
-    "a cell that is no Python",
-    "Python's parser does not take the cell. It does not mention Ray, so it was left, and the others converted.",
+    "a cell that is not Python",
+    "Python's parser does not accept the cell. It does not mention Ray, so it was left, and the others converted.",
     "Nothing, unless it was meant to be Python.",
     "https://docs.python.org/3/reference/",
 )
@@ -25,7 +25,7 @@ RM905 = Rule(
     "RM905",
     "legacy code in a cell of another kind",
     "What stands below a cell magic such as %%writefile or %%bash is not read: the code in it stays as it is.",
-    "Write the file by hand and run raymigrate on it, or take the magic away.",
+    "Write the file by hand and run raymigrate on it, or remove the magic.",
     CELL_MAGICS,
 )
 RM907 = Rule(
@@ -72,7 +72,7 @@ def not_parsed(reason: str, place: Place, *, concerns: bool) -> Finding:
         message = f"{cell} cannot be parsed ({reason}), and it mentions Ray: nothing was converted."
         advice = "Correct the cell, or take it out, and run raymigrate again."
         return Finding("RM901", Kind.ERROR, message, advice, place.line, place.column, cell=place.cell)
-    return remark(RM904, Kind.NOTE, f"{cell} is no Python ({reason}) and was left as it is.", place)
+    return remark(RM904, Kind.NOTE, f"{cell} is not Python ({reason}) and was left as it is.", place)
 
 
 def other_language(magic: str, body: Sequence[str], place: Place) -> Iterator[Finding]:
@@ -108,7 +108,7 @@ def pin_remark(pin: Pin, place: Place, *, changes: bool = False) -> Finding:
     """
     from raymigrate.codemods.pinned_versions import RM731, message  # noqa: PLC0415 - as above
 
-    kind, advice = Kind.UNSAFE, "Run with --unsafe to change it; then install anew and verify the job."
+    kind, advice = Kind.UNSAFE, "Run with --unsafe to change it; then reinstall and verify the job."
     if not pin.replaceable:
         kind, advice = Kind.MANUAL, pin.obstacle or RM731.fix
     elif changes:

@@ -72,7 +72,7 @@ def _without_entries(lines: Sequence[str], gone: Collection[str]) -> list[str]:
 
 
 def _section_end(lines: Sequence[str], header: int, start: int, *, underlined: bool) -> int:
-    """The line behind a section: the next header, or the first line that is no deeper; the last quotes are no part."""
+    """The line after a section: the next header, or the first line that is not deeper, without the closing quotes."""
     if not underlined:
         return _deeper_end(lines, header, start)
     for at in range(start, len(lines)):

@@ -20,7 +20,7 @@ class NotFilled(Exception):
 class Excerpt:
     """The text of a module up to the end of its last statement, less hidden lines.
 
-    What stands behind the last statement is no part of it: LibCST loses some blanks and comments there.
+    What follows the last statement is not part of it: LibCST loses some blanks and comments there.
 
     Args:
         module: The module.

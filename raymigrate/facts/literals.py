@@ -26,7 +26,7 @@ def literal(value: object) -> str:
     """A value as source.
 
     Raises:
-        ValueError: If it is no string, number, None, nor a list of these.
+        ValueError: If it is not a string, a number, None or a list of these.
     """
     if isinstance(value, str):
         return string_literal(value)

@@ -65,7 +65,7 @@ class Module:
         self.path = path
         self.project = project
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # invalid escapes in somebody's code are no news of ours
+            warnings.simplefilter("ignore")  # invalid escapes in somebody's code are not ours to report
             self.tree = ast.parse(text)
         self._builder = ScopeBuilder(self.tree)
         self.scope_of = self._builder.scope_of

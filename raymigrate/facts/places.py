@@ -107,7 +107,7 @@ class Places:
             yield from methods(self.module, call.func)
 
     def _is_known(self, trainable: ast.expr) -> bool:
-        """Whether an expression that is no function of this module is seen to be none: a class, a trainer, a string."""
+        """Whether an expression is visibly not a function: a class, a trainer, a string."""
         if isinstance(trainable, ast.Name):
             return isinstance(self.module.definition(trainable), (ast.ClassDef, ast.alias))
         if isinstance(trainable, ast.Attribute):  # of an object of this module, so perhaps a method

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 MARKERS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
 LEVELS = 8
 RE_EXPORTS = 8
-# Where a project has a folder of such a name, Python still imports the library: it is no part of the project.
+# Where a project has a folder of such a name, Python still imports the library: it is not part of the project.
 LIBRARIES = sys.stdlib_module_names | {
     *("ray", "torch", "transformers", "datasets", "accelerate", "evaluate", "tokenizers", "peft", "trl"),
     *("numpy", "pandas", "sklearn", "mlflow", "wandb", "deepspeed"),
@@ -352,7 +352,7 @@ def _is_below(folder: str, top: str) -> bool:
 
 
 def _package_root(folder: str) -> str:
-    """The folder that a package stands in; a folder that is no package stands for itself."""
+    """The folder that a package is in; for a folder that is not a package, the folder itself."""
     while os.path.isfile(os.path.join(folder, "__init__.py")) and os.path.dirname(folder) != folder:
         folder = os.path.dirname(folder)
     return folder

@@ -96,7 +96,7 @@ def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
 def children(node: ast.AST) -> list[ast.AST]:
     """What `ast.iter_child_nodes` gives, less what is shared."""
     found: list[ast.AST] = []
-    for name in _fields(node.__class__):  # type: ignore[arg-type]  # typeshed: a class of nodes is no Hashable
+    for name in _fields(node.__class__):  # type: ignore[arg-type]  # typeshed: a class of nodes is not a Hashable
         value = getattr(node, name, None)
         if value.__class__ is list:
             found += [item for item in value if isinstance(item, ast.AST)]

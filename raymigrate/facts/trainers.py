@@ -106,7 +106,7 @@ def trainer_calls(module: Module, names: frozenset[str], first: str) -> Iterator
 
 
 def is_no_trainer(module: Module, node: ast.expr) -> bool:
-    """Whether a value is known to be no transformers.Trainer, under whatever name it is returned."""
+    """Whether a value is known not to be a transformers.Trainer, under whatever name it is returned."""
     return all(_is_no_trainer(source.module, source.node) for source in module.origins(node))
 
 

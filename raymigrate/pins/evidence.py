@@ -50,7 +50,7 @@ def is_legacy(findings: Iterable[Finding]) -> bool:
 
 
 def is_converted(script: bytes, pins: Iterable[Pin]) -> bool:
-    """Whether a script cannot have been written for the versions that pins let in."""
+    """Whether a script cannot have been written for the versions that pins allow."""
     if CONVERTED.search(script):
         return True
     return any(

@@ -66,7 +66,7 @@ class PinFile:
 
     @property
     def old_pins(self) -> list[Pin]:
-        """What keeps out versions that are needed."""
+        """What excludes versions that are needed."""
         return [pin for pin in self.pins if pin.is_too_low]
 
     @cached_property
@@ -277,7 +277,7 @@ def _result(file: PinFile, job: Job) -> FileResult:
         elif job.options.unsafe:
             kind, advice = Kind.CONVERTED, ""
         else:
-            kind, advice = Kind.UNSAFE, "Run with --unsafe to change it; then install anew and verify the job."
+            kind, advice = Kind.UNSAFE, "Run with --unsafe to change it; then reinstall and verify the job."
         finding = Finding(RM731.code, kind, message(pin), advice, line, column, file.path)
         skip = file.skips.get(pin)
         findings.append(finding if skip is None else finding.skipped(skip.reason))

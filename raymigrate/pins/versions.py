@@ -1,6 +1,6 @@
 """Which versions the converted code needs, and whether a version range lets them in.
 
-A range is left alone as long as it lets in one version that is new enough: with `transformers>=4.30` pip installs the
+A range is left alone as long as it allows one version that is new enough: with `transformers>=4.30` pip installs the
 current one.
 """
 
@@ -61,7 +61,7 @@ class Pin:
         name: The package, under its name in `LOWEST`.
         written: The requirement as it is written.
         start: Where it starts in the text of the file.
-        versions: The versions that it lets in, as pip writes a range.
+        versions: The versions that it allows, as pip writes a range.
         place: Start and end of what is to be replaced.
         replacement: What takes its place; "" where a person has to decide.
         obstacle: Why that is, and what to do, in one sentence.
@@ -82,7 +82,7 @@ class Pin:
 
     @property
     def is_too_low(self) -> bool:
-        """Whether it keeps out what the converted code needs."""
+        """Whether it excludes what the converted code needs."""
         return keeps_out(self.versions, LOWEST[self.name])
 
 
@@ -93,7 +93,7 @@ def package(name: str) -> str:
 
 
 def keeps_out(specifier: str, lowest: str) -> bool:
-    """Whether a range lets in no version from `lowest` on; a range that cannot be read does let some in.
+    """Whether a range allows no version from `lowest` on; one that cannot be read counts as allowing some.
 
     A range is a set of intervals that begin and end at the versions it names: it is enough to ask about these, about
     versions a little above them, and about one far above.

@@ -91,7 +91,7 @@ def imported_since(module: Module) -> Version:
 
 
 class Range(NamedTuple):
-    """The first and the last Ray before Train V2 that a pin lets in."""
+    """The first and the last Ray before Train V2 that a pin allows."""
 
     lowest: Version
     highest: Version
@@ -103,7 +103,7 @@ class Range(NamedTuple):
 
 
 def admitted(versions: str) -> Range | None:
-    """What a range of versions lets in of Ray before Train V2; None if that is nothing, or it cannot be read."""
+    """The versions of Ray before Train V2 in a range; None if there are none, or it cannot be read."""
     from packaging.specifiers import InvalidSpecifier, SpecifierSet  # noqa: PLC0415 - 20 ms, for few runs
 
     try:
@@ -117,7 +117,7 @@ def admitted(versions: str) -> Range | None:
 def _pinned(context: Context) -> Range | None:
     """What the nearest pins say: those in the script, in its folder, in the folders above it up to the project's.
 
-    Of several the narrowest counts, such as an exact version; of several of these, what they let in together.
+    Of several the narrowest counts, such as an exact version; of several of these, what they allow together.
     """
     for ranges in _ranges(context):
         if ranges:

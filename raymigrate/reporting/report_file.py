@@ -53,7 +53,7 @@ def _refuse_page_without_libraries() -> None:
 def refuse_among(report: str, found: Discovery) -> None:
     """Says before anything is written that a report would replace what is to be converted.
 
-    An earlier report that `--docs` finds in a folder is no page of the user: it is left out.
+    An earlier report that `--docs` finds in a folder is not a page of the user: it is left out.
 
     Raises:
         click.UsageError: If the file is one of those that were named or found.

@@ -46,7 +46,7 @@ def summary_text(summary: Summary, *, dry_run: bool) -> str:
     if counts[Kind.MANUAL]:
         parts.append(f"{counts[Kind.MANUAL]} left for a person")
         if told_once := sum(result.told_once for result in summary.results):
-            parts.append(f"{told_once} of them told by this run only (--todo or --report keeps them)")
+            parts.append(f"{told_once} of them reported by this run only (--todo or --report keeps them)")
     if counts[Kind.UNSAFE]:
         parts.append(f"{counts[Kind.UNSAFE]} more with --unsafe")
     if counts[Kind.ERROR]:

@@ -83,7 +83,7 @@ def main() -> None:
     arguments = [argument for argument in sys.argv[1:] if argument != "--external"]
     site = Path(arguments[0]) if arguments else SITE
     if not site.is_dir():
-        sys.exit(f"{site} is no folder; run `mkdocs build` first.")
+        sys.exit(f"{site} is not a folder; run `mkdocs build` first.")
     found = list(broken(site))
     if "--external" in sys.argv:
         found += unreachable(site)

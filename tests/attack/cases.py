@@ -146,7 +146,7 @@ ODD = [
 ]
 
 
-@attack("names with line ends, control characters and bytes that are no text", "well-formed output in every format")
+@attack("names with line ends, control characters and bytes that are not text", "well-formed output in every format")
 def names(folder: Path) -> str:
     (folder / "p\n::warning::PWNED").mkdir()
     for name in ODD:

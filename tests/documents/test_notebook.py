@@ -276,7 +276,7 @@ def test_a_notebook_among_scripts_is_found_and_its_checkpoints_are_not(tmp_path:
 GOOD = SERIALISATIONS["indent 1"](notebook(SESSION))
 BAD = {
     "not JSON": (GOOD[:-40].encode(), "not JSON"),
-    "a merge conflict": (b"<<<<<<< HEAD\n" + GOOD.encode(), ":1:1: RM902 error: is no notebook: not JSON"),
+    "a merge conflict": (b"<<<<<<< HEAD\n" + GOOD.encode(), ":1:1: RM902 error: is not a notebook: not JSON"),
     "JSON, but no notebook": (b'{"a": "from ray.air import session"}', "no nbformat and cells"),
     "a list": (b'["from ray.air import session"]', "no nbformat and cells"),
     "format 3": (b'{"nbformat": 3, "worksheets": [{"cells": [{"input": "from ray.air import session"}]}]}', "format 3"),

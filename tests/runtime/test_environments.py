@@ -154,7 +154,7 @@ def test_no_fitting_python_is_one_clear_sentence(monkeypatch: pytest.MonkeyPatch
 def test_the_python_that_is_asked_for_must_fit(tmp_path: Path) -> None:
     with pytest.raises(EnvironmentFailure, match=r"is Python 3\.8; the old libraries need 3\.11 or 3\.10\."):
         interpreters.choose(fake_python(tmp_path / "bin/python", "echo 3 8"))
-    with pytest.raises(EnvironmentFailure, match="is no Python that can make virtual environments"):
+    with pytest.raises(EnvironmentFailure, match="is not a Python that can make virtual environments"):
         interpreters.choose(fake_python(tmp_path / "bin/python", "exit 1"))
 
 

@@ -62,7 +62,7 @@ def post(body: str, *headers: str) -> str:
     "request_",
     [
         pytest.param(post("", f"Content-Length: {DIGITS}"), id="a length of 5,000 digits"),
-        pytest.param(post("", "Content-Length: 1e3"), id="a length that is no whole number"),
+        pytest.param(post("", "Content-Length: 1e3"), id="a length that is not a whole number"),
         pytest.param(post("", "Content-Length: \u00b2"), id="a length of a raised digit"),
         pytest.param(post("abcd", "Content-Length: 2", "Content-Length: 4"), id="two lengths"),
         pytest.param(post("0\r\n\r\n", "Transfer-Encoding: chunked"), id="pieces without a length"),

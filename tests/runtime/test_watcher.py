@@ -85,7 +85,7 @@ def test_a_command_that_ends_leaves_alone_what_it_did_not_end(tmp_path: Path) ->
 
 
 def test_a_killed_command_inside_another_ends_its_own_run(tmp_path: Path) -> None:
-    """As with `raymigrate hub run -- raymigrate verify train.py`: the inner watcher is no part of the outer run."""
+    """As with `raymigrate hub run -- raymigrate verify train.py`: the inner watcher is not part of the outer run."""
     (tmp_path / "inner").mkdir()
     inner = [sys.executable, "-c", COMMAND, str(tmp_path / "inner"), f"setsid {SLEEP} & {SLEEP}"]
     process, started = command(tmp_path, shlex.join(inner))

@@ -37,7 +37,7 @@ def choose(asked: Path | None = None) -> Interpreter:
         found = probe(asked)
         if found is None:
             raise EnvironmentFailure(
-                f"{asked} is no Python that can make virtual environments (modules venv, ensurepip)."
+                f"{asked} is not a Python that can make virtual environments (modules venv, ensurepip)."
             )
         if found.version not in PYTHONS:
             version = ".".join(map(str, found.version))

@@ -4,7 +4,7 @@
     /api/.../ID/tree/REVISION[/PATH], POST .../paths-info/...   what it holds
     /[datasets/|spaces/]ID/{resolve,raw}/REVISION/FILE          its files: GET, HEAD, Range
 
-Everything else is answered with 404 and the X-Error-Code that the Hub gives; what is no proper request with 400. Short
+Everything else is answered with 404 and the X-Error-Code that the Hub gives; a malformed request with 400. Short
 names such as `gpt2`, which the Hub redirects, are served directly.
 
 A page in a browser on this machine can send requests here. It cannot read the answers, unless a name of its own leads
@@ -136,7 +136,7 @@ class Handler(BaseHTTPRequestHandler):
         return body
 
     def _malformed(self, message: str) -> RefusedError:
-        """What is no proper request; what follows it on the connection cannot be told apart."""
+        """A malformed request; where the next one begins on the connection is not known."""
         self.close_connection = True
         return RefusedError(message, "BadRequest", 400)
 
@@ -310,7 +310,7 @@ class HubServer:
         url: Where it answers.
 
     Raises:
-        AssetError: If the folder is no hub.
+        AssetError: If the folder is not a hub.
         OSError: If the port is taken.
     """
 

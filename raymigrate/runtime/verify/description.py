@@ -50,7 +50,7 @@ def note(finding: Finding) -> str:
     """What is worth telling of a conversion, for the notes of an arm."""
     place = f"{finding.path}:{finding.line}" if finding.line else finding.path
     if finding.kind is Kind.ERROR:
-        return f"passed by, as the job does not import it: {place} {finding.message}"
+        return f"ignored, as the job does not import it: {place} {finding.message}"
     return f"{LEFT}: {finding.code} {place} {finding.message}"
 
 

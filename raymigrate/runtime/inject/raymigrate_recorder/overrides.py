@@ -110,7 +110,7 @@ def gpu_share(workers: int) -> float:
 
 
 def _accept_shares(module: ModuleType) -> None:
-    """The old trainer refused parts of a GPU; those that the script did not ask for are no fault of it."""
+    """The old trainer refused parts of a GPU; those that the script did not ask for are not its fault."""
     validate = module.TransformersTrainer._validate_gpus
 
     @functools.wraps(validate)

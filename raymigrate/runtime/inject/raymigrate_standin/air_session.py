@@ -227,6 +227,6 @@ def replace_context(module: ModuleType) -> None:
 
 
 def check_stop(stop: Any) -> None:
-    """Refuses a `RunConfig(stop=)` that is no dict of bounds."""
+    """Refuses a `RunConfig(stop=)` that is not a dict of bounds."""
     if stop and not isinstance(stop, Mapping):
         raise NotImplementedError(unknown("RunConfig(stop=) with a function or a Stopper"))

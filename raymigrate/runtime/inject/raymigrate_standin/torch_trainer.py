@@ -202,5 +202,5 @@ class TorchTrainer(current.TorchTrainer):  # type: ignore[misc]
         raise NotImplementedError(unknown(f"{cls.__name__}.can_restore()"))
 
     def as_trainable(self) -> Any:
-        """Is refused: Train V2's trainers are no trainables of Tune."""
+        """Is refused: Train V2's trainers are not trainables of Tune."""
         raise NotImplementedError(unknown(f"{type(self).__name__}.as_trainable()"))

@@ -34,7 +34,7 @@ def write_report(verification: Verification, path: Path) -> None:
     """
     check_suffix(path)
     text = _format(path.suffix.lower())(verification)
-    data = text.encode("utf-8", "backslashreplace")  # names of files may hold bytes that are no UTF-8
+    data = text.encode("utf-8", "backslashreplace")  # names of files may hold bytes that are not UTF-8
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists():
         write_atomically(str(path), data)

@@ -29,7 +29,7 @@ def json_verification(text: str) -> Verification:
     """Reads a report back.
 
     Raises:
-        ValueError: If the text is no report, or one of another schema.
+        ValueError: If the text is not a report, or one of another schema.
     """
     document = json.loads(text)
     if not isinstance(document, dict) or "schema" not in document:
@@ -108,7 +108,7 @@ def _read_float(value: Any, place: str) -> float:
     if value in ("NaN", "Infinity", "-Infinity"):
         return float(value)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ValueError(f"{place} is no number.")
+        raise ValueError(f"{place} is not a number.")
     return float(value)
 
 
