@@ -253,7 +253,7 @@ def explain(code_or_text: tuple[str, ...]) -> None:
     """Tell what a rule is about: what happens at run time, what to do, where it is documented.
 
     CODE_OR_TEXT is one or more codes of rules, or the text of an error: a message, a traceback or a log; - reads it
-    from stdin. With a text every rule that it leads to is told, the most specific one first.
+    from stdin. With a text every rule that it leads to is shown, the most specific one first.
     """
     from raymigrate.rules import explanation, rule_by_code, rules_by_text  # noqa: PLC0415
 

@@ -143,7 +143,7 @@ def _job(choices: Choices, *, write: bool) -> Job:
 
     options = Options(**{f.name: choices[f.name] for f in fields(Options) if f.name in choices})
     # A check alone need not know the new text, so it does without LibCST; SARIF carries it as fixes, and comments
-    # that are to be written or taken away show only in it, and a page shows it beside the old one.
+    # that are to be written or removed show only in it, and a page shows it beside the old one.
     shows_text = choices["diff"] or choices["todo"] or choices["output_format"] == "sarif" or is_page(choices["report"])
     rewrite = not choices["check"] or shows_text
     return Job(options, rewrite=rewrite, write=write and not _dry_run(choices))

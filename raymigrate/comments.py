@@ -31,7 +31,7 @@ class Comment:
         text: From the `#` on.
         line: Its line, counted from 1.
         column: Its column in characters, counted from 1.
-        alone: Whether nothing else stands on the line.
+        alone: Whether nothing else is on the line.
     """
 
     text: str
@@ -58,7 +58,7 @@ def read_comments(text: str) -> tuple[list[Comment], list[LogicalLine]]:
 
 
 def logical_line_from(lines: Sequence[LogicalLine], line: int) -> LogicalLine | None:
-    """The logical line that holds a line, or else the next one; None behind the last."""
+    """The logical line that holds a line, or else the next one; None after the last."""
     index = bisect_left(lines, line, key=attrgetter("last"))
     return lines[index] if index < len(lines) else None
 

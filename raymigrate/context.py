@@ -29,7 +29,7 @@ class Context:
     Args:
         module: Facts about the module.
         options: What the user asked for.
-        path: The file, for what stands beside it; empty for text without a file.
+        path: The file, for what is beside it; empty for text without a file.
     """
 
     def __init__(self, module: Module, options: Options, path: str = "") -> None:
@@ -153,7 +153,7 @@ class Context:
         if not self.options.enabled(rule.code):
             return False
         if self._kept.get((line, column), rule.code) != rule.code:
-            return False  # the rule that comes to speak of what another one was kept from converting
+            return False  # a rule that meets what another one was kept from converting
         finding = Finding(rule.code, kind, message, advice, line, column + 1, self.path)
         if skip is not None:
             finding = finding.skipped(skip.reason)
@@ -197,7 +197,7 @@ class Context:
         self.handle(reference, gone=True)
 
     def settle_removed_arguments(self) -> None:
-        """Counts what stands in arguments that the plan takes away as rewritten: it goes with them.
+        """Counts what is in arguments that the plan takes away as rewritten: it goes with them.
 
         What the plan puts somewhere else stays.
         """

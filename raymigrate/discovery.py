@@ -1,7 +1,7 @@
 # ruff: noqa: PTH113, PTH114, PTH115, PTH116, PTH118 - a Path object per file would cost more than reading the file
 """Finds the files worth a closer look: those that hold one of a few words.
 
-Left out without a word, as ruff and ripgrep do: what .gitignore and --exclude name, hidden files and directories,
+Left out without a message, as ruff and ripgrep do: what .gitignore and --exclude name, hidden files and directories,
 directories that hold no source of the project (`SKIPPED`, virtual environments), and links to directories, whose files
 lie elsewhere. A path named on the command line is never left out.
 """

@@ -180,7 +180,7 @@ def _told_again(
     Args:
         findings: What was found in the old text.
         left: What a second run finds in the new one.
-        moved: Tells where a line of the old text stands in the new one.
+        moved: Tells where a line of the old text is in the new one.
     """
     there: dict[tuple[str, Kind, str], dict[int, list[Finding]]] = {}
     for finding in reversed(left):

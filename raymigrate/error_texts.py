@@ -1,4 +1,4 @@
-"""Leads from the text of an error to the rules that cure it: `raymigrate explain "<error text>"`.
+"""Leads from the text of an error to the rules that fix it: `raymigrate explain "<error text>"`.
 
 A rule lists the texts beside its declaration (`Rule.errors`); tests/test_error_texts.py makes the libraries raise them.
 """

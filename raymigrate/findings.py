@@ -7,7 +7,7 @@ from enum import Enum
 
 
 def one_line(text: str) -> str:
-    """A text as it may stand in any line of output: what is not printable is escaped, as in `repr`.
+    """A text as it may be in any line of output: what is not printable is escaped, as in `repr`.
 
     So no name of a file or folder, and no text of a script, can begin a line of its own or command a terminal.
     """
@@ -37,7 +37,7 @@ class Rule:
         why: What happens at run time on current libraries, in full sentences.
         fix: What the codemod does, or what a person has to do.
         link: The document of Ray or Hugging Face that the rule rests on.
-        errors: Texts that tell a user at run time of what the rule cures: a few words of an error or a log, in which
+        errors: Texts that a user sees at run time of what the rule fixes: a few words of an error or a log, in which
             `*` stands for characters without blanks; `raymigrate explain` finds the rule by them.
         unproven: Why no fixture is run to show that the legacy code fails and what came of it works; empty where one
             is (tests/test_proofs.py).

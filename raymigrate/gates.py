@@ -1,6 +1,6 @@
 """The gates that keep files without legacy code from being read any further, the cheapest first."""
 
-# Our own comments: one may speak of something that is gone.
+# Our own comments: one may refer to something that is gone.
 COMMENTS = (b"raymigrate:", b"(raymigrate)")
 # Every way to import ray holds one of these; files without any are never read further (see tests/test_gates.py).
 NEEDLES = (b"import ray", b"from ray", b"ray.train", b"ray.air", *COMMENTS)

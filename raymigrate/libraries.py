@@ -54,7 +54,7 @@ class Function:
 
 @cache
 def _table(name: str) -> dict[str, str]:
-    """The lines of a table: what stands before the first tab, and what behind it."""
+    """The lines of a table: what comes before the first tab, and what after it."""
     text = (TABLES / f"{name}.txt").read_text(encoding="utf-8")
     return {start: rest for start, _, rest in (line.partition("\t") for line in text.splitlines())}
 

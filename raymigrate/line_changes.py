@@ -10,13 +10,13 @@ from typing import TypeVar
 from raymigrate.script import lines_of
 
 Line = TypeVar("Line", bound=Hashable)
-Range = tuple[int, int, int, int]  # first line and the one behind the last, before and after
+Range = tuple[int, int, int, int]  # first line and the one after the last, before and after
 SMALL = 4_096  # pairs of lines that `SequenceMatcher` may compare as it does
 WIDTHS = (2, 4, 8, 16)  # of the groups of lines that tell a place where no line does
 
 
 def moved_lines(before: str, after: str) -> Callable[[int], int]:
-    """Tells where a line of a text stands in a changed text; a line that is gone, where its place is."""
+    """Tells where a line of a text is in a changed text; a line that is gone, where its place is."""
     changes = LineMatcher(lines_of(before), lines_of(after)).get_opcodes()
     starts = [start for _, start, *_ in changes]
 

@@ -120,7 +120,7 @@ def _scan(paths: Sequence[str], words: Words) -> Scanned:
 
 
 def _found_in_rest(descriptor: int, data: bytes, words: Words) -> bool:
-    """Goes on behind the first block; a word may lie across the edge of two blocks."""
+    """Goes on after the first block; a word may lie across the edge of two blocks."""
     while block := os.read(descriptor, BLOCK):
         data = data[-words.longest :] + block
         if words.found_in(data):

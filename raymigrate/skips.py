@@ -42,10 +42,10 @@ class Skip:
     Args:
         lines: The lines that it covers; all lines for a whole file.
         codes: Codes or prefixes that it silences; empty means all.
-        reason: What it says behind the dashes.
+        reason: What it says after the dashes.
         line: Its own line, counted from 1.
         column: Its column, counted from 1.
-        whole_file: Whether it speaks of the whole file.
+        whole_file: Whether it refers to the whole file.
         used: The codes that it did silence; "" if it names none.
     """
 
@@ -139,7 +139,7 @@ def _codes(match: re.Match[str]) -> tuple[str, ...]:
 
 
 def _covered(line: int, logical_lines: list[LogicalLine], *, alone: bool) -> range:
-    """The lines that a comment speaks of.
+    """The lines that a comment refers to.
 
     At the start or the end of a statement it is the whole statement, amid it that line; on a line of its own before a
     statement it is that statement, amid one the next line.
@@ -157,7 +157,7 @@ def comment_at(lines: Sequence[str], line: int, code: str) -> Skip | None:
 
     Args:
         lines: The lines around it.
-        line: Which one, counted from 1; the comment stands on it, or alone above it or above the command it ends.
+        line: Which one, counted from 1; the comment is on it, or alone above it or above the command it ends.
         code: Code of the rule.
     """
     for number in range(line, 0, -1):

@@ -1,6 +1,6 @@
 """`--todo`: comments in the code at everything that is left for a person.
 
-A run takes the comments of earlier runs away and writes them anew, so they go when what they speak of is gone, and are
+A run takes the comments of earlier runs away and writes them again, so they go when what they refer to is gone, and are
 never there twice. What only the run that converts a file can tell (RM406) has comments that say so: later runs leave
 them where they are, and tell what they say, until a person deletes them.
 """
@@ -28,7 +28,7 @@ def convert_with_todos(text: str, convert: Callable[[str], FileResult]) -> FileR
 
     Args:
         text: Source text, with or without comments of an earlier run.
-        convert: Converts it once those are taken away.
+        convert: Converts it once those are removed.
     """
     bare, places = _without_todos(text)
     result = convert(bare)
@@ -50,7 +50,7 @@ def convert_with_todos(text: str, convert: Callable[[str], FileResult]) -> FileR
 
 
 def _moved(findings: Sequence[Finding], places: Sequence[int]) -> list[Finding]:
-    """Findings with their lines looked up; a place behind the last line stays where it is."""
+    """Findings with their lines looked up; a place after the last line stays where it is."""
     return [
         replace(finding, line=places[finding.line - 1]) if finding.line <= len(places) else finding
         for finding in findings
@@ -58,7 +58,7 @@ def _moved(findings: Sequence[Finding], places: Sequence[int]) -> list[Finding]:
 
 
 def _without_todos(text: str) -> tuple[str, list[int]]:
-    """The text without the comments that are written anew, and for each line of it the line where it stands in it."""
+    """The text without the comments that are written again, and for each line of it the line where it is in it."""
     lines = LINE.findall(text)
     gone = {comment.line for comment, todo in _todos(text) if not todo["message"].endswith(ONCE)}
     kept = [number for number in range(1, len(lines) + 1) if number not in gone]
@@ -85,16 +85,16 @@ def _told_once(text: str, path: str) -> list[Finding]:
 
 
 def _with_todos(text: str, findings: Sequence[tuple[Finding, bool]]) -> tuple[str, list[int]]:
-    """The text with a comment before each statement that a finding speaks of, and where its lines stand in it then.
+    """The text with a comment before each statement that a finding refers to, and where its lines are in it then.
 
     Args:
         text: The text.
-        findings: What is told of it, each with whether later runs tell it too.
+        findings: What is reported of it, each with whether later runs report it too.
     """
     lines = LINE.findall(text)
     logical_lines = read_comments(text)[1]
     todos: dict[int, dict[str, None]] = defaultdict(dict)  # each comment once
-    # What is told once comes first: later runs leave it there, and write the others anew below it.
+    # What is reported once comes first: later runs keep it, and write the others again below it.
     for finding, again in sorted(findings, key=lambda told: (told[1], told[0].line, told[0].column, told[0].code)):
         if finding.kind is Kind.MANUAL and finding.code != RM906.code:
             logical = logical_line_from(logical_lines, finding.line)

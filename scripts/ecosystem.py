@@ -1,6 +1,6 @@
 """Looks at the libraries' own sources with raymigrate, and compares what it says with `scripts/ecosystem.json`.
 
-The current libraries are right about themselves: what is told of their sources as gone, raising or refused is listed in
+The current libraries are right about themselves: what is reported in them as gone, raising or refused is listed in
 `wrong`, and is looked into. What stays there is true: the command line of evaluate imports Repository, which its
 huggingface_hub no longer has; Ray's wheel lacks what was generated (`_pb2`) or only tests use, and its examples use
 what transformers dropped. Two are not, both inside Ray: a method that it adds to its own class, and the RunConfig of
@@ -69,7 +69,7 @@ def summary(found: list[Finding], *, current: bool) -> dict[str, Any]:
 
 
 def wrong(found: Iterable[Finding]) -> list[str]:
-    """What is told of a current library as gone, raising or refused although the library itself does it."""
+    """What is reported in a current library as gone, raising or refused although the library itself does it."""
     return [
         f"{finding.path}:{finding.line}: {finding.code} {finding.message}"
         for finding in found

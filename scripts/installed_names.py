@@ -81,7 +81,7 @@ def tried(node: ast.Try) -> Iterator[ast.AST]:
 class Finder(ast.NodeVisitor):
     """Collects the uses; a parameter or variable hides an import of its name.
 
-    What stands in a `try`, or under a test of a version or of a name, may be gone.
+    What is in a `try`, or under a test of a version or of a name, may be gone.
     """
 
     def __init__(self) -> None:

@@ -306,7 +306,7 @@ class Describer:
 
 
 def called_on_itself(method: ast.AST, call: ast.Call, described: Class) -> None:
-    """`setattr(self, name, value)` and its like: attributes whose names may not be seen."""
+    """`setattr(self, name, value)` and similar calls: attributes whose names may not be seen."""
     function = ast.unparse(call.func)
     if function == "setattr" and len(call.args) > 1:
         if ast.unparse(call.args[1]) in read_from_itself(method):

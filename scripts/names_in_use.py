@@ -33,7 +33,7 @@ def converted(path: Path) -> tuple[str, list[Finding]]:
 
 
 def untold(scripts: Mapping[Path, tuple[str, list[Finding]]]) -> list[str]:
-    """The uses of what is not there that no finding speaks of.
+    """The uses of what is not there that no finding refers to.
 
     Args:
         scripts: The Python of each file, and the findings on it.

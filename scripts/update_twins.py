@@ -39,7 +39,7 @@ def converted(path: Path, options: Options, data: bytes | None = None) -> tuple[
 
 
 def options_of(before: Path) -> Options:
-    """The options of a case: none, unless `options.json` stands beside its script."""
+    """The options of a case: none, unless `options.json` is beside its script."""
     path = before.with_name("options.json")
     return Options(**json.loads(path.read_text(encoding="utf-8"))) if path.exists() else Options()
 

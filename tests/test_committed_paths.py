@@ -9,7 +9,7 @@ import pytest
 
 from tests.conftest import ROOT
 
-# A folder of somebody's home, or one that continuous integration and its like work in. What stands before it must not
+# A folder of somebody's home, or one that continuous integration works in. What stands before it must not
 # make it a part of something else: a URL, a relative path.
 MACHINE = re.compile(
     r"(?<![\w.~*$}-])(?<!:/)(?:/root|/work|/workspace|/builds|/Users/[\w.-]+|/home/[\w.-]+)(?=/)|\b[A-Za-z]:\\+Users\\+\w+"

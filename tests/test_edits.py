@@ -178,7 +178,7 @@ def test_a_line_with_several_statements_is_refused() -> None:
 
 
 def test_statements_that_go_take_no_other_with_them() -> None:
-    """LibCST makes and frees nodes all the time: what is told apart by `id()` alone may be another node later on."""
+    """LibCST makes and frees nodes all the time: what is distinguished by `id()` alone may be another node later on."""
     text = "".join(f"if x:\n    # Why.\n    a = {n}\n    b = g(1, h(2))\nif y:\n    main()\n" for n in range(100))
 
     def change(module: Module, plan: Plan) -> None:

@@ -1,4 +1,4 @@
-"""`raymigrate explain "<error text>"`: what the pinned libraries really say leads to the rule that cures it."""
+"""`raymigrate explain "<error text>"`: what the pinned libraries really say leads to the rule that fixes it."""
 
 import json
 import os

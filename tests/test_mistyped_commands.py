@@ -1,4 +1,4 @@
-"""What is mistyped on the command line is told before anything is written."""
+"""What is mistyped on the command line is reported before anything is written."""
 
 from pathlib import Path
 

@@ -16,7 +16,7 @@ from tests.conftest import FIXTURES, ROOT
 
 LEGACY = FIXTURES / "transformers_trainer/gpt2_wikitext_ray_data/before.py"
 NOTEBOOK = FIXTURES / "notebooks/accelerate_one_string/before.ipynb"
-MAX_MEGABYTES = 60  # libcst 8, pyyaml 3, click 1, pip and its like the rest; torch alone would be 700
+MAX_MEGABYTES = 60  # libcst 8, pyyaml 3, click 1, pip and similar packages the rest; torch alone would be 700
 MAX_SECONDS = 300  # half a minute on a quiet machine
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("pre-commit")]  # they share an environment

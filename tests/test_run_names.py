@@ -1,4 +1,4 @@
-"""A run name under which a second run would train nothing is told, unless something in it is new each time."""
+"""A run name under which a second run would train nothing is reported, unless something in it is new each time."""
 
 import pytest
 

@@ -98,7 +98,7 @@ def test_all_processes_end_with_the_command(folder: Path, number: signal.Signals
 
 
 def test_a_process_that_is_killed_alone_does_not_end_the_command(folder: Path) -> None:
-    """As the system does when memory ends: the file that it was at is told, the others are done."""
+    """As the system does when memory ends: the file that it was at is reported, the others are done."""
     process = start(folder, "--jobs", "1")
     wait_until_busy(process, 2)
     time.sleep(1)

@@ -77,7 +77,7 @@ def test_what_only_the_converting_run_can_tell_stays_until_it_is_deleted(tmp_pat
     path = tmp_path / "train.py"
     shutil.copy(EXAMPLE, path)
     run = CliRunner().invoke
-    assert "told by this run only" not in run(main, ["--todo", str(path)]).stderr
+    assert "reported by this run only" not in run(main, ["--todo", str(path)]).stderr
     text = path.read_text()
     assert [line.split(" (")[1] for line in text.splitlines() if "RM406" in line] == [
         "told once: delete this line when it is done)"
@@ -95,7 +95,7 @@ def test_without_comments_the_closing_sentence_says_what_is_told_once(tmp_path: 
     shutil.copy(EXAMPLE, path)
     outcome = CliRunner().invoke(main, [str(path)])
     assert "2 left for a person, 1 of them reported by this run only (--todo or --report keeps them)" in outcome.stderr
-    assert "told by this run only" not in CliRunner().invoke(main, [str(path)]).stderr
+    assert "reported by this run only" not in CliRunner().invoke(main, [str(path)]).stderr
 
 
 def test_a_file_with_nothing_but_an_old_comment_is_cleaned(tmp_path: Path) -> None:

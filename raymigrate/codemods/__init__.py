@@ -1,6 +1,6 @@
 """The codemods, one file per family of rules.
 
-A rule is a module-level `Rule` in any file here, and what cures it is a function marked `@codemod(...)`. Both are found
+A rule is a module-level `Rule` in any file here, and what fixes it is a function marked `@codemod(...)`. Both are found
 by being there: no list anywhere names them.
 """
 

@@ -1,6 +1,6 @@
 """RM202, RM203, RM206 to RM208: the accelerate_config of an AccelerateTrainer goes to Accelerator(...).
 
-What each key of the config did stands in `raymigrate.facts.accelerate_config`.
+What each key of the config did is in `raymigrate.facts.accelerate_config`.
 """
 
 import ast
@@ -90,7 +90,7 @@ def read_settings(context: Context, call: TrainerCall) -> Settings | None:
 
 
 def _entries(context: Context, given: ast.expr) -> Settings | None:
-    """A dict, which may stand in another file of the project that the script imports it from."""
+    """A dict, which may be in another file of the project that the script imports it from."""
     module = context.module
     entries = module.entries(given)
     if entries is None and (found := module.elsewhere(given)) is not None and isinstance(found.node, ast.Name):
@@ -191,7 +191,7 @@ def _apply(context: Context, call: TrainerCall, places: Destination, settings: S
 
 
 def _inside(call: TrainerCall, nodes: list[ast.Call]) -> list[ast.Call]:
-    """Those of the calls that stand in the training function; all of them if none does."""
+    """Those of the calls that are in the training function; all of them if none does."""
     inside = [node for node in nodes if call.module.inside(node, call.function)]
     return inside or nodes
 

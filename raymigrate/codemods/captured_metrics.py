@@ -1,7 +1,7 @@
 """RM481: metrics that the training function takes from the driver.
 
 Ray pickles the training function of a script with what it reads of the script's globals and of the functions around it.
-The class of a metric stands in a module that `evaluate` writes when it loads the metric: `evaluate_modules.metrics...`.
+The class of a metric is in a module that `evaluate` writes when it loads the metric: `evaluate_modules.metrics...`.
 A worker that has not loaded the metric has no such module. Measured with CPU workers: `fit()` ends with
 "No module named 'evaluate_modules'", on Ray 2.60 as on 2.6.3; once the driver has called compute(), it ends on both
 with a TypeError, as the metric cannot be pickled. `datasets.load_metric` had the like of it, `datasets_modules`, which

@@ -115,7 +115,7 @@ def first_use(context: Context) -> ast.stmt:
 
 
 def _alone(context: Context, statement: ast.stmt) -> bool:
-    """Whether no other statement stands on the lines of this one: `a = 1; b = 2`, `if x: a = 1`."""
+    """Whether no other statement is on the lines of this one: `a = 1; b = 2`, `if x: a = 1`."""
     module = context.module
     line, column = module.start(statement)
     end, after = module.end(statement)

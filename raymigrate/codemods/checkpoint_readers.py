@@ -134,7 +134,7 @@ def _go_deeper(context: Context, folder: ast.expr, place: Layout) -> None:
 
 
 def _deeper_text(context: Context, folder: ast.expr, place: Layout) -> str | None:
-    """Source of an f-string that begins with a folder, with the folder "checkpoint" behind that: `f"{folder}/..."`.
+    """Source of an f-string that begins with a folder, with the folder "checkpoint" after that: `f"{folder}/..."`.
 
     None where it is no such f-string; its parts cannot be replaced one by one, as Python 3.11 gives them no place.
     """
@@ -218,7 +218,7 @@ def _reads_files(context: Context, node: ast.expr, place: Layout) -> bool:
 
 
 def _uri(context: Context, node: ast.Attribute) -> None:
-    """`checkpoint.uri.split("file://")[-1]` and its like become `checkpoint.path`."""
+    """`checkpoint.uri.split("file://")[-1]` and similar expressions become `checkpoint.path`."""
     place = layout_after(context, node.value)
     if place is None and not is_any_checkpoint(context.module, node.value):
         return

@@ -52,7 +52,7 @@ TODAY = {
 
 @codemod(*CONFIG_CLASSES, order=5)
 def positions(context: Context) -> None:
-    """Names the arguments whose places changed, and reports those that cannot be told apart without the version."""
+    """Names the arguments whose places changed, and reports those that depend on an unknown version."""
     module = context.module
     for name in CONFIG_CLASSES:
         for call in module.calls(*config_names(name)):
@@ -69,7 +69,7 @@ def positions(context: Context) -> None:
 
 
 def _names(context: Context, name: str, call: ast.Call) -> tuple[str, ...] | None:
-    """The names of the positional arguments of a configuration; None where they cannot be told."""
+    """The names of the positional arguments of a configuration; None where they are not known."""
     number = len(call.args)
     orders = {ORDERS[name][:number]} if name in ORDERS else _run_config_orders(context, number)
     names = orders.pop()

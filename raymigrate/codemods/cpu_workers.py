@@ -1,7 +1,7 @@
 """RM104 and RM203: CPU workers that would train alone (docs/semantics/traps.md#t3).
 
-accelerate >= 1.0 wraps a model in DistributedDataParallel on CPU only when it is told `cpu=True`; TrainingArguments
-tells it with `use_cpu=True`. Without, every worker trains its own model and no error says so.
+accelerate >= 1.0 wraps a model in DistributedDataParallel on CPU only when it gets `cpu=True`; TrainingArguments
+gives it that with `use_cpu=True`. Without, every worker trains its own model and no error says so.
 """
 
 import ast
@@ -97,7 +97,7 @@ def set_cpu(
 
 
 def is_told(context: Context, call: TrainerCall, made: ast.Call, *names: str) -> bool:
-    """Whether TrainingArguments or an Accelerator are told about the CPU: the arguments hold for all workers.
+    """Whether TrainingArguments or an Accelerator are given the CPU: the arguments hold for all workers.
 
     Args:
         context: The module.

@@ -1,4 +1,4 @@
-"""Variables that only an argument read which goes away: they go with it."""
+"""Variables that only a removed argument read: they are removed with it."""
 
 import ast
 
@@ -15,7 +15,7 @@ def drop_definition(context: Context, given: ast.expr) -> bool:
         given: The argument.
 
     Returns:
-        Whether it was taken away.
+        Whether it was removed.
     """
     statements = _only_for(context, given)
     for statement in statements:
@@ -32,7 +32,7 @@ def is_only_for(context: Context, given: ast.expr) -> bool:
 
 
 def is_dropped(context: Context, node: ast.AST) -> bool:
-    """Whether the plan takes away the statement that a node stands in, or the argument."""
+    """Whether the plan removes the statement that a node is in, or the argument."""
     plan, module = context.plan, context.module
     for outer in module.ancestors(node):
         if isinstance(outer, ast.stmt) and outer in plan.statements and plan.statements[outer].removed:

@@ -127,7 +127,7 @@ class FunctionHere(TrainFunction):
 
 @codemod("TrainingArguments", "Seq2SeqTrainingArguments", order=12)
 def convert_for_others(context: Context) -> None:
-    """Makes training functions of the init functions whose trainers stand in other files."""
+    """Makes training functions of the init functions whose trainers are in other files."""
     for request in context.requests:
         if not isinstance(request, TrainingFunction):
             continue

@@ -23,7 +23,7 @@ RM691 = Rule(
     "RM691",
     "an import of a name that is gone, which nothing uses",
     "The import fails on current Ray, transformers, datasets and their companions.",
-    "The name is taken out of the import.",
+    "The name is dropped from the import.",
     "https://docs.ray.io/en/latest/train/api/api.html",
 )
 RM692 = Rule(
@@ -86,7 +86,7 @@ def _is_import_guarded(context: Context, reference: Reference) -> bool:
 
 
 def _import(context: Context, statement: ast.Import | ast.ImportFrom, alias: ast.alias, origin: str) -> None:
-    """Drops an import that nothing reads; reports one that is guarded, whose uses cannot be told apart."""
+    """Drops an import that nothing reads; reports one that is guarded, as its uses may be those of either import."""
     module = context.module
     local = alias.asname or alias.name.partition(".")[0]
     scope = module.scope_of[statement]

@@ -41,7 +41,7 @@ DATASETS = ("train_dataset", "eval_dataset")
 
 
 def guide_form(context: Context, function: TrainFunction) -> TrainFunction:
-    """The training function in the form of the guide; as it was, with a word on why, where that cannot be written."""
+    """The training function in the form of the guide; the exact one, with a note why, where that cannot be written."""
     if not function.uses_ray_data:
         return function
     guide = GuideFunction(function)

@@ -73,7 +73,7 @@ def _uncertain(context: Context, node: ast.Attribute) -> None:
 
 
 def _goes_away(context: Context, node: ast.Attribute) -> bool:
-    """Whether a node is the value of an argument that is taken out."""
+    """Whether a node is the value of an argument that is dropped."""
     keyword = context.module.parent_of[node]
     call = context.module.parent_of[keyword] if isinstance(keyword, ast.keyword) else None
     edit = context.plan.calls.get(call) if isinstance(call, ast.Call) else None
@@ -110,7 +110,7 @@ def _attribute(context: Context, node: ast.Attribute, kind: str, new: str | None
 
 
 def _is_dealt_with(context: Context, node: ast.Attribute) -> bool:
-    """Whether another rule replaces an attribute, or what is around it, or speaks of it."""
+    """Whether another rule replaces an attribute, or what is around it, or refers to it."""
     planned = context.plan.expressions
     if node in planned or any(parent in planned for parent in context.module.ancestors(node)):
         return True

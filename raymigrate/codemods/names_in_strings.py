@@ -49,7 +49,7 @@ def names_in_strings(context: Context) -> None:
 
 
 def _is_told(context: Context, node: ast.expr) -> bool:
-    """Whether another finding speaks of a place."""
+    """Whether another finding refers to a place."""
     places = [context.module.start(node)]
     outer = context.module.parent_of.get(node)
     if isinstance(outer, ast.Call):

@@ -93,7 +93,7 @@ class OwnPredictor:
         return [node for node in self.definition.body if isinstance(node, ast.FunctionDef)]
 
     def emit(self) -> None:
-        """Takes its base class away, and puts the class that applies it behind it."""
+        """Takes its base class away, and puts the class that applies it after it."""
         context, module = self.context, self.context.module
         context.plan.without_bases.add(self.definition)
         context.handle(module.reference_at[self.definition.bases[0]], gone=True)

@@ -56,7 +56,7 @@ def runtime_environments(context: Context) -> None:
 
 
 def environment_pins(context: Context) -> Iterator[tuple[ast.Constant, Pin]]:
-    """The requirements in the environments that the module describes, each with the string that it stands in."""
+    """The requirements in the environments that the module describes, each with the string that it is in."""
     for environment in _environments(context):
         yield from _pins(context, environment)
     for call in context.module.of_type(ast.Call):
@@ -70,7 +70,7 @@ def environment_pins(context: Context) -> Iterator[tuple[ast.Constant, Pin]]:
 
 
 def _version_of(name: str, node: ast.expr) -> Pin | None:
-    """The pin that a version is where it stands beside the name of its package: `"ray[air]": "2.6.3"`."""
+    """The pin that a version is where it is beside the name of its package: `"ray[air]": "2.6.3"`."""
     written = node.value if isinstance(node, ast.Constant) else None
     name = package(name.partition("[")[0].strip())
     if name not in LOWEST or not isinstance(written, str) or VERSION.fullmatch(written.strip()) is None:

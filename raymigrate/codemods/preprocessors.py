@@ -360,7 +360,7 @@ def map_batches_arguments(context: Context, mapper: Mapper, letter: str, parts: 
 
 
 def report_lost_assignment(context: Context, place: ast.AST, function: BatchFunction, call: ast.Call) -> None:
-    """Reports a change to a column of a DataFrame that goes to a copy; at the call, if it stands in another file."""
+    """Reports a change to a column of a DataFrame that goes to a copy; at the call, if it is in another file."""
     what = "this"
     if function.elsewhere:
         line, _ = function.module.start(place)
@@ -374,7 +374,7 @@ def report_lost_assignment(context: Context, place: ast.AST, function: BatchFunc
 
 
 def _is_used_besides(context: Context, node: ast.Name) -> bool:
-    """Whether a name for BatchMappers has other readers than trainers whose preprocessor= goes away."""
+    """Whether a name for BatchMappers has other readers than trainers whose preprocessor= is removed."""
     module = context.module
     scope = module.scope_of[node].find(node.id)
     others = [use for use in module.uses(node.id, scope) if use is not node] if scope is not None else [node]

@@ -1,6 +1,6 @@
 """RM303 and RM308: checkpoints made from a dict, from bytes, from a URI.
 
-ray.train.Checkpoint is a directory: `from_dict` and its like raise an AttributeError (Ray issue 37868).
+ray.train.Checkpoint is a directory: `from_dict` and similar methods raise an AttributeError (Ray issue 37868).
 """
 
 import ast
@@ -227,7 +227,7 @@ def _in_trial(context: Context, report: ast.Call) -> bool:
 
 
 def _local(context: Context, statement: ast.stmt, name: str, own: set[ast.Name]) -> str:
-    """A name for a new local variable: none that the function binds, except by the statement that goes away."""
+    """A name for a new local variable: none that the function binds, except by the statement that is removed."""
     scope = context.module.scope_of[statement]
     while any(binding.node not in own for binding in scope.bindings.get(name, [])):
         name = f"new_{name}"

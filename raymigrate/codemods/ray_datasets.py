@@ -112,7 +112,7 @@ def _is_own(context: Context, name: str) -> bool:
 
 
 def _without_lazy(node: ast.expr) -> ast.expr:
-    """What stands before `.lazy()`, which goes."""
+    """What comes before `.lazy()`, which goes."""
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "lazy":
         node = node.func.value
     return node

@@ -61,7 +61,7 @@ def reports_by_rank(context: Context) -> None:
 
 
 def _every_branch_reports(context: Context, condition: ast.If) -> bool:
-    """Whether a report stands in the `else` as well."""
+    """Whether a report is in the `else` as well."""
     return any(
         isinstance(node, ast.Call) and context.module.qualified(node.func) in REPORTS
         for statement in condition.orelse

@@ -1,4 +1,4 @@
-"""RM721 and RM722: methods and arguments of tokenizers that transformers 5 took away.
+"""RM721 and RM722: methods and arguments of tokenizers that transformers 5 removed.
 
 Measured on transformers 5.23 with the offline hub's bert-base-cased: the methods raise an AttributeError;
 `pad_to_max_length=True` is swallowed, and nothing is padded: 4 ids where transformers 4.30 gave `max_length`.

@@ -44,7 +44,7 @@ WANDB_REFUSED = {
     "log_config": "the configuration is logged once, at the start",
     "upload_checkpoints": "log an artifact in after_report()",
     "save_checkpoints": "log an artifact in after_report()",
-    "upload_timeout": "take it away",
+    "upload_timeout": "drop it",
     "video_kwargs": "report wandb.Video yourself",
     "image_kwargs": "report wandb.Image yourself",
 }

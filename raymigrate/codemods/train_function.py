@@ -45,7 +45,7 @@ class TrainFunction:
         self.call = call
         self.given = call.arguments[argument]
         self.init = call.function if isinstance(call.function, ast.FunctionDef) else None
-        # The function wherever it stands, and the module that it stands in.
+        # The function wherever it stands, and the module that it is in.
         imported = call.imported if self.init is None else None
         self.body = self.init if imported is None else imported.function
         self.body_module = self.module if imported is None else imported.module
@@ -139,7 +139,7 @@ class TrainFunction:
 
     @cached_property
     def nested_import(self) -> ast.stmt | None:
-        """The legacy import, if it stands in a function: then all that is generated stays in there with it.
+        """The legacy import, if it is in a function: then all that is generated stays in there with it.
 
         Such imports resolve on the machine that runs the function, which may be the only one to have the library.
         """

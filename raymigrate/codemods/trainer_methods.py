@@ -18,7 +18,7 @@ RM704 = Rule(
     "an override of a Trainer method with the old parameters",
     "transformers >= 5 passes other arguments to this method: the old parameter list raises a TypeError, or the method"
     " is not called any more.",
-    "New parameters are added; what Trainer no longer passes is taken out of calls of super(), and reported where the"
+    "New parameters are added; what Trainer no longer passes is dropped from calls of super(), and reported where the"
     " method needs it.",
     GUIDE,
     errors=(

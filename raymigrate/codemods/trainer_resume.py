@@ -38,7 +38,7 @@ def resume(context: Context) -> None:
     for call in trainer_calls(module, TORCH_TRAINERS | ACCELERATE_TRAINERS, "train_loop_per_worker"):
         given = call.arguments.get(ARGUMENT)
         if given is None or call.unpacked or is_none(given):
-            continue  # None is taken away with the other arguments
+            continue  # None is dropped with the other arguments
         config, reads = _config(context, call), _reads(context, call)
         prepares = any(module.inside(node, call.function) for node in module.calls(PREPARE_TRAINER))
         if config is None or not reads or prepares:
@@ -80,7 +80,7 @@ def _is_read_by_key(context: Context, use: ast.Name) -> bool:
 
 
 def _reads(context: Context, call: TrainerCall) -> list[ast.Call]:
-    """The get_checkpoint() calls of a module, where all stand in the training function itself; else none."""
+    """The get_checkpoint() calls of a module, where all are in the training function itself; else none."""
     module = context.module
     found = list(module.calls(*GET_CHECKPOINT))
     references = [reference for reference in module.references if reference.qualified.startswith(GET_CHECKPOINT)]

@@ -1,4 +1,4 @@
-"""RM70x: arguments that transformers 5, accelerate 1 and datasets 4 took away.
+"""RM70x: arguments that transformers 5, accelerate 1 and datasets 4 removed.
 
 https://github.com/huggingface/transformers/blob/main/MIGRATION_GUIDE_V5.md; docs/semantics/libraries.md was measured on
 transformers 5.23. These rules look at Ray training scripts only, where without them no converted job starts.

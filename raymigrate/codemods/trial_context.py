@@ -23,7 +23,7 @@ STORAGE = frozenset({"storage_path", "storage_filesystem", "local_dir", "sync_co
 
 @codemod("get_trial_(?:name|id|dir|resources)", order=29)
 def trial_of_context(context: Context) -> None:
-    """Rewrites `ray.train.get_context().get_trial_name()` and its like."""
+    """Rewrites `ray.train.get_context().get_trial_name()` and similar methods."""
     module = context.module
     for node in module.nodes:
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):

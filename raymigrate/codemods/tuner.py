@@ -1,7 +1,7 @@
 """RM405: a Tuner over a trainer becomes a Tuner over a function that builds the trainer and fits it.
 
 https://docs.ray.io/en/latest/train/user-guides/hyperparameter-optimization.html has the form; what legacy Ray did with
-the arguments of Tuner and trainer stands in its base_trainer.py and tuner_internal.py (read in Ray 2.6.3).
+the arguments of Tuner and trainer is in its base_trainer.py and tuner_internal.py (read in Ray 2.6.3).
 """
 
 from raymigrate.codemods import codemod

@@ -132,7 +132,7 @@ class TunerRunConfig:
     Args:
         context: The module.
         tuner: The Tuner over a trainer.
-        before: Where to put statements that have to stand before the trainer.
+        before: Where to put statements that have to come before the trainer.
         beside: What gets Train's half, where the trainer itself stays as it is.
     """
 

@@ -87,7 +87,7 @@ class Plain:
         return self.script.encode(text)
 
     def raised(self) -> bytes:
-        """The same file: what a script installs stands in other files."""
+        """The same file: what a script installs is in other files."""
         return self.encode(self.text)
 
 

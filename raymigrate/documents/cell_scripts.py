@@ -36,7 +36,7 @@ def cell_script(script: Script) -> Regions | None:
     regions = [(min(_start_of_python(lines, start), stop), stop, 0) for start, stop in cells]
     document = Regions(script, regions)
     if document.has_unread and syntax_error(script.text) is None:
-        return None  # what looks like the edge of a cell stands in a string or inside a block
+        return None  # what looks like the edge of a cell is in a string or inside a block
     document.remarks += [remark for start, stop in cells for remark in _other_language(lines, start, stop)]
     if uses_train(document.text):
         document.pins = [(Place(0, index + 1, 1), pin) for index, pin in old_pins(lines)]

@@ -50,7 +50,7 @@ class Cell:
     Args:
         number: Its number, counted from 1 over all cells of the document, or 0 where places are those of the file.
         first: The line, in the cell or in the file, on which the Python starts.
-        lines: The source lines, without what stands before every line of the cell.
+        lines: The source lines, without what comes before every line of the cell.
         indent: How many characters that is.
     """
 

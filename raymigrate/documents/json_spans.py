@@ -1,4 +1,4 @@
-"""Where values stand in JSON text. The text has to be valid: let `json.loads` have a look at it first."""
+"""Where values are in JSON text. The text has to be valid: let `json.loads` have a look at it first."""
 
 import json
 import re
@@ -52,7 +52,7 @@ def members(text: str, start: int) -> dict[str, Span]:
     while text[position] != "}":
         end = end_of_value(text, position)
         key = json.loads(text[position:end]) if "\\" in text[position:end] else text[position + 1 : end - 1]
-        position = start_of_value(text, start_of_value(text, end) + 1)  # behind the colon
+        position = start_of_value(text, start_of_value(text, end) + 1)  # after the colon
         end = end_of_value(text, position)
         spans[key] = (position, end)
         position = start_of_value(text, end)

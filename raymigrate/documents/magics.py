@@ -37,7 +37,7 @@ class Masked:
     Args:
         lines: The lines.
         origins: For each line, the index of the source line that it comes from.
-        shifts: For each line, how many characters further right its Python stands in the source.
+        shifts: For each line, how many characters further right its Python is in the source.
         originals: What each name stands for.
     """
 

@@ -1,6 +1,6 @@
 """Jupyter notebooks: JSON that is edited in place, so that nothing but the changed source lines changes.
 
-The format: https://nbformat.readthedocs.io/en/latest/format_description.html. A notebook is never written anew from its
+The format: https://nbformat.readthedocs.io/en/latest/format_description.html. A notebook is never rewritten from its
 data: editors differ in indentation, escaping, line ends and the order of keys, and each of them may have written it.
 """
 
@@ -65,7 +65,7 @@ class Source:
     """The source of one code cell.
 
     Args:
-        span: Where its value stands in the file.
+        span: Where its value is in the file.
         parts: The lines in each string of the value.
         gaps: What stands around the strings of a list; empty for a single string.
         whole_lines: Whether each string holds whole lines, so that `parts` are the strings of the file.
@@ -242,7 +242,7 @@ class Notebook:
                     yield number, _source(text, members(text, start)["source"])
 
     def _python_of(self, number: int, source: Source) -> Cell | None:
-        """The cell, less what has to stand at its head; None if a cell magic there makes it another language."""
+        """The cell without what has to stay at its head; None if a cell magic there makes it another language."""
         lines = source.texts
         first = next((index for index, line in enumerate(lines) if not HEAD.match(line)), len(lines))
         magic = self._cell_magic.match(lines[first]) if lines[first:] else None

@@ -35,7 +35,7 @@ ON_PURPOSE = re.compile(
 
 @dataclass(frozen=True)
 class Block:
-    """A code block of a page: its lines, as indices, what stands before each, and what the page says over it."""
+    """A code block of a page: its lines, as indices, what comes before each, and what the page says over it."""
 
     start: int
     stop: int
@@ -69,7 +69,7 @@ def _unreadable(finding: Finding) -> Finding:
 
 
 def _blocks(lines: list[str], places: Iterable[tuple[int, int, int, int]]) -> list[Block]:
-    """Blocks, from their first line, the line behind the last, their indentation, and the line that opens them."""
+    """Blocks, from their first line, the line after the last, their indentation, and the line that opens them."""
     blocks: list[Block] = []
     heading, seen = "", 0
     for start, stop, indent, head in places:
@@ -89,7 +89,7 @@ def _paragraph(lines: list[str], head: int) -> list[str]:
 
 
 def _fences(lines: list[str]) -> Iterator[tuple[int, int, int, int]]:
-    """Fenced blocks of Python: first line, line behind the last, indentation, line of the fence."""
+    """Fenced blocks of Python: first line, line after the last, indentation, line of the fence."""
     index = 0
     while index < len(lines):
         fence = FENCE.match(lines[index])
@@ -106,7 +106,7 @@ def _fences(lines: list[str]) -> Iterator[tuple[int, int, int, int]]:
 
 
 def _directives(lines: list[str]) -> Iterator[tuple[int, int, int, int]]:
-    """Blocks of code directives: first line, line behind the last, indentation, line of the directive."""
+    """Blocks of code directives: first line, line after the last, indentation, line of the directive."""
     for head, line in enumerate(lines):
         directive = DIRECTIVE.match(line)
         if directive is None:

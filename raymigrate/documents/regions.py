@@ -1,4 +1,4 @@
-"""Text files in which Python stands in regions: cells of a script, code blocks of a page."""
+"""Text files with regions of Python: cells of a script, code blocks of a page."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Regions:
 
     Args:
         script: The decoded file.
-        regions: The first line of each region and the one behind its last, as indices, and its indentation.
+        regions: The first line of each region and the one after its last, as indices, and its indentation.
     """
 
     def __init__(self, script: Script, regions: Sequence[tuple[int, int, int]]) -> None:

@@ -76,7 +76,7 @@ def not_parsed(reason: str, place: Place, *, concerns: bool) -> Finding:
 
 
 def other_language(magic: str, body: Sequence[str], place: Place) -> Iterator[Finding]:
-    """Says of a cell of another kind that it holds legacy code; prose may well speak of it."""
+    """Says of a cell of another kind that it holds legacy code; prose may well refer to it."""
     if magic.lstrip("%") not in PROSE and LEGACY_CODE.search("\n".join(body)):
         yield remark(RM905, Kind.MANUAL, f"The legacy code below {magic} is not read, and stays as it is.", place)
 
@@ -84,7 +84,7 @@ def other_language(magic: str, body: Sequence[str], place: Place) -> Iterator[Fi
 def old_pins(lines: Sequence[str]) -> Iterator[tuple[int, Pin]]:
     """The versions that lines install and that converted code does not run on, each with the index of its line.
 
-    A command may go on behind a backslash.
+    A command may go on after a backslash.
     """
     text = "\n".join(line.replace("# MAGIC ", " " * len("# MAGIC "), 1) for line in lines)
     if "install" not in text:

@@ -15,7 +15,7 @@ def adapted(literal: str, gone: Collection[str]) -> str | None:
     """A docstring without what it says of these parameters and of the result; None if nothing is left of it.
 
     Args:
-        literal: The string as it stands in the source.
+        literal: The string as it is in the source.
         gone: The parameters that the function does not have any more.
     """
     parts = LITERAL.fullmatch(literal)

@@ -20,7 +20,7 @@ SortKey = tuple[int, bool, str, tuple[int, str]]
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """Imports that stand in one block without a blank line or anything else between them.
+    """Imports that are in one block without a blank line or anything else between them.
 
     Args:
         statements: The imports; at least one.
@@ -143,7 +143,7 @@ def stays(statement: ImportStatement, plan: Plan) -> bool:
 
 
 def has_comment(module: Module, statement: ast.stmt) -> bool:
-    """Whether a comment stands inside an import or behind it."""
+    """Whether a comment stands inside an import or after it."""
     return any("#" in line for line in module.lines[statement.lineno - 1 : statement.end_lineno])
 
 

@@ -83,7 +83,7 @@ class NewImports:
     def _write_at(
         self, module: Module, plan: Plan, anchor: ast.stmt, entries: list[tuple[SortKey, str]], *, before: bool
     ) -> None:
-        """Writes lines before or behind a statement, with blank lines between sections."""
+        """Writes lines before or after a statement, with blank lines between sections."""
         sections = self.run.sections if self.run is not None else []
         parts = len(sections) < 2  # else the run has them mixed
         lines: list[str] = []

@@ -191,7 +191,7 @@ class _Placing:
         line = self._needed_at(needed)
         near = needed.near if needed.near is not None and needed.near.lineno < line else None
         if near is None and scope is not self.root:
-            near = needed.near  # in a function, with the code behind it
+            near = needed.near  # in a function, with the code after it
         siblings = self._siblings(near) if near is not None else self._cell_before(line)
         self._note_name(scope, needed.module, needed.name, min(line - 1, siblings[-1].lineno))
         self._drop_repeated(needed, scope, siblings)
@@ -219,7 +219,7 @@ class _Placing:
         return None
 
     def _siblings(self, statement: ast.stmt) -> Sequence[ast.stmt]:
-        """The statements of the block, or the cell, that a statement stands in."""
+        """The statements of the block, or the cell, that a statement is in."""
         if statement not in self._blocks:
             parent = self.module.parent_of[statement]
             for block in (getattr(parent, field, None) for field in ("body", "orelse", "finalbody")):
@@ -228,7 +228,7 @@ class _Placing:
         return self._blocks[statement]
 
     def _run_of(self, statement: ast.stmt) -> Run:
-        """The run that an import stands in."""
+        """The run that an import is in."""
         self._runs_in(self._siblings(statement))
         return self._run_with[statement]
 

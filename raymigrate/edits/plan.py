@@ -59,8 +59,8 @@ class StatementEdit:
         before: Code to put before it.
         after: Code to put after it.
         replacement: Code to put in its place.
-        removed: Whether it goes away.
-        comments_stay: Whether the lines over it, when it goes away, come over the next statement.
+        removed: Whether it is removed.
+        comments_stay: Whether the lines over it, when it is removed, come over the next statement.
         blank_line: Whether a blank line parts it from what is put before it.
         below_comments: Whether what is put before it comes below the comments over it.
         within: A compound statement, `with ...: pass`, into whose body it goes, after what is there besides `pass`.
@@ -84,7 +84,7 @@ class FunctionEdit:
     Args:
         name: New name.
         parameters: New parameter list as source.
-        drop_return_annotation: Whether `-> X` goes away.
+        drop_return_annotation: Whether `-> X` is removed.
         added_parameter: A parameter to add at the end, as source.
         undefault: Parameters that lose their default value.
         body_start: Code to put before the first statement, after the docstring.
@@ -132,7 +132,7 @@ class Plan:
         )
 
     def nodes(self) -> Iterator[ast.AST]:
-        """All nodes that edits speak of, those that are parts of code included; one may come more than once."""
+        """All nodes that edits refer to, those that are parts of code included; one may come more than once."""
         yield from chain(self.expressions, self.calls, self.dicts, self.statements, self.functions, self.without_bases)
         yield from chain(self.import_modules, self.import_additions, self.dropped_imports, self.renamed_imports)
         yield from (part for code in self.codes() for part in code.parts.values() if isinstance(part, ast.AST))

@@ -45,7 +45,7 @@ def rewrite(module: Module, plan: Plan) -> str:
         The new source text.
 
     Raises:
-        RewriteError: If LibCST does not read the text as it stands, or an edit has no place in it.
+        RewriteError: If LibCST does not read the text as it is, or an edit has no place in it.
     """
     place_imports(module, plan)
     try:
@@ -108,7 +108,7 @@ class Rewriter(cst.CSTTransformer):
         self.statement_column = 0
         self.new: set[cst.CSTNode] = set()  # statements that the plan adds
         self.enclosing: set[cst.CSTNode] = set()  # those that it puts around others
-        self.gone: set[cst.CSTNode] = set()  # and those that only hold the lines that stood over one that goes away
+        self.gone: set[cst.CSTNode] = set()  # and those that only hold the lines that stood over one that is removed
         self.edited = dict(edited)
         self.early: set[Span] = set()  # parts that were wanted before they were reached
         span = self._span
@@ -303,7 +303,7 @@ class Rewriter(cst.CSTTransformer):
             )
         self.new.update(statement for statement in group if statement is not updated)
         lines = updated.leading_lines  # type: ignore[attr-defined]
-        # What is taken away elsewhere has its comments with what takes its place; an import has no such place. The
+        # What is removed elsewhere has its comments with what takes its place; an import has no such place. The
         # blank lines set off what stands above, and stay.
         is_import = isinstance(original, cst.SimpleStatementLine) and isinstance(
             original.body[0], cst.Import | cst.ImportFrom
@@ -363,7 +363,7 @@ def _without_defaults(parameters: cst.Parameters, names: set[str]) -> cst.Parame
 
 
 def _keep_comments(old: cst.CSTNode, group: list[Statement]) -> list[Statement]:
-    """Gives the comments of a statement that goes away to what takes its place."""
+    """Gives the comments of a statement that is removed to what takes its place."""
     if not group:
         return group
     lines = old.leading_lines  # type: ignore[attr-defined]

@@ -70,7 +70,7 @@ def append(elements: list[Element], element: Element, opening: cst.BaseParenthes
 def without(call: cst.Call, keywords: set[str]) -> cst.Call:
     """Takes keyword arguments away, with the comments behind and directly above them."""
     kept: list[cst.Arg] = []
-    leading: list[cst.BaseParenthesizableWhitespace] = []  # what stands before each of them
+    leading: list[cst.BaseParenthesizableWhitespace] = []  # what comes before each of them
     space = call.whitespace_before_args
     for argument in call.args:
         behind = _behind(argument)
@@ -106,11 +106,11 @@ def _joined(
     is_first: bool,
     is_last: bool,
 ) -> cst.BaseParenthesizableWhitespace:
-    """What stands in the place of an argument that goes away, from what stood before and behind it.
+    """What takes the place of an argument that is removed, from what was before and after it.
 
     Args:
-        before: The blanks before it, with the comment behind the former argument and those above this one.
-        behind: The blanks behind it, with its own comment and those above the next argument.
+        before: The blanks before it, with the comment after the former argument and those above this one.
+        behind: The blanks after it, with its own comment and those above the next argument.
         is_first: Whether it comes after the opening bracket.
         is_last: Whether the closing bracket is next.
     """

@@ -185,7 +185,7 @@ class _Hiding:
         return line
 
     def _has_own_lines(self, block: list[ast.stmt]) -> bool:
-        """Whether a block starts on a line of its own, and not behind the colon.
+        """Whether a block starts on a line of its own, and not after the colon.
 
         Raises:
             NothingHidden: If what is over it goes on with its first line.

@@ -135,7 +135,7 @@ def _parts(code: Code, resolve: Resolve) -> dict[str, cst.BaseExpression]:
     return {f"__{kind}_{name}__": part for name, part in resolved.items() for kind in ("whole", "inner")}
 
 
-# Many files need the same templates. Every use still has nodes of its own: `_Fill` makes each statement anew.
+# Many files need the same templates. Every use still has nodes of its own: `_Fill` makes each statement again.
 _parse_module = lru_cache(256)(cst.parse_module)
 
 

@@ -118,7 +118,7 @@ class BatchFunction:
 
     @property
     def visible(self) -> bool:
-        """Whether the body stands in this module."""
+        """Whether the body is in this module."""
         return self.node is not None and self.parameter is not None
 
     @cached_property

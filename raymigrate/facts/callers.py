@@ -15,7 +15,7 @@ def place_by_callers(project: Project, module: Module, node: ast.AST) -> Place:
 
     Args:
         project: The files.
-        module: The module that the node stands in.
+        module: The module that the node is in.
         node: Part of a function that is placed by nothing in its module.
     """
     definition = _owner(module, node)

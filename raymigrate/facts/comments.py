@@ -1,4 +1,4 @@
-"""The comments that belong to code which goes away, so that they can be kept."""
+"""The comments that belong to code which is removed, so that they can be kept."""
 
 import ast
 from bisect import bisect_left
@@ -12,7 +12,7 @@ def comments_of(module: Module, node: ast.expr | ast.stmt, *, moved: bool = Fals
 
     Args:
         module: The module.
-        node: What goes away.
+        node: What is removed.
         moved: Whether the node comes out elsewhere, with the comments inside it.
     """
     first, last = node.lineno, node.end_lineno or node.lineno

@@ -1,7 +1,7 @@
 """Names that are read before anything binds them, in the order in which a module runs.
 
 A function's body runs when its name is first mentioned, a method's when its class is: no later than it can be called,
-and by then all that it reads has to be bound. What only some branches bind is not bound behind them.
+and by then all that it reads has to be bound. What only some branches bind is not bound after them.
 """
 
 import ast
@@ -171,7 +171,7 @@ class _Run:
     def _block(self, statements: Iterable[ast.stmt]) -> bool:
         """Carries out statements; whether they leave the block for good.
 
-        What stands behind the one that leaves is carried out too: the other cells of a notebook run although one ends
+        What comes after the one that leaves is carried out too: the other cells of a notebook run although one ends
         with an error, and dead code shall not come out of a conversion with names that nothing binds.
         """
         leaves = False
@@ -248,7 +248,7 @@ class _Run:
         self._bind(node, node.name)
 
     def _loop(self, body: list[ast.stmt], orelse: list[ast.stmt]) -> None:
-        """A loop counts as one that runs: what it binds is read behind it too often."""
+        """A loop counts as one that runs: what it binds is read after it too often."""
         self._block(body)
         self._block(orelse)
 

@@ -16,7 +16,7 @@ def file_named(module: Module, node: ast.expr, script: str) -> Path | None:
     like. A relative path is looked up beside the script.
 
     Args:
-        module: The module the expression stands in.
+        module: The module the expression is in.
         node: The expression.
         script: Path of the module's file.
 

@@ -43,7 +43,7 @@ def instance_of(module: Module, node: ast.expr, depth: int = 0) -> str:
 
 
 def classes_of(module: Module, node: ast.expr, depth: int = 0) -> set[str]:
-    """Every class that an object can be of, as for `instance_of`; "" among them where one cannot be told."""
+    """Every class that an object can be of, as for `instance_of`; "" among them where one is not known."""
     if depth > 20:
         return {""}
     return {_class_of_value(source.module, source.node, depth) for source in origins(module, node)}

@@ -326,7 +326,7 @@ class Module:
             node = parent
 
     def below(self, container: ast.AST) -> Iterator[ast.AST]:
-        """Every node that stands in another, in source order."""
+        """Every node that is in another, in source order."""
         waiting = children(container)[::-1]
         while waiting:
             node = waiting.pop()
@@ -334,7 +334,7 @@ class Module:
             waiting += reversed(children(node))
 
     def inside(self, node: ast.AST, container: ast.AST | None) -> bool:
-        """Whether a node stands in another."""
+        """Whether a node is in another."""
         return any(ancestor is container for ancestor in self.ancestors(node))
 
     def statement(self, node: ast.AST) -> ast.stmt:

@@ -25,7 +25,7 @@ def may_become_function(project: Project | None, definition: Definition) -> bool
 
 
 def has_place(definition: Definition) -> bool:
-    """Whether a definition stands at the top of its file, alone in its statement."""
+    """Whether a definition is at the top of its file, alone in its statement."""
     module = definition.module
     if definition.function is not None:
         return isinstance(module.parent_of[definition.function], ast.Module)

@@ -126,7 +126,7 @@ def _module_word(path: str) -> re.Pattern[bytes]:
 
 
 def _word(text: bytes) -> re.Pattern[bytes]:
-    """Finds a text as a word; what stands before it is looked at last, as a search for a fixed start is much faster."""
+    """Finds a text as a word; what comes before it is looked at last, as a search for a fixed start is much faster."""
     word = re.escape(text)
     return re.compile(word + rb"\b(?<=\b" + word + rb")")
 
@@ -168,7 +168,7 @@ def _imports(project: Project, module: Module, alias: ast.alias, definition: Def
 
 
 def _same(found: Definition, other: Definition) -> bool:
-    """Whether two definitions are one: a file may have been parsed anew in between."""
+    """Whether two definitions are one: a file may have been parsed again in between."""
     places = [(os.path.realpath(d.module.path), d.module.start(d.node), d.name) for d in (found, other)]
     return places[0] == places[1]
 

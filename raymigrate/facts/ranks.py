@@ -91,5 +91,5 @@ def _leaving(module: Module) -> dict[ast.AST, list[tuple[Block, ast.If]]]:
 
 
 def _holds(module: Module, block: Block, statement: ast.stmt) -> bool:
-    """Whether a statement, which stands in some block of the same parent, stands in this one."""
+    """Whether a statement, which is in some block of the same parent, is in this one."""
     return module.start(block[0]) <= module.start(statement) <= module.start(block[-1])

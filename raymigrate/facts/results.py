@@ -148,7 +148,7 @@ def layout(module: Module, node: ast.expr) -> Layout | None:
 
 
 def _sources(module: Module, node: ast.expr) -> list[ast.expr]:
-    """Like `sources`, and through a name that is bound anew: `checkpoint = Class.from_checkpoint(checkpoint)`.
+    """Like `sources`, and through a name that is bound again: `checkpoint = Class.from_checkpoint(checkpoint)`.
 
     Only an object of a checkpoint class has the methods that are asked for, so its other bindings do not matter.
     """
@@ -203,7 +203,7 @@ def carries_preprocessor(module: Module, checkpoint: ast.expr, user: ast.AST) ->
 
 
 def takes_preprocessor_out(module: Module, name: ast.Name, user: ast.AST) -> bool:
-    """Whether `name.set_preprocessor(None)` stands before a node, in the same function."""
+    """Whether `name.set_preprocessor(None)` comes before a node, in the same function."""
     scope = module.scope_of[name].find(name.id)
     return scope is not None and any(
         is_set_to_none(module, use)
@@ -224,7 +224,7 @@ def is_set_to_none(module: Module, use: ast.expr) -> bool:
 
 
 def _carries(module: Module, node: ast.expr, seen: set[ast.AST]) -> bool | None:
-    """`carries_preprocessor`, whatever is taken out later; through a name that is bound several times too."""
+    """`carries_preprocessor`, whatever is removed later; through a name that is bound several times too."""
     if isinstance(node, ast.Name) and len(bindings := module.scope_of[node].lookup(node.id)) > 1:
         assignments = [module.parent_of.get(binding.node) for binding in bindings]
         values = [a.value if isinstance(a, ast.Assign) else None for a in assignments]

@@ -1,4 +1,4 @@
-"""Where a RunConfig says that results go: an absolute path, a URI, or a path that Ray has to be told the rest of."""
+"""Where a RunConfig says that results go: an absolute path, a URI, or a path that Ray has to be given the rest of."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class TrainerCall:
     """One construction of a trainer.
 
     Args:
-        module: The module it stands in.
+        module: The module it is in.
         node: The call.
         first: Name of the parameter that may be given by position.
     """
@@ -65,13 +65,13 @@ class TrainerCall:
 
     @cached_property
     def function(self) -> ast.AST | None:
-        """The definition of the function handed over, if it stands in this module and has no other binding."""
+        """The definition of the function handed over, if it is in this module and has no other binding."""
         given = self.arguments.get(self.first)
         return given if isinstance(given, ast.Lambda) else self.module.definition(given) if given is not None else None
 
     @cached_property
     def imported(self) -> Definition | None:
-        """The definition of the function handed over, if it stands in another file of the project."""
+        """The definition of the function handed over, if it is in another file of the project."""
         given = self.arguments.get(self.first)
         return self.module.elsewhere(given) if given is not None else None
 

@@ -26,7 +26,7 @@ class TunerCall:
     """One construction of a Tuner.
 
     Args:
-        module: The module it stands in.
+        module: The module it is in.
         node: The call.
     """
 

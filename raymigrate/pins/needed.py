@@ -15,7 +15,7 @@ class Needed:
 
     Args:
         name: The package.
-        companion: The package in whose list it has to stand.
+        companion: The package in whose list it has to be.
         why: What asks for it, as the beginning of a sentence.
         requirement: What to add.
     """
@@ -77,7 +77,7 @@ def installed(text: str) -> dict[str, int]:
 def missing(
     needed: Iterable[Needed], names: dict[str, int], others: Iterable[str] = ()
 ) -> Iterator[tuple[Needed, int]]:
-    """What a list lacks, with the place of the package beside which it has to stand.
+    """What a list lacks, with the place of the package beside which it has to be.
 
     Args:
         needed: What is needed.

@@ -132,7 +132,7 @@ def pin_results(found: Discovery, results: Mapping[str, FileResult], job: Job) -
 def _lacking(
     files: Sequence[tuple[PinFile, Sequence[str]]], legacy: Mapping[str, FileResult]
 ) -> dict[str, list[tuple[Needed, int]]]:
-    """What converted scripts need and none of their files lists: by the path of the file where it has to stand."""
+    """What converted scripts need and none of their files lists: by the path of the file that has to list it."""
     found: dict[str, list[tuple[Needed, int]]] = {}
     told = set[tuple[str, str]]()
     files = [(file, users) for file, users in files if _is_read(file)]

@@ -1,4 +1,4 @@
-"""Where requirements stand in the files of a project: a reader per kind of file.
+"""Where requirements are in the files of a project: a reader per kind of file.
 
 A reader takes the text of a file and yields its pins (`versions.Pin`). It reads lines, not a parsed document, because
 the place of each requirement is needed; it yields nothing for what it does not understand.
@@ -133,7 +133,7 @@ def install_commands(text: str) -> Iterator[Pin]:
 
 
 def _line_before(command: re.Match[str]) -> str:
-    """What stands before a command on its line; of a line without end, the last part."""
+    """What comes before a command on its line; of a line without end, the last part."""
     text, end = command.string, command.start()
     return text[max(text.rfind("\n", max(0, end - 1000), end) + 1, end - 1000, 0) : end]
 
@@ -143,7 +143,7 @@ def _command_pins(command: re.Match[str], *, within_string: bool) -> Iterator[Pi
 
     Args:
         command: A match of `INSTALL`.
-        within_string: Whether the command stands in a string of another one.
+        within_string: Whether the command is in a string of another one.
     """
     text = command.string
     read = conda_pins if command[0].startswith(("conda", "mamba")) else requirement_pins

@@ -153,7 +153,7 @@ def _lines_region(lines: list[str], start: int, end: int) -> dict[str, int]:
 
 
 def _before_line(lines: list[str], index: int) -> tuple[int, int]:
-    """The place before a line; for the end of a file without a last newline, the one behind its last character."""
+    """The place before a line; for the end of a file without a last newline, the one after its last character."""
     if index == len(lines) and lines and not lines[-1].endswith("\n"):
         return index, len(lines[-1]) + 1
     return index + 1, 1

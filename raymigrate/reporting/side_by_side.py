@@ -28,7 +28,7 @@ class Line:
 
     Args:
         place: The cell, 0 where there are none, and the line in it.
-        text: As it stands in the file.
+        text: As it is in the file.
         code: The same with syntax colours.
     """
 
@@ -118,7 +118,7 @@ def _lines(path: str, document: Document | None, text: str) -> list[Line]:
         sources = {cell: document.lines_of(cell) for cell in cells}
     numbered = [((cell, number), line) for cell, lines in sources.items() for number, line in enumerate(lines, 1)]
     if numbered and not numbered[-1][1]:
-        numbered.pop()  # behind the last line feed
+        numbered.pop()  # after the last line feed
     coloured = _coloured("\n".join(line for _, line in numbered), _lexer(path))
     return [Line(place, line, code) for (place, line), code in zip(numbered, coloured, strict=False)]
 

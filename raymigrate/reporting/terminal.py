@@ -28,7 +28,7 @@ def use_colour(choice: str) -> bool | None:
 
 
 def with_progress(items: Iterable[Item], total: int) -> Iterator[Item]:
-    """Passes items on, and tells on a terminal how many there were: in one line of stderr that goes away at the end.
+    """Passes items on, and tells on a terminal how many there were: in one line of stderr that is removed at the end.
 
     Nothing is written in the first second, nor into pipes and logs.
     """

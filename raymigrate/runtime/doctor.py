@@ -37,7 +37,7 @@ ARMS = {
 OLD_RAYS = ("2.6", "2.7")
 ENVIRONMENT_BYTES = 3_000_000_000  # one of them, pip's downloads included
 SHARED_MEMORY_BYTES = 1_000_000_000  # a container gets 64 MB unless it asks for more
-# `/ray/session_2026-11-21_07-37-50_123456_1234567/sockets/plasma_store`: what Ray puts behind its folder.
+# `/ray/session_2026-11-21_07-37-50_123456_1234567/sockets/plasma_store`: what Ray puts after its folder.
 # Source: ray/_private/node.py; the limits: validate_socket_filepath in ray/_private/utils.py.
 SOCKET = "/ray/session_0000-00-00_00-00-00_000000_0000000/sockets/plasma_store"
 SOCKET_LIMIT = 103 if sys.platform == "darwin" else 107
@@ -100,7 +100,7 @@ class Report:
         cache: Where hub and environments lie.
         cache_free_bytes: Free space there.
         cpus: How many CPUs may be used.
-        memory_bytes: How much memory may be used; None if it cannot be told.
+        memory_bytes: How much memory may be used; None if it is not known.
         warnings: What could hurt.
         version: Of this document.
     """

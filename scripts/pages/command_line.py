@@ -69,7 +69,7 @@ def _anchor(context: click.Context) -> str:
 
 
 def _text(text: str | None) -> list[str]:
-    """A help text as Markdown: what click keeps as it is, behind a line with a backspace, is code."""
+    """A help text as Markdown: what click keeps as it is, after a line with a backspace, is code."""
     lines = []
     for paragraph in inspect.cleandoc(text or "").split("\n\n"):
         kept = paragraph.startswith("\b\n")

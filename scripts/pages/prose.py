@@ -38,7 +38,7 @@ def markdown(text: str, known: frozenset[str] = frozenset()) -> str:
 
 
 def cell(text: str) -> str:
-    """Markdown that may stand in a table."""
+    """Markdown that may be in a table."""
     return text.replace("|", r"\|")
 
 

@@ -1,4 +1,4 @@
-"""Generated programs do after conversion what they mean, in every spelling; what is not converted is told.
+"""Generated programs do after conversion what they mean, in every spelling; what is not converted is reported.
 
 `python -m tests.generated.test_generated_programs 100000` tries as many as are asked for.
 """
@@ -25,7 +25,7 @@ LEFT = frozenset({"RM102", "RM401", "RM402"})
 
 
 def is_left(means: Meaning, spelled: Spelling) -> bool:
-    """Whether something is left for a person, who is told so."""
+    """Whether something is left for a person, and reported."""
     hidden_folder = means.folder is not None and spelled.run_config in ("unpacked", "pieces")
     return spelled.given == "unpacked" or hidden_folder
 

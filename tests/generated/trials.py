@@ -37,7 +37,7 @@ def judged(
     found = convert(folder, job=job).findings
     told = {finding.code for finding in found if finding.kind in (Kind.MANUAL, Kind.ERROR)}
     if left:
-        return "" if told & left else "something is left, and nobody is told"
+        return "" if told & left else "something is left, and not reported"
     try:
         notes = run(folder, arguments=arguments)
     except Exception as error:

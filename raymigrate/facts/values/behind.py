@@ -18,7 +18,7 @@ class Source:
     """An expression that a value can come from.
 
     Args:
-        module: The module that it stands in.
+        module: The module that it is in.
         node: The expression.
     """
 

@@ -1,4 +1,4 @@
-"""What an expression comes to, where that can be told without running the program."""
+"""The value of an expression, where it can be seen without running the program."""
 
 from __future__ import annotations
 

@@ -154,7 +154,7 @@ def fillings(module: Module, target: ast.Name) -> list[ast.stmt]:
 def _with_fillings(
     module: Module, use: ast.Name, target: ast.Name, whole: dict[str, ast.expr]
 ) -> dict[str, ast.expr] | None:
-    """Adds what is filled in between an assignment and a use, where it stands in the same block."""
+    """Adds what is filled in between an assignment and a use, where it is in the same block."""
     block = module.parent_of[module.statement(target)]
     in_order = use is not target and module.function(use) is module.function(target)
     for statement in fillings(module, target):

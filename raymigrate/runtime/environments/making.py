@@ -1,7 +1,7 @@
 """Makes an environment: venv, pip, a check that its libraries can be imported.
 
 A virtual environment cannot be moved, so it is made where it will stay, and a marker is written last: a folder without
-the marker is made anew.
+the marker is made again.
 """
 
 import contextlib

@@ -19,7 +19,7 @@ from raymigrate.runtime.watcher import MARKER
 
 # Files above this size are data: they are linked, not copied.
 COPIED_BYTES = 10_000_000
-# Folders of tools, and what stands for nothing that a job would read. Nobody wants to be told of them.
+# Folders of tools, and files that no job reads. They are not reported.
 UNTOLD = frozenset(
     {
         *(".git", ".gitignore", ".gitattributes", ".gitmodules", ".github", ".hg", ".svn", ".venv", ".tox", ".nox"),
@@ -116,7 +116,7 @@ def entries(script: Path) -> Iterator[Entry]:
         elif entry.name.parent in linked or named(entry.name.name):
             linked.add(entry.name)
             yield replace(entry, how=How.LINK) if entry.how is How.COPY else entry
-        elif not any(parent.name.startswith(".") for parent in entry.name.parents):  # its folder is told
+        elif not any(parent.name.startswith(".") for parent in entry.name.parents):  # its folder is reported
             yield replace(entry, how=How.LEFT_OUT)
 
 

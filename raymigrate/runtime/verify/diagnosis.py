@@ -111,7 +111,7 @@ def last_batch(pair: Pair) -> Cause | None:
 
 @signature
 def collator(pair: Pair) -> Cause | None:
-    """The same rows stand in other tensors: other padding, masks or labels."""
+    """The same rows are in other tensors: other padding, masks or labels."""
     for rank in pair.ranks:
         for number, left, right in common_steps(*pair.attempts(rank)):
             for a, b in zip(left.batches, right.batches, strict=False):

@@ -14,7 +14,7 @@ from raymigrate.runtime.verify.processes import log_lines, log_tail
 FRAME = re.compile(r'\s+File "(?P<path>[^"]+)", line (?P<line>\d+), in (?P<function>.+)')
 # The last line of a traceback: `KeyError: 'date'`, `ray.train.WorkerGroupError: ...`.
 RAISED = re.compile(r"(?P<name>[A-Za-z_][\w.]*)(?:\(\w+\))?(?:: .*)?")
-# What Ray raises on the driver because of an error elsewhere, whose traceback stands before it or in its text.
+# What Ray raises on the driver because of an error elsewhere, whose traceback comes before it or in its text.
 BECAUSE_OF_ANOTHER = {"WorkerGroupError", "ControllerError", "TrainingFailedError", "TuneError", "RayTaskError"}
 MOST_LINES = 12  # of an error's text
 NEAR = 50  # lines in which a frame's code follows it, though other processes write between

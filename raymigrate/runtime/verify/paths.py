@@ -10,7 +10,7 @@ from raymigrate.facts.project import Project
 
 
 def shown(path: Path) -> Path:
-    """A path as it stands in a report.
+    """A path as it is in a report.
 
     Args:
         path: A file or folder.

@@ -69,13 +69,13 @@ class Sources:
         if self.converted is not None and not options.ignore:
             return copied(self.converted, folder), []
         ray = self.written_for(options)
-        if ray.lowest == ray.highest:  # the pins may stand in a folder above, which does not travel along
+        if ray.lowest == ray.highest:  # the pins may be in a folder above, which does not travel along
             options = replace(options, from_ray=f"{ray.lowest[0]}.{ray.lowest[1]}")
         script = copied(self.original, folder)
         return script, converted_in_place(script, options)
 
     def written_for(self, options: Options) -> WrittenFor:
-        """The Ray that the legacy script was written for, as far as can be told."""
+        """The Ray that the legacy script was written for, as far as it is known."""
         try:
             module = Module(open_document(self.original.read_bytes(), str(self.original)).text)
         except (UndecodableError, SyntaxError, ValueError):  # told where it is converted

@@ -146,7 +146,7 @@ class Trace:
     Args:
         folder: Where the recorder wrote.
         ranks: Rank -> its attempts, oldest first; those that began after the last fit(), a Tuner's, before the others.
-            Where only a Tuner ran them, they stand in the order of their settings, as they ran side by side.
+            Where only a Tuner ran them, they are in the order of their settings, as they ran side by side.
         results: What each call of fit() by the script returned, in order: metrics, checkpoint, error.
     """
 

@@ -75,7 +75,7 @@ def test_hidden_files_and_keys_are_not_copied_and_are_told(job: Path, tmp_path: 
     told = left_out([job])
     assert "Not copied from the folder of the script: .aws, .config, .env, .netrc, account.json, both.crt" in told
     assert "and 4 more. " in told
-    assert "token" not in told  # the folder is told
+    assert "token" not in told  # the folder is reported
 
 
 @pytest.mark.parametrize(

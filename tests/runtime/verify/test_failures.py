@@ -1,4 +1,4 @@
-"""What is told of an arm that did not run to its end, and of a script that fails after its training."""
+"""What is reported of an arm that did not run to its end, and of a script that fails after its training."""
 
 from __future__ import annotations
 

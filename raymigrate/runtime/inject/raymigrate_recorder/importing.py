@@ -30,7 +30,7 @@ def after(name: str) -> Callable[[Patch], Patch]:
 
 
 class _Finder:
-    """Lets the other finders find a module, and adds the patches behind its execution.
+    """Lets the other finders find a module, and adds the patches after its execution.
 
     Not derived from importlib.abc.MetaPathFinder: importing that would cost every process 12 ms.
     """

@@ -59,7 +59,7 @@ GONE_MODULES = {
 }
 PACKAGES = ("ray.air.callbacks", "ray.train.huggingface.accelerate")
 
-# What is gone and not stood in for: a script that imports it is told so before it trains in vain.
+# What is gone and has no stand-in: a script that imports it fails at once, and not after it has trained.
 PREDICTORS = ("HuggingFacePredictor", "TransformersPredictor")
 UNKNOWN_NAMES = {
     "ray.train.huggingface": PREDICTORS,

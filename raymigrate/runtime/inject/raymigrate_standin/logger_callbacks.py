@@ -1,4 +1,4 @@
-"""`WandbLoggerCallback` and its like, which `RunConfig(callbacks=)` took.
+"""`WandbLoggerCallback` and similar callbacks, which `RunConfig(callbacks=)` took.
 
 They told a service what was reported and had no part in training. Current Ray has them for Tune, but each needs its
 service's library when it is made; this one needs nothing and tells nobody.

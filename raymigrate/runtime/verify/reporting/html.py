@@ -96,5 +96,5 @@ def _environment() -> Environment:
 
 
 def _shown(value: Any) -> Any:
-    """A value as it stands on the page: control characters spelled out, markup of our own as it is."""
+    """A value as it is on the page: control characters spelled out, markup of our own as it is."""
     return value if isinstance(value, Markup) else printable(str(value))

@@ -164,7 +164,7 @@ class ArmProgress:
 
 
 class _Line:
-    """What is live: a spinner and a line that is made anew each time it is drawn, cut to the terminal's width."""
+    """What is live: a spinner and a line that is made again each time it is drawn, cut to the terminal's width."""
 
     def __init__(self, progress: ArmProgress):
         self._progress = progress

@@ -45,7 +45,7 @@ def overall(verification: Verification) -> Status:
 
 
 def relation(comparison: Comparison) -> str:
-    """`B = C` and its like; `B ? C` if nothing was compared."""
+    """`B = C`, for example; `B ? C` if nothing was compared."""
     return f"{comparison.left} {RELATIONS.get(outcome(comparison), '?')} {comparison.right}"
 
 
@@ -133,7 +133,7 @@ def step_text(seconds: float | None) -> str:
 def speed(verification: Verification, comparison: Comparison) -> str:
     """How fast the right arm trains beside the left one, in one sentence; empty if that was not measured.
 
-    Loads of the machine are in it: it is told, and no gate hangs on it.
+    The load of the machine is part of it: it is reported, and no gate depends on it.
     """
     arms = {arm.letter: arm for arm in verification.arms}
     left, right = arms.get(comparison.left), arms.get(comparison.right)
