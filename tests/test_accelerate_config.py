@@ -181,3 +181,64 @@ def test_a_value_is_written_as_source(value: object) -> None:
 def test_a_value_without_plain_source_is_refused(value: object) -> None:
     with pytest.raises(ValueError, match="has no plain source"):
         literal(value)
+
+
+@pytest.mark.parametrize(
+    ("given", "written"),
+    [
+        (1, "FULL_SHARD"),
+        ("1", "FULL_SHARD"),
+        (2, "SHARD_GRAD_OP"),
+        ("NO_SHARD", "NO_SHARD"),
+        ("hybrid_shard", "HYBRID_SHARD"),
+        (5, "HYBRID_SHARD_ZERO2"),
+    ],
+)
+def test_a_sharding_strategy_is_written_by_name(given: object, written: str, tmp_path: Path) -> None:
+    config = {"distributed_type": "FSDP", "fsdp_config": {"fsdp_sharding_strategy": given}}
+    assert f'sharding_strategy="{written}"' in str(converted(tmp_path, config).after)
+
+
+@pytest.mark.parametrize("given", [0, 6, -1, "SHARD", "1.5", True])
+def test_a_sharding_strategy_that_there_is_not_is_told(given: object, tmp_path: Path) -> None:
+    config = {"distributed_type": "FSDP", "fsdp_config": {"fsdp_sharding_strategy": given}}
+    found = converted(tmp_path, config).findings
+    assert any(finding.kind is Kind.MANUAL and "fsdp_sharding_strategy" in finding.message for finding in found)
+
+
+@pytest.mark.parametrize(
+    ("section", "written"),
+    [
+        ({}, "sync_module_states=True"),
+        ({"fsdp_sync_module_states": None}, "sync_module_states=True"),
+        ({"fsdp_sync_module_states": False}, "sync_module_states=False"),
+        ({"fsdp_auto_wrap_policy": "SIZE_BASED_WRAP"}, "min_num_params=100000000"),
+        ({"fsdp_auto_wrap_policy": "SIZE_BASED_WRAP", "fsdp_min_num_params": 2000}, "min_num_params=2000"),
+    ],
+)
+def test_what_the_launcher_set_by_default_is_written(section: dict[str, object], written: str, tmp_path: Path) -> None:
+    after = str(converted(tmp_path, {"distributed_type": "FSDP", "fsdp_config": section}).after)
+    assert after.count(written) == after.count(written.partition("=")[0]) == 1
+    assert ("min_num_params" in after) == ("fsdp_auto_wrap_policy" in section)
+
+
+@pytest.mark.parametrize(
+    ("config", "written"),
+    [
+        ({"distributed_type": "FSDP"}, "fsdp_plugin=FullyShardedDataParallelPlugin(\n"),
+        ({"distributed_type": "FSDP", "fsdp_config": None}, "fsdp_plugin=FullyShardedDataParallelPlugin(\n"),
+        ({"distributed_type": "DEEPSPEED"}, "deepspeed_plugin=DeepSpeedPlugin()"),
+        ({"distributed_type": "DEEPSPEED", "deepspeed_config": {}}, "deepspeed_plugin=DeepSpeedPlugin()"),
+        (
+            {"distributed_type": "DEEPSPEED", "deepspeed_config": {"deepspeed_multinode_launcher": "pdsh"}},
+            "deepspeed_plugin=DeepSpeedPlugin()",
+        ),
+    ],
+)
+def test_a_type_without_settings_keeps_its_plugin(config: dict[str, object], written: str, tmp_path: Path) -> None:
+    assert written in str(converted(tmp_path, config).after)
+
+
+def test_a_type_that_cpu_workers_ignored_has_no_plugin(tmp_path: Path) -> None:
+    script = NAMED.replace("use_gpu=True", "use_gpu=False")
+    assert "plugin" not in str(converted(tmp_path, {"distributed_type": "FSDP"}, script).after)

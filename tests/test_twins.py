@@ -20,7 +20,7 @@ from raymigrate.engine import convert
 from raymigrate.findings import Kind
 from raymigrate.gates import NEEDLES
 from raymigrate.session import Job, run
-from scripts.update_twins import converted, options_of, told
+from scripts.update_twins import converted, options_of, project_findings, told
 from tests.conftest import DOCUMENTS, FALSE_FRIENDS, FIXTURES, PROJECTS, case_name
 
 
@@ -124,6 +124,12 @@ def test_every_project_becomes_its_twin(project: Path, tmp_path: Path) -> None:
     assert files(tmp_path) == files(project / "after")
     run(discover([str(tmp_path)], needles=NEEDLES, suffixes=SUFFIXES), job)
     assert files(tmp_path) == files(project / "after")
+
+
+@pytest.mark.parametrize("project", PROJECTS, ids=case_name)
+def test_what_is_said_of_a_project_is_written_down(project: Path, tmp_path: Path) -> None:
+    shutil.copytree(project / "before", tmp_path, dirs_exist_ok=True)
+    assert project_findings(tmp_path, options_of(project / "before")) == read(project / "findings.txt")
 
 
 def test_the_fixtures_are_as_many_as_promised() -> None:

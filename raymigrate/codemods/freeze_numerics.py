@@ -57,7 +57,7 @@ def freeze_numerics(context: Context) -> None:
 def _note_half_precision(context: Context) -> None:
     """Notes models of a legacy job whose weights may come in half precision today."""
     module = context.module
-    if not context.requests and not context.is_legacy_script:
+    if not context.options.part_of_job and not context.is_legacy_script:
         return
     what = "fp16 needs dtype=torch.float32 here if it holds float16" if _scales_gradients(module) else TRAINED_IN_HALF
     for call in module.of_type(ast.Call):

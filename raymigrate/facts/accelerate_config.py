@@ -30,6 +30,7 @@ IGNORED = {
 }
 NO_SUCH_VALUE = "accelerate knows no such value"
 PRECISIONS = ("fp16", "bf16")
+SHARDING_STRATEGIES = ("FULL_SHARD", "SHARD_GRAD_OP", "NO_SHARD", "HYBRID_SHARD", "HYBRID_SHARD_ZERO2")  # 1, 2, ...
 BOOLEANS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 
 
@@ -97,20 +98,27 @@ def destination(config: Mapping[str, Any], *, use_gpu: bool | None) -> Destinati
         elif key == "distributed_type":
             _distributed_type(result, value, kind)
         elif key in SECTIONS:
-            wanted, convert = SECTIONS[key]
-            if wanted and wanted != kind:
-                result.rows.append((key, value, f"dropped: without distributed_type: {wanted} it was ignored"))
-            elif wanted and not on_gpu:
-                result.rows.append((key, value, "dropped: the legacy trainer ignored it on CPU workers"))
-            elif key == "dynamo_config" and kind == "DEEPSPEED" and on_gpu:
-                result.rows.append((key, value, "dropped: the DeepSpeed launcher did not export it"))
-            elif isinstance(value, (Mapping, type(None))):
-                convert(result, _by_name(value or {}))
-            else:
-                result.unknown.append((key, value, "it is not a mapping"))
+            _section(result, key, value, kind, on_gpu=on_gpu)
         else:
             result.unknown.append((key, value, "no place is known for this key"))
+    for section, (wanted, convert) in SECTIONS.items():
+        if wanted == kind and section not in config and on_gpu:
+            convert(result, {})  # the launcher's defaults
     return result
+
+
+def _section(result: Destination, key: str, value: object, kind: str, *, on_gpu: bool) -> None:
+    wanted, convert = SECTIONS[key]
+    if wanted and wanted != kind:
+        result.rows.append((key, value, f"dropped: without distributed_type: {wanted} it was ignored"))
+    elif wanted and not on_gpu:
+        result.rows.append((key, value, "dropped: the legacy trainer ignored it on CPU workers"))
+    elif key == "dynamo_config" and kind == "DEEPSPEED" and on_gpu:
+        result.rows.append((key, value, "dropped: the DeepSpeed launcher did not export it"))
+    elif isinstance(value, (Mapping, type(None))):
+        convert(result, _by_name(value or {}))
+    else:
+        result.unknown.append((key, value, "it is not a mapping"))
 
 
 def _mixed_precision(result: Destination, value: object) -> None:
@@ -148,8 +156,14 @@ def _text(value: object) -> str:
     raise ValueError("is not a word")
 
 
-def _unchanged(value: object) -> object:
-    return value
+def _strategy(value: object) -> str:
+    """The name of a sharding strategy: today's plugin hands a number on to FSDP, which raises a KeyError for it."""
+    word = _text(value).upper()
+    if word.isdigit() and 0 < int(word) <= len(SHARDING_STRATEGIES):
+        return SHARDING_STRATEGIES[int(word) - 1]
+    if word not in SHARDING_STRATEGIES:
+        raise ValueError("is not a sharding strategy")
+    return word
 
 
 def _lower(value: object) -> str:
@@ -170,7 +184,7 @@ def _words(value: object) -> list[str]:
 # key -> (argument of the plugin, how the value is read, environment variable)
 Field = tuple[str, Callable[[Any], object], str]
 FSDP: dict[str, Field] = {
-    "fsdp_sharding_strategy": ("sharding_strategy", _unchanged, "FSDP_SHARDING_STRATEGY"),
+    "fsdp_sharding_strategy": ("sharding_strategy", _strategy, "FSDP_SHARDING_STRATEGY"),
     "fsdp_offload_params": ("cpu_offload", _boolean, "FSDP_OFFLOAD_PARAMS"),
     "fsdp_auto_wrap_policy": ("auto_wrap_policy", _lower, "FSDP_AUTO_WRAP_POLICY"),
     "fsdp_transformer_layer_cls_to_wrap": ("transformer_cls_names_to_wrap", _words, "FSDP_TRANSFORMER_CLS_TO_WRAP"),
@@ -243,14 +257,35 @@ def _plugin(
 
 def _fsdp(result: Destination, section: Mapping[str, Any]) -> None:
     # The legacy trainer added the prefix to keys that do not hold the word.
-    prefixed = {key if "fsdp" in key else f"fsdp_{key}": value for key, value in section.items()}
-    plugin = "FullyShardedDataParallelPlugin"
-    _plugin(result, prefixed, "fsdp_config", FSDP, "fsdp_plugin", plugin)
+    given = {key if "fsdp" in key else f"fsdp_{key}": value for key, value in section.items()}
+    defaults: dict[str, object] = {"fsdp_sync_module_states": True}
+    if str(given.get("fsdp_auto_wrap_policy")).upper() == "SIZE_BASED_WRAP":
+        defaults["fsdp_min_num_params"] = 100_000_000
+    unset = _unset(given, defaults)
+    _plugin(result, {**given, **unset}, "fsdp_config", FSDP, "fsdp_plugin", "FullyShardedDataParallelPlugin")
+    _name_defaults(result, "fsdp_config", unset)
     result.environment["ACCELERATE_USE_FSDP"] = "true"
+
+
+def _unset(given: Mapping[str, object], defaults: Mapping[str, object]) -> dict[str, object]:
+    """What accelerate's launcher exported by default and its plugin does not do (0.23, commands/launch.py)."""
+    return {key: value for key, value in defaults.items() if given.get(key) is None}
+
+
+def _name_defaults(result: Destination, section: str, unset: Mapping[str, object]) -> None:
+    """Says of the rows that no config holds where they come from."""
+    keys = {f"{section}.{key}" for key in unset}
+    result.rows = [
+        (key, value, f"{what}, as accelerate's launcher did by default" if key in keys else what)
+        for key, value, what in result.rows
+    ]
 
 
 def _deepspeed(result: Destination, section: Mapping[str, Any]) -> None:
     arguments = _plugin(result, section, "deepspeed_config", DEEPSPEED, "deepspeed_plugin", "DeepSpeedPlugin")
+    if not arguments:
+        result.imports.add("DeepSpeedPlugin")
+        result.arguments["deepspeed_plugin"] = "DeepSpeedPlugin()"
     result.environment["ACCELERATE_USE_DEEPSPEED"] = "true"
     if "gradient_accumulation_steps" in arguments:  # the environment beat Accelerator's own argument before
         result.arguments["gradient_accumulation_steps"] = arguments["gradient_accumulation_steps"]
@@ -263,7 +298,9 @@ def _dynamo(result: Destination, section: Mapping[str, Any]) -> None:
         return
     for key in sorted(section.keys() - prefixed.keys()):
         result.rows.append((f"dynamo_config.{key}", section[key], "dropped: without the prefix dynamo_ it was ignored"))
-    _plugin(result, prefixed, "dynamo_config", DYNAMO, "dynamo_plugin", "TorchDynamoPlugin")
+    unset = _unset(prefixed, {"dynamo_use_dynamic": False})
+    _plugin(result, prefixed | unset, "dynamo_config", DYNAMO, "dynamo_plugin", "TorchDynamoPlugin")
+    _name_defaults(result, "dynamo_config", unset)
 
 
 def _megatron(result: Destination, section: Mapping[str, Any]) -> None:
