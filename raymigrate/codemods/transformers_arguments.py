@@ -172,7 +172,25 @@ def _unpacked(
         if name in changes and name not in keys.read_in_text and _is_renamed(changes[name]):
             _change_key(context, key, name, changes[name])
     if names is TRAINING_ARGUMENTS and keys.hidden and any(r.qualified in TRAINERS for r in context.module.references):
-        context.manual(RM706, keyword, "What is passed with ** cannot be seen here.")
+        passed = _refused_keys(context, of, keyword.value, changes)
+        if passed:
+            message = f"** may pass {', '.join(passed)}: a TypeError today."
+            context.manual(RM706, keyword, message, "Change the keys in the dict, and wherever they are read.")
+        else:
+            context.manual(RM706, keyword, "What is passed with ** cannot be seen here.")
+
+
+def _refused_keys(context: Context, of: ast.Call, value: ast.expr, changes: Mapping[str, Change]) -> list[str]:
+    """The keys of dicts that may get to a call by `**` and that it refuses, each with its new name.
+
+    Whoever else reads those dicts cannot be seen, so that the keys stay.
+    """
+    names = dict.fromkeys(
+        name for source in context.module.origins(value) for name in source.module.entries(source.node) or ()
+    )
+    refused = [name for name in names if name in changes or not _is_taken(context, of, name)]
+    new = {name: changes[name].name for name in refused if name in changes}
+    return [f"{name} (now {new[name]})" if new.get(name) else name for name in refused]
 
 
 def _is_taken(context: Context, call: ast.Call, argument: str) -> bool:

@@ -1,0 +1,45 @@
+"""RM706: the keys that TrainingArguments refuses are named where they can be seen behind `**`."""
+
+import pytest
+
+from raymigrate.findings import Kind
+from tests.rules.scripts import converted
+
+SCRIPT = """
+from ray.air.config import ScalingConfig
+from ray.train.huggingface import TransformersTrainer
+from transformers import Trainer, TrainingArguments
+
+{before}
+
+
+def make(train_dataset, eval_dataset=None, **config):
+    return Trainer(model=load(), args=TrainingArguments("out", **config), train_dataset=train_dataset)
+
+
+trainer = TransformersTrainer(
+    make, trainer_init_config={given}, scaling_config=ScalingConfig(num_workers=2, use_gpu=True), datasets=read()
+)
+"""
+REFUSED = '{"warmup_ratio": 0.1, "learning_rate": 1e-5, "use_ipex": True}'
+
+
+@pytest.mark.parametrize(
+    ("before", "given"),
+    [
+        ("", REFUSED),
+        (f"SETTINGS = {REFUSED}", "SETTINGS"),
+        ("", "dict(warmup_ratio=0.1, learning_rate=1e-5, use_ipex=True)"),
+        (f"def settings():\n    return {REFUSED}", "settings()"),
+    ],
+)
+def test_keys_in_sight_are_named(before: str, given: str) -> None:
+    outcome = converted(SCRIPT.format(before=before, given=given))
+    assert len(outcome.lines("RM706", Kind.MANUAL)) == 1
+    assert any("** may pass warmup_ratio (now warmup_steps), use_ipex:" in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize("given", ['{"learning_rate": 1e-5}', "settings()", "{**settings()}"])
+def test_what_cannot_be_seen_is_told(given: str) -> None:
+    outcome = converted(SCRIPT.format(before="", given=given))
+    assert any("cannot be seen here" in message for message in outcome.messages)
