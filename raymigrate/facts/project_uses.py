@@ -1,4 +1,4 @@
-# ruff: noqa: PTH100, PTH118, PTH119, PTH120 - works on strings, as discovery.py does
+# ruff: noqa: PTH118, PTH119, PTH120 - works on strings, as discovery.py does
 """Every use that a project makes of something that one of its files defines."""
 
 from __future__ import annotations
@@ -57,48 +57,66 @@ def uses_of(project: Project, definition: Definition) -> Uses:
     hold hundreds of scripts whose functions have the same name.
     """
     uses = Uses()
-    home = definition.module
-    texts = dict(_naming(project, definition))
-    waiting = [path for path in texts if path.endswith(".py") and os.path.realpath(path) != os.path.realpath(home.path)]
+    home, word = definition.module, _word(definition.name.encode())
+    folder = project.folder(home.path)
     _add(project, uses, home, definition)
-    sources = [home.path]
+    sources, seen = [home.path], {os.path.realpath(home.path)}
     while sources:
         source = sources.pop()
-        known = [path for path in waiting if _may_import(project, path, texts[path], source)]
-        waiting = [path for path in waiting if path not in known]
-        for path in known:
+        for path in _importers(project, folder, source):
+            data = _content(project, folder, path)
+            passes_all_on = b"import *" in data
+            if not (passes_all_on or word.search(data)) or os.path.realpath(path) in seen:
+                continue
+            if not path.endswith(".py"):  # a notebook or a configuration, in which the name may mean anything
+                uses.unclear += [path] if source == home.path else []
+                continue
+            seen.add(os.path.realpath(path))
             module, passed_on = project.module(path), len(uses.imports)
             if module is None:
                 uses.unclear.append(path)  # it cannot be parsed
                 continue
             _add(project, uses, module, definition)
-            if len(uses.imports) > passed_on or b"import *" in texts[path]:
+            if passes_all_on or len(uses.imports) > passed_on:
                 sources.append(path)
-    word = _module_word(home.path)
-    uses.unclear += [path for path in texts if not path.endswith(".py") and word.search(texts[path]) is not None]
     return uses
 
 
-def _naming(project: Project, definition: Definition) -> Iterator[tuple[str, bytes]]:
-    """The other files that name a definition, or import whatever some module has, and what they hold."""
-    home, name = os.path.abspath(definition.module.path), definition.name.encode()
-    word = _word(name)
-    for path, data in _contents(project, project.folder(definition.module.path)):
-        if path != home and (word.search(data) is not None or b"import *" in data):
-            yield path, data
+def _importers(project: Project, folder: str, source: str) -> list[str]:
+    """The files of a folder that can get a name from one of them: they name its module, or are part of its package.
+
+    They are looked for once for each module, since a folder may hold thousands of files, and a module many functions.
+    """
+    key = folder, source
+    if key not in project.importers:
+        package = os.path.join(os.path.dirname(source), "") if source.endswith("__init__.py") else None
+        word = _module_word(source)
+        project.importers[key] = [
+            path
+            for path in _files(project, folder)
+            if (package is not None and path.endswith(".py") and path.startswith(package))
+            or word.search(_content(project, folder, path)) is not None
+        ]
+    return project.importers[key]
 
 
-def _contents(project: Project, folder: str) -> Iterator[tuple[str, bytes]]:
-    """What the files of a folder hold that may name a function; read once, as far as there is room to keep it."""
-    kept = project.contents.get(folder)
-    if kept is None:
-        kept = project.contents[folder] = dict.fromkeys(files_below(folder))
-    for path, known in kept.items():
-        data = _read(path) if known is None else known
-        if known is None and len(data) <= project.room_for_contents:
+def _files(project: Project, folder: str) -> list[str]:
+    """The files of a folder that may name a function."""
+    if folder not in project.contents:
+        project.contents[folder] = dict.fromkeys(files_below(folder))
+    return list(project.contents[folder])
+
+
+def _content(project: Project, folder: str, path: str) -> bytes:
+    """What a file of a folder holds; read once, as far as there is room to keep it."""
+    kept = project.contents[folder]
+    data = kept[path]
+    if data is None:
+        data = _read(path)
+        if len(data) <= project.room_for_contents:
             project.room_for_contents -= len(data)
             kept[path] = data
-        yield path, data
+    return data
 
 
 def _read(path: str) -> bytes:
@@ -109,15 +127,6 @@ def _read(path: str) -> bytes:
         return read_bytes(path)
     except OSError:
         return b""
-
-
-def _may_import(project: Project, path: str, data: bytes, source: str) -> bool:
-    """Whether a file can get a name from another one: it names its module, or is part of the package that it is."""
-    key = path, source
-    if key not in project.may_import:
-        inside = source.endswith("__init__.py") and path.startswith(os.path.join(os.path.dirname(source), ""))
-        project.may_import[key] = inside or _module_word(source).search(data) is not None
-    return project.may_import[key]
 
 
 def _module_word(path: str) -> re.Pattern[bytes]:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from raymigrate.facts import project as project_facts
+from raymigrate.facts import project_uses
 from raymigrate.facts.module import Module
 from raymigrate.facts.project import Project
 from tests.projects.files import DRIVER, INIT, convert, write
@@ -32,3 +33,19 @@ def test_few_parsed_files_are_kept(tmp_path: Path) -> None:
         (tmp_path / f"m{number}.py").write_text("x = 1\n")
         project.module(str(tmp_path / f"m{number}.py"))
     assert len(project._modules) == project_facts.MODULES_KEPT
+
+
+def test_files_that_import_a_module_are_looked_for_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    def content(project: Project, folder: str, path: str) -> bytes:
+        read.append(Path(path).name)
+        return Path(path).read_bytes()
+
+    monkeypatch.setattr(project_uses, "_content", content)
+    functions = "".join(f"\n\ndef log_{n}(metrics):\n    session.report(metrics)\n" for n in range(20))
+    others = {f"other_{n:02}.py": "import numpy\n" for n in range(30)}
+    write(tmp_path, {"logs.py": f"from ray.air import session\n{functions}", "run.py": "import logs\n", **others})
+    convert(tmp_path)
+    assert read.count("run.py") > 20
+    assert read.count("other_07.py") == 1
