@@ -245,13 +245,10 @@ def _plugin(
                 continue
             result.environment[variable] = ",".join(converted) if isinstance(converted, list) else str(converted)
             result.rows.append((f"{name}.{key}", value, f"{plugin}({parameter}={arguments[parameter]})"))
-    if arguments:
-        result.imports.add(plugin)
-        fixed = (
-            {"fsdp_version": "1"} if argument == "fsdp_plugin" else {}
-        )  # FSDP2 is the default of accelerate's future
-        lines = "".join(f"        {parameter}={value},\n" for parameter, value in {**fixed, **arguments}.items())
-        result.arguments[argument] = f"{plugin}(\n{lines}    )"
+    result.imports.add(plugin)
+    fixed = {"fsdp_version": "1"} if argument == "fsdp_plugin" else {}  # FSDP2 is the default of accelerate's future
+    lines = "".join(f"        {parameter}={value},\n" for parameter, value in {**fixed, **arguments}.items())
+    result.arguments[argument] = f"{plugin}(\n{lines}    )" if lines else f"{plugin}()"
     return arguments
 
 
@@ -283,9 +280,6 @@ def _name_defaults(result: Destination, section: str, unset: Mapping[str, object
 
 def _deepspeed(result: Destination, section: Mapping[str, Any]) -> None:
     arguments = _plugin(result, section, "deepspeed_config", DEEPSPEED, "deepspeed_plugin", "DeepSpeedPlugin")
-    if not arguments:
-        result.imports.add("DeepSpeedPlugin")
-        result.arguments["deepspeed_plugin"] = "DeepSpeedPlugin()"
     result.environment["ACCELERATE_USE_DEEPSPEED"] = "true"
     if "gradient_accumulation_steps" in arguments:  # the environment beat Accelerator's own argument before
         result.arguments["gradient_accumulation_steps"] = arguments["gradient_accumulation_steps"]
