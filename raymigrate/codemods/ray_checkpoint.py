@@ -199,9 +199,8 @@ def _write(context: Context, flow: Flow, report: ast.Call, statement: ast.stmt, 
     assert given is not None and metrics is not None
     if given in flow.made:
         given = flow.made[0].args[0]
-    has_name = isinstance(given, ast.Name) and not flow.bindings and not flow.optional
-    if has_name and isinstance(given, ast.Name):
-        data = given.id
+    named = given.id if isinstance(given, ast.Name) and not (flow.bindings or flow.optional) else ""
+    data = named or data
     in_trial = _in_trial(context, report)  # a trial is one process, and Tune has a report of its own
     conditions = [f"{data} is not None"] if flow.optional else []
     conditions += [] if in_trial else [ON_RANK_0]
@@ -217,7 +216,7 @@ def _write(context: Context, flow: Flow, report: ast.Call, statement: ast.stmt, 
         )
         .lstrip("\n")
     )
-    if flow.bindings or has_name:  # else the first line gives the dict a name
+    if flow.bindings or named:  # else the first line gives the dict a name
         template = template.partition("\n")[2]
     context.plan.statement(statement).replacement = Code(template, {"data": given, "metrics": metrics})
 
