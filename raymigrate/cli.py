@@ -34,6 +34,9 @@ DISK_FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 CODES = "CODE[,CODE]"
 STYLES = ("auto", "inline", "adapter")
 FORMATS = ("text", "json", "sarif", "github")
+TO_RAY = "Also move plain Trainer and Accelerate scripts, which use no Ray yet, to Ray Train."
+TO_ACCELERATE = "Also move plain PyTorch training loops to accelerate."
+WORKERS = "With --to-ray: how many workers train."
 FROM_RAY = "The Ray that the code was written for; by default its pins and imports tell, else it is 2.6."
 
 
@@ -156,6 +159,10 @@ def _ray_version(ctx: click.Context, parameter: click.Parameter, value: str) -> 
 @click.option("--from-ray", default="", metavar="VERSION", callback=_ray_version, help=FROM_RAY)
 @click.option("--guide/--no-guide", help="Write the short data form of Ray's guide, which changes the training.")
 @click.option("--style", type=click.Choice(STYLES), default="auto", help="Form of the converted init function.")
+@click.option("--to-ray/--no-to-ray", help=TO_RAY)
+@click.option("--to-accelerate/--no-to-accelerate", help=TO_ACCELERATE)
+@click.option("--workers", type=click.IntRange(1), metavar="N", help=WORKERS)
+@click.option("--gpu/--cpu", default=None, help="With --to-ray: whether each worker has a GPU.")
 @click.option("--docs/--no-docs", help="Also convert code blocks of Markdown and reStructuredText pages.")
 @click.option("--todo/--no-todo", help="Leave a TODO comment at everything that is left for a person.")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Leave these paths out; .gitignore syntax.")

@@ -11,7 +11,7 @@ import click
 
 from raymigrate.discovery import CONFIGURATION, PAGES, SUFFIXES, below, discover, too_large
 from raymigrate.errors import NO_STDIN
-from raymigrate.gates import NEEDLES
+from raymigrate.gates import needles
 from raymigrate.gitignore import is_excluded
 from raymigrate.settings import Settings
 
@@ -46,7 +46,7 @@ def run_conversion(paths: Sequence[str], settings: Settings, choices: Choices) -
         return _convert_stdin(settings, choices)
     found = discover(
         paths,
-        needles=NEEDLES,
+        needles=_needles(choices),
         exclude=choices["exclude"],
         exclude_base=_exclude_base(settings),
         force_exclude=choices["force_exclude"],
@@ -110,7 +110,7 @@ def _convert_stdin(settings: Settings, choices: Choices) -> int:
     path = choices["stdin_filename"] or "<stdin>"
     excluded = choices["force_exclude"] and is_excluded(choices["exclude"], below(path, _exclude_base(settings)))
     summary = Summary(scanned=int(not excluded))
-    if not excluded and any(needle in data for needle in NEEDLES):
+    if not excluded and any(needle in data for needle in _needles(choices)):
         job, reason = _job(choices, write=False), too_large(path, len(data))
         project = Project(named=(path,), may_write=lambda path: False)
         result = failed(path, reason) if reason else converted_apart(job, path, data, project)
@@ -125,6 +125,10 @@ def _convert_stdin(settings: Settings, choices: Choices) -> int:
         stdout.write(data)
         stdout.flush()
     return _shown(summary, choices, stdout_taken=not _dry_run(choices))
+
+
+def _needles(choices: Choices) -> tuple[bytes, ...]:
+    return needles(to_ray=choices["to_ray"], to_accelerate=choices["to_accelerate"])
 
 
 def _exclude_base(settings: Settings) -> str:

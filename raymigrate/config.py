@@ -19,6 +19,10 @@ class Options:
         from_ray: The Ray that the code was written for, such as "2.6" or "2.7.1"; "" to look for it.
         guide: Also where it changes the training, write the short data form of Ray's guide.
         style: Form of the converted init function: "auto", "inline" or "adapter".
+        to_ray: Also move plain scripts, which train with Hugging Face libraries alone, to Ray Train.
+        to_accelerate: Also move plain PyTorch training loops to accelerate.
+        workers: How many workers train in what `to_ray` converts; None where the user does not say.
+        gpu: Whether each of them has a GPU; None where the user does not say.
     """
 
     select: tuple[str, ...] = ()
@@ -31,6 +35,10 @@ class Options:
     part_of_job: bool = False
     from_ray: str = ""
     guide: bool = False
+    to_ray: bool = False
+    to_accelerate: bool = False
+    workers: int | None = None
+    gpu: bool | None = None
 
     def enabled(self, code: str) -> bool:
         """Whether the user wants to hear of a rule."""

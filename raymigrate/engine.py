@@ -273,7 +273,7 @@ def plan(text: str, path: str, options: Options, project: Project | None = None,
     Raises:
         Refused: If the text is not Python, or nested too deeply for LibCST.
     """
-    from raymigrate.codemods import all_codemods  # noqa: PLC0415 - most runs never get here
+    from raymigrate.codemods import codemods_for  # noqa: PLC0415 - most runs never get here
     from raymigrate.context import Context  # noqa: PLC0415
     from raymigrate.facts.module import Module  # noqa: PLC0415
     from raymigrate.import_cleanup import drop_unused_imports  # noqa: PLC0415
@@ -288,7 +288,7 @@ def plan(text: str, path: str, options: Options, project: Project | None = None,
     except (RecursionError, MemoryError, ValueError) as error:
         raise Refused(RM901, f"cannot be parsed: {str(error) or 'it is nested too deeply'}.") from error
     context = Context(module, options, path)
-    for item in all_codemods():
+    for item in codemods_for(options):
         item(context)
     if options.enabled(RM906.code):
         context.findings += context.skips.stale(path)

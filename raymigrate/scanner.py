@@ -25,20 +25,23 @@ class Words:
     share a core (`ray`): one quick search looks for that, and a regular expression only where it was found.
 
     Args:
-        words: The words; quick only if all of them share a substring, right in any case.
+        words: The words; quickest if all of them share a substring, right in any case.
     """
 
     def __init__(self, words: Sequence[bytes]) -> None:
         self._core = _common_core(words)
         parts = (word.partition(self._core) if self._core else (b"", b"", word) for word in words)
-        self._at_core = re.compile(
+        pattern = re.compile(
             b"|".join(b"(?<=%s)%s" % (re.escape(before), re.escape(core + after)) for before, core, after in parts)
-        ).match
+        )
+        self._at_core, self._anywhere = pattern.match, pattern.search
         self.longest = max(map(len, words))
 
     def found_in(self, data: bytes) -> bool:
         """Whether the data hold one of the words."""
         core, find, at_core = self._core, data.find, self._at_core
+        if not core:
+            return self._anywhere(data) is not None
         position = find(core)
         while position >= 0:
             if at_core(data, position):

@@ -101,7 +101,7 @@ class Job:
             data: Its bytes.
             project: The files that may be read besides; without, a file that cannot do without others waits.
         """
-        if not self.options.part_of_job and not concerns(data, path):
+        if not self.options.part_of_job and not concerns(data, path, self.options):
             return FileResult(path)
         from raymigrate.facts.project import Alone, OtherFileNeeded  # noqa: PLC0415 - most runs never get here
 

@@ -13,11 +13,11 @@ from tempfile import TemporaryDirectory
 
 from raymigrate.config import Options
 from raymigrate.conversion import convert_document
-from raymigrate.discovery import SUFFIXES, discover
+from raymigrate.discovery import SUFFIXES, Discovery, discover
 from raymigrate.documents import open_document
 from raymigrate.engine import FileResult
 from raymigrate.findings import Finding, Kind
-from raymigrate.gates import NEEDLES
+from raymigrate.gates import needles
 from raymigrate.rules import EXAMPLES
 from raymigrate.session import Job, run
 from scripts.pages.examples import examples, shortened
@@ -51,9 +51,15 @@ def update_case(before: Path) -> None:
     before.with_name("findings.txt").write_text(told(result.findings), encoding="utf-8")
 
 
+def found_in(folder: Path, options: Options) -> Discovery:
+    """The files of a folder that a run with these options looks at."""
+    wanted = needles(to_ray=options.to_ray, to_accelerate=options.to_accelerate)
+    return discover([str(folder)], needles=wanted, suffixes=SUFFIXES)
+
+
 def project_findings(folder: Path, options: Options) -> str:
     """Converts a folder, and gives the findings of each file, with paths as seen from the folder."""
-    summary = run(discover([str(folder)], needles=NEEDLES, suffixes=SUFFIXES), Job(options))
+    summary = run(found_in(folder, options), Job(options))
     text = "".join(f"{Path(r.path).relative_to(folder)}\n{told(r.findings)}\n" for r in summary.results)
     return text.replace(f"{folder}/", "")
 

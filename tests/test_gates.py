@@ -11,7 +11,8 @@ import pytest
 from raymigrate import engine
 from raymigrate.codemods import all_codemods, word_pattern
 from raymigrate.facts.legacy import TRAINERS
-from raymigrate.gates import NEEDLES, concerns
+from raymigrate.gates import NEEDLES, concerns, needles
+from scripts.update_twins import options_of
 from tests.conftest import FALSE_FRIENDS, FIXTURES, SCRIPTS
 
 HEAVY = ("libcst", "torch", "ray", "transformers", "accelerate", "datasets", "evaluate", "yaml", "pyarrow")
@@ -90,9 +91,10 @@ def test_every_import_of_a_legacy_name_passes_both_gates(text: str) -> None:
 
 def test_every_fixture_passes_the_gates() -> None:
     for script in SCRIPTS:
-        data = script.read_bytes()
-        assert any(needle in data for needle in NEEDLES), script
-        assert concerns(data), script
+        data, options = script.read_bytes(), options_of(script)
+        wanted = needles(to_ray=options.to_ray, to_accelerate=options.to_accelerate)
+        assert any(needle in data for needle in wanted), script
+        assert concerns(data, options=options), script
 
 
 def test_codemods_never_import_the_runtime_nor_the_other_way_round() -> None:

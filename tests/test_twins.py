@@ -14,13 +14,11 @@ from pathlib import Path
 import pytest
 
 from raymigrate.config import Options
-from raymigrate.discovery import SUFFIXES, discover
 from raymigrate.documents import open_document
 from raymigrate.engine import convert
 from raymigrate.findings import Kind
-from raymigrate.gates import NEEDLES
 from raymigrate.session import Job, run
-from scripts.update_twins import converted, options_of, project_findings, told
+from scripts.update_twins import converted, found_in, options_of, project_findings, told
 from tests.conftest import DOCUMENTS, FALSE_FRIENDS, FIXTURES, PROJECTS, case_name
 
 
@@ -120,9 +118,9 @@ def test_false_friends_are_left_alone(friend: Path) -> None:
 def test_every_project_becomes_its_twin(project: Path, tmp_path: Path) -> None:
     shutil.copytree(project / "before", tmp_path, dirs_exist_ok=True)
     job = Job(options_of(project / "before"))
-    run(discover([str(tmp_path)], needles=NEEDLES, suffixes=SUFFIXES), job)
+    run(found_in(tmp_path, job.options), job)
     assert files(tmp_path) == files(project / "after")
-    run(discover([str(tmp_path)], needles=NEEDLES, suffixes=SUFFIXES), job)
+    run(found_in(tmp_path, job.options), job)
     assert files(tmp_path) == files(project / "after")
 
 

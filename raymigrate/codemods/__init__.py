@@ -1,4 +1,4 @@
-"""The codemods, one file per family of rules.
+"""The codemods, one file or folder per family of rules.
 
 A rule is a module-level `Rule` in any file here, and what fixes it is a function marked `@codemod(...)`. Both are found
 by being there: no list anywhere names them.
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 
+from raymigrate.config import Options
 from raymigrate.context import Context
 from raymigrate.findings import Rule
 
@@ -23,28 +24,30 @@ class Codemod:
         apply: The function.
         words: Words of which a file must hold one to concern it.
         order: Codemods with a lower number run first.
+        option: The field of `Options` that the user has to set for it; empty where it always runs.
     """
 
     apply: Callable[[Context], None]
     words: tuple[str, ...]
     order: int
+    option: str = ""
 
     def __call__(self, context: Context) -> None:
         """Runs the function."""
         self.apply(context)
 
 
-def codemod(*words: str, order: int = 50) -> Callable[[Callable[[Context], None]], Codemod]:
+def codemod(*words: str, order: int = 50, option: str = "") -> Callable[[Callable[[Context], None]], Codemod]:
     """Marks a function as a codemod; see `Codemod` for the arguments."""
-    return lambda function: Codemod(function, words, order)
+    return lambda function: Codemod(function, words, order, option)
 
 
 @cache
 def _contents() -> tuple[list[Rule], list[Codemod]]:
     rules: dict[str, Rule] = {}
     codemods: list[Codemod] = []
-    for info in pkgutil.iter_modules(__path__):
-        for value in vars(import_module(f"{__name__}.{info.name}")).values():
+    for info in pkgutil.walk_packages(__path__, f"{__name__}."):
+        for value in vars(import_module(info.name)).values():
             if isinstance(value, Rule) and rules.setdefault(value.code, value) is not value:
                 raise ValueError(f"two rules have the code {value.code}")
             if isinstance(value, Codemod) and value not in codemods:
@@ -62,8 +65,17 @@ def all_codemods() -> list[Codemod]:
     return _contents()[1]
 
 
+def codemods_for(options: Options) -> list[Codemod]:
+    """The codemods that run with these options, in their order."""
+    return [item for item in all_codemods() if not item.option or getattr(options, item.option)]
+
+
+def word_pattern(options: Options | None = None) -> re.Pattern[bytes]:
+    """Matches the bytes of every file that a codemod could concern which runs with these options."""
+    words = {word for item in codemods_for(options or Options()) for word in item.words}
+    return _pattern(frozenset(words))
+
+
 @cache
-def word_pattern() -> re.Pattern[bytes]:
-    """Matches the bytes of every file that a codemod could concern."""
-    words = sorted({word for item in all_codemods() for word in item.words})
-    return re.compile(rb"\b(?:" + "|".join(words).encode() + rb")\b")
+def _pattern(words: frozenset[str]) -> re.Pattern[bytes]:
+    return re.compile(rb"\b(?:" + "|".join(sorted(words)).encode() + rb")\b")
