@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from raymigrate.facts.accelerate_fields import DEEPSPEED, DYNAMO, FSDP, LAUNCHER_ONLY, Field, plugin_source
 from raymigrate.facts.literals import literal, string_literal
 from raymigrate.facts.yaml_files import MAX_CHARACTERS, load_yaml
 from raymigrate.files import read_bytes
@@ -30,8 +31,6 @@ IGNORED = {
 }
 NO_SUCH_VALUE = "accelerate knows no such value"
 PRECISIONS = ("fp16", "bf16")
-SHARDING_STRATEGIES = ("FULL_SHARD", "SHARD_GRAD_OP", "NO_SHARD", "HYBRID_SHARD", "HYBRID_SHARD_ZERO2")  # 1, 2, ...
-BOOLEANS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 
 
 @dataclass
@@ -149,80 +148,6 @@ def _by_name(section: Mapping[Any, Any]) -> dict[str, Any]:
     return {str(key): value for key, value in section.items()}
 
 
-# How a value is read; each raises a ValueError for what accelerate would not have understood either.
-def _text(value: object) -> str:
-    if isinstance(value, (str, int, float)):
-        return str(value)
-    raise ValueError("is not a word")
-
-
-def _strategy(value: object) -> str:
-    """The name of a sharding strategy: today's plugin hands a number on to FSDP, which raises a KeyError for it."""
-    word = _text(value).upper()
-    if word.isdigit() and 0 < int(word) <= len(SHARDING_STRATEGIES):
-        return SHARDING_STRATEGIES[int(word) - 1]
-    if word not in SHARDING_STRATEGIES:
-        raise ValueError("is not a sharding strategy")
-    return word
-
-
-def _lower(value: object) -> str:
-    return _text(value).lower()
-
-
-def _boolean(value: object) -> bool:
-    word = _lower(value)
-    if word not in BOOLEANS:
-        raise ValueError("is neither true nor false")
-    return BOOLEANS[word]
-
-
-def _words(value: object) -> list[str]:
-    return [word.strip() for word in _text(value).split(",") if word.strip()]
-
-
-# key -> (argument of the plugin, how the value is read, environment variable)
-Field = tuple[str, Callable[[Any], object], str]
-FSDP: dict[str, Field] = {
-    "fsdp_sharding_strategy": ("sharding_strategy", _strategy, "FSDP_SHARDING_STRATEGY"),
-    "fsdp_offload_params": ("cpu_offload", _boolean, "FSDP_OFFLOAD_PARAMS"),
-    "fsdp_auto_wrap_policy": ("auto_wrap_policy", _lower, "FSDP_AUTO_WRAP_POLICY"),
-    "fsdp_transformer_layer_cls_to_wrap": ("transformer_cls_names_to_wrap", _words, "FSDP_TRANSFORMER_CLS_TO_WRAP"),
-    "fsdp_min_num_params": ("min_num_params", lambda v: int(float(v)), "FSDP_MIN_NUM_PARAMS"),
-    "fsdp_backward_prefetch_policy": ("backward_prefetch", _text, "FSDP_BACKWARD_PREFETCH"),
-    "fsdp_backward_prefetch": ("backward_prefetch", _text, "FSDP_BACKWARD_PREFETCH"),
-    "fsdp_state_dict_type": ("state_dict_type", _text, "FSDP_STATE_DICT_TYPE"),
-    "fsdp_forward_prefetch": ("forward_prefetch", _boolean, "FSDP_FORWARD_PREFETCH"),
-    "fsdp_use_orig_params": ("use_orig_params", _boolean, "FSDP_USE_ORIG_PARAMS"),
-    "fsdp_sync_module_states": ("sync_module_states", _boolean, "FSDP_SYNC_MODULE_STATES"),
-    "fsdp_cpu_ram_efficient_loading": ("cpu_ram_efficient_loading", _boolean, "FSDP_CPU_RAM_EFFICIENT_LOADING"),
-    "fsdp_activation_checkpointing": ("activation_checkpointing", _boolean, "FSDP_ACTIVATION_CHECKPOINTING"),
-}
-DEEPSPEED: dict[str, Field] = {
-    "zero_stage": ("zero_stage", int, "ACCELERATE_DEEPSPEED_ZERO_STAGE"),
-    "gradient_accumulation_steps": ("gradient_accumulation_steps", int, "ACCELERATE_GRADIENT_ACCUMULATION_STEPS"),
-    "gradient_clipping": ("gradient_clipping", float, "ACCELERATE_GRADIENT_CLIPPING"),
-    "offload_optimizer_device": ("offload_optimizer_device", _text, "ACCELERATE_DEEPSPEED_OFFLOAD_OPTIMIZER_DEVICE"),
-    "offload_param_device": ("offload_param_device", _text, "ACCELERATE_DEEPSPEED_OFFLOAD_PARAM_DEVICE"),
-    "offload_optimizer_nvme_path": (
-        "offload_optimizer_nvme_path",
-        _text,
-        "ACCELERATE_DEEPSPEED_OFFLOAD_OPTIMIZER_NVME_PATH",
-    ),
-    "offload_param_nvme_path": ("offload_param_nvme_path", _text, "ACCELERATE_DEEPSPEED_OFFLOAD_PARAM_NVME_PATH"),
-    "zero3_init_flag": ("zero3_init_flag", _boolean, "ACCELERATE_DEEPSPEED_ZERO3_INIT"),
-    "zero3_save_16bit_model": ("zero3_save_16bit_model", _boolean, "ACCELERATE_DEEPSPEED_ZERO3_SAVE_16BIT_MODEL"),
-    "deepspeed_config_file": ("hf_ds_config", _text, "ACCELERATE_DEEPSPEED_CONFIG_FILE"),
-}
-LAUNCHER_ONLY = ("deepspeed_multinode_launcher", "deepspeed_hostfile", "deepspeed_exclusion_filter")
-DYNAMO: dict[str, Field] = {
-    "dynamo_backend": ("backend", _lower, "ACCELERATE_DYNAMO_BACKEND"),
-    "dynamo_mode": ("mode", _text, "ACCELERATE_DYNAMO_MODE"),
-    "dynamo_use_fullgraph": ("fullgraph", _boolean, "ACCELERATE_DYNAMO_USE_FULLGRAPH"),
-    "dynamo_use_dynamic": ("dynamic", _boolean, "ACCELERATE_DYNAMO_USE_DYNAMIC"),
-}
-
-
 def _plugin(
     result: Destination, section: Mapping[str, Any], name: str, fields: Mapping[str, Field], argument: str, plugin: str
 ) -> dict[str, str]:
@@ -247,8 +172,7 @@ def _plugin(
             result.rows.append((f"{name}.{key}", value, f"{plugin}({parameter}={arguments[parameter]})"))
     result.imports.add(plugin)
     fixed = {"fsdp_version": "1"} if argument == "fsdp_plugin" else {}  # FSDP2 is the default of accelerate's future
-    lines = "".join(f"        {parameter}={value},\n" for parameter, value in {**fixed, **arguments}.items())
-    result.arguments[argument] = f"{plugin}(\n{lines}    )" if lines else f"{plugin}()"
+    result.arguments[argument] = plugin_source(plugin, {**fixed, **arguments})
     return arguments
 
 
