@@ -76,7 +76,10 @@ def handed_down(body: Sequence[cst.BaseStatement], gone: Collection[cst.CSTNode]
     lines: list[cst.EmptyLine] = []
     for statement in body:
         if statement in gone:
-            lines += statement.leading_lines  # type: ignore[attr-defined]
+            more = statement.leading_lines  # type: ignore[attr-defined]
+            lines = (
+                [*lines, *more] if any(line.comment for line in (*lines, *more)) else max(lines, list(more), key=len)
+            )
             continue
         if lines:
             own = statement.leading_lines  # type: ignore[attr-defined]
@@ -86,6 +89,25 @@ def handed_down(body: Sequence[cst.BaseStatement], gone: Collection[cst.CSTNode]
         lines = []
         result.append(statement)
     return result
+
+
+def gathered(statements: Sequence[Statement]) -> list[Statement]:
+    """Makes one block of statements that come from several places, one blank line at most between them."""
+    result: list[Statement] = []
+    for statement in statements:
+        lines: list[cst.EmptyLine] = []
+        for line in statement.leading_lines:
+            if line.comment:
+                lines.append(line)
+            elif (lines or result) and (not lines or lines[-1].comment):
+                lines.append(cst.EmptyLine(indent=False))
+        result.append(statement.with_changes(leading_lines=lines))
+    return result
+
+
+def bare_code(statement: Statement) -> str:
+    """The code of a statement without the lines over it, nor the blanks and the comment behind it."""
+    return code_of(statement.with_changes(leading_lines=[])).partition("#")[0].strip()
 
 
 def within(outer: Statement, statements: list[Statement]) -> Statement:

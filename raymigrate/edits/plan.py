@@ -3,11 +3,12 @@
 Nothing here imports LibCST: planning is cheap, so `--check` and files without findings never pay for it.
 
 Code in edits is a template: Python source in which `$name` stands for a part. A part is a node of the syntax tree,
-which comes out with its own formatting and with the edits made inside it, or a string of source.
+which comes out with its own formatting and with the edits made inside it, or a string of source. A line that is a
+placeholder alone may stand for whole statements, which move there from where they are (`Code.blocks`).
 """
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
@@ -16,10 +17,17 @@ Part = ast.expr | str
 
 @dataclass(frozen=True)
 class Code:
-    """Source with `$name` placeholders, and the parts that fill them."""
+    """Source with `$name` placeholders, and what fills them.
+
+    Args:
+        template: The source.
+        parts: Expressions, by the names of their placeholders.
+        blocks: Statements that move there, with the comments over them and the edits in and around them.
+    """
 
     template: str
     parts: Mapping[str, Part] = field(default_factory=dict)
+    blocks: Mapping[str, Sequence[ast.stmt]] = field(default_factory=dict)
 
 
 @dataclass
@@ -63,6 +71,7 @@ class StatementEdit:
         comments_stay: Whether the lines over it, when it is removed, come over the next statement.
         blank_line: Whether a blank line parts it from what is put before it.
         below_comments: Whether what is put before it comes below the comments over it.
+        instead: Code that comes where it stood, if it moves elsewhere (`Code.blocks`).
         within: A compound statement, `with ...: pass`, into whose body it goes, after what is there besides `pass`.
             Neighbours that go into the same one share it.
     """
@@ -74,6 +83,7 @@ class StatementEdit:
     comments_stay: bool = False
     blank_line: bool = False
     below_comments: bool = False
+    instead: list[Code] = field(default_factory=list)
     within: Code | None = None
 
 
@@ -136,6 +146,11 @@ class Plan:
         yield from chain(self.expressions, self.calls, self.dicts, self.statements, self.functions, self.without_bases)
         yield from chain(self.import_modules, self.import_additions, self.dropped_imports, self.renamed_imports)
         yield from (part for code in self.codes() for part in code.parts.values() if isinstance(part, ast.AST))
+        yield from self.moved()
+
+    def moved(self) -> Iterator[ast.stmt]:
+        """The statements that move into code of the plan."""
+        yield from (statement for code in self.codes() for block in code.blocks.values() for statement in block)
 
     def codes(self) -> Iterator[Code]:
         """All code in the plan."""
@@ -150,7 +165,7 @@ class Plan:
         for display, entries in self.dicts.items():
             yield from ((display, code) for code in entries.values())
         for place, edit in self.statements.items():
-            codes = (*edit.before, *edit.after, edit.replacement, edit.within)
+            codes = (*edit.before, *edit.after, *edit.instead, edit.replacement, edit.within)
             yield from ((place, code) for code in codes if code)
         for definition, function_edit in self.functions.items():
             yield from ((definition, code) for code in function_edit.body_start)

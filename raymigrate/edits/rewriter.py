@@ -26,6 +26,7 @@ from raymigrate.facts.module import Module
 
 Statement = blocks.Statement
 VISITS = 4
+FUNCTION_COLUMN = 4  # where the body of a new function starts
 WHITESPACE = (cst.BaseParenthesizableWhitespace, cst.TrailingWhitespace, cst.EmptyLine)
 TO_COME = "_raymigrate_part_to_come"  # stands for a part that was not reached yet
 
@@ -68,13 +69,15 @@ def _rewritten(excerpt: Excerpt, plan: Plan) -> str:
     if written.code != excerpt.text:
         raise RewriteError("LibCST does not give it back byte for byte")
     edited: dict[Span, cst.BaseExpression] = {}
+    moved: dict[Place, list[Statement]] = {}
     for _ in range(VISITS):
-        rewriter = Rewriter(excerpt, plan, written.spans, edited)
+        rewriter = Rewriter(excerpt, plan, written.spans, edited, moved)
         result = parsed.visit(rewriter)
         code = code_of(result, result)
         if not rewriter.early and (not edited or TO_COME not in code):
             break
-        edited = rewriter.edited  # every part was reached now: again, for the edits that came before theirs
+        # Every part was reached now: again, for the edits that came before theirs.
+        edited, moved = rewriter.edited, rewriter.moved
     else:
         raise RewriteError("parts of edits wait for each other")
     if rewriter.pending:
@@ -91,6 +94,7 @@ class Rewriter(cst.CSTTransformer):
         plan: What to change.
         spans: Where the nodes of its LibCST tree stand.
         edited: Parts of templates as an earlier visit left them, for edits that want them before they are reached.
+        moved: The statements that move, likewise, by their start.
     """
 
     def __init__(
@@ -99,6 +103,7 @@ class Rewriter(cst.CSTTransformer):
         plan: Plan,
         spans: dict[cst.CSTNode, Span],
         edited: dict[Span, cst.BaseExpression],
+        moved: dict[Place, list[Statement]],
     ) -> None:
         super().__init__()
         self.excerpt = excerpt
@@ -110,6 +115,8 @@ class Rewriter(cst.CSTTransformer):
         self.enclosing: set[cst.CSTNode] = set()  # those that it puts around others
         self.gone: set[cst.CSTNode] = set()  # and those that only hold the lines that stood over one that is removed
         self.edited = dict(edited)
+        self.moved = dict(moved)
+        self.moving = {excerpt.start(statement): self._span(statement) for statement in plan.moved()}
         self.early: set[Span] = set()  # parts that were wanted before they were reached
         span = self._span
         self.expressions = {span(node): code for node, code in plan.expressions.items()}
@@ -126,7 +133,7 @@ class Rewriter(cst.CSTTransformer):
         self.parts = self._wanted_parts()
         self.pending: set[tuple[str, Place]] = {
             *(("expression", key[0]) for key in (*self.expressions, *self.calls, *self.dicts)),
-            *(("statement", key) for key in self.statements),
+            *(("statement", key) for key in (*self.statements, *self.moving)),
             *(("function", key) for key in self.functions),
             *(("class", key) for key in self.without_bases),
             *(("import", key) for key in (*self.dropped, *self.renamed, *self.import_modules, *self.import_additions)),
@@ -158,7 +165,27 @@ class Rewriter(cst.CSTTransformer):
         return templates.expression(code, self.part)
 
     def _statements(self, codes: list[Code]) -> list[Statement]:
-        return [node for code in codes for node in templates.statements(code, self.part)]
+        return [node for code in codes for node in templates.statements(code, self.part, self._block)]
+
+    def _block(self, statements: Sequence[ast.stmt]) -> list[Statement]:
+        """The edited statements that move to a place."""
+        found: list[Statement] = []
+        for statement in statements:
+            span = self._span(statement)
+            if span[0] not in self.moved:
+                self.early.add(span)
+                return [cst.SimpleStatementLine([cst.Expr(cst.Name(TO_COME))])]
+            found += (self._fitting(node, span[0][1]) for node in self.moved[span[0]])
+        block = blocks.gathered(found)
+        self.new.update(block)
+        return block
+
+    def _fitting(self, statement: Statement, column: int) -> Statement:
+        """A statement that moves into a function, broken into lines where it gets too long there."""
+        length = len(blocks.bare_code(statement))
+        if column + length <= self.line_length < FUNCTION_COLUMN + length:
+            return templates.laid_out(statement, longest=0)
+        return statement
 
     # -- the visit -------------------------------------------------------------------------------
 
@@ -278,6 +305,24 @@ class Rewriter(cst.CSTTransformer):
             self.pending.discard(("class", key))
         edit = self.statements.get(key, StatementEdit())
         self.pending.discard(("statement", key))
+        if key in self.moving:
+            return self._leave_moved(key, edit, self._leave_edited(key, original, updated, edit))
+        return self._leave_edited(key, original, updated, edit)
+
+    def _leave_moved(self, key: Place, edit: StatementEdit, result: object) -> object:
+        """Keeps a statement that moves for its new place, and leaves what comes instead in the old one."""
+        left = [] if result is cst.RemoveFromParent() else [result]
+        nodes = list(result) if isinstance(result, cst.FlattenSentinel) else left
+        nodes = blocks.handed_down(nodes, self.gone)  # type: ignore[arg-type, assignment]
+        self.moved[key] = nodes  # type: ignore[assignment]
+        instead = self._statements(edit.instead)
+        self.new.update(instead)
+        if not instead and nodes:  # the blank lines set off what stands above
+            instead.append(self._placeholder(nodes[0].leading_lines[: blocks.blank_lines(nodes[0])]))
+        return cst.FlattenSentinel(instead) if instead else cst.RemoveFromParent()
+
+    def _leave_edited(self, key: Place, original: Statement, updated: cst.CSTNode, edit: StatementEdit) -> object:
+        """A statement with what comes before and after it, or in its place."""
         gone = edit.removed or edit.replacement is not None
         if isinstance(updated, cst.SimpleStatementLine):
             gone = gone or not updated.body

@@ -223,15 +223,18 @@ def dict_one_per_line_if_long(node: cst.Dict, depth: int = 0) -> cst.Dict:
     return node.with_changes(elements=elements, lbrace=cst.LeftCurlyBrace(whitespace_after=inside))
 
 
-def one_per_line_if_long(call: cst.Call, depth: int = 0, placed: Collection[str] | None = None) -> cst.Call:
+def one_per_line_if_long(
+    call: cst.Call, depth: int = 0, placed: Collection[str] | None = None, longest: int = LONG_CALL
+) -> cst.Call:
     """Gives each argument of a long call its own line, as `dict_one_per_line_if_long` does for entries.
 
     Args:
         call: The call.
         depth: As there.
         placed: Keywords whose values are indented for lines of their own already; None if all are.
+        longest: How many characters of a call fit on a line.
     """
-    is_long = len(code_of(call)) > LONG_CALL and call.args
+    is_long = len(code_of(call)) > longest and call.args
     return _one_per_line(call, depth, placed) if is_long and not _is_over_lines(call) else call
 
 

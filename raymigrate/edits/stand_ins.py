@@ -106,6 +106,7 @@ class _Hiding:
         touched = {node.lineno for node in plan.nodes()}  # type: ignore[attr-defined]
         self._touched = sorted(touched | ({indenting.lineno} if indenting else set()))
         self._indented_anew = {statement for statement, edit in plan.statements.items() if edit.within is not None}
+        self._indented_anew.update(plan.moved())
 
     def hide(self, body: list[ast.stmt]) -> None:
         """Hides statements of a block, and those of the blocks in it."""

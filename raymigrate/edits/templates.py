@@ -1,13 +1,15 @@
 """Parses code templates into LibCST nodes and puts parts into their places."""
 
+import ast
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache
 
 import libcst as cst
 
 from raymigrate.edits.plan import Code, Part
 from raymigrate.edits.sequences import (
+    LONG_CALL,
     chain_over_lines_if_long,
     dedented,
     dict_one_per_line_if_long,
@@ -35,12 +37,18 @@ LOOSE = (
 
 # Gives the edited expression for a part of a template.
 Resolve = Callable[[Part], cst.BaseExpression]
+Statement = cst.SimpleStatementLine | cst.BaseCompoundStatement
+# Gives the edited statements that move to a placeholder.
+ResolveBlock = Callable[[Sequence[ast.stmt]], Sequence[Statement]]
 
 
 class _Fill(cst.CSTTransformer):
-    def __init__(self, parts: dict[str, cst.BaseExpression]) -> None:
+    def __init__(
+        self, parts: dict[str, cst.BaseExpression], blocks: Mapping[str, Sequence[Statement]] | None = None
+    ) -> None:
         super().__init__()
         self.parts = parts
+        self.blocks = blocks or {}
         self._leave: dict[type[cst.CSTNode], Callable[..., cst.CSTNode]] = {
             cst.Assign: self._leave_assign,
             cst.Expr: self._leave_expr,
@@ -61,8 +69,17 @@ class _Fill(cst.CSTTransformer):
 
     def on_leave(self, original_node: cst.CSTNode, updated_node: cst.CSTNode) -> cst.CSTNode:  # type: ignore[override]
         """Fills in what the node holds; LibCST would look for a method of its own for every node."""
+        if self.blocks and isinstance(original_node, cst.SimpleStatementLine):
+            return self._leave_line(original_node, updated_node)
         leave = self._leave.get(original_node.__class__)
         return updated_node if leave is None else leave(original_node, updated_node)
+
+    def _leave_line(self, original: cst.SimpleStatementLine, updated: cst.CSTNode) -> cst.CSTNode:
+        """Puts statements in the place of a line that is their placeholder."""
+        match original.body:
+            case [cst.Expr(cst.Name(name))] if name in self.blocks:
+                return cst.FlattenSentinel(self.blocks[name])  # type: ignore[return-value]
+        return updated
 
     def _leave_assign(self, original_node: cst.Assign, updated_node: cst.Assign) -> cst.Assign:
         value = original_node.value
@@ -101,19 +118,23 @@ def _laid_out(value: cst.BaseExpression, placed: Collection[str] | None = None) 
 
 
 class _LayOut(cst.CSTTransformer):
+    def __init__(self, longest: int) -> None:
+        super().__init__()
+        self.longest = longest
+
     def visit_Call(self, node: cst.Call) -> bool:
         return False
 
     def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.BaseExpression:
-        return _laid_out(updated_node)
+        return one_per_line_if_long(updated_node, longest=self.longest)
 
 
-def laid_out(statement: cst.CSTNode) -> cst.SimpleStatementLine | cst.BaseCompoundStatement:
-    """Breaks a long statement whose value is a call into lines."""
+def laid_out(statement: cst.CSTNode, longest: int = LONG_CALL) -> Statement:
+    """Breaks a statement whose value is a call of more than so many characters into lines."""
     result = statement
     if isinstance(statement, cst.SimpleStatementLine):
-        result = statement.visit(_LayOut())  # type: ignore[assignment]
-    assert isinstance(result, (cst.SimpleStatementLine, cst.BaseCompoundStatement))
+        result = statement.visit(_LayOut(longest))  # type: ignore[assignment]
+    assert isinstance(result, Statement)
     return result
 
 
@@ -130,7 +151,7 @@ def _source(template: str, *, whole: bool) -> str:
 
 
 def _parts(code: Code, resolve: Resolve) -> dict[str, cst.BaseExpression]:
-    names = {match["name"] for match in PLACEHOLDER.finditer(code.template)} - {None}
+    names = {match["name"] for match in PLACEHOLDER.finditer(code.template)} - {None} - code.blocks.keys()
     resolved = {name: resolve(code.parts[name]) for name in names}
     return {f"__{kind}_{name}__": part for name, part in resolved.items() for kind in ("whole", "inner")}
 
@@ -148,10 +169,11 @@ def expression(code: Code, resolve: Resolve) -> cst.BaseExpression:
     return filled
 
 
-def statements(code: Code, resolve: Resolve) -> list[cst.SimpleStatementLine | cst.BaseCompoundStatement]:
+def statements(code: Code, resolve: Resolve, resolve_block: ResolveBlock) -> list[Statement]:
     """Parses a template that is a list of statements."""
     module = _parse_module(_source(code.template, whole=True))
-    filled = module.visit(_Fill(_parts(code, resolve)))
+    blocks = {f"__whole_{name}__": resolve_block(block) for name, block in code.blocks.items()}
+    filled = module.visit(_Fill(_parts(code, resolve), blocks))
     body = list(filled.body)
     if body and filled.header:  # blank lines and comments before the first statement
         body[0] = body[0].with_changes(leading_lines=[*filled.header, *body[0].leading_lines])
