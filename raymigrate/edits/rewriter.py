@@ -312,9 +312,9 @@ class Rewriter(cst.CSTTransformer):
     def _leave_moved(self, key: Place, edit: StatementEdit, result: object) -> object:
         """Keeps a statement that moves for its new place, and leaves what comes instead in the old one."""
         left = [] if result is cst.RemoveFromParent() else [result]
-        nodes = list(result) if isinstance(result, cst.FlattenSentinel) else left
-        nodes = blocks.handed_down(nodes, self.gone)  # type: ignore[arg-type, assignment]
-        self.moved[key] = nodes  # type: ignore[assignment]
+        group = list(result) if isinstance(result, cst.FlattenSentinel) else left
+        nodes: list[Statement] = blocks.handed_down(group, self.gone)  # type: ignore[arg-type, assignment]
+        self.moved[key] = nodes
         instead = self._statements(edit.instead)
         self.new.update(instead)
         if not instead and nodes:  # the blank lines set off what stands above
