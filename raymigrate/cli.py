@@ -21,6 +21,7 @@ from raymigrate.signals import Interrupted, interruptible
 
 # Command -> module that holds it; the module is imported only when the command is called.
 RUNTIME_COMMANDS = {
+    "config": "raymigrate.reporting.accelerate_table",
     "doctor": "raymigrate.runtime.doctor",
     "env": "raymigrate.runtime.environments.command",
     "hub": "raymigrate.runtime.hub.command",

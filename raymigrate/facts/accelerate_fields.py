@@ -37,9 +37,9 @@ def _lower(value: object) -> str:
 
 
 def _boolean(value: object) -> bool:
-    word = _lower(value)
+    word = str(value).lower()
     if word not in BOOLEANS:
-        raise ValueError("is neither true nor false")
+        raise ValueError(f"invalid truth value {word}")
     return BOOLEANS[word]
 
 
