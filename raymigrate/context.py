@@ -47,6 +47,7 @@ class Context:
         self.prepared: dict[Prepared, str] = {}
         self.asked: list[Request] = []  # of other files
         self.done: list[Request] = []  # what other files asked of this one
+        self.joins_ray = False  # whether a plain script is converted to one that trains on Ray
         self._told: dict[int, set[Finding]] = {}  # by line
         self._fresh: set[str] = set()
         self._kept: dict[tuple[int, int], str] = {}  # place that the user wants kept as it is -> code of its finding
@@ -59,7 +60,7 @@ class Context:
     @cached_property
     def is_ray_script(self) -> bool:
         """Whether the module trains with Ray, or is part of a job that does: others may well use old libraries."""
-        if self.options.part_of_job:
+        if self.options.part_of_job or self.joins_ray:
             return True
         return any(
             alias.name.partition(".")[0] == "ray"

@@ -25,6 +25,12 @@ def blank_lines(statement: cst.CSTNode) -> int:
     return lines
 
 
+def without_blank_lines(statement: cst.BaseStatement) -> cst.BaseStatement:
+    """A statement at the start of a block, where no blank line stands."""
+    lines = statement.leading_lines[blank_lines(statement) :]  # type: ignore[attr-defined]
+    return statement.with_changes(leading_lines=lines)
+
+
 def spaced(body: Sequence[cst.BaseStatement], new: Collection[cst.CSTNode], wanted: int) -> list[cst.BaseStatement]:
     """Sets new definitions off by blank lines, and what follows them; other statements stay as they are.
 
@@ -111,8 +117,11 @@ def bare_code(statement: Statement) -> str:
 
 
 def within(outer: Statement, statements: list[Statement]) -> Statement:
-    """Puts statements into the body of `with ...: pass`, which takes over the comments and blank lines before them."""
-    assert isinstance(outer, cst.With)
+    """Puts statements into the body of `with ...: pass`, which takes over the comments and blank lines before them.
+
+    `if ...: pass` goes as well.
+    """
+    assert isinstance(outer, (cst.With, cst.If))
     first, *rest = statements
     body = [*_body(outer), first.with_changes(leading_lines=[]), *rest]
     return outer.with_changes(body=cst.IndentedBlock(body), leading_lines=first.leading_lines)
@@ -131,8 +140,8 @@ def joined(body: Sequence[cst.BaseStatement], enclosing: Collection[cst.CSTNode]
         if (
             statement in enclosing
             and last in enclosing
-            and isinstance(statement, cst.With)
-            and isinstance(last, cst.With)
+            and isinstance(statement, (cst.With, cst.If))
+            and isinstance(last, (cst.With, cst.If))
             and _head(statement) == _head(last)
         ):
             first, *rest = _body(statement)
@@ -145,12 +154,12 @@ def joined(body: Sequence[cst.BaseStatement], enclosing: Collection[cst.CSTNode]
     return result
 
 
-def _head(statement: cst.With) -> str:
+def _head(statement: cst.With | cst.If) -> str:
     bare = statement.with_changes(leading_lines=[], body=cst.SimpleStatementSuite([cst.Pass()]))
     return code_of(bare)
 
 
-def _body(statement: cst.With) -> list[Statement]:
+def _body(statement: cst.With | cst.If) -> list[Statement]:
     """The statements inside, without a lone `pass`."""
     inside = list(statement.body.body)
     return [s for s in inside if not (isinstance(s, cst.SimpleStatementLine) and isinstance(s.body[0], cst.Pass))]  # type: ignore[misc]

@@ -176,7 +176,7 @@ class Rewriter(cst.CSTTransformer):
                 self.early.add(span)
                 return [cst.SimpleStatementLine([cst.Expr(cst.Name(TO_COME))])]
             found += (self._fitting(node, span[0][1]) for node in self.moved[span[0]])
-        block = blocks.gathered(found)
+        block = blocks.gathered(blocks.joined(found, self.enclosing))  # type: ignore[arg-type]
         self.new.update(block)
         return block
 
@@ -200,6 +200,8 @@ class Rewriter(cst.CSTTransformer):
         if isinstance(updated_node, cst.IndentedBlock):
             body = blocks.handed_down(updated_node.body, self.gone)
             body = blocks.joined(body, self.enclosing) or [cst.SimpleStatementLine([cst.Pass()])]
+            if self.moving and body[0] is not original_node.body[0]:  # type: ignore[attr-defined]
+                body[0] = blocks.without_blank_lines(body[0])
             return updated_node.with_changes(body=blocks.spaced(body, self.new, 1))
         if isinstance(updated_node, cst.Module):
             body = blocks.joined(blocks.handed_down(updated_node.body, self.gone), self.enclosing)

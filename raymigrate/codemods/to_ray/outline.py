@@ -1,0 +1,186 @@
+"""The training function of a plain script, and the TorchTrainer that takes the place of what it was.
+
+A codemod finds what trains, lets `script_of` and `Roles` decide where the statements go, adds to an `Outline` what its
+kind of script needs, and calls `emit`:
+
+    script = script_of(module, calls_that_train)
+    outline = Outline(context, script, Roles(script, calls_that_train))
+    outline.start.append("...")            # first lines of the training function
+    outline.environment["NAME"] = "value"  # variables that the workers' processes start with
+    outline.emit()
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import textwrap
+from functools import cached_property
+
+from raymigrate.codemods.to_ray.script import Script, is_parsed
+from raymigrate.codemods.to_ray.statements import Role, Roles
+from raymigrate.context import Context
+from raymigrate.edits.plan import Code
+from raymigrate.facts.functions import parameters
+from raymigrate.facts.values import argument
+
+GPU_ARGUMENTS = ("fp16", "device_map", "load_in_8bit", "load_in_4bit")
+ARGUMENTS = "argparse.Namespace(**config)"
+
+
+class Outline:
+    """Plans the training function and the trainer of a script.
+
+    Args:
+        context: The module.
+        script: Its statements.
+        roles: Where each of them goes.
+
+    Attributes:
+        start: First lines of the training function.
+        support: Classes and constants that stand before it.
+        environment: Environment variables of the workers.
+        returned: What the training function returns, as source; empty if nothing.
+        needs_argv: Whether the workers read the command line.
+        shown: Code that comes behind the training and shows what that returns.
+        behind: The steps that are part of it.
+        read_back: Lines before them, which read `result`.
+    """
+
+    def __init__(self, context: Context, script: Script, roles: Roles) -> None:
+        self.context = context
+        self.module = context.module
+        self.script = script
+        self.roles = roles
+        self.start: list[str] = []
+        self.support: list[str] = []
+        self.environment: dict[str, str] = {}
+        self.returned = ""
+        self.needs_argv = False
+        self.shown: list[Code] = []
+        self.behind: set[ast.stmt] = set()
+        self.read_back: list[str] = []
+
+    # -- what goes over ------------------------------------------------------------------------
+
+    @cached_property
+    def passed(self) -> list[str]:
+        """The variables of `main` that the driver gives a value and the training function reads."""
+        if self.script.main is None:
+            return []
+        scope = self.module.scope(self.script.main)
+        parameters = {binding.arg for binding in ast.walk(self.script.main.args) if isinstance(binding, ast.arg)}
+        read = {name for step in self.roles.moved() for name, home in self.script.read(step) if home is scope}
+        given = {name for step in self.roles.staying(Role.DRIVER) for name in self.script.bound(step)} | parameters
+        return sorted(read & given)
+
+    def _is_namespace(self, name: str) -> bool:
+        """Whether a variable of `main` is what argparse made of the command line."""
+        main = self.script.main
+        assert main is not None and isinstance(self.script.call, ast.Expr)
+        [binding, *others] = self.module.scope(main).bindings[name]
+        value = self.module.assigned(binding.node)
+        if isinstance(binding.node, ast.arg):
+            assert isinstance(self.script.call.value, ast.Call)
+            place = parameters(main).index(binding.node)
+            value = argument(self.script.call.value, place, name)
+        return not others and value is not None and is_parsed(self.module, value)
+
+    def _config(self) -> tuple[str, str]:
+        """The argument `train_loop_config` as source, and the lines that read it; empty if there is none."""
+        name = self.passed[0] if len(self.passed) == 1 else ""
+        if name and not self.needs_argv and self._is_namespace(name):
+            self.context.plan.need_import("argparse")
+            return f"vars({name})", f"{name} = {ARGUMENTS}\n"
+        entries = {name: name for name in self.passed}
+        lines = "".join(f'{name} = config["{name}"]\n' for name in self.passed)
+        if self.needs_argv:
+            self.context.plan.need_import("sys")
+            entries["argv"] = "sys.argv[1:]"
+            lines = f'sys.argv[1:] = config["argv"]  # a worker has a command line of Ray\n{lines}'
+        source = ", ".join(f'"{key}": {value}' for key, value in entries.items())
+        return (f"{{{source}}}", lines) if entries else ("", "")
+
+    # -- emission ------------------------------------------------------------------------------
+
+    def emit(self) -> None:
+        """Adds the function and the trainer to the plan."""
+        moved = [step for step in self.roles.moved() if step not in self.behind]
+        config, reading = self._config()
+        name = self.context.fresh("train_func", "train_loop_per_worker")
+        lines = [*self.start, *reading.splitlines(), "$body", *([f"return {self.returned}"] if self.returned else [])]
+        text = f"def {name}({'config' if config else ''}):\n" + textwrap.indent("\n".join(lines), "    ") + "\n"
+        self._put(moved[-1], [*self._support(), Code(text, blocks={"body": moved})])
+        instead = self.context.plan.statement(moved[-1]).instead
+        instead.append(Code("\n".join(self._trainer(name, config))))
+        if self.shown:
+            instead += [*(Code(line) for line in self.read_back), *self.shown]
+
+    def _support(self) -> list[Code]:
+        return [Code("\n\n\n".join(self.support) + "\n")] if self.support else []
+
+    def _put(self, last: ast.stmt, codes: list[Code]) -> None:
+        """Puts definitions before the code that runs them: on the level of the module."""
+        guard = self.script.guard
+        place: ast.stmt | None = self.script.main
+        if place is None and guard is not None and self.module.parent_of[last] is guard:
+            place = guard
+        if place is not None:
+            self.context.plan.statement(place).before[:0] = codes
+        else:
+            self.context.plan.statement(last).instead += codes
+
+    def _trainer(self, function: str, config: str) -> list[str]:
+        need = self.context.plan.need_import
+        need("ray.train", "ScalingConfig")
+        need("ray.train.torch", "TorchTrainer")
+        scaling = f"ScalingConfig(num_workers={self.workers}, use_gpu={self.use_gpu})"
+        arguments = [function, *([f"train_loop_config={config}"] if config else []), f"scaling_config={scaling}"]
+        if self.environment:
+            need("ray.train", "RunConfig")
+            variables = json.dumps(self.environment)
+            arguments.append(f'run_config=RunConfig(worker_runtime_env={{"env_vars": {variables}}})')
+        name = self._trainer_name()
+        line = f"{name} = TorchTrainer({', '.join(arguments)})"
+        return [line, f"result = {name}.fit()" if self.shown else f"{name}.fit()"]
+
+    def _trainer_name(self) -> str:
+        """`trainer`, if nothing that stays on the driver is called so."""
+        scopes = [self.module.scope_of[self.module.tree]]
+        scopes += [self.module.scope(self.script.main)] if self.script.main is not None else []
+        binders = [step for scope in scopes for step in self.script.binders("trainer", scope)]
+        if all(self.roles.of[step].moves for step in binders):
+            return "trainer"
+        return self.context.fresh("torch_trainer")
+
+    # -- workers -------------------------------------------------------------------------------
+
+    @property
+    def workers(self) -> int:
+        """How many workers train: 1 where the user does not say."""
+        return self.context.options.workers or 1
+
+    @cached_property
+    def use_gpu(self) -> bool:
+        """Whether each worker has a GPU: what the user says, else whether the script shows that it needs one."""
+        if self.context.options.gpu is not None:
+            return self.context.options.gpu
+        return asks_for_gpu(self.context)
+
+
+def asks_for_gpu(context: Context) -> bool:
+    """Whether a script runs on GPUs only: half precision of fp16, `.cuda()`, `device_map`, a GPU by its name."""
+    module = context.module
+    for call in module.of_type(ast.Call):
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "cuda":
+            return True
+        moved = argument(call, 0, "device") if isinstance(call.func, ast.Attribute) and call.func.attr == "to" else None
+        if isinstance(moved, ast.Constant) and str(moved.value).startswith("cuda"):
+            return True
+        if any(keyword.arg in GPU_ARGUMENTS and _is_set(keyword.value) for keyword in call.keywords):
+            return True
+    return False
+
+
+def _is_set(value: ast.expr) -> bool:
+    return not (isinstance(value, ast.Constant) and value.value in (None, False, "cpu"))

@@ -1,0 +1,234 @@
+"""RM805: relative paths, which mean another folder on the workers.
+
+Ray Train starts each worker in a folder of its own session, shared by the workers of a machine and not kept
+(ray/train/v2/_internal/callbacks/working_dir_setup.py, 2.60). What the script names by a relative path, it finds there
+no more, and what it writes there is lost. A literal path becomes a constant that the driver makes absolute, since what
+the training function reads of its module goes along with it. Where the paths come from the command line, the workers go
+to the driver's folder instead.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from raymigrate.codemods.to_ray.outline import Outline
+from raymigrate.codemods.to_ray.statements import Role
+from raymigrate.codemods.to_ray.trainer_calls import is_trainer, makes_arguments
+from raymigrate.context import Context
+from raymigrate.facts.values import argument
+from raymigrate.findings import Rule
+
+RM805 = Rule(
+    "RM805",
+    "relative paths of a plain script",
+    "Workers of Ray Train run in a folder of the Ray session, which is not kept: a relative path leads there, a file of"
+    " the script is not found, and what is saved is lost.",
+    "With --to-ray paths are made absolute on the driver. On several machines they have to lie on storage that all"
+    " workers see.",
+    "https://docs.ray.io/en/latest/train/user-guides/persistent-storage.html",
+)
+WHY = "  # workers run in a folder of their own"
+# Functions and methods (after a dot) whose argument is a path: its position, and its name.
+PATHS: dict[str, tuple[int, str]] = {
+    "open": (0, "file"),
+    "torch.save": (1, "f"),
+    "torch.load": (0, "f"),
+    "datasets.load_from_disk": (0, "dataset_path"),
+    "os.makedirs": (0, "name"),
+    "os.listdir": (0, "path"),
+    "os.path.exists": (0, "path"),
+    "os.path.isdir": (0, "path"),
+    "os.path.isfile": (0, "path"),
+    "transformers.trainer_utils.get_last_checkpoint": (0, "folder"),
+    **{f"pandas.read_{kind}": (0, "filepath_or_buffer") for kind in ("csv", "table", "excel", "pickle", "feather")},
+    **{f"pandas.read_{kind}": (0, "path_or_buf") for kind in ("json", "parquet")},
+    **{f".to_{kind}": (0, "path_or_buf") for kind in ("csv", "json", "parquet")},
+    ".save_model": (0, "output_dir"),
+    ".save_pretrained": (0, "save_directory"),
+    ".save_to_disk": (0, "dataset_dict_path"),
+    ".savefig": (0, "fname"),
+    ".from_csv": (0, "path_or_paths"),
+    ".from_json": (0, "path_or_paths"),
+    "datasets.load_dataset": (99, "data_files"),
+}
+LOADERS = (".from_pretrained", "transformers.pipeline")
+KEEPS = ("save_model", "save_state", "save_metrics", "log_metrics", "create_model_card", "push_to_hub")
+
+
+def make_paths_absolute(context: Context, outline: Outline) -> bool:
+    """Lets the paths of a script mean on the workers what they meant to it.
+
+    Returns:
+        Whether the Trainer writes its checkpoints to a folder that stays after the run, and may hold older ones.
+    """
+    return _Paths(context, outline).change()
+
+
+class _Paths:
+    def __init__(self, context: Context, outline: Outline) -> None:
+        self.context = context
+        self.module = context.module
+        self.outline = outline
+        self.constants: dict[str, str] = {}  # by path
+        self.wrapped: set[ast.expr] = set()
+        steps = set(outline.roles.moved_or_makers())
+        self.calls = [call for call in self.module.of_type(ast.Call) if outline.script.step_of(call) in steps]
+
+    def change(self) -> bool:
+        paths = [(call, path) for call in self.calls for path in self._paths(call)]
+        arguments = [call for call in self.calls if makes_arguments(self.module, call)]
+        folders = [path for call in arguments if (path := argument(call, 0, "output_dir")) is not None]
+        if self.outline.needs_argv or any(self._from_command_line(path) for path in (*(p for _, p in paths), *folders)):
+            self._go_to_directory()
+            return True
+        for call, path in paths:
+            self._make_absolute(call, path)
+        kept = [path for path in folders if self._is_kept(path)]
+        for path in kept:
+            self._make_absolute(self.module.parent_of[path], path)
+        if self.constants:
+            self.context.plan.need_import("os")
+            lines = [f'{name} = os.path.abspath("{path}")' for path, name in self.constants.items()]
+            self.outline.support.insert(0, "\n".join([lines[0] + WHY, *lines[1:]]))
+        return bool(kept)
+
+    # -- which -----------------------------------------------------------------------------------
+
+    def _paths(self, call: ast.Call) -> Iterator[ast.expr]:
+        """The paths among the arguments of a call."""
+        name = self.module.qualified(call.func) or ""
+        if not name and isinstance(call.func, ast.Attribute):
+            name = f".{call.func.attr}"
+        if isinstance(call.func, ast.Name) and call.func.id == "open" and not name:
+            name = "open"
+        if name in PATHS:
+            place, keyword = PATHS[name]
+            yield from _written(argument(call, place, keyword))
+        if name == "datasets.load_dataset":
+            yield from _written(argument(call, len(call.args), "data_dir"))
+        if name.endswith(LOADERS) or f".{name.rpartition('.')[2]}" in LOADERS:
+            yield from (path for path in _written(argument(call, 0, "model")) if self._is_saved(path))
+        if name == ".train":
+            yield from _written(argument(call, 0, "resume_from_checkpoint"))
+
+    def _is_saved(self, path: ast.expr) -> bool:
+        """Whether a name to load from is a folder: it looks like one, or the script saves to it."""
+        text = self.module.constant(path)
+        if not isinstance(text, str):
+            return False
+        return text.startswith(("./", "../")) or text in self._saved()
+
+    def _saved(self) -> set[object]:
+        saved = (call for call in self.calls if isinstance(call.func, ast.Attribute))
+        return {
+            self.module.constant(path)
+            for call in saved
+            if call.func.attr in ("save_model", "save_pretrained")  # type: ignore[attr-defined]
+            for path in _written(argument(call, 0, "output_dir", "save_directory"))
+        }
+
+    def _is_kept(self, folder: ast.expr) -> bool:
+        """Whether the script goes on to use the folder of its checkpoints."""
+        text = self.module.constant(folder)
+        if not isinstance(text, str) or text.startswith("/"):
+            return True
+        for call in self.calls:
+            name = call.func.attr if isinstance(call.func, ast.Attribute) else self.module.qualified(call.func) or ""
+            if name in KEEPS and not call.args and is_trainer(self.module, call.func.value):  # type: ignore[attr-defined]
+                return True
+            if name.endswith("get_last_checkpoint"):
+                return True
+            if name == "train" and (given := argument(call, 0, "resume_from_checkpoint")) is not None:
+                return not (isinstance(given, ast.Constant) and given.value in (None, False))
+        uses = [node for node in self.module.spelling(text) if node is not folder]
+        return len(uses) > 1
+
+    def _from_command_line(self, path: ast.expr) -> bool:
+        """Whether a path comes from what the driver read of the command line."""
+        for node in ast.walk(path):
+            scope = self.module.scope_of[node].find(node.id) if isinstance(node, ast.Name) else None
+            if scope is None or not isinstance(node, ast.Name):
+                continue
+            if node.id in self.outline.passed and scope is not self.module.scope_of[self.module.tree]:
+                return True
+            roles = {self.outline.roles.of[step] for step in self.outline.script.binders(node.id, scope)}
+            if Role.DRIVER in roles:
+                return True
+        return False
+
+    # -- change ----------------------------------------------------------------------------------
+
+    def _make_absolute(self, call: ast.AST, path: ast.expr) -> None:
+        source = self._source(path)
+        if source in self.wrapped:
+            return
+        if isinstance(source, ast.Constant):
+            text = str(source.value)
+            if _is_relative(text) and self.context.converts(RM805, source, f'"{text}" is made absolute on the driver.'):
+                self.wrapped.add(source)
+                self._replace(source, text)
+        else:
+            message = "Where this path leads on the workers cannot be seen: they run in a folder of the Ray session."
+            self.context.manual(RM805, path, message, "Make it absolute before the training function.")
+
+    def _source(self, path: ast.expr) -> ast.expr:
+        """The expression that a path begins with: `OUT` of `f"{OUT}/model"`, and what is assigned to that."""
+        while True:
+            if isinstance(path, ast.JoinedStr) and path.values:
+                path = path.values[0]  # a Constant, or what stands in braces
+            elif isinstance(path, ast.FormattedValue):
+                path = path.value
+            elif isinstance(path, ast.BinOp):
+                path = path.left
+            elif (
+                isinstance(path, ast.Call)
+                and path.args
+                and self.module.qualified(path.func)
+                in (*("os.path.join", "pathlib.Path", "os.path.abspath", "os.fspath"),)
+            ):
+                if self.module.qualified(path.func) == "os.path.abspath":
+                    return ast.Constant("/")
+                path = path.args[0]
+            elif isinstance(path, ast.Name) and (value := self.module.value(path)) is not path:
+                path = value
+            else:
+                return path
+
+    def _replace(self, source: ast.Constant, text: str) -> None:
+        step = self.outline.script.step_of(source)
+        if step is not None and not self.outline.roles.of[step].moves:  # a constant of the module
+            self.context.plan.need_import("os")
+            self.context.plan.replace(source, f"os.path.abspath({self.module.source(source)})")
+            return
+        if text not in self.constants:
+            stem = re.sub(r"\W+", "_", PurePosixPath(text).stem).strip("_").upper() or "OUTPUT"
+            stem = stem if not stem[0].isdigit() else f"PATH_{stem}"
+            self.constants[text] = self.context.fresh(stem, f"{stem}_PATH")
+        self.context.plan.replace(source, self.constants[text])
+
+    def _go_to_directory(self) -> None:
+        name = self.context.fresh("DIRECTORY", "START_DIRECTORY")
+        first = self.outline.roles.moved()[0]
+        if self.context.converts(RM805, first, "The workers go to the folder of the driver, for relative paths."):
+            self.context.plan.need_import("os")
+            self.outline.support.insert(0, f"{name} = os.getcwd()")
+            self.outline.start.append(f"os.chdir({name}){WHY}")
+
+
+def _written(path: ast.expr | None) -> Iterator[ast.expr]:
+    """The paths of an argument: one, or those in a list or a dict."""
+    if isinstance(path, ast.Dict):
+        for value in path.values:
+            yield from _written(value)
+    elif isinstance(path, (ast.List, ast.Tuple)):
+        for item in path.elts:
+            yield from _written(item)
+    elif path is not None and not (isinstance(path, ast.Constant) and not isinstance(path.value, str)):
+        yield path
+
+
+def _is_relative(text: str) -> bool:
+    return not text.startswith(("/", "~")) and "://" not in text

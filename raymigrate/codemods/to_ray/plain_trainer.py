@@ -1,0 +1,227 @@
+"""RM801, RM803, RM804, RM806: scripts that train with transformers.Trainer alone."""
+
+from __future__ import annotations
+
+import ast
+
+from raymigrate.codemods import codemod
+from raymigrate.codemods.to_ray import emitted
+from raymigrate.codemods.to_ray.outline import Outline
+from raymigrate.codemods.to_ray.paths import make_paths_absolute
+from raymigrate.codemods.to_ray.refusals import RM802, refusal
+from raymigrate.codemods.to_ray.results import return_results
+from raymigrate.codemods.to_ray.script import PARSERS, script_of
+from raymigrate.codemods.to_ray.statements import Mixed, Role, Roles
+from raymigrate.codemods.to_ray.trainer_calls import Training, makes_arguments, training_of
+from raymigrate.context import Context
+from raymigrate.edits.plan import Code
+from raymigrate.facts.values import argument, has_unpacking
+from raymigrate.findings import Rule
+
+GUIDE = "https://docs.ray.io/en/latest/train/getting-started-transformers.html"
+RM801 = Rule(
+    "RM801",
+    "a plain Trainer script",
+    "transformers.Trainer trains in the processes that it is started in. On Ray the workers run a training function: it"
+    " has to make the model, the data and the Trainer itself, and to report what the Trainer saves.",
+    "With --to-ray what trains moves into a function that a TorchTrainer runs on each worker; a run that fails goes on"
+    " from the last checkpoint.",
+    GUIDE,
+)
+RM803 = Rule(
+    "RM803",
+    "a plain Trainer script on CPU workers",
+    "accelerate joins CPU workers only when it is told to use the CPU: without, every worker trains a model of its own,"
+    " and nothing says so.",
+    "With --to-ray, use_cpu=True is set where the workers have no GPU, or ACCELERATE_USE_CPU where no call shows the"
+    " arguments.",
+    "https://huggingface.co/docs/transformers/main_classes/trainer#transformers.TrainingArguments.use_cpu",
+)
+RM804 = Rule(
+    "RM804",
+    "workers that the user has to choose",
+    "A plain script does not say how many processes train, and on what: the command that starts it does.",
+    "Give --workers, and --gpu or --cpu, or change the ScalingConfig that was written.",
+    "https://docs.ray.io/en/latest/train/user-guides/using-gpus.html",
+)
+RM806 = Rule(
+    "RM806",
+    "what several workers change in a plain script",
+    "The batch size of a Trainer is that of one process. So each further worker makes the batch of a step larger and"
+    " the steps fewer, and no learning rate is scaled.",
+    "Divide per_device_train_batch_size by the number of workers to train as one process did.",
+    GUIDE,
+)
+DEFAULT_BATCH = 8  # transformers/training_args.py
+
+
+@codemod(r"\w*Trainer", order=1, option="to_ray")
+def convert(context: Context) -> None:
+    """Moves the training of a plain script to Ray."""
+    module = context.module
+    if context.is_ray_script:
+        return
+    training = training_of(module)
+    if not (training.trains or training.searches):
+        return
+    reason = refusal(context, training)
+    if reason is not None:
+        context.manual(RM802, reason.node, reason.message)
+        return
+    try:
+        script = script_of(module, training.trains)
+        roles = Roles(script, training.trains)
+    except Mixed as mixed:
+        context.manual(RM802, mixed.node, f"The statement cannot be moved: {mixed}.")
+        return
+    _convert(context, training, Outline(context, script, roles))
+
+
+def _convert(context: Context, training: Training, outline: Outline) -> None:
+    count = "1 worker" if outline.workers == 1 else f"{outline.workers} workers"
+    message = f"The training moves into a function that Ray runs on {count}"
+    if not context.converts(
+        RM801, training.trains[0], f"{message}, each with a GPU." if outline.use_gpu else f"{message}."
+    ):
+        return
+    context.joins_ray = True
+    _tell_defaults(context, training, outline)
+    outline.needs_argv = _reads_command_line(outline)
+    kept = make_paths_absolute(context, outline)
+    callback = _add_callback(context, outline, kept_folder=kept)
+    for call in training.trains:
+        _finish(context, call, callback)
+    if not outline.use_gpu:
+        _train_together_on_cpu(context, training, outline)
+    _set_environment(context, outline)
+    _drop_launcher(context, outline)
+    return_results(context, outline, training)
+    outline.emit()
+
+
+def _tell_defaults(context: Context, training: Training, outline: Outline) -> None:
+    options = context.options
+    missing = [
+        name for name, value in (("--workers", options.workers), ("--gpu or --cpu", options.gpu)) if value is None
+    ]
+    if missing:
+        device = "with" if outline.use_gpu else "without"
+        context.note(
+            RM804,
+            training.trains[0],
+            f"{' and '.join(missing)} not given: num_workers={outline.workers} and workers {device} a GPU are"
+            " placeholders.",
+        )
+    batch = _batch_size(context)
+    rows = f"The batch size of {batch} is" if batch else "per_device_train_batch_size is"
+    context.note(
+        RM806,
+        training.trains[0],
+        f"{rows} that of one worker: N workers see N times the rows in each step and take 1/N of the steps, at the same"
+        f" learning rate{f'; here {batch} x {outline.workers}' if batch and outline.workers > 1 else ''}.",
+    )
+
+
+def _batch_size(context: Context) -> int | None:
+    """The per_device_train_batch_size of a script; None where it is not a literal."""
+    module = context.module
+    calls = [call for call in module.of_type(ast.Call) if makes_arguments(module, call)]
+    given = [argument(call, len(call.args), "per_device_train_batch_size") for call in calls]
+    if len(calls) != 1 or has_unpacking(calls[0]):
+        return None
+    size = DEFAULT_BATCH if given[0] is None else module.constant(given[0])
+    return size if isinstance(size, int) else None
+
+
+# -- around train() ------------------------------------------------------------------------------
+
+
+def _add_callback(context: Context, outline: Outline, *, kept_folder: bool) -> str:
+    """Adds the class of the callback that reports checkpoints; gives its name."""
+    need = context.plan.need_import
+    need("os")
+    need("torch")
+    need("ray.train")
+    need("ray.train.huggingface.transformers", "RayTrainReportCallback")
+    need("ray.train.huggingface.transformers", "prepare_trainer")
+    if kept_folder:
+        need("shutil")
+        need("tempfile")
+    name = context.fresh("ReportCallback")
+    template = emitted.REPORT_CALLBACK_FOR_KEPT_FOLDER if kept_folder else emitted.REPORT_CALLBACK
+    outline.support.append(template.strip("\n").replace("$name", name))
+    return name
+
+
+def _finish(context: Context, call: ast.Call, callback: str) -> None:
+    """Lets a Trainer report and resume, around its call of `train`."""
+    module = context.module
+    statement = module.statement(call)
+    assert isinstance(call.func, ast.Attribute)
+    target = ""
+    if isinstance(statement, ast.Return):
+        target = "return "
+    elif isinstance(statement, ast.Assign):
+        target = f"{module.source(statement.targets[0])} = "
+    made = call.func.value
+    trainer = module.source(made)
+    lines = ""
+    if not isinstance(made, (ast.Name, ast.Attribute)):
+        trainer = context.fresh("trainer", "hf_trainer")
+        lines = f"{trainer} = $made\n"
+    checkpoint = "checkpoint" if "checkpoint" not in module.names else "ray_checkpoint"
+    folder = "checkpoint_dir" if "checkpoint_dir" not in module.names else "ray_checkpoint_dir"
+    text = lines + emitted.FINISH.format(
+        trainer=trainer, callback=callback, checkpoint=checkpoint, folder=folder, target=target
+    )
+    parts: dict[str, ast.expr | str] = {"train": call}
+    if lines:
+        parts = {"made": made, "train": f"{trainer}.train()"}
+    context.plan.statement(statement).replacement = Code(text, parts)
+
+
+# -- what the workers need -----------------------------------------------------------------------
+
+
+def _train_together_on_cpu(context: Context, training: Training, outline: Outline) -> None:
+    """Tells accelerate that the workers have no GPU, without which each would train alone."""
+    module = context.module
+    calls = [call for call in module.of_type(ast.Call) if makes_arguments(module, call)]
+    sure = [call for call in calls if not has_unpacking(call)]
+    for call in sure:
+        given = argument(call, len(call.args), "use_cpu", "no_cuda")
+        if isinstance(given, ast.Constant) and given.value is True:
+            continue
+        if context.converts(RM803, call, "On CPU workers each would train a model of its own; now use_cpu=True."):
+            context.plan.call(call).set("use_cpu", "True")
+    if len(sure) < len(calls) or not calls:
+        message = "On CPU workers each would train a model of its own; now ACCELERATE_USE_CPU is set for them."
+        if context.converts(RM803, training.trains[0], message):
+            outline.environment["ACCELERATE_USE_CPU"] = "true"
+
+
+def _set_environment(context: Context, outline: Outline) -> None:
+    """Gives the workers the environment variables that the script sets for itself."""
+    for step in outline.roles.staying(Role.DRIVER):
+        if not (isinstance(step, ast.Assign) and isinstance(step.targets[0], ast.Subscript)):
+            continue
+        name, value = context.module.constant(step.targets[0].slice), context.module.constant(step.value)
+        if isinstance(name, str) and isinstance(value, str):
+            outline.environment[name] = value
+
+
+def _drop_launcher(context: Context, outline: Outline) -> None:
+    """Takes out what Ray does for its workers."""
+    for step in outline.roles.staying(Role.LAUNCHER):
+        what = context.module.source(step).partition("(")[0].strip()
+        if context.converts(RM801, step, f"{what} goes: Ray starts the workers and joins them."):
+            context.plan.statement(step).removed = True
+
+
+def _reads_command_line(outline: Outline) -> bool:
+    """Whether code that moves, or that it calls, reads the command line."""
+    module = outline.module
+    steps = set(outline.roles.moved_or_makers())
+    reads = [*module.calls(*(name for name in PARSERS if not name.startswith("argparse")))]
+    reads += [reference.node for reference in module.references_within("sys.argv")]  # type: ignore[misc]
+    return any(outline.script.step_of(node) in steps for node in reads)

@@ -1,0 +1,77 @@
+"""RM802: plain scripts that are left as they are, with the reason."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from raymigrate.codemods.to_ray.trainer_calls import Training
+from raymigrate.context import Context
+from raymigrate.findings import Rule
+
+RM802 = Rule(
+    "RM802",
+    "a plain script that is not converted",
+    "Nothing of the script was changed: converted by halves it would train otherwise than before, or not at all.",
+    "The message says what is in the way; once that is changed, run raymigrate --to-ray again.",
+    "https://docs.ray.io/en/latest/train/getting-started-transformers.html",
+)
+STARTS_PROCESSES = (
+    *("torch.multiprocessing.spawn", "torch.multiprocessing.start_processes", "multiprocessing.Process", "ray.init"),
+    *("subprocess.run", "subprocess.call", "subprocess.Popen", "subprocess.check_call", "os.system"),
+    *("torch.distributed.run.main", "torch.distributed.launch.main", "accelerate.notebook_launcher"),
+)
+OTHER_TRAINERS = ("pytorch_lightning", "lightning", "fastai", "keras", "tensorflow.keras")
+OWN_COMMAND_LINES = ("hydra.main", "click.command", "fire.Fire", "typer.run", "typer.Typer", "absl.app.run")
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a script is left as it is, and where."""
+
+    node: ast.AST
+    message: str
+
+
+def refusal(context: Context, training: Training) -> Reason | None:
+    """Why a script with a Trainer cannot be converted; None if it can, as far as a first look shows."""
+    module = context.module
+    if training.searches:
+        return Reason(
+            training.searches[0], "hyperparameter_search starts its own trials; use Ray Tune around TorchTrainer."
+        )
+    for reference in module.references_within(*STARTS_PROCESSES):
+        if _starts_training(reference.qualified, module.parent_of[reference.node]):
+            return Reason(
+                reference.node,
+                f"The script starts its own processes ({reference.qualified}) around the training; remove that first.",
+            )
+    for reference in module.references_within(*OWN_COMMAND_LINES):
+        return Reason(
+            reference.node,
+            f"{reference.qualified} reads the command line and calls the function that trains, which a worker cannot"
+            " do; let argparse do it, or call the function yourself.",
+        )
+    for reference in module.references_within(*OTHER_TRAINERS):
+        return Reason(
+            reference.node, f"The file is not a plain script: it uses {reference.qualified.partition('.')[0]}."
+        )
+    for call in training.trains:
+        statement = module.statement(call)
+        value = getattr(statement, "value", None)
+        if not isinstance(statement, (ast.Expr, ast.Assign, ast.Return)) or value is not call:
+            return Reason(call, "train() is called within another expression; give it a statement of its own.")
+    if len(training.trains) > 1:
+        lines = ", ".join(str(call.lineno) for call in training.trains)
+        return Reason(training.trains[1], f"Two trainings in one script (lines {lines}); convert them one at a time.")
+    return None
+
+
+def _starts_training(name: str, parent: ast.AST | None) -> bool:
+    """Whether a use of something that starts processes is a call that may start the training."""
+    if not isinstance(parent, ast.Call):
+        return False
+    if not name.startswith(("subprocess.", "os.system")):
+        return True
+    words = [part.value for part in ast.walk(parent) if isinstance(part, ast.Constant) and isinstance(part.value, str)]
+    return any(word in text for text in words for word in ("torchrun", "accelerate", "deepspeed", "torch.distributed"))

@@ -1,0 +1,189 @@
+"""What a training function returns, and which statements show it on the driver.
+
+Metrics of a Trainer are the same on all workers; what the training function of the first worker returns is
+`result.return_value` (Ray 2.60). Statements behind the training that only show such values run on the driver, once.
+What else writes or prints behind it does so on the first worker only; methods of the Trainer ask for that themselves.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from raymigrate.codemods.to_ray.outline import Outline
+from raymigrate.codemods.to_ray.script import executed
+from raymigrate.codemods.to_ray.trainer_calls import Training, is_trainer
+from raymigrate.context import Context
+from raymigrate.edits.plan import Code
+
+PROCESS_ZERO = "ray.train.get_context().get_world_rank() == 0"
+SHOWING = ("print", "pprint.pprint", "json.dump", "yaml.dump", "pickle.dump")
+# Methods that write, on whatever object but a Trainer, which asks for the rank itself.
+WRITING = frozenset({"save_pretrained", "push_to_hub", "to_csv", "to_json", "to_parquet", "save_to_disk", "savefig"})
+WRITES = ("torch.save", "joblib.dump", "numpy.save", "wandb.log", "wandb.finish", "shutil.", "matplotlib.")
+
+
+def return_results(context: Context, outline: Outline, training: Training) -> None:
+    """Lets the training function return its metrics, and the driver show them; guards what else shows or writes."""
+    _Results(context, outline, training).arrange()
+
+
+class _Results:
+    def __init__(self, context: Context, outline: Outline, training: Training) -> None:
+        self.context = context
+        self.module = context.module
+        self.outline = outline
+        self.script = outline.script
+        self.training = training
+        self.names: list[str] = []  # variables that hold metrics
+        self.hoisted: dict[str, ast.expr] = {}  # by the name that each gets, evaluations within what shows them
+
+    def arrange(self) -> None:
+        behind = self._behind()
+        if any(isinstance(step, ast.Return) for step in behind):
+            return
+        shown: list[tuple[ast.stmt, str]] = []  # with the name that an evaluation in it gets
+        for step in behind:
+            if self._is_evaluation(step):
+                assert isinstance(step, ast.Assign) and isinstance(step.targets[0], ast.Name)
+                self.names.append(step.targets[0].id)
+            elif (call := self._evaluation_shown(step)) is not None:
+                name = (
+                    self.context.fresh("metrics", "evaluation") if not self.hoisted else self.context.fresh("metrics")
+                )
+                self.hoisted[name] = call
+                shown.append((step, name))
+            elif self._only_shows(step):
+                shown.append((step, ""))
+            elif self._writes(step):
+                self._guard(step)
+        if shown:
+            self._return(shown)
+
+    def _behind(self) -> list[ast.stmt]:
+        """The steps behind the training that move."""
+        moved = self.outline.roles.moved()
+        places = [moved.index(s) for call in self.training.trains if (s := self.script.step_of(call)) in moved]
+        return moved[max(places) + 1 :] if places else []
+
+    # -- kinds of statements -------------------------------------------------------------------
+
+    def _is_evaluation(self, step: ast.stmt) -> bool:
+        match step:
+            case ast.Assign([ast.Name()], value):
+                return self._evaluates(value) or self._is_log_history(value)
+        return False
+
+    def _evaluates(self, node: ast.AST) -> bool:
+        match node:
+            case ast.Call(ast.Attribute(trainer, "evaluate")):
+                return is_trainer(self.module, trainer)
+        return False
+
+    def _is_log_history(self, node: ast.AST) -> bool:
+        match node:
+            case ast.Attribute(ast.Attribute(trainer, "state"), "log_history"):
+                return is_trainer(self.module, trainer)
+        return False
+
+    def _evaluation_shown(self, step: ast.stmt) -> ast.expr | None:
+        """The one evaluation in a call of print that reads nothing else of the workers."""
+        if not (isinstance(step, ast.Expr) and self._shows(step.value)):
+            return None
+        found = [node for node in ast.walk(step) if self._evaluates(node) or self._is_log_history(node)]
+        if len(found) != 1:
+            return None
+        inside = set(ast.walk(found[0]))
+        outside = [n for n in ast.walk(step) if isinstance(n, ast.Name) and n not in inside and self._moves(n)]
+        return found[0] if not outside else None  # type: ignore[return-value]
+
+    def _only_shows(self, step: ast.stmt) -> bool:
+        """Whether a statement prints or writes metrics, and reads nothing else of the workers."""
+        if isinstance(step, ast.With):
+            shows = self._opens_to_write(step) and all(self._shows(getattr(s, "value", None)) for s in step.body)
+        else:
+            shows = isinstance(step, ast.Expr) and self._shows(step.value)
+        read = [name for name, _ in self.script.read(step) if name in self.names]
+        bound = self.script.bound(step)
+        others = [n for n in ast.walk(step) if isinstance(n, ast.Name) and n.id not in (*self.names, *bound)]
+        return shows and bool(read) and not any(self._moves(node) for node in others)
+
+    def _shows(self, node: ast.AST | None) -> bool:
+        if not isinstance(node, ast.Call):
+            return False
+        name = self.module.qualified(node.func) or (node.func.id if isinstance(node.func, ast.Name) else "")
+        return name in SHOWING or (isinstance(node.func, ast.Attribute) and node.func.attr in ("write", "info"))
+
+    def _opens_to_write(self, step: ast.stmt) -> bool:
+        if not isinstance(step, ast.With):
+            return False
+        calls = [item.context_expr for item in step.items]
+        return all(
+            isinstance(call, ast.Call)
+            and isinstance(call.func, ast.Name)
+            and call.func.id == "open"
+            and any(isinstance(a, ast.Constant) and str(a.value)[:1] in ("w", "a", "x") for a in call.args[1:])
+            for call in calls
+        )
+
+    def _writes(self, step: ast.stmt) -> bool:
+        """Whether every worker would write or print the same."""
+        if any(reader is not step for name in self.script.bound(step) for reader in self._readers(name, step)):
+            return False
+        if self._opens_to_write(step):
+            return True
+        call = step.value if isinstance(step, ast.Expr) else None
+        if not isinstance(call, ast.Call):
+            return False
+        if any(self._is_collective(node) for node in executed(self.module, step)):
+            return False
+        name = self.module.qualified(call.func) or ""
+        if self._shows(call) or name.startswith(WRITES):
+            return True
+        return (
+            isinstance(call.func, ast.Attribute)
+            and call.func.attr in WRITING
+            and not is_trainer(self.module, call.func.value)
+        )
+
+    def _is_collective(self, node: ast.AST) -> bool:
+        """Whether a call needs all workers: a method of a Trainer."""
+        match node:
+            case ast.Call(ast.Attribute(trainer, _)):
+                return is_trainer(self.module, trainer)
+        return False
+
+    def _readers(self, name: str, step: ast.stmt) -> list[ast.stmt]:
+        return list(self.script.readers(name, self.script.scope(step)))
+
+    def _moves(self, node: ast.Name) -> bool:
+        """Whether a name gets its value in the training function."""
+        scope = self.module.scope_of[node].find(node.id)
+        if scope is None:
+            return False
+        return any(self.outline.roles.of[binder].moves for binder in self.script.binders(node.id, scope))
+
+    # -- changes -------------------------------------------------------------------------------
+
+    def _guard(self, step: ast.stmt) -> None:
+        trainer = self.training.trains[0].func.value  # type: ignore[attr-defined]
+        here = isinstance(trainer, ast.Name) and self.script.step_of(trainer) is self.module.statement(trainer)
+        test = f"{self.module.source(trainer)}.is_world_process_zero()" if here else PROCESS_ZERO
+        self.context.plan.statement(step).within = Code(f"if {test}:\n    pass\n")
+
+    def _return(self, shown: list[tuple[ast.stmt, str]]) -> None:
+        read = {name for step, _ in shown for name, _ in self.script.read(step)}
+        names = [*(name for name in self.names if name in read), *self.hoisted]
+        single = len(names) == 1
+        self.outline.returned = names[0] if single else "{" + ", ".join(f'"{name}": {name}' for name in names) + "}"
+        values = {name: "result.return_value" if single else f'result.return_value["{name}"]' for name in names}
+        self.outline.read_back = [f"{name} = {values[name]}" for name in names if name not in self.hoisted]
+        for step, name in shown:
+            if name:
+                assert isinstance(step, ast.Expr)
+                call = self.hoisted[name]
+                self.context.plan.hoist(call, values[name])
+                self.context.plan.statement(step).replacement = Code(f"{name} = $call", {"call": call})
+                self.outline.shown.append(Code("$shown", {"shown": step.value}))
+            else:
+                self.outline.behind.add(step)
+                self.outline.shown.append(Code("$shown", blocks={"shown": [step]}))

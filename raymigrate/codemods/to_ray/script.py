@@ -1,0 +1,223 @@
+"""The statements of a plain script in the order in which they run, as far as the training is among them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from raymigrate.facts.module import Module
+from raymigrate.facts.scopes import COMPREHENSIONS, FUNCTIONS, Scope
+
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+PARSE_METHODS = ("parse_args", "parse_known_args")
+PARSERS = frozenset({"argparse.ArgumentParser", "transformers.HfArgumentParser", "trl.TrlParser"})
+
+
+@dataclass(frozen=True)
+class Script:
+    """A script as the list of its steps.
+
+    A step is a statement of the module, of the block below `if __name__ == "__main__":`, or of the function `main`,
+    which the module
+    calls without arguments or with those of the command line.
+
+    Args:
+        module: The module.
+        main: The function that the module calls to train; None where it trains itself.
+        call: The statement that calls it.
+    """
+
+    module: Module
+    main: ast.FunctionDef | None = None
+    call: ast.stmt | None = None
+
+    @cached_property
+    def guard(self) -> ast.If | None:
+        """`if __name__ == "__main__":` of the module."""
+        return next((s for s in self.module.tree.body if is_main_guard(s)), None)  # type: ignore[return-value]
+
+    @cached_property
+    def steps(self) -> list[ast.stmt]:
+        """The statements, in the order in which they run."""
+        of_module = [s for s in _module_steps(self.module) if s is not self.main and s is not self.call]
+        return [*of_module, *(self.main.body if self.main is not None else ())]
+
+    @cached_property
+    def _place(self) -> dict[ast.AST, int]:
+        return {step: number for number, step in enumerate(self.steps)}
+
+    def number(self, step: ast.stmt) -> int:
+        """The place of a step among the others."""
+        return self._place[step]
+
+    def step_of(self, node: ast.AST) -> ast.stmt | None:
+        """The step that a node is part of, or is; None if it is part of none."""
+        if node in self._place:
+            return node  # type: ignore[return-value]
+        return next((a for a in self.module.ancestors(node) if a in self._place), None)  # type: ignore[return-value]
+
+    def is_in_main(self, step: ast.stmt) -> bool:
+        """Whether a step is a statement of `main`."""
+        return self.main is not None and self.module.parent_of[step] is self.main
+
+    def scope(self, step: ast.stmt) -> Scope:
+        """The scope in which a step binds its names."""
+        return self.module.scope_of[step]
+
+    @cached_property
+    def _bound(self) -> dict[ast.AST, list[str]]:
+        """The names that each step binds, in the order in which it does."""
+        scopes = {self.module.scope_of[self.module.tree]}
+        if self.main is not None:
+            scopes.add(self.module.scope(self.main))
+        found: dict[ast.AST, dict[str, None]] = {step: {} for step in self.steps}
+        for scope in scopes:
+            for name, bindings in scope.bindings.items():
+                for binding in bindings:
+                    step = self.step_of(binding.node)
+                    if step is not None and self.scope(step) is scope:
+                        found[step][name] = None
+        return {step: list(names) for step, names in found.items()}
+
+    def bound(self, step: ast.stmt) -> list[str]:
+        """The names that a step binds for those after it."""
+        return self._bound[step]
+
+    def binders(self, name: str, scope: Scope) -> Iterator[ast.stmt]:
+        """The steps that bind a name."""
+        for binding in scope.bindings.get(name, ()):
+            step = self.step_of(binding.node)
+            if step is not None and self.scope(step) is scope:
+                yield step
+
+    def readers(self, name: str, scope: Scope) -> Iterator[ast.stmt]:
+        """The steps that read a name, in functions that they define too."""
+        for use in self.module.uses(name, scope):
+            step = self.step_of(use)
+            if step is not None:
+                yield step
+
+    @cached_property
+    def _read(self) -> dict[ast.AST, dict[tuple[str, Scope], None]]:
+        """The names of the module and of `main` that each step reads, in functions that it defines too."""
+        scopes = {self.module.scope_of[self.module.tree], *([self.module.scope(self.main)] if self.main else [])}
+        found: dict[ast.AST, dict[tuple[str, Scope], None]] = {step: {} for step in self.steps}
+        for node in self.module.of_type(ast.Name):
+            if isinstance(node.ctx, ast.Load) or isinstance(self.module.parent_of[node], ast.AugAssign):
+                scope = self.module.scope_of[node].find(node.id)
+                step = self.step_of(node) if scope in scopes else None
+                if step is not None and scope is not None:
+                    found[step][node.id, scope] = None
+        return found
+
+    def read(self, step: ast.stmt) -> list[tuple[str, Scope]]:
+        """The names that a step reads, with the scopes that bind them."""
+        return list(self._read[step])
+
+
+def script_of(module: Module, trains: Sequence[ast.AST]) -> Script:
+    """The script that carries out some code.
+
+    Args:
+        module: The module.
+        trains: The code: calls that train.
+    """
+    definition = _called_from_outside(module, trains)
+    if isinstance(definition, ast.FunctionDef) and not definition.decorator_list:
+        call = _only_call(module, definition)
+        if call is not None and _is_given_the_command_line(module, call):
+            return Script(module, definition, call)
+    return Script(module)
+
+
+def is_main_guard(statement: ast.stmt) -> bool:
+    """Whether this is `if __name__ == "__main__":` without an else."""
+    if not isinstance(statement, ast.If) or statement.orelse or not isinstance(statement.test, ast.Compare):
+        return False
+    sides = [statement.test.left, *statement.test.comparators]
+    return any(isinstance(side, ast.Name) and side.id == "__name__" for side in sides)
+
+
+def executed(module: Module, step: ast.AST) -> Iterator[ast.AST]:
+    """A node and what is in it, less the bodies of functions that it only defines."""
+    waiting = [step]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if isinstance(node, FUNCTIONS):
+            continue
+        waiting += [child for child in ast.iter_child_nodes(node) if child in module.parent_of]
+
+
+def top_definition(module: Module, node: ast.AST) -> ast.stmt | None:
+    """The function or class of the module that a node is part of; None if it is on the level of the module."""
+    around = [a for a in (node, *module.ancestors(node)) if isinstance(a, (*DEFINITIONS, ast.Module))]
+    return around[-2] if len(around) > 1 and not isinstance(around[-2], COMPREHENSIONS) else None  # type: ignore[return-value]
+
+
+def _module_steps(module: Module) -> Iterator[ast.stmt]:
+    for statement in module.tree.body:
+        if is_main_guard(statement):
+            assert isinstance(statement, ast.If)
+            yield from statement.body
+        else:
+            yield statement
+
+
+def _called_from_outside(module: Module, trains: Sequence[ast.AST]) -> ast.stmt | None:
+    """The function or class by which the level of the module gets to some code; None if it is there itself."""
+    current = top_definition(module, trains[0])
+    seen = set[ast.AST]()
+    root = module.scope_of[module.tree]
+    while current is not None and current not in seen:
+        seen.add(current)
+        name = current.name  # type: ignore[attr-defined]
+        users = [top_definition(module, use) for use in module.uses(name, root)]
+        if not users or None in users:
+            return current
+        others = [user for user in users if user is not current]
+        current = others[0] if others else None
+    return None
+
+
+def _only_call(module: Module, function: ast.FunctionDef) -> ast.stmt | None:
+    """The statement on the level of the module that calls a function, if that is all its use."""
+    uses = module.uses(function.name, module.scope_of[function])
+    call = module.parent_of[uses[0]] if len(uses) == 1 else None
+    statement = module.parent_of.get(call) if call is not None else None
+    if not (isinstance(call, ast.Call) and call.func is uses[0] and isinstance(statement, ast.Expr)):
+        return None
+    return statement if statement in list(_module_steps(module)) else None
+
+
+def _is_given_the_command_line(module: Module, statement: ast.stmt) -> bool:
+    """Whether a call hands over nothing, or what was parsed and nothing else."""
+    assert isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
+    values = [*statement.value.args, *(keyword.value for keyword in statement.value.keywords)]
+    return all(is_parsed(module, value) for value in values)
+
+
+def is_parsed(module: Module, node: ast.expr) -> bool:
+    """Whether a value is what a parser made of the command line."""
+    value = module.value(node)
+    if not isinstance(value, ast.Call):
+        return False
+    if isinstance(value.func, ast.Attribute) and value.func.attr in PARSE_METHODS:
+        return True
+    function = module.definition(value.func)
+    return isinstance(function, ast.FunctionDef) and _parses(module, function)
+
+
+def _parses(module: Module, function: ast.FunctionDef) -> bool:
+    """Whether a function, or one that it calls by name, parses the command line."""
+    called = {node.id for node in module.below(function) if isinstance(node, ast.Name)}
+    root = module.scope_of[module.tree]
+    for call in module.calls(*PARSERS):
+        definition = top_definition(module, call)
+        if definition is function:
+            return True
+        if isinstance(definition, ast.FunctionDef) and definition.name in called:
+            return module.scope_of[definition] is root
+    return False

@@ -1,0 +1,327 @@
+"""Which statement of a plain script goes where on Ray Train.
+
+Under torchrun every process runs the whole script. A worker of Ray Train runs the training function only: what that
+does not do itself, and what its module does not define, does not happen there. A worker has no command line of the
+script either, and random seeds or log levels that were set on the driver do not reach it. So each step of a script is
+one of
+
+* a definition: an import, a function, a literal. It stays; what the training function reads of it goes along.
+* work of the driver: the command line, logging in to a hub. It stays.
+* work of the workers: whatever makes a dataset, tokenizer, model or trainer, and what reads them. It moves into the
+  training function, a function or class that reads such a name with it.
+* a setting of the process: seeds, log levels, backends. It moves too, as each worker is a process of its own.
+* a task of the launcher, which Ray has taken over: it goes.
+
+`Roles` decides from a `Script` and knows nothing of trainers: a codemod names the calls that train.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import deque
+from collections.abc import Iterable
+from enum import Enum
+
+from raymigrate.codemods.to_ray.script import DEFINITIONS, PARSE_METHODS, Script, executed
+from raymigrate.facts.module import Module
+from raymigrate.facts.scopes import Scope
+
+LIBRARIES = (
+    *("transformers.", "datasets.", "evaluate.", "accelerate.", "peft.", "trl.", "tokenizers.", "torch."),
+    *("torchvision.", "sentence_transformers.", "bitsandbytes.", "diffusers.", "timm."),
+)
+# Settings of a process, by the beginning of their qualified names.
+SETTINGS = (
+    *("transformers.set_seed", "transformers.enable_full_determinism", "transformers.logging.", "accelerate.logging."),
+    *("transformers.utils.logging.", "transformers.trainer_utils.set_seed", "accelerate.utils.set_seed"),
+    *("datasets.logging.", "datasets.utils.logging.", "datasets.disable_", "datasets.enable_", "evaluate.logging."),
+    *("torch.manual_seed", "torch.cuda.manual_seed", "torch.set_", "torch.use_deterministic", "random.seed"),
+    *("numpy.random.seed", "logging.basicConfig", "warnings.filterwarnings", "warnings.simplefilter"),
+)
+TRACKING = ("wandb.init", "mlflow.", "comet_ml.", "neptune.", "swanlab.init", "trackio.init")
+LOGINS = ("huggingface_hub.", "wandb.login", "argparse.", "click.")
+LAUNCHER = (
+    *("torch.distributed.init_process_group", "torch.distributed.destroy_process_group", "torch.cuda.set_device"),
+    "deepspeed.init_distributed",
+)
+# Calls of these make values that mean the same in any process.
+PLAIN = (
+    *("os.environ.get", "os.getenv", "os.path.", "pathlib.", "dataclasses.", "collections.", "typing.", "logging."),
+    *("datetime.", "time.", "functools.partial", "re.", "string.", "uuid.", "enum."),
+)
+PLAIN_BUILTINS = frozenset(
+    {
+        *("abs", "bool", "dict", "enumerate", "float", "frozenset", "int", "len", "list", "max", "min", "range"),
+        *("round", "set", "sorted", "str", "sum", "tuple", "zip"),
+    }
+)
+FILLING = frozenset({"append", "extend", "insert", "add", "update", "setdefault", "pop", "clear", "remove"})
+
+
+class Role(Enum):
+    """Where a step goes."""
+
+    DEFINITION = "definition"
+    DRIVER = "driver"
+    WORKER = "worker"
+    SETTING = "setting"
+    LAUNCHER = "launcher"
+
+    @property
+    def moves(self) -> bool:
+        """Whether a step of this kind moves into the training function."""
+        return self in (Role.WORKER, Role.SETTING)
+
+
+class Mixed(Exception):
+    """A step that belongs on both sides; the message says why."""
+
+    def __init__(self, node: ast.AST, message: str) -> None:
+        super().__init__(message)
+        self.node = node
+
+
+class Roles:
+    """Decides where each step of a script goes.
+
+    Args:
+        script: The script.
+        trains: What trains: the calls, wherever they are.
+
+    Raises:
+        Mixed: If a step cannot be told to belong to one side.
+
+    Attributes:
+        of: The role of each step.
+        makers: Functions and classes that stay and make what only workers may have: who calls them is a worker.
+    """
+
+    def __init__(self, script: Script, trains: Iterable[ast.AST]) -> None:
+        self.script = script
+        self.module = script.module
+        self.of: dict[ast.stmt, Role] = {}
+        self.makers: set[ast.stmt] = set()
+        self._parsers: set[ast.stmt] = set()
+        self._waiting: deque[ast.stmt] = deque()
+        for step in script.steps:
+            self._begin(step)
+        for node in trains:
+            if (found := script.step_of(node)) is not None:
+                self._add(found)
+        self._spread()
+        self._pull()
+        self._settle()
+
+    def moved(self) -> list[ast.stmt]:
+        """The steps that move into the training function, in their order."""
+        return [step for step in self.script.steps if self.of[step].moves]
+
+    def staying(self, *roles: Role) -> list[ast.stmt]:
+        """The steps that have one of these roles, in their order."""
+        return [step for step in self.script.steps if self.of[step] in roles]
+
+    # -- first look ----------------------------------------------------------------------------
+
+    def _begin(self, step: ast.stmt) -> None:
+        """Notes what a step is by itself, and puts it among those to follow up if it is work of the workers."""
+        if isinstance(step, (ast.Import, ast.ImportFrom)) or _is_text(step):
+            self.of[step] = Role.DEFINITION
+            return
+        if isinstance(step, DEFINITIONS):
+            if self._parses(step):
+                self._parsers.add(step)
+            elif self._makes(self.module.below(step)):
+                self.makers.add(step)
+                self._waiting.append(step)
+            return
+        kind = self._kind(step)
+        if kind is Role.WORKER:
+            self._add(step)
+        elif kind is not None:
+            self.of[step] = kind
+
+    def _kind(self, step: ast.stmt) -> Role | None:
+        """What the calls in a step say of it."""
+        if _sets_environment(self.module, step):
+            return Role.DRIVER
+        names = [self._called(node) for node in executed(self.module, step) if isinstance(node, ast.Call)]
+        if any(name.startswith(LAUNCHER) for name in names):
+            return Role.LAUNCHER
+        if _sets_backend(self.module, step) or any(name.startswith(SETTINGS) for name in names):
+            return Role.SETTING if isinstance(step, (ast.Expr, ast.Assign)) else Role.WORKER
+        if any(name.startswith((*LIBRARIES, *TRACKING)) for name in names):
+            return Role.WORKER
+        if any(name.startswith(LOGINS) or name.rpartition(".")[2] in PARSE_METHODS for name in names):
+            return Role.DRIVER
+        return None
+
+    def _called(self, call: ast.Call) -> str:
+        """What a call calls: its qualified name, else the name of the method after a dot."""
+        name = self.module.qualified(call.func)
+        if name is None:
+            name = f".{call.func.attr}" if isinstance(call.func, ast.Attribute) else ""
+        return name
+
+    def _makes(self, nodes: Iterable[ast.AST]) -> bool:
+        """Whether code makes what only workers may have."""
+        called = (self._called(node) for node in nodes if isinstance(node, ast.Call))
+        return any(name.startswith((*LIBRARIES, *TRACKING)) and not name.startswith(SETTINGS) for name in called)
+
+    def _parses(self, definition: ast.stmt) -> bool:
+        """Whether a function makes something of the command line, with argparse."""
+        called = [self._called(node) for node in self.module.below(definition) if isinstance(node, ast.Call)]
+        return "argparse.ArgumentParser" in called
+
+    # -- what follows from it ------------------------------------------------------------------
+
+    def _add(self, step: ast.stmt) -> None:
+        known = self.of.get(step)
+        if known is not None and (known.moves or known is Role.DEFINITION):
+            return
+        if known is Role.DRIVER or step in self._parsers:
+            raise Mixed(step, "it reads the command line, and is part of the training too")
+        self.of[step] = Role.WORKER
+        self.makers.discard(step)
+        self._waiting.append(step)
+
+    def _spread(self) -> None:
+        """Follows names: what reads, or also binds, a name that moves has to move; who calls a maker is a worker."""
+        while self._waiting:
+            step = self._waiting.popleft()
+            scope = self.script.scope(step)
+            if step in self.makers:
+                for reader in self.script.readers(step.name, scope):  # type: ignore[attr-defined]
+                    self._called_by(reader)
+                continue
+            for name in self.script.bound(step):
+                for other in (*self.script.readers(name, scope), *self.script.binders(name, scope)):
+                    self._add(other)
+
+    def _called_by(self, reader: ast.stmt) -> None:
+        if not isinstance(reader, DEFINITIONS):
+            self._add(reader)
+        elif reader not in self.makers and self.of.get(reader) is None and reader not in self._parsers:
+            self.makers.add(reader)
+            self._waiting.append(reader)
+
+    def _pull(self) -> None:
+        """Takes along what makes values that workers read, unless they mean the same in any process."""
+        waiting = deque(self.moved_or_makers())
+        seen = set(waiting)
+        while waiting:
+            for name, scope in self.script.read(waiting.popleft()):
+                for binder in self.script.binders(name, scope):
+                    if binder in self.of or isinstance(binder, DEFINITIONS):
+                        continue
+                    if self._stays(binder) and not self._is_filled(name, scope):
+                        continue
+                    self._add(binder)
+            self._spread()
+            more = [step for step in self.moved_or_makers() if step not in seen]
+            seen.update(more)
+            waiting += more
+
+    def moved_or_makers(self) -> list[ast.stmt]:
+        """The steps that workers run."""
+        return [s for s in self.script.steps if s in self.makers or (s in self.of and self.of[s].moves)]
+
+    def _stays(self, step: ast.stmt) -> bool:
+        """Whether a step that binds a name can stay: it is a literal of the module, or comes of the command line."""
+        if any(self._reads_command_line(name, scope) for name, scope in self.script.read(step)):
+            return True
+        return not self.script.is_in_main(step) and is_plain(self.module, step)
+
+    def _is_filled(self, name: str, scope: Scope) -> bool:
+        """Whether workers put something into what a name stands for: a list of losses, a dict of results."""
+        for use in self.module.uses(name, scope):
+            parent = self.module.parent_of[use]
+            filled = isinstance(parent, ast.Attribute) and parent.attr in FILLING
+            if filled or (isinstance(parent, ast.Subscript) and not isinstance(parent.ctx, ast.Load)):
+                step = self.script.step_of(use)
+                if step is not None and (step in self.makers or (step in self.of and self.of[step].moves)):
+                    return True
+        return False
+
+    def _reads_command_line(self, name: str, scope: Scope) -> bool:
+        return any(s in self._parsers or self.of.get(s) is Role.DRIVER for s in self.script.binders(name, scope))
+
+    def _settle(self) -> None:
+        """Decides on the rest: what nothing ties to the training stays before it, and moves with it after."""
+        started = False
+        for step in self.script.steps:
+            started = started or self.of.get(step) is Role.WORKER
+            if step in self.of:
+                continue
+            if isinstance(step, DEFINITIONS):
+                self.of[step] = Role.DEFINITION
+            elif self._belongs_to_driver(step):
+                self.of[step] = Role.DRIVER
+            elif self.script.is_in_main(step):
+                self._take(step)
+            elif is_plain(self.module, step) and self.script.bound(step):
+                self.of[step] = Role.DEFINITION
+            elif started:
+                self._take(step)
+            else:
+                self.of[step] = Role.DRIVER
+
+    def _belongs_to_driver(self, step: ast.stmt) -> bool:
+        """Whether a step makes something of the command line: it calls a function that does, or works on a parser."""
+        for node in executed(self.module, step):
+            if isinstance(node, ast.Call):
+                root: ast.expr = node.func
+                while isinstance(root, (ast.Attribute, ast.Call)):
+                    root = root.value if isinstance(root, ast.Attribute) else root.func
+                scope = self.module.scope_of[root].find(root.id) if isinstance(root, ast.Name) else None
+                if scope is not None and isinstance(root, ast.Name):
+                    binders = list(self.script.binders(root.id, scope))
+                    if any(b in self._parsers or self._makes_parser(b) for b in binders):
+                        return True
+        return False
+
+    def _makes_parser(self, step: ast.stmt) -> bool:
+        return any(
+            isinstance(node, ast.Call) and self._called(node) in ("argparse.ArgumentParser", ".add_argument_group")
+            for node in executed(self.module, step)
+        )
+
+    def _take(self, step: ast.stmt) -> None:
+        self._add(step)
+        self._spread()
+
+
+def is_plain(module: Module, step: ast.stmt) -> bool:
+    """Whether a step gives names values that mean the same in any process: literals, paths, environment variables."""
+    if not isinstance(step, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
+        return False
+    for node in executed(module, step):
+        if isinstance(node, (ast.Await, ast.Yield, ast.YieldFrom)):
+            return False
+        if isinstance(node, ast.Call) and not _is_plain_call(module, node):
+            return False
+    return True
+
+
+def _is_plain_call(module: Module, call: ast.Call) -> bool:
+    name = module.qualified(call.func)
+    if name is not None:
+        return name.startswith(PLAIN)
+    if isinstance(call.func, ast.Name):
+        return call.func.id in PLAIN_BUILTINS and not module.scope_of[call.func].lookup(call.func.id)
+    return isinstance(call.func, ast.Attribute) and isinstance(call.func.value, (ast.Constant, ast.JoinedStr))
+
+
+def _is_text(step: ast.stmt) -> bool:
+    return isinstance(step, ast.Expr) and isinstance(step.value, ast.Constant)
+
+
+def _sets_environment(module: Module, step: ast.stmt) -> bool:
+    """Whether this is `os.environ["..."] = ...`."""
+    target = step.targets[0] if isinstance(step, ast.Assign) else None
+    return isinstance(target, ast.Subscript) and module.qualified(target.value) == "os.environ"
+
+
+def _sets_backend(module: Module, step: ast.stmt) -> bool:
+    """Whether this is an assignment to something of `torch.backends`."""
+    targets = step.targets if isinstance(step, ast.Assign) else ()
+    return any((module.qualified(target) or "").startswith("torch.backends.") for target in targets)

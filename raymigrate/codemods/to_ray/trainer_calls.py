@@ -1,0 +1,79 @@
+"""Where a plain script makes a transformers.Trainer and trains with it."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from raymigrate.facts.legacy import HF_TRAINERS, TRAINING_ARGUMENTS
+from raymigrate.facts.module import Module
+from raymigrate.facts.trainers import is_transformers_trainer
+from raymigrate.facts.values import argument, origins
+
+
+@dataclass(frozen=True)
+class Training:
+    """What a module does with Trainers.
+
+    Args:
+        makes: Calls that make one.
+        trains: Calls of its method `train`.
+        searches: Calls of its method `hyperparameter_search`.
+    """
+
+    makes: list[ast.Call]
+    trains: list[ast.Call]
+    searches: list[ast.Call]
+
+
+def training_of(module: Module) -> Training:
+    """The Trainers of a module."""
+    methods: dict[str, list[ast.Call]] = {"train": [], "hyperparameter_search": []}
+    for call in module.of_type(ast.Call):
+        if isinstance(call.func, ast.Attribute) and call.func.attr in methods and is_trainer(module, call.func.value):
+            methods[call.func.attr].append(call)
+    makes = [call for call in module.of_type(ast.Call) if makes_trainer(module, call)]
+    return Training(makes, methods["train"], methods["hyperparameter_search"])
+
+
+def is_trainer(module: Module, node: ast.expr) -> bool:
+    """Whether an object may be a transformers.Trainer: something that can be one is assigned to its name."""
+    return any(
+        isinstance(source.node, ast.Call) and makes_trainer(source.module, source.node)
+        for source in origins(module, node)
+    )
+
+
+def makes_trainer(module: Module, call: ast.Call) -> bool:
+    """Whether a call makes a transformers.Trainer: one of the library, of trl, or of a class made from one."""
+    name = module.qualified(call.func) or ""
+    if name in HF_TRAINERS or (name.startswith("trl.") and name.endswith("Trainer")):
+        return True
+    definition = module.definition(call.func)
+    if isinstance(definition, ast.ClassDef):
+        return is_transformers_trainer(module, definition)
+    found = module.elsewhere(call.func) if isinstance(definition, ast.alias) else None
+    return (
+        found is not None and isinstance(found.node, ast.ClassDef) and is_transformers_trainer(found.module, found.node)
+    )
+
+
+def makes_arguments(module: Module, call: ast.Call) -> bool:
+    """Whether a call makes TrainingArguments: those of the library, of trl, or of a class made from them."""
+    if is_arguments_class(module, call.func):
+        return True
+    definition = module.definition(call.func)
+    return isinstance(definition, ast.ClassDef) and any(is_arguments_class(module, base) for base in definition.bases)
+
+
+def is_arguments_class(module: Module, node: ast.expr) -> bool:
+    """Whether a name stands for TrainingArguments or one of trl's classes of them."""
+    name = module.qualified(node) or ""
+    return name in TRAINING_ARGUMENTS or (
+        name.startswith("trl.") and name.endswith("Config") and name != "trl.ModelConfig"
+    )
+
+
+def given_arguments(module: Module, call: ast.Call) -> ast.expr | None:
+    """The TrainingArguments that a Trainer is given."""
+    return argument(call, 1, "args")

@@ -1,0 +1,149 @@
+"""Which statement of a plain script goes where."""
+
+from textwrap import dedent
+
+import pytest
+
+from raymigrate.codemods.to_ray.script import script_of
+from raymigrate.codemods.to_ray.statements import Mixed, Role, Roles
+from raymigrate.codemods.to_ray.trainer_calls import training_of
+from raymigrate.facts.module import Module
+
+HEAD = """\
+import argparse, json, logging, os, random
+import evaluate, numpy, pandas, torch, transformers
+from datasets import load_dataset
+from transformers import AutoModel, AutoTokenizer, Trainer, TrainingArguments, set_seed
+"""
+TRAIN = """\
+trainer = Trainer(AutoModel.from_pretrained("bert"), TrainingArguments("out"))
+trainer.train()
+"""
+
+
+def roles(text: str) -> dict[str, Role]:
+    """The role of each step behind the imports, by its first line."""
+    script = HEAD + dedent(text)
+    module = Module(script)
+    trains = training_of(module).trains
+    script_steps = script_of(module, trains)
+    found = Roles(script_steps, trains).of
+    return {module.lines[s.lineno - 1].strip(): found[s] for s in script_steps.steps if s.lineno > 4}
+
+
+def role(line: str, before: str = "", after: str = "") -> Role:
+    """The role of a line of a script that trains behind it."""
+    return roles(f"{before}{line}\n{TRAIN}{after}")[line.partition("\n")[0]]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'NAME = "bert-base-cased"',
+        "LABELS = {name: number for number, name in enumerate('ab')}",
+        'HOME = os.environ.get("HOME", os.path.expanduser("~"))',
+        "logger = logging.getLogger(__name__)",
+        "def double(x): return 2 * x",
+        "class Row: pass",
+        "DTYPE = torch.bfloat16",
+    ],
+)
+def test_what_means_the_same_in_any_process_stays(line: str) -> None:
+    assert role(line) is Role.DEFINITION
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'tokenizer = AutoTokenizer.from_pretrained("bert")',
+        'tokenizer = transformers.AutoTokenizer.from_pretrained("bert")',
+        'news = load_dataset("ag_news")["train"]',
+        'with torch.no_grad(): weights = torch.load("weights.pt")',
+        'device = "cuda" if torch.cuda.is_available() else "cpu"',
+        'if torch.cuda.is_available(): print("GPU")',
+        'for name in ("a", "b"): metric = evaluate.load(name)',
+    ],
+)
+def test_what_makes_models_and_data_moves(line: str) -> None:
+    assert role(line) is Role.WORKER
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "set_seed(3)",
+        "random.seed(3)",
+        "numpy.random.seed(3)",
+        "torch.manual_seed(3)",
+        "torch.backends.cudnn.benchmark = True",
+        'torch.set_float32_matmul_precision("high")',
+        "logging.basicConfig(level=logging.INFO)",
+        "transformers.logging.set_verbosity_error()",
+        "transformers.utils.logging.set_verbosity_info()",
+    ],
+)
+def test_settings_of_the_process_move(line: str) -> None:
+    assert role(line) is Role.SETTING
+
+
+@pytest.mark.parametrize("line", ["torch.distributed.init_process_group('nccl')", "torch.cuda.set_device(0)"])
+def test_tasks_of_the_launcher_go(line: str) -> None:
+    assert role(line) is Role.LAUNCHER
+
+
+def test_the_command_line_stays_with_the_driver() -> None:
+    found = roles(
+        f"parser = argparse.ArgumentParser()\nparser.add_argument('--n')\nargs = parser.parse_args()\n{TRAIN}"
+    )
+    assert list(found.values()) == [Role.DRIVER] * 3 + [Role.WORKER] * 2
+
+
+def test_a_function_that_reads_what_moves_moves_and_what_reads_it_too() -> None:
+    found = roles(
+        f"""\
+        def outer(rows): return encode(rows)
+        def encode(rows): return tokenizer(rows)
+        def other(rows): return rows
+        tokenizer = AutoTokenizer.from_pretrained("bert")
+        {TRAIN.replace(chr(10), chr(10) + " " * 8)}"""
+    )
+    assert [found[line] for line in list(found)[:4]] == [Role.WORKER, Role.WORKER, Role.DEFINITION, Role.WORKER]
+
+
+def test_a_function_that_makes_a_model_stays_and_its_call_moves() -> None:
+    found = roles(f'def build(): return AutoModel.from_pretrained("bert")\nmodel = build()\n{TRAIN}')
+    assert list(found.values())[:2] == [Role.DEFINITION, Role.WORKER]
+
+
+def test_what_only_workers_read_moves_unless_it_is_plain() -> None:
+    found = roles(f'frame = pandas.read_csv("a.csv")\nsize = 3\nrows = load_dataset(frame, size)\n{TRAIN}')
+    assert list(found.values())[:3] == [Role.WORKER, Role.DEFINITION, Role.WORKER]
+
+
+def test_a_list_that_the_training_fills_moves() -> None:
+    before = "losses = []\nLABELS = ['a']\n"
+    found = roles(f"{before}{TRAIN}losses.append(trainer.evaluate())\nprint(losses, LABELS)\n")
+    assert (found["losses = []"], found["LABELS = ['a']"]) == (Role.WORKER, Role.DEFINITION)
+
+
+def test_a_name_that_workers_bind_again_moves_from_the_start() -> None:
+    assert role("size = 3", after="size = len(trainer.train_dataset)\n") is Role.WORKER
+
+
+def test_other_calls_stay_before_the_training_and_move_behind_its_start() -> None:
+    assert role('print("start")') is Role.DRIVER
+    assert roles(f'{TRAIN}print("end")\n')['print("end")'] is Role.WORKER
+
+
+def test_the_body_of_main_and_of_the_guard_are_looked_into() -> None:
+    guarded = roles('if __name__ == "__main__":\n    n = 3\n    ' + TRAIN.replace("\n", "\n    "))
+    assert list(guarded.values()) == [Role.DEFINITION, Role.WORKER, Role.WORKER]
+    text = "def main():\n    args = argparse.ArgumentParser().parse_args()\n    n = 3\n    "
+    inside = roles(text + TRAIN.replace("\n", "\n    ") + "\nmain()\n")
+    assert list(inside.values()) == [Role.DRIVER, Role.WORKER, Role.WORKER, Role.WORKER]
+
+
+def test_what_is_of_the_command_line_and_of_the_training_is_refused() -> None:
+    text = 'parser = argparse.ArgumentParser()\nparser.add_argument("--n")\n'
+    with pytest.raises(Mixed):
+        roles(f'{text}model = AutoModel.from_pretrained("x")\nargs = parser.parse_args(model.names)\n{TRAIN}')
