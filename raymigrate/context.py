@@ -57,11 +57,13 @@ class Context:
         """Whether arguments get the names of current transformers; with `--ignore RM7` they keep those of 4.30."""
         return self.options.enabled("RM701")
 
-    @cached_property
+    @property
     def is_ray_script(self) -> bool:
         """Whether the module trains with Ray, or is part of a job that does: others may well use old libraries."""
-        if self.options.part_of_job or self.joins_ray:
-            return True
+        return self.options.part_of_job or self.joins_ray or self._imports_ray
+
+    @cached_property
+    def _imports_ray(self) -> bool:
         return any(
             alias.name.partition(".")[0] == "ray"
             if isinstance(statement, ast.Import)

@@ -3,8 +3,8 @@
 Ray Train starts each worker in a folder of its own session, shared by the workers of a machine and not kept
 (ray/train/v2/_internal/callbacks/working_dir_setup.py, 2.60). What the script names by a relative path, it finds there
 no more, and what it writes there is lost. A literal path becomes a constant that the driver makes absolute, since what
-the training function reads of its module goes along with it. Where the paths come from the command line, the workers go
-to the driver's folder instead.
+the training function reads of its module goes along with it. Where they come from the command line, or cannot be seen,
+the workers go to the driver's folder instead.
 """
 
 from __future__ import annotations
@@ -50,6 +50,11 @@ PATHS: dict[str, tuple[int, str]] = {
     ".save_pretrained": (0, "save_directory"),
     ".save_to_disk": (0, "dataset_dict_path"),
     ".savefig": (0, "fname"),
+    ".save_state": (0, "output_dir"),
+    ".load_state": (0, "input_dir"),
+    ".save": (1, "f"),
+    "accelerate.Accelerator": (99, "project_dir"),
+    "accelerate.utils.ProjectConfiguration": (0, "project_dir"),
     ".from_csv": (0, "path_or_paths"),
     ".from_json": (0, "path_or_paths"),
     "datasets.load_dataset": (99, "data_files"),
@@ -81,7 +86,7 @@ class _Paths:
         paths = [(call, path) for call in self.calls for path in self._paths(call)]
         arguments = [call for call in self.calls if makes_arguments(self.module, call)]
         folders = [path for call in arguments if (path := argument(call, 0, "output_dir")) is not None]
-        if self.outline.needs_argv or any(self._from_command_line(path) for path in (*(p for _, p in paths), *folders)):
+        if self.outline.needs_argv or any(map(self._needs_directory, (*(p for _, p in paths), *folders))):
             self._go_to_directory()
             return True
         for call, path in paths:
@@ -146,6 +151,11 @@ class _Paths:
         uses = [node for node in self.module.spelling(text) if node is not folder]
         return len(uses) > 1
 
+    def _needs_directory(self, path: ast.expr) -> bool:
+        """Whether no constant can stand for a path, or for how it begins."""
+        source = self._source(path)
+        return self._from_command_line(path) or not isinstance(source, ast.Constant)
+
     def _from_command_line(self, path: ast.expr) -> bool:
         """Whether a path comes from what the driver read of the command line."""
         for node in ast.walk(path):
@@ -165,20 +175,17 @@ class _Paths:
         source = self._source(path)
         if source in self.wrapped:
             return
-        if isinstance(source, ast.Constant):
-            text = str(source.value)
-            if _is_relative(text) and self.context.converts(RM805, source, f'"{text}" is made absolute on the driver.'):
-                self.wrapped.add(source)
-                self._replace(source, text)
-        else:
-            message = "Where this path leads on the workers cannot be seen: they run in a folder of the Ray session."
-            self.context.manual(RM805, path, message, "Make it absolute before the training function.")
+        text = str(source.value) if isinstance(source, ast.Constant) else "/"
+        if _is_relative(text) and self.context.converts(RM805, source, f'"{text}" is made absolute on the driver.'):
+            assert isinstance(source, ast.Constant)
+            self.wrapped.add(source)
+            self._replace(source, text)
 
     def _source(self, path: ast.expr) -> ast.expr:
         """The expression that a path begins with: `OUT` of `f"{OUT}/model"`, and what is assigned to that."""
         while True:
-            if isinstance(path, ast.JoinedStr) and path.values:
-                path = path.values[0]  # a Constant, or what stands in braces
+            if isinstance(path, ast.JoinedStr) and path.values and _begins(path.values[0]):
+                path = path.values[0]  # "/" and more, or what stands in braces
             elif isinstance(path, ast.FormattedValue):
                 path = path.value
             elif isinstance(path, ast.BinOp):
@@ -216,6 +223,11 @@ class _Paths:
             self.context.plan.need_import("os")
             self.outline.support.insert(0, f"{name} = os.getcwd()")
             self.outline.start.append(f"os.chdir({name}){WHY}")
+
+
+def _begins(part: ast.expr) -> bool:
+    """Whether what an f-string begins with says where it leads."""
+    return isinstance(part, ast.FormattedValue) or str(getattr(part, "value", "")).startswith("/")
 
 
 def _written(path: ast.expr | None) -> Iterator[ast.expr]:

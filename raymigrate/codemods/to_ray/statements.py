@@ -18,6 +18,7 @@ one of
 from __future__ import annotations
 
 import ast
+import re
 from collections import deque
 from collections.abc import Iterable
 from enum import Enum
@@ -39,11 +40,13 @@ SETTINGS = (
     *("numpy.random.seed", "logging.basicConfig", "warnings.filterwarnings", "warnings.simplefilter"),
 )
 TRACKING = ("wandb.init", "mlflow.", "comet_ml.", "neptune.", "swanlab.init", "trackio.init")
-LOGINS = ("huggingface_hub.", "wandb.login", "argparse.", "click.")
+LOGINS = ("huggingface_hub.login", "huggingface_hub.notebook_login", "wandb.login", "argparse.", "click.")
 LAUNCHER = (
     *("torch.distributed.init_process_group", "torch.distributed.destroy_process_group", "torch.cuda.set_device"),
     "deepspeed.init_distributed",
 )
+# Values of a library that mean the same in any process: loggers, which are made by name, and tables of its classes.
+SAME_ANYWHERE = re.compile(r".*\.get_?logger|transformers\.(\w+\.)*MODEL_\w*MAPPING\w*\..*", re.IGNORECASE)
 # Calls of these make values that mean the same in any process.
 PLAIN = (
     *("os.environ.get", "os.getenv", "os.path.", "pathlib.", "dataclasses.", "collections.", "typing.", "logging."),
@@ -145,6 +148,7 @@ class Roles:
         if _sets_environment(self.module, step):
             return Role.DRIVER
         names = [self._called(node) for node in executed(self.module, step) if isinstance(node, ast.Call)]
+        names = [name for name in names if not SAME_ANYWHERE.fullmatch(name)]
         if any(name.startswith(LAUNCHER) for name in names):
             return Role.LAUNCHER
         if _sets_backend(self.module, step) or any(name.startswith(SETTINGS) for name in names):
@@ -305,7 +309,7 @@ def is_plain(module: Module, step: ast.stmt) -> bool:
 def _is_plain_call(module: Module, call: ast.Call) -> bool:
     name = module.qualified(call.func)
     if name is not None:
-        return name.startswith(PLAIN)
+        return name.startswith(PLAIN) or SAME_ANYWHERE.fullmatch(name) is not None
     if isinstance(call.func, ast.Name):
         return call.func.id in PLAIN_BUILTINS and not module.scope_of[call.func].lookup(call.func.id)
     return isinstance(call.func, ast.Attribute) and isinstance(call.func.value, (ast.Constant, ast.JoinedStr))

@@ -1,0 +1,79 @@
+"""Relative paths of a plain script mean on the workers what they meant to the script."""
+
+import pytest
+
+from raymigrate.config import Options
+from raymigrate.engine import convert
+
+SCRIPT = """
+import json
+import os
+import sys
+
+from transformers import Trainer, TrainingArguments
+
+NAME = sys.argv[1]
+
+
+def train(path):
+    trainer = Trainer(make(), TrainingArguments("runs"), train_dataset=rows())
+    trainer.train()
+    trainer.save_model({path})
+
+
+train(NAME)
+"""
+
+
+@pytest.mark.parametrize("path", ['f"models/{NAME}"', "path", 'os.path.join(path, "best")', 'f"{path}/best"'])
+def test_workers_go_to_the_folder_of_the_driver_where_a_path_is_not_a_constant(path: str) -> None:
+    after = str(convert(SCRIPT.replace("{path}", path), options=Options(to_ray=True)).after)
+    assert f"trainer.save_model({path})" in after
+    assert "DIRECTORY = os.getcwd()" in after
+    assert "    os.chdir(DIRECTORY)" in after
+
+
+@pytest.mark.parametrize("path", ['f"/models/{NAME}"', '"/models/best"', '"models/best"'])
+def test_they_stay_where_it_is_one(path: str) -> None:
+    after = str(convert(SCRIPT.replace("{path}", path), options=Options(to_ray=True)).after)
+    assert "os.chdir" not in after
+    assert ("os.path.abspath" in after) == (path == '"models/best"')
+
+
+MAPPING = """
+import argparse
+from accelerate.logging import get_logger
+from huggingface_hub import HfApi
+from transformers import MODEL_MAPPING, Trainer, TrainingArguments
+
+logger = get_logger(__name__)
+KINDS = tuple(config.model_type for config in MODEL_MAPPING.keys())
+
+
+def parse_args():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--kind", choices=KINDS)
+    return parser.parse_args()
+
+
+def main():
+    args = parse_args()
+    if args.kind:
+        HfApi().create_repo(args.kind)
+    Trainer(make(args), TrainingArguments("runs"), train_dataset=rows()).train()
+
+
+main()
+"""
+
+
+def test_loggers_and_tables_of_a_library_stay_where_they_are() -> None:
+    after = str(convert(MAPPING, options=Options(to_ray=True)).after)
+    driver, worker = after.split("def train_func")
+    assert "logger = get_logger" in driver and "KINDS = tuple(" in driver and "create_repo" in worker
+
+
+def test_libraries_of_a_converted_script_are_brought_up_to_date_in_the_same_run() -> None:
+    script = SCRIPT.replace("{path}", '"m"').replace("rows()", 'load_dataset("glue", "mrpc")')
+    script = script.replace("import json\n", "from datasets import load_dataset\n")
+    assert 'load_dataset("nyu-mll/glue", "mrpc")' in str(convert(script, options=Options(to_ray=True)).after)
