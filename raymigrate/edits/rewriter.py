@@ -377,9 +377,8 @@ class Rewriter(cst.CSTTransformer):
             changes.update(params=_parameters(edit.parameters), whitespace_before_params=cst.SimpleWhitespace(""))
         if edit.drop_return_annotation:
             changes["returns"] = None
-        if edit.added_parameter:
-            added = _parameters(edit.added_parameter).params
-            changes["params"] = function.params.with_changes(params=[*function.params.params, *added])
+        if edit.added_parameter or edit.renamed or edit.without:
+            changes["params"] = _with_other_parameters(function.params, edit)
         if edit.undefault:
             changes["params"] = _without_defaults(function.params, edit.undefault)
         new = self._statements(edit.body_start)
@@ -398,6 +397,24 @@ def _parameters(source: str) -> cst.Parameters:
     function = cst.parse_statement(f"def f({source}): pass")
     assert isinstance(function, cst.FunctionDef)
     return function.params
+
+
+def _with_other_parameters(parameters: cst.Parameters, edit: FunctionEdit) -> cst.Parameters:
+    def named(parameter: cst.Param) -> cst.Param:
+        name = edit.renamed.get(parameter.name.value)
+        return parameter if name is None else parameter.with_changes(name=cst.Name(name), annotation=None)
+
+    def kept(parameters: Sequence[cst.Param]) -> list[cst.Param]:
+        return [named(parameter) for parameter in parameters if parameter.name.value not in edit.without]
+
+    added = _parameters(edit.added_parameter or "")
+    changed = parameters.with_changes(
+        params=[*kept(parameters.params), *added.params],
+        kwonly_params=[*kept(parameters.kwonly_params), *added.kwonly_params],
+    )
+    if added.kwonly_params and not parameters.kwonly_params and not isinstance(parameters.star_arg, cst.Param):
+        changed = changed.with_changes(star_arg=added.star_arg)
+    return changed
 
 
 def _without_defaults(parameters: cst.Parameters, names: set[str]) -> cst.Parameters:

@@ -1,0 +1,1 @@
+"""Native PyTorch training loops to accelerate: `--to-accelerate`."""

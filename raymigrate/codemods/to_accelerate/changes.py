@@ -1,0 +1,190 @@
+"""The edits of one conversion: all of them are made, or none."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from raymigrate.codemods.to_accelerate.rules import RM851, Refusal
+from raymigrate.context import Context
+from raymigrate.edits.line_length import line_length
+from raymigrate.edits.plan import Code, Part, StatementEdit
+from raymigrate.findings import Finding, Kind, Rule
+
+
+@dataclass(frozen=True)
+class Told:
+    """Something to say of a conversion."""
+
+    kind: Kind
+    rule: Rule
+    node: ast.AST
+    message: str
+    advice: str | None = None
+
+
+@dataclass
+class Changes:
+    """Edits and findings, gathered until it is sure that the whole of a loop can be converted.
+
+    Args:
+        context: The module.
+        sites: The nodes at which new code needs the Accelerator.
+        gone: Statements and expressions whose old code goes.
+        kept: Parts of those that stay.
+    """
+
+    context: Context
+    told: list[Told] = field(default_factory=list)
+    sites: list[ast.AST] = field(default_factory=list)
+    gone: set[ast.AST] = field(default_factory=set)
+    kept: set[ast.AST] = field(default_factory=set)
+    dropped: set[ast.stmt] = field(default_factory=set)
+    expressions: dict[ast.expr, Code] = field(default_factory=dict)
+    edits: list[Callable[[], None]] = field(default_factory=list)
+
+    # -- findings ------------------------------------------------------------------------------
+
+    def converted(self, rule: Rule, node: ast.AST, message: str) -> None:
+        """Says what becomes of code."""
+        self.told.append(Told(Kind.CONVERTED, rule, node, message))
+
+    def note(self, rule: Rule, node: ast.AST, message: str) -> None:
+        """Says what to know."""
+        self.told.append(Told(Kind.NOTE, rule, node, message))
+
+    def manual(self, rule: Rule, node: ast.AST, message: str, advice: str) -> None:
+        """Says what a person has to do."""
+        self.told.append(Told(Kind.MANUAL, rule, node, message, advice))
+
+    # -- edits ---------------------------------------------------------------------------------
+
+    def replace(self, node: ast.expr, template: str, **parts: Part) -> None:
+        """Replaces an expression; what is in `parts` stays."""
+        self.expressions[node] = Code(template, parts)
+        self.gone.add(node)
+        self.kept.update(part for part in parts.values() if isinstance(part, ast.AST))
+        self._needs(node, template)
+
+    def drop(self, statement: ast.stmt) -> None:
+        """Takes a statement away."""
+        self.dropped.add(statement)
+        self.gone.add(statement)
+
+    def is_gone(self, node: ast.AST) -> bool:
+        """Whether code is taken away, or other code comes in its place that it is no part of."""
+        around = [node, *self.context.module.ancestors(node)]
+        if any(ancestor in self.dropped for ancestor in around):
+            return True
+        is_kept = False  # whether the next code around it that goes leaves it where it is
+        for ancestor in around:
+            if ancestor in self.gone:
+                if not is_kept:
+                    return True
+                is_kept = False
+            is_kept = is_kept or ancestor in self.kept
+        return False
+
+    def before(self, statement: ast.stmt, template: str, **parts: Part) -> None:
+        """Puts code before a statement."""
+        self._needs(statement, template)
+        self.edits.append(lambda: self._statement(statement).before.append(Code(template, parts)))
+
+    def after(self, statement: ast.stmt, template: str, **parts: Part) -> None:
+        """Puts code after a statement."""
+        self._needs(statement, template)
+        self.edits.append(lambda: self._statement(statement).after.append(Code(template, parts)))
+
+    def argument(self, call: ast.Call, keyword: str, template: str) -> None:
+        """Gives a call a keyword argument."""
+        self._needs(call, template)
+        self.edits.append(lambda: self.context.plan.call(call).set(keyword, template))
+
+    def put_into(self, statements: list[ast.stmt], head: str) -> None:
+        """Puts statements that stand together into a compound statement."""
+        self._needs(statements[0], head)
+        code = Code(f"{head}\n    $body", blocks={"body": statements})
+        self.edits.append(lambda: self._statement(statements[0]).instead.append(code))
+
+    def wide(self, statement: ast.stmt, text: str) -> bool:
+        """Whether a line of new code beside a statement would be too long."""
+        module = self.context.module
+        return module.start(statement)[1] + len(text) > line_length(module.text)
+
+    def instead(self, statement: ast.stmt, body: list[ast.stmt]) -> None:
+        """Puts statements from inside a compound statement in its place."""
+        self.gone.add(statement)
+        self.kept.update(body)
+        self.edits.append(lambda: self._replace_statement(statement, Code("$body", blocks={"body": body})))
+
+    def _replace_statement(self, statement: ast.stmt, code: Code) -> None:
+        self._statement(statement).replacement = code
+
+    def _statement(self, statement: ast.stmt) -> StatementEdit:
+        return self.context.plan.statement(statement)
+
+    def _needs(self, node: ast.AST, template: str) -> None:
+        if "accelerator" in template:
+            self.sites.append(node)
+
+    # -- the end -------------------------------------------------------------------------------
+
+    def carry_out(self, loop: ast.AST) -> None:
+        """Reports what was found, and plans all edits, unless the user keeps one of them from being made.
+
+        Raises:
+            Refusal: If so.
+        """
+        conversions = [told for told in self.told if told.kind is Kind.CONVERTED]
+        for told in conversions:
+            if not self._is_wanted(told):
+                raise Refusal(
+                    loop,
+                    f"{told.rule.code} is left out in line {self.context.module.start(told.node)[0]}, and a loop is"
+                    " converted whole or not at all",
+                )
+        for told in self.told:
+            if told.kind is Kind.CONVERTED:
+                self.context.converts(told.rule, told.node, told.message)
+            elif told.kind is Kind.MANUAL:
+                self.context.manual(told.rule, told.node, told.message, told.advice)
+            else:
+                self.context.note(told.rule, told.node, told.message)
+        plan = self.context.plan
+        for node, code in self.expressions.items():
+            plan.expressions[node] = code
+        for edit in self.edits:
+            edit()
+        for statement in self.dropped:
+            self._statement(statement).removed = True
+            self._statement(statement).comments_stay = True
+        for reference in self.context.module.references:
+            if self.is_gone(reference.root):
+                self.context.handle(reference, gone=True)
+        self._drop_modules()
+
+    def _drop_modules(self) -> None:
+        """Drops `import os` where its every use is gone; names that are imported from a module go by themselves."""
+        module = self.context.module
+        for statement in module.imports:
+            for alias in statement.names if isinstance(statement, ast.Import) else ():
+                uses = module.references_by_binding.get(alias, [])
+                if "." not in alias.name and not alias.asname and uses and alias.name not in module.exported:
+                    if all(use.root in self.context.rewritten for use in uses):
+                        self.context.plan.drop_import(alias, statement)
+
+    def _is_wanted(self, told: Told) -> bool:
+        context = self.context
+        line, column = context.module.start(told.node)
+        if not context.options.enabled(told.rule.code) or context.skips.of(told.rule.code, line) is not None:
+            return False
+        finding = Finding(told.rule.code, told.kind, told.message, "", line, column + 1, context.path)
+        accepted = context.options.accepted
+        text = context.module.lines[line - 1].strip()
+        return accepted is None or (finding.code, finding.message, text) in accepted
+
+
+def refuse(context: Context, refusal: Refusal) -> None:
+    """Says why a loop is left as it is."""
+    context.manual(RM851, refusal.node, f"The training loop stays native: {refusal.reason}.")

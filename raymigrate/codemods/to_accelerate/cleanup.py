@@ -1,0 +1,192 @@
+"""What a conversion leaves without purpose goes: assignments of a name to itself, blocks without statements."""
+
+from __future__ import annotations
+
+import ast
+
+from raymigrate.codemods.to_accelerate.changes import Changes
+from raymigrate.codemods.to_accelerate.rules import Refusal
+from raymigrate.codemods.to_accelerate.training import Training
+from raymigrate.codemods.to_accelerate.variables import Variable
+
+# Calls that only look, so that they can go with what was made of them.
+LOOKS = frozenset(
+    {
+        *("torch.cuda.is_available", "torch.cuda.device_count", "torch.device", "torch.backends.mps.is_available"),
+        *("torch.distributed.get_rank", "torch.distributed.get_world_size", "os.environ.get", "os.getenv"),
+    }
+)
+CONTAINERS = ("tuple", "list", "dict")
+COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp, ast.SetComp)
+
+
+class Cleanup:
+    """Takes away what has no purpose any more.
+
+    Args:
+        training: What is trained.
+        changes: The edits so far.
+    """
+
+    def __init__(self, training: Training, changes: Changes) -> None:
+        self.training = training
+        self.module = training.module
+        self.variables = training.variables
+        self.changes = changes
+
+    def clean(self) -> None:
+        """Goes over the statements until nothing more can go."""
+        while True:
+            before = len(self.changes.dropped)
+            for node in self.module.nodes:
+                if isinstance(node, ast.stmt) and node not in self.changes.dropped and self._is_idle(node):
+                    self.changes.drop(node)
+            self._drop_functions()
+            self._drop_unread()
+            if len(self.changes.dropped) == before:
+                return
+
+    # -- statements ----------------------------------------------------------------------------
+
+    def _is_idle(self, statement: ast.stmt) -> bool:
+        if isinstance(statement, ast.Assign):
+            return len(statement.targets) == 1 and self._gives_itself(statement.targets[0], statement.value)
+        if isinstance(statement, ast.Expr):
+            return statement.value in self.changes.expressions and self.residue(statement.value).isidentifier()
+        if isinstance(statement, ast.If):
+            return self._is_idle_branch(statement)
+        if isinstance(statement, (ast.For, ast.With)):
+            return self._is_empty(statement.body) and not getattr(statement, "orelse", [])
+        return False
+
+    def _is_empty(self, block: list[ast.stmt]) -> bool:
+        """Whether all statements of a block are dropped, or were `pass`."""
+        gone = [statement in self.changes.dropped for statement in block]
+        return any(gone) and all(g or isinstance(s, ast.Pass) for g, s in zip(gone, block, strict=True))
+
+    def _is_idle_branch(self, branch: ast.If) -> bool:
+        if branch.orelse and not self._is_empty(branch.orelse):
+            return False
+        if self._is_empty(branch.body):
+            return self._only_looks(branch.test)
+        told = [s for s in branch.body if self._only_prints(s)]
+        rest = [s for s in branch.body if s not in told]
+        counts = any(isinstance(n, ast.Attribute) and n.attr == "device_count" for n in ast.walk(branch.test))
+        if counts and self._is_empty(rest):
+            for statement in told:
+                self.changes.drop(statement)
+            return True
+        return False
+
+    def _only_prints(self, statement: ast.stmt) -> bool:
+        call = statement.value if isinstance(statement, ast.Expr) else None
+        return isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "print"
+
+    def _only_looks(self, node: ast.expr) -> bool:
+        """Whether an expression has no effect."""
+        calls = [part for part in ast.walk(node) if isinstance(part, ast.Call)]
+        return all(self._looks(call) for call in calls)
+
+    def _looks(self, call: ast.Call) -> bool:
+        is_plain = isinstance(call.func, ast.Name) and call.func.id in ("int", "str", "hasattr", "isinstance", "len")
+        is_tensor = self.module.qualified(call.func) == "torch.is_tensor"
+        return is_plain or is_tensor or self.module.qualified(call.func) in LOOKS
+
+    def _gives_itself(self, target: ast.expr, value: ast.expr) -> bool:
+        """Whether a name, or several, get what they have already, now that nothing is moved any more."""
+        replaced = self.changes.expressions
+        if not any(part in replaced for part in ast.walk(value)):
+            return False
+        if self.residue(value) == ast.unparse(target):
+            return True
+        inner = value
+        if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in CONTAINERS:
+            inner = value.args[0] if len(value.args) == 1 and not value.keywords else value
+        source = self._passed_on(inner)
+        if source is None:
+            return False
+        if ast.unparse(source) == ast.unparse(target):
+            return True
+        if value not in replaced:
+            self.changes.replace(value, "$source", source=source)
+        return False
+
+    def _passed_on(self, value: ast.expr) -> ast.expr | None:
+        """What a comprehension passes on as it is, now that it moves nothing any more."""
+        if isinstance(value, ast.DictComp):
+            item = f"({self.residue(value.key)}, {self.residue(value.value)})"
+        elif isinstance(value, COMPREHENSIONS):
+            item = self.residue(value.elt)
+        else:
+            return None
+        first = value.generators[0]
+        if len(value.generators) != 1 or first.ifs or ast.unparse(first.target) != item:
+            return None
+        if not isinstance(value, ast.DictComp):
+            return first.iter
+        items = first.iter.func if isinstance(first.iter, ast.Call) else None
+        return items.value if isinstance(items, ast.Attribute) and items.attr == "items" else None
+
+    def residue(self, node: ast.expr) -> str:
+        """The source of an expression with what the plan replaces in it."""
+        if node in self.changes.expressions:
+            code = self.changes.expressions[node]
+            text = code.template
+            for name, part in code.parts.items():
+                text = text.replace(f"${name}", part if isinstance(part, str) else self.residue(part))
+            return text
+        if not any(part in self.changes.expressions for part in ast.walk(node)):
+            return ast.unparse(node)
+        if isinstance(node, (ast.Tuple, ast.List)):
+            inner = ", ".join(self.residue(part) for part in node.elts)
+            return f"({inner})" if isinstance(node, ast.Tuple) else f"[{inner}]"
+        if isinstance(node, ast.IfExp):
+            body, orelse = self.residue(node.body), self.residue(node.orelse)
+            return body if body == orelse and self._only_looks(node.test) else f"{body} if {orelse}"
+        return f"<{ast.dump(node)}>"
+
+    # -- functions and names -------------------------------------------------------------------
+
+    def _drop_functions(self) -> None:
+        """Drops functions that do nothing any more, and puts what one of them still does in the place of its calls."""
+        for function in self.module.of_type(ast.FunctionDef):
+            if function in self.changes.dropped or isinstance(self.module.parent_of[function], ast.ClassDef):
+                continue
+            body = function.body[1:] if ast.get_docstring(function, clean=False) is not None else function.body
+            left = [statement for statement in body if statement not in self.changes.dropped]
+            if len(left) == len(body) and len(body) != 1:
+                continue
+            uses = self.variables.uses_of(function)
+            calls = self.variables.calls_of(function)
+            if not left:
+                if len(uses) != len(calls) or not all(self._is_statement(call) for call in calls):
+                    raise Refusal(function, f"{function.name}() starts the processes, and is used in another way")
+                for call in calls:
+                    self.changes.drop(self.module.statement(call))
+                self.changes.drop(function)
+            elif len(left) == 1 and isinstance(left[0], ast.Expr) and len(uses) == len(calls):
+                code = self.changes.expressions.get(left[0].value)
+                if code is not None and not code.parts:
+                    for call in calls:
+                        self.changes.replace(call, code.template)
+                    self.changes.drop(function)
+
+    def _is_statement(self, call: ast.Call) -> bool:
+        return isinstance(self.module.parent_of[call], ast.Expr)
+
+    def _drop_unread(self) -> None:
+        """Drops names whose every read is gone."""
+        for statement in self.module.of_type(ast.Assign):
+            target = statement.targets[0]
+            if statement in self.changes.dropped or len(statement.targets) != 1 or not isinstance(target, ast.Name):
+                continue
+            variable = self.variables.spelled(target)
+            if variable is None or len(self.variables.bindings(variable)) != 1 or self._is_public(variable):
+                continue
+            reads = self.variables.reads(variable)
+            pure = self._only_looks(statement.value) or statement.value in self.changes.expressions
+            if reads and pure and all(self.changes.is_gone(read) for read in reads):
+                self.changes.drop(statement)
+
+    def _is_public(self, variable: Variable) -> bool:
+        return variable.name in self.module.exported

@@ -1,0 +1,195 @@
+"""Devices: what the Accelerator moves itself need not be moved, and the rest goes to its device."""
+
+from __future__ import annotations
+
+import ast
+from functools import cached_property
+
+from raymigrate.codemods.to_accelerate.changes import Changes
+from raymigrate.codemods.to_accelerate.rules import RM858
+from raymigrate.codemods.to_accelerate.training import Training
+from raymigrate.codemods.to_accelerate.variables import Variable
+from raymigrate.facts.module import Module
+from raymigrate.facts.values import argument
+
+NAMES = ("cuda", "cpu", "mps", "xpu", "npu")
+MOVES = ("to", "cuda")
+DEVICE = "accelerator.device"
+# Arguments of to() and cuda() that only say how to copy.
+HOW = frozenset({"non_blocking", "device", "memory_format"})
+
+
+class Devices:
+    """What a module says about devices.
+
+    Args:
+        training: What is trained.
+        ranks: The variables that hold the number of a process.
+    """
+
+    def __init__(self, training: Training, ranks: frozenset[Variable]) -> None:
+        self.training = training
+        self.module: Module = training.module
+        self.variables = training.variables
+        self.ranks = ranks
+        self._tells_of_choice = False
+
+    @cached_property
+    def held(self) -> frozenset[Variable]:
+        """The variables that hold a device."""
+        found: set[Variable] = set()
+        for scope in {id(scope): scope for scope in self.module.scope_of.values()}.values():
+            for name, bindings in scope.bindings.items():
+                values = [self.module.assigned(binding.node) for binding in bindings]
+                if values and all(value is not None and self._makes_device(value) for value in values):
+                    found.add(Variable(scope, name))
+        return frozenset(found)
+
+    def _makes_device(self, value: ast.expr) -> bool:
+        if isinstance(value, ast.IfExp):
+            return self._makes_device(value.body) and self._makes_device(value.orelse)
+        if isinstance(value, ast.Constant):
+            return isinstance(value.value, str) and value.value.partition(":")[0] in NAMES
+        if isinstance(value, ast.JoinedStr):
+            first = value.values[0] if value.values else None
+            return isinstance(first, ast.Constant) and str(first.value).startswith("cuda")
+        if not isinstance(value, ast.Call):
+            return False
+        if self.module.qualified(value.func) == "torch.device":
+            return True
+        function = self.variables.called(value)
+        if function is None:
+            return False
+        from raymigrate.facts.functions import returned_values  # noqa: PLC0415
+
+        ends = returned_values(self.module, function)
+        return bool(ends) and all(end is not None and self._makes_device(self.module.value(end)) for end in ends)
+
+    def is_device(self, node: ast.expr | None) -> bool:
+        """Whether an expression says where something shall be."""
+        if node is None:
+            return False
+        if isinstance(node, ast.Name):
+            homes = self.variables.of(node)
+            return bool(homes) and homes <= (self.held | self.ranks)
+        if isinstance(node, ast.Attribute):
+            return node.attr in ("device", "local_rank", "gpu")
+        if isinstance(node, ast.Constant):
+            return isinstance(node.value, int) or self._makes_device(node)
+        return self._makes_device(node)
+
+    # -- moves ---------------------------------------------------------------------------------
+
+    def moves(self) -> list[ast.Call]:
+        """The calls that move something to a device."""
+        return [call for call in self.training.method_calls(*MOVES) if self._moves(call)]
+
+    def _moves(self, call: ast.Call) -> bool:
+        assert isinstance(call.func, ast.Attribute)
+        if self.module.qualified(call.func) is not None:
+            return False
+        if call.func.attr == "cuda":
+            return True
+        return self.is_device(argument(call, 0, "device"))
+
+    def is_on_device(self, node: ast.expr, models: frozenset[Variable], loaders: frozenset[Variable]) -> bool:
+        """Whether the Accelerator has put something on its device: a model, or a batch of a loader."""
+        homes = self.variables.of(node)
+        if homes and homes <= models:
+            return True
+        batch = self.training.batch_of(node)
+        return bool(batch) and batch <= loaders
+
+    def convert(self, changes: Changes, models: frozenset[Variable], loaders: frozenset[Variable]) -> None:
+        """Takes away what the Accelerator does, and moves the rest to its device.
+
+        Args:
+            changes: The edits.
+            models: The models that are prepared, and not run before.
+            loaders: The loaders that are.
+        """
+        for call in self.moves():
+            if changes.is_gone(call):
+                continue
+            assert isinstance(call.func, ast.Attribute)
+            makes_model = self._makes(call, models)
+            chosen = argument(call, 0, "device")
+            if isinstance(chosen, ast.Attribute) and chosen.attr == "device" and not self._tells_of_choice:
+                self._tells_of_choice = not self.variables.of(chosen.value) & set(self.training.models)
+                if self._tells_of_choice:
+                    message = f"The Accelerator chooses the device: `{ast.unparse(chosen)}` has no effect any more."
+                    changes.note(RM858, chosen, message)
+            if makes_model or self.is_on_device(call.func.value, models, loaders):
+                self._take_away(changes, call)
+            elif call.func.attr == "cuda" or not self._is_variable(argument(call, 0, "device")):
+                self._move_to_accelerator(changes, call)
+        self._definitions(changes)
+
+    def _is_variable(self, node: ast.expr | None) -> bool:
+        return isinstance(node, ast.Name) and self.variables.of(node) <= self.held
+
+    def _makes(self, call: ast.Call, models: frozenset[Variable]) -> bool:
+        """Whether a call stands in the expression that gives a model its value."""
+        node: ast.AST = call
+        while not isinstance(node, ast.stmt):
+            parent = self.module.parent_of[node]
+            chain = isinstance(parent, ast.Attribute) or (isinstance(parent, ast.Call) and parent.func is node)
+            wraps = isinstance(parent, ast.Call) and self.variables.bare(parent) is not parent
+            if isinstance(parent, ast.Assign):
+                targets = [self.variables.spelled(target) for target in parent.targets]
+                return any(target is not None and target in models for target in targets)
+            if not (chain or wraps):
+                return False
+            node = parent
+        return False
+
+    def _take_away(self, changes: Changes, call: ast.Call) -> None:
+        assert isinstance(call.func, ast.Attribute)
+        rest = [f"${name}" for name in self._kept_arguments(call)]
+        parts = self._kept_arguments(call)
+        owner = call.func.value
+        if rest:
+            changes.replace(call, f"$owner.to({', '.join(rest)})", owner=owner, **parts)
+        else:
+            changes.replace(call, "$owner", owner=owner)
+
+    def _kept_arguments(self, call: ast.Call) -> dict[str, ast.expr]:
+        """The arguments that change more than the device: `torch.float` of `to(device, torch.float)`."""
+        assert isinstance(call.func, ast.Attribute)
+        if call.func.attr == "cuda":
+            return {}
+        kept = {k.arg: k.value for k in call.keywords if k.arg not in HOW and k.arg is not None}
+        others = [value for value in call.args[1:] if not isinstance(value, ast.Constant)]
+        return {**{f"kept_{number}": value for number, value in enumerate(others)}, **kept}
+
+    def _move_to_accelerator(self, changes: Changes, call: ast.Call) -> None:
+        assert isinstance(call.func, ast.Attribute)
+        parts = self._kept_arguments(call)
+        rest = "".join(f", ${name}" if name.startswith("kept_") else f", {name}=${name}" for name in parts)
+        copying = next((k for k in call.keywords if k.arg == "non_blocking"), None)
+        if copying is not None:
+            parts, rest = {**parts, "copying": copying.value}, f"{rest}, non_blocking=$copying"
+        changes.replace(call, f"$owner.to({DEVICE}{rest})", owner=call.func.value, **parts)
+
+    # -- what a device is called ---------------------------------------------------------------
+
+    def _definitions(self, changes: Changes) -> None:
+        """Lets the names of devices stand for that of the Accelerator; those that nothing reads any more go."""
+        told = False
+        for variable in sorted(self.held, key=lambda held: held.name):
+            for node in self.variables.bindings(variable):
+                value = self.module.assigned(node)
+                statement = self.module.statement(node)
+                if value is None or changes.is_gone(statement):
+                    continue
+                changes.replace(value, DEVICE)
+                if not told and self._is_chosen(value):
+                    changes.note(
+                        RM858, statement, "The Accelerator chooses the device; this choice has no effect any more."
+                    )
+                    told = True
+
+    def _is_chosen(self, value: ast.expr) -> bool:
+        """Whether a user chooses the device, on the command line or in settings."""
+        names = [part for part in ast.walk(value) if isinstance(part, ast.Attribute)]
+        return any(self.module.qualified(name) is None and name.attr == "device" for name in names)

@@ -1,0 +1,327 @@
+"""Evaluation loops: the rows of all processes are gathered before they are counted.
+
+Rows are gathered as late as that is possible without touching what follows: after the last expression that only the
+outputs of the model go into. From there on the loop works as it did, on the rows of all processes.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from raymigrate.codemods.to_accelerate.changes import Changes
+from raymigrate.codemods.to_accelerate.training import Loop, Training
+from raymigrate.facts.scopes import FUNCTIONS
+
+# Attributes of what models of transformers return: one value for a batch, and one for each row.
+LOSS = "loss"
+SIZES = frozenset({"size", "shape", "__len__"})
+
+
+@dataclass
+class Gathering:
+    """How an evaluation loop gathers its rows.
+
+    Args:
+        loop: The loop.
+        statement: The statement after which, or before which, they are gathered.
+        is_after: Whether after it.
+        outputs: What the model gave for each row: a name, or an expression that gets one.
+        labels: Names and items of the batch that are read from there on, by what they are called.
+        losses: Values that stand for a whole batch.
+        sizes: Expressions for the number of rows of the model's inputs.
+        on_cpu: The outputs, before they were moved to the CPU.
+    """
+
+    loop: Loop
+    statement: ast.stmt
+    is_after: bool
+    outputs: list[ast.expr] = field(default_factory=list)
+    name: str = ""
+    labels: dict[str, list[ast.expr]] = field(default_factory=dict)
+    losses: list[ast.expr] = field(default_factory=list)
+    sizes: list[ast.expr] = field(default_factory=list)
+    on_cpu: ast.Call | None = None
+
+
+class Evaluation:
+    """The evaluation loops of a training.
+
+    Args:
+        training: What is trained.
+    """
+
+    def __init__(self, training: Training) -> None:
+        self.training = training
+        self.module = training.module
+        self.variables = training.variables
+
+    def runs_models(self, node: ast.AST) -> list[ast.Call]:
+        """The calls of the trained models in a piece of code."""
+        models = set(self.training.models)
+        return [
+            part
+            for part in ast.walk(node)
+            if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and self.variables.of(part.func) & models
+        ]
+
+    def gathering(self, loop: Loop) -> Gathering | None:
+        """How a loop gathers its rows; None where it cannot be seen how it uses what the model gives."""
+        calls = self.runs_models(loop.node)
+        if len(calls) != 1 or len(loop.loaders) != 1 or self._indexes_rows(loop):
+            return None
+        statement = self.module.statement(calls[0])
+        if not self._is_in_body(statement, loop) or not isinstance(statement, ast.Assign):
+            return None
+        found = self._cut(loop, statement, calls[0])
+        return found if found is not None and self._with_labels(found) else None
+
+    def _indexes_rows(self, loop: Loop) -> bool:
+        """Whether the number of a batch says which rows it has."""
+        if loop.index is None:
+            return False
+        scope = self.module.scope_of[loop.index].find(loop.index.id)
+        reads = self.module.uses(loop.index.id, scope) if scope is not None else []
+        return any(
+            isinstance(parent, (ast.Subscript, ast.Slice)) for read in reads for parent in self._within(read, loop)
+        )
+
+    def _within(self, node: ast.AST, loop: Loop) -> Iterator[ast.AST]:
+        for parent in self.module.ancestors(node):
+            if parent is loop.node or isinstance(parent, ast.stmt):
+                return
+            yield parent
+
+    def _is_in_body(self, statement: ast.stmt, loop: Loop) -> bool:
+        """Whether a statement runs once for each batch, perhaps within `with torch.no_grad()`."""
+        parent = self.module.parent_of[statement]
+        while isinstance(parent, ast.With):
+            parent = self.module.parent_of[parent]
+        return parent is loop.node
+
+    # -- the outputs ---------------------------------------------------------------------------
+
+    def _cut(self, loop: Loop, statement: ast.Assign, call: ast.Call) -> Gathering | None:
+        current: ast.stmt = statement
+        target = self._only_target(statement, call)
+        while target is not None:
+            reads = self._reads_below(target, loop, current)
+            if not reads:
+                return None
+            parts = [self._part(read) for read in reads]
+            if any(part is not read for part, read in zip(parts, reads, strict=True)):
+                return self._cut_parts(loop, current, parts)
+            following = self.module.statement(reads[0])
+            is_only = len(reads) == 1 and isinstance(following, ast.Assign) and self._is_in_body(following, loop)
+            further = self._only_target(following, reads[0]) if is_only and isinstance(following, ast.Assign) else None
+            if further is None or self._reads_batch(following):
+                found = Gathering(loop, current, is_after=True, name=target.id)
+                found.on_cpu = self._moved_to_cpu(current)
+                return found
+            current, target = following, further
+        return None
+
+    def _only_target(self, statement: ast.Assign, source: ast.AST) -> ast.Name | None:
+        """The name that a value gets, also of `_, predicted = torch.max(outputs, 1)`."""
+        if len(statement.targets) != 1:
+            return None
+        target = statement.targets[0]
+        if isinstance(target, ast.Tuple):
+            values = [part for part in target.elts if isinstance(part, ast.Name) and not part.id.startswith("_")]
+            name = self.module.qualified(statement.value.func) if isinstance(statement.value, ast.Call) else None
+            is_max = name in ("torch.max", "torch.topk", "torch.sort") or (
+                isinstance(statement.value, ast.Call)
+                and isinstance(statement.value.func, ast.Attribute)
+                and statement.value.func.attr in ("max", "topk", "sort")
+            )
+            return values[0] if len(values) == 1 and is_max else None
+        return target if isinstance(target, ast.Name) else None
+
+    def _reads_below(self, target: ast.Name, loop: Loop, statement: ast.stmt) -> list[ast.Name]:
+        scope = self.module.scope_of[target].find(target.id)
+        reads = self.module.uses(target.id, scope) if scope is not None else []
+        end = self.module.end(statement)
+        return [read for read in reads if self.module.inside(read, loop.node) and self.module.start(read) >= end]
+
+    def _part(self, read: ast.Name) -> ast.expr:
+        """`outputs.logits` or `outputs[1]` of what a model returns; `data` of a tensor is the tensor."""
+        parent = self.module.parent_of[read]
+        if (
+            isinstance(parent, ast.Attribute)
+            and parent.value is read
+            and parent.attr in ("logits", LOSS, "predictions")
+        ):
+            return parent
+        if isinstance(parent, ast.Subscript) and parent.value is read and isinstance(parent.slice, ast.Constant):
+            return parent
+        return read
+
+    def _cut_parts(self, loop: Loop, statement: ast.stmt, parts: list[ast.expr]) -> Gathering | None:
+        """Gathers the parts of an output with several of them."""
+        losses: list[ast.expr] = [part for part in parts if isinstance(part, ast.Attribute) and part.attr == LOSS]
+        rows = [part for part in parts if part not in losses]
+        if not rows or len({ast.unparse(part) for part in rows}) > 1 or isinstance(rows[0], ast.Name):
+            return None
+        first = self.module.statement(rows[0])
+        if len(rows) == 1 and isinstance(first, ast.Assign) and self._is_in_body(first, loop):
+            target = self._only_target(first, rows[0])
+            if target is not None and not self._reads_batch(first):
+                found = self._further(loop, first, target)
+                found.losses = losses
+                return found
+        found = Gathering(loop, statement, is_after=True, outputs=rows, name="logits", losses=losses)
+        return found
+
+    def _further(self, loop: Loop, statement: ast.stmt, target: ast.Name) -> Gathering:
+        while True:
+            reads = self._reads_below(target, loop, statement)
+            following = self.module.statement(reads[0]) if len(reads) == 1 else None
+            if not isinstance(following, ast.Assign) or not self._is_in_body(following, loop):
+                break
+            further = self._only_target(following, reads[0])
+            if further is None or self._reads_batch(following):
+                break
+            statement, target = following, further
+        return Gathering(loop, statement, is_after=True, name=target.id, on_cpu=self._moved_to_cpu(statement))
+
+    def _reads_batch(self, statement: ast.stmt) -> bool:
+        assert isinstance(statement, ast.Assign)
+        return any(self.training.batch_of(part) for part in ast.walk(statement.value) if isinstance(part, ast.Name))
+
+    def _moved_to_cpu(self, statement: ast.stmt) -> ast.Call | None:
+        value = statement.value if isinstance(statement, ast.Assign) else None
+        is_move = isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "cpu"
+        return value if is_move and isinstance(value, ast.Call) else None
+
+    # -- the labels ----------------------------------------------------------------------------
+
+    def _with_labels(self, found: Gathering) -> bool:
+        """Adds what is read of the batch below; False where something else that stands for rows is read there."""
+        end = self.module.end(found.statement)
+        start = self.module.start(found.loop.node)
+        for node in self.module.below(found.loop.node):
+            if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load) or self.module.start(node) < end:
+                continue
+            if any(isinstance(parent, FUNCTIONS) for parent in self._within(node, found.loop)):
+                return False
+            if node.id == found.name:
+                continue
+            if self.training.batch_of(node):
+                part = self._item(node)
+                if part is None:
+                    return False
+                if self._is_size(part):
+                    found.sizes.append(part)
+                else:
+                    found.labels.setdefault(self._called(part), []).append(part)
+                continue
+            definition = self.module.definition(node)
+            if definition is None or not hasattr(definition, "lineno"):
+                continue
+            bound = self.module.start(definition)
+            if start <= bound < end and definition is not found.loop.index and not self._is_loss(found, definition):
+                if self._depends_on_rows(definition, found):
+                    return False
+        return True
+
+    def _is_loss(self, found: Gathering, definition: ast.AST) -> bool:
+        value = self.module.assigned(definition)
+        return any(value is loss or (value and self.module.inside(loss, value)) for loss in found.losses)
+
+    def _depends_on_rows(self, definition: ast.AST, found: Gathering) -> bool:
+        """Whether a value that is bound above the place where rows are gathered stands for rows."""
+        value = self.module.assigned(definition)
+        return value is None or any(
+            isinstance(part, ast.Name) and (self.training.batch_of(part) or part.id == found.name)
+            for part in ast.walk(value)
+        )
+
+    def _item(self, node: ast.Name) -> ast.expr | None:
+        """The part of a batch that is read: `labels`, `batch["labels"]`, `batch[1]`, `batch.label`."""
+        parent = self.module.parent_of[node]
+        if self._is_whole_batch(node):
+            if isinstance(parent, ast.Subscript) and parent.value is node and isinstance(parent.slice, ast.Constant):
+                return parent
+            if isinstance(parent, ast.Attribute) and not isinstance(self.module.parent_of[parent], ast.Call):
+                return parent
+            return None
+        return node
+
+    def _is_whole_batch(self, node: ast.Name) -> bool:
+        """Whether a name stands for a batch of several tensors, as its use by key or number in the loop shows."""
+        scope = self.module.scope_of[node].find(node.id)
+        reads = self.module.uses(node.id, scope) if scope is not None else []
+        return any(self._takes_item(read) for read in reads)
+
+    def _takes_item(self, read: ast.Name) -> bool:
+        parent = self.module.parent_of[read]
+        if isinstance(parent, ast.keyword) and parent.arg is None:
+            return True
+        return isinstance(parent, ast.Subscript) and parent.value is read and isinstance(parent.slice, ast.Constant)
+
+    def _is_size(self, part: ast.expr) -> bool:
+        return self._size(part) is not None
+
+    def _size(self, part: ast.expr) -> ast.expr | None:
+        """The expression for a number of rows that a tensor is read for: `x.size(0)`, `x.shape[0]`, `len(x)`."""
+        parent = self.module.parent_of[part]
+        outer = self.module.parent_of.get(parent)
+        if isinstance(parent, ast.Attribute) and parent.attr == "size" and isinstance(outer, ast.Call):
+            return outer if [self.module.constant(value) for value in outer.args] == [0] else None
+        if isinstance(parent, ast.Attribute) and parent.attr == "shape" and isinstance(outer, ast.Subscript):
+            return outer if self.module.constant(outer.slice) == 0 else None
+        is_len = isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name) and parent.func.id == "len"
+        return parent if is_len and isinstance(parent, ast.Call) else None
+
+    def _called(self, part: ast.expr) -> str:
+        """A name for a part of a batch: its own, or that of its key."""
+        if isinstance(part, ast.Name):
+            return part.id
+        key = part.attr if isinstance(part, ast.Attribute) else None
+        if isinstance(part, ast.Subscript) and isinstance(part.slice, ast.Constant):
+            key = part.slice.value if isinstance(part.slice.value, str) else "labels"
+        return key if key is not None and key.isidentifier() else "labels"
+
+    def _leaves_tensors(self, found: Gathering) -> bool:
+        """Whether code below needs its rows on the CPU: for NumPy, or in lists that outlive the loop."""
+        end = self.module.end(found.statement)
+        calls = [node for node in self.module.below(found.loop.node) if isinstance(node, ast.Call)]
+        later = [call for call in calls if self.module.start(call) >= end]
+        names = {call.func.attr for call in later if isinstance(call.func, ast.Attribute)}
+        libraries = {(self.module.qualified(call.func) or "").partition(".")[0] for call in later}
+        return bool(names & {"numpy", "tolist", "append", "extend"} or libraries & {"numpy", "sklearn"})
+
+    # -- edits ---------------------------------------------------------------------------------
+
+    def convert(self, changes: Changes, found: Gathering) -> None:
+        """Plans the edits of one loop."""
+        names, values = [found.name], [self.module.source(found.outputs[0]) if found.outputs else found.name]
+        for name, parts in found.labels.items():
+            own = name
+            if not isinstance(parts[0], ast.Name):
+                own = changes.context.fresh(name, "references")
+                for part in parts:
+                    changes.replace(part, own)
+            names.append(own)
+            values.append(self.module.source(parts[0]))
+        if found.outputs:
+            names[0] = changes.context.fresh(found.name, "scores")
+            for output in found.outputs:
+                changes.replace(output, names[0])
+        for part in found.sizes:
+            size = self._size(part)
+            rows = names[-1]
+            if isinstance(part, ast.Name) and part.id in names:
+                continue
+            assert size is not None
+            changes.replace(size, f"{rows}.size(0)")
+        gathered = f"({', '.join(values)})" if len(values) > 1 else values[0]
+        changes.after(found.statement, f"{', '.join(names)} = accelerator.gather_for_metrics({gathered})")
+        if found.on_cpu is not None and isinstance(found.on_cpu.func, ast.Attribute):
+            changes.replace(found.on_cpu, "$owner", owner=found.on_cpu.func.value)
+            if self._leaves_tensors(found):
+                moved = ", ".join(f"{name}.cpu()" for name in names)
+                changes.after(found.statement, f"{', '.join(names)} = {moved}")
+        for loss in found.losses:
+            changes.replace(loss, f'accelerator.reduce({self.module.source(loss)}, reduction="mean")')

@@ -1,0 +1,173 @@
+"""Where the things that are trained are made: there the Accelerator prepares them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from raymigrate.codemods.to_accelerate.rules import Refusal
+from raymigrate.codemods.to_accelerate.training import Training
+from raymigrate.codemods.to_accelerate.variables import Variable
+from raymigrate.facts.module import Module
+
+Block = list[ast.stmt]
+FIELDS = ("body", "orelse", "finalbody")
+
+
+def blocks_around(module: Module, node: ast.AST) -> Iterator[tuple[Block, int]]:
+    """The blocks that a node is in, from the innermost one, each with the position of its statement there."""
+    child = node
+    for parent in module.ancestors(node):
+        for field in FIELDS:
+            block = getattr(parent, field, None)
+            if isinstance(block, list) and child in block:
+                yield block, block.index(child)
+        child = parent
+
+
+def position(module: Module, block: Block, node: ast.AST) -> int | None:
+    """The position in a block of the statement that a node is in; None where it is in none of them."""
+    return next((place for other, place in blocks_around(module, node) if other is block), None)
+
+
+class Home:
+    """The block in which the optimizers are made and the training begins.
+
+    Args:
+        training: What is trained.
+
+    Attributes:
+        block: The statements.
+        scope: Their scope.
+        start: The position of the first statement that trains, or runs the models.
+        setup: The position of the last one before it that makes or fills what is prepared.
+        runs_early: Whether the models run before all of it is there.
+
+    Raises:
+        Refusal: If there is no one block of that kind.
+    """
+
+    def __init__(self, training: Training) -> None:
+        self.training = training
+        self.module = training.module
+        self.variables = training.variables
+        optimizers = training.optimizers
+        scopes = {optimizer.scope for optimizer in optimizers}
+        if len(scopes) > 1:
+            lines = " and ".join(str(self.module.start(training.made_at(o))[0]) for o in optimizers)
+            names = ", ".join(f"`{model.name}`" for model in training.models)
+            reason = f"two trainings in one script (lines {lines}) share {names}; convert them one at a time"
+            raise Refusal(training.made_at(optimizers[-1]), reason)
+        self.scope = scopes.pop()
+        self.block, made = self._find_block()
+        self.start = next(
+            number for number, statement in enumerate(self.block) if number > made and self._uses_models(statement)
+        )
+        self._check_one_training()
+        self.setup = self._last_setup()
+        self.runs_early = any(self._uses_models(statement) for statement in self.block[: self.start])
+
+    def _find_block(self) -> tuple[Block, int]:
+        bindings = [node for optimizer in self.training.optimizers for node in self.variables.bindings(optimizer)]
+        for block, _ in blocks_around(self.module, bindings[0]):
+            places = [position(self.module, block, node) for node in bindings]
+            if None in places:
+                continue
+            first, last = min(p for p in places if p is not None), max(p for p in places if p is not None)
+            trains = [n for n, statement in enumerate(block) if self.training.trains(statement) and n > first]
+            if trains and trains[0] > last:
+                return block, last
+            if trains and trains[0] > first:
+                reason = "two trainings in one script, one after the other, share an optimizer's name"
+                raise Refusal(block[trains[0]], f"{reason}; convert them one at a time")
+        raise Refusal(bindings[0], "the optimizer is made in another place than the one where the training begins")
+
+    def _check_one_training(self) -> None:
+        later = self.block[self.start :]
+        functions: set[ast.AST] = set()
+        waiting: list[ast.AST] = list(later)
+        while waiting:
+            node = waiting.pop()
+            for part in ast.walk(node):
+                function = self.variables.called(part) if isinstance(part, ast.Call) else None
+                if function is not None and function not in functions:
+                    functions.add(function)
+                    waiting.append(function)
+        for call in self.training.backwards:
+            around = set(self.module.ancestors(call))
+            if not around & {*later, *functions}:
+                first, second = self.module.start(self.block[self.start])[0], self.module.start(call)[0]
+                reason = f"two trainings in one script (lines {first} and {second}); convert them one at a time"
+                raise Refusal(call, reason)
+
+    def _uses_models(self, statement: ast.AST, seen: frozenset[ast.AST] = frozenset()) -> bool:
+        """Whether a statement trains or runs a model, or calls a function that does."""
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and not seen:
+            return False
+        models = set(self.training.models)
+        for part in ast.walk(statement):
+            if part in self.training.backwards:
+                return True
+            if not isinstance(part, ast.Call):
+                continue
+            if isinstance(part.func, ast.Name) and self.variables.of(part.func) & models:
+                return True
+            function = self.variables.called(part)
+            if function is not None and function not in seen and self._uses_models(function, seen | {function}):
+                return True
+        return False
+
+    def _last_setup(self) -> int:
+        prepared = {*self.training.models, *self.training.optimizers, *self.training.schedulers}
+        prepared |= {v for loop in self.training.loops for loader, _ in loop.loaders for v in self.variables.of(loader)}
+        last = 0
+        for variable in prepared:
+            if variable.scope is self.scope:
+                places = [position(self.module, self.block, node) for node in self.variables.bindings(variable)]
+                last = max([last, *(place for place in places if place is not None and place < self.start)])
+        for call in self.training.method_calls("load_state_dict"):
+            function = self.module.function(call)
+            sites = self.variables.calls_of(function) if function and self._scope_of(call) is not self.scope else [call]
+            places = [position(self.module, self.block, site) for site in sites]
+            last = max([last, *(place for place in places if place is not None and place < self.start)])
+        return last
+
+    def _scope_of(self, node: ast.AST) -> object:
+        return self.module.scope_of[node]
+
+    # -- what is prepared here -----------------------------------------------------------------
+
+    def holds(self, variable: Variable) -> bool:
+        """Whether a variable is bound before the training begins, where what is bound here is seen."""
+        if variable.scope is not self.scope:
+            return False
+        first = self.block[0]
+        for node in self.variables.bindings(variable):
+            place = position(self.module, self.block, node)
+            if place is not None and place > self.setup:
+                return False
+            if place is None and self.module.start(node) > self.module.start(first):
+                return False
+        return True
+
+    def is_in_block(self, variable: Variable) -> bool:
+        """Whether all that binds a variable is in the block itself."""
+        return all(position(self.module, self.block, node) is not None for node in self.variables.bindings(variable))
+
+    @property
+    def top(self) -> Block:
+        """The outermost block around the home block in its function, or below `if __name__`."""
+        found = self.block
+        for block, _ in blocks_around(self.module, self.block[0]):
+            owner = self.module.parent_of[block[0]]
+            found = block
+            if isinstance(owner, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)) or is_main_guard(owner):
+                return found
+        return found
+
+
+def is_main_guard(node: ast.AST) -> bool:
+    """Whether a statement is `if __name__ == "__main__"`."""
+    return isinstance(node, ast.If) and any(
+        isinstance(part, ast.Name) and part.id == "__name__" for part in ast.walk(node.test)
+    )

@@ -1,0 +1,82 @@
+"""Which modules have a native training loop, and what such a loop may hold that accelerate has no equal for."""
+
+from __future__ import annotations
+
+import ast
+
+from raymigrate.codemods.to_accelerate.rules import Refusal
+from raymigrate.codemods.to_accelerate.training import Training
+
+# Libraries that bring a training loop of their own, or that train on Ray already.
+OTHER_LOOPS = {
+    "ray": "trains on Ray already",
+    "lightning": "uses Lightning",
+    "pytorch_lightning": "uses Lightning",
+    "fastai": "uses fastai",
+    "keras": "uses Keras",
+    "ignite": "uses Ignite",
+    "deepspeed": "uses DeepSpeed by itself",
+    "fairscale": "uses FairScale",
+    "apex": "uses apex.amp, which cannot be expressed with accelerator.backward",
+    "torch_xla": "trains on TPUs through torch_xla",
+    "horovod": "trains with Horovod",
+}
+
+
+def is_native(training: Training) -> bool:
+    """Whether a module works out gradients and takes steps of an optimizer itself, without accelerate."""
+    if not training.backwards or not training.method_calls("step"):
+        return False
+    roots = {root for root, _ in _imported(training)}
+    if "torch" not in roots or "accelerate" in roots:
+        return False
+    return bool(
+        training.method_calls("zero_grad") or training.module.references_within("torch.optim") or training.optimizers
+    )
+
+
+def _imported(training: Training) -> list[tuple[str, ast.stmt]]:
+    found: list[tuple[str, ast.stmt]] = []
+    for statement in training.module.imports:
+        if isinstance(statement, ast.ImportFrom):
+            if not statement.level and statement.module:
+                found.append((statement.module.partition(".")[0], statement))
+        else:
+            found += [(alias.name.partition(".")[0], statement) for alias in statement.names]
+    return found
+
+
+def check(training: Training) -> None:
+    """Looks for what stands in the way of any conversion.
+
+    Raises:
+        Refusal: If there is such a thing.
+    """
+    module = training.module
+    for root, statement in _imported(training):
+        if root in OTHER_LOOPS:
+            raise Refusal(statement, f"the file {OTHER_LOOPS[root]}")
+    for call in module.calls("torch.autograd.grad", "torch.autograd.backward"):
+        name = (module.qualified(call.func) or "").removeprefix("torch.")
+        raise Refusal(call, f"{name} cannot be expressed with accelerator.backward")
+    for call in training.method_calls("step"):
+        assert isinstance(call.func, ast.Attribute)
+        closures = [*call.args, *(k.value for k in call.keywords if k.arg == "closure")]
+        if closures and training.variables.of(call.func.value) & set(training.optimizers):
+            raise Refusal(call, "optimizer.step(closure) cannot be expressed with accelerator.backward")
+    if not training.optimizers:
+        _refuse_without_optimizer(training)
+    for call in training.backwards:
+        owner = next((p for p in module.ancestors(call) if isinstance(p, ast.ClassDef)), None)
+        if owner is not None:
+            raise Refusal(call, f"the training is spread over the methods of `{owner.name}`, which are not followed")
+    if any(module.qualified(call.func) == "input" for call in module.of_type(ast.Call)):
+        return
+
+
+def _refuse_without_optimizer(training: Training) -> None:
+    call = training.backwards[0]
+    owner = next((p for p in training.module.ancestors(call) if isinstance(p, ast.ClassDef)), None)
+    if owner is not None:
+        raise Refusal(call, f"the training is spread over the methods of `{owner.name}`, which are not followed")
+    raise Refusal(call, "where its optimizer is made cannot be seen in this file")

@@ -1,0 +1,180 @@
+"""What a script prints, logs and saves: the main process alone does so."""
+
+from __future__ import annotations
+
+import ast
+
+from raymigrate.codemods.to_accelerate.access import Access
+from raymigrate.codemods.to_accelerate.changes import Changes
+from raymigrate.codemods.to_accelerate.processes import Processes
+from raymigrate.codemods.to_accelerate.rules import RM857
+from raymigrate.codemods.to_accelerate.training import Training
+from raymigrate.codemods.to_accelerate.variables import Variable
+
+# What stays as it is on the wrapped model: nn.Module has it, and it means the same there.
+OF_WRAPPED = frozenset(
+    {"train", "eval", "parameters", "named_parameters", "zero_grad", "modules", "named_modules", "training", "buffers"}
+)
+WRITERS = (
+    "torch.utils.tensorboard.SummaryWriter",
+    "torch.utils.tensorboard.writer.SummaryWriter",
+    "tensorboardX.SummaryWriter",
+)
+LOGGERS = (
+    *(f"wandb.{name}" for name in ("init", "log", "finish", "watch", "save")),
+    *(f"mlflow.{name}" for name in ("log_metric", "log_metrics", "log_param", "log_params", "start_run", "end_run")),
+)
+MAIN = "if accelerator.is_main_process:"
+
+
+class Output:
+    """What a training prints, logs and saves.
+
+    Args:
+        training: What is trained.
+        processes: Its processes.
+    """
+
+    def __init__(self, training: Training, processes: Processes) -> None:
+        self.training = training
+        self.module = training.module
+        self.variables = training.variables
+        self.processes = processes
+
+    # -- the model -----------------------------------------------------------------------------
+
+    def unwrap(self, changes: Changes, access: Access) -> None:
+        """Reaches through the wrapper of a prepared model where something else is wanted than the wrapper has."""
+        models = set(self.training.models)
+        for asked in self.module.of_type(ast.IfExp):  # model.module if hasattr(model, "module") else model
+            inner = asked.body if isinstance(asked.body, ast.Attribute) and asked.body.attr == "module" else None
+            if inner is not None and self.variables.of(asked.orelse) & models and access.holds(asked):
+                if ast.unparse(inner.value) == ast.unparse(asked.orelse):
+                    changes.replace(asked, "accelerator.unwrap_model($model)", model=asked.orelse)
+        for node in self.module.of_type(ast.Attribute):
+            if changes.is_gone(node) or not isinstance(node.ctx, ast.Load) or not access.holds(node):
+                continue
+            if node.attr == "module" and self.variables.of(node) and self.variables.of(node) <= models:
+                changes.replace(node, "accelerator.unwrap_model($model)", model=node.value)
+                continue
+            homes = self.variables.of(node.value) if isinstance(node.value, ast.Name) else frozenset()
+            if homes and homes <= models and node.attr not in OF_WRAPPED and node.attr not in ("to", "cuda", "module"):
+                changes.replace(node.value, "accelerator.unwrap_model($model)", model=ast.unparse(node.value))
+
+    # -- files ---------------------------------------------------------------------------------
+
+    def save(self, changes: Changes, access: Access) -> None:
+        """Lets the main process alone write what torch.save() writes."""
+        for call in self.module.calls("torch.save"):
+            if not access.holds(call) or changes.is_gone(call) or self.processes.is_main_only(call):
+                continue
+            statement = self.module.statement(call)
+            changes.converted(
+                RM857, call, "torch.save() becomes accelerator.save(), which the main process alone does."
+            )
+            changes.replace(call.func, "accelerator.save")
+            conditional = any(
+                isinstance(parent, (ast.If, ast.Try, ast.While, ast.ExceptHandler))
+                for parent in self._around(statement)
+            )
+            if not conditional and isinstance(statement, ast.Expr):
+                changes.before(statement, "accelerator.wait_for_everyone()")
+        for call in self.training.method_calls("save_pretrained"):
+            self._save_pretrained(changes, call, access)
+
+    def _save_pretrained(self, changes: Changes, call: ast.Call, access: Access) -> None:
+        assert isinstance(call.func, ast.Attribute)
+        if not access.holds(call) or self.processes.is_main_only(call):
+            return
+        statement = self.module.statement(call)
+        changes.converted(RM857, call, "The main process alone saves.")
+        if self.variables.of(call.func.value) & set(self.training.models):
+            changes.argument(call, "is_main_process", "accelerator.is_main_process")
+        elif isinstance(statement, ast.Expr):
+            changes.put_into([statement], MAIN)
+
+    def _around(self, node: ast.AST) -> list[ast.AST]:
+        found: list[ast.AST] = []
+        for parent in self.module.ancestors(node):
+            if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)):
+                break
+            if isinstance(parent, ast.If) and "__name__" in ast.unparse(parent.test):
+                break
+            found.append(parent)
+        return found
+
+    # -- screens -------------------------------------------------------------------------------
+
+    def show(self, changes: Changes, access: Access) -> None:
+        """Lets one process print, show progress and log."""
+        for call in self.module.of_type(ast.Call):
+            if changes.is_gone(call) or not access.reaches(call) or self.processes.is_main_only(call):
+                continue
+            if isinstance(call.func, ast.Name) and call.func.id == "print":
+                if not self.module.scope_of[call].lookup("print"):
+                    changes.replace(call.func, "accelerator.print")
+            elif self.training.is_bar(call) and not any(k.arg in ("disable", None) for k in call.keywords):
+                changes.argument(call, "disable", "not accelerator.is_local_main_process")
+            elif self.training.is_bar(call):
+                continue
+        self._log(changes, access)
+
+    def _log(self, changes: Changes, access: Access) -> None:
+        writers = {v for call in self.module.calls(*WRITERS) if (v := self._named(call)) is not None}
+        calls = [*self.module.calls(*WRITERS, *LOGGERS)]
+        calls += [
+            call
+            for call in self.module.of_type(ast.Call)
+            if isinstance(call.func, ast.Attribute)
+            and isinstance(call.func.value, ast.Name)
+            and self.variables.of(call.func.value) & writers
+        ]
+        statements: dict[ast.stmt, None] = {}
+        for call in calls:
+            if changes.is_gone(call) or self.processes.is_main_only(call):
+                continue
+            statement = self.module.statement(call)
+            alone = isinstance(statement, (ast.Expr, ast.Assign)) and statement.value is call
+            if not access.reaches(call) or not alone or self._waits(statement):
+                changes.manual(
+                    RM857,
+                    call,
+                    "Every process of a distributed run logs here, each as a run of its own.",
+                    "Let it run under `if accelerator.is_main_process:`, without code in it that all processes run.",
+                )
+                continue
+            changes.converted(RM857, call, "The main process alone logs.")
+            if isinstance(statement, ast.Assign):
+                source = self.module.source(call)
+                changes.replace(call, f"{source} if accelerator.is_main_process else None")
+                changes.kept.update(ast.walk(call))
+            else:
+                statements[statement] = None
+        for group in self._neighbours(list(statements)):
+            changes.put_into(group, MAIN)
+
+    def _named(self, call: ast.Call) -> Variable | None:
+        statement = self.module.statement(call)
+        is_named = isinstance(statement, ast.Assign) and statement.value is call
+        return self.variables.spelled(statement.targets[0]) if is_named and isinstance(statement, ast.Assign) else None
+
+    def _waits(self, statement: ast.stmt) -> bool:
+        """Whether a statement calls a function of the module, in which processes may wait for each other."""
+        return any(self.variables.called(part) for part in ast.walk(statement) if isinstance(part, ast.Call))
+
+    def _neighbours(self, statements: list[ast.stmt]) -> list[list[ast.stmt]]:
+        """Statements that follow each other in one block, together."""
+        groups: list[list[ast.stmt]] = []
+        for statement in sorted(statements, key=self.module.start):
+            block = self._block(statement)
+            last = groups[-1][-1] if groups else None
+            if last is not None and last in block and block.index(statement) == block.index(last) + 1:
+                groups[-1].append(statement)
+            else:
+                groups.append([statement])
+        return groups
+
+    def _block(self, statement: ast.stmt) -> list[ast.stmt]:
+        parent = self.module.parent_of[statement]
+        blocks = (getattr(parent, field, None) for field in ("body", "orelse", "finalbody"))
+        return next(block for block in blocks if isinstance(block, list) and statement in block)

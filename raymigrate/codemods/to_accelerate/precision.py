@@ -1,0 +1,164 @@
+"""autocast() and GradScaler: the Accelerator's mixed precision."""
+
+from __future__ import annotations
+
+import ast
+
+from raymigrate.codemods.to_accelerate.changes import Changes
+from raymigrate.codemods.to_accelerate.devices import Devices
+from raymigrate.codemods.to_accelerate.rules import RM852, RM858, Refusal
+from raymigrate.codemods.to_accelerate.training import Training
+from raymigrate.codemods.to_accelerate.variables import Variable
+from raymigrate.facts.values import argument
+
+PLACES = ("torch.amp", "torch.cuda.amp", "torch.cpu.amp")
+AUTOCASTS = ("torch.autocast", *(f"{p}{m}.autocast" for p in PLACES for m in ("", ".autocast_mode")))
+PRECISIONS = {"torch.bfloat16": "bf16", "torch.float16": "fp16", "torch.half": "fp16"}
+# What a GradScaler does that the Accelerator does itself.
+SCALER_METHODS = ("scale", "unscale_", "step", "update")
+
+
+class Precision:
+    """The half precision of a training.
+
+    Args:
+        training: What is trained.
+        devices: Its devices.
+    """
+
+    def __init__(self, training: Training, devices: Devices) -> None:
+        self.training = training
+        self.module = training.module
+        self.devices = devices
+        self.flag: ast.expr | None = None  # whether to use it, where that is a choice
+        self.kind = ""
+        self.parameters: dict[ast.FunctionDef, str] = {}  # functions that are given the scaler, and its name there
+
+    def convert(self, changes: Changes) -> str:
+        """Plans the edits.
+
+        Returns:
+            The `mixed_precision=` of the Accelerator; empty where it has none.
+        """
+        scalers = set(self.training.scalers)
+        makers = {call: None for call in self.module.of_type(ast.Call) if self.training.is_scaler(call)}
+        contexts = list(self.module.calls(*AUTOCASTS))
+        if not makers and not contexts:
+            return ""
+        self._choose_branches(changes, contexts)
+        kinds = {self._kind(call, has_scaler=bool(makers)) for call in contexts}
+        kinds = kinds or {"fp16"}
+        if len(kinds) > 1:
+            raise Refusal(contexts[-1], "autocast() is used with two types of half precision")
+        self.kind = kinds.pop()
+        self._find_flag([*makers, *contexts])
+        for call in contexts:
+            if not changes.is_gone(call):
+                changes.converted(RM852, call, "autocast() becomes accelerator.autocast().")
+                changes.replace(call, "accelerator.autocast()")
+        for maker in makers:
+            changes.converted(RM852, maker, "accelerator.backward() scales the loss: no GradScaler is needed.")
+            changes.drop(self.module.statement(maker))
+        self._calls(changes, scalers)
+        if self.flag is None:
+            return f'"{self.kind}"'
+        changes.kept.add(self.flag)
+        return f'"{self.kind}" if {self.module.source(self.flag)} else "no"'
+
+    def _kind(self, call: ast.Call, *, has_scaler: bool) -> str:
+        name = self.module.qualified(call.func) or ""
+        by_name = name.startswith(("torch.cuda.", "torch.cpu."))
+        dtype = argument(call, 1, "dtype")  # the second one of each of them
+        if dtype is not None:
+            kind = PRECISIONS.get(self.module.qualified(self.module.value(dtype)) or "")
+            if kind is None:
+                raise Refusal(call, "the type of half precision of autocast() cannot be seen")
+            return kind
+        place = self.module.constant(argument(call, 0, "device_type")) if not by_name else name.split(".")[1]
+        if place == "cuda" or has_scaler:
+            return "fp16"
+        if place == "cpu":
+            return "bf16"
+        raise Refusal(call, "the type of half precision of autocast() depends on the device; give its dtype=")
+
+    def _find_flag(self, calls: list[ast.Call]) -> None:
+        flags = [flag for call in calls if (flag := argument(call, len(call.args), "enabled")) is not None]
+        named = {ast.unparse(f): f for f in flags if not (isinstance(f, ast.Constant) and f.value is True)}
+        if len(named) > 1:
+            raise Refusal(flags[-1], "autocast() and GradScaler are switched on by different conditions")
+        if named and self.flag is None:
+            self.flag = next(iter(named.values()))
+
+    def _choose_branches(self, changes: Changes, contexts: list[ast.Call]) -> None:
+        """Of `if use_amp: ... else: ...`, each with a backward(), the plain branch remains."""
+        for branch in self.module.of_type(ast.If):
+            if not branch.orelse or not all(
+                any(self.module.inside(call, statement) for statement in block for call in self.training.backwards)
+                for block in (branch.body, branch.orelse)
+            ):
+                continue
+            half = [
+                any(self.module.inside(c, s) for s in block for c in contexts) for block in (branch.body, branch.orelse)
+            ]
+            if half == [True, False]:
+                self.flag = branch.test
+                changes.converted(RM852, branch, "The branch without half precision remains: the Accelerator adds it.")
+                changes.instead(branch, branch.orelse)
+
+    def _calls(self, changes: Changes, scalers: set[Variable]) -> None:
+        unscaled = False
+        for call in self.training.method_calls(*SCALER_METHODS):
+            assert isinstance(call.func, ast.Attribute)
+            if not self.training.variables.of(call.func.value) & scalers:
+                continue
+            unscaled |= call.func.attr == "unscale_"
+            if not changes.is_gone(call):
+                self._call(changes, call, call.func.attr)
+        self._check_others(changes, scalers)
+        clips = [c for c in self.module.of_type(ast.Call) if (self.module.qualified(c.func) or "").startswith(CLIPS)]
+        if scalers and clips and not unscaled:
+            changes.note(
+                RM858,
+                clips[0],
+                "The gradients were clipped while they were still scaled, without scaler.unscale_(); "
+                "accelerator.clip_grad_norm_() unscales them first, so that the limit now means what it says.",
+            )
+
+    def _call(self, changes: Changes, call: ast.Call, method: str) -> None:
+        statement = self.module.statement(call)
+        if method == "scale":
+            outer = self.module.parent_of[self.module.parent_of[call]]
+            if isinstance(outer, ast.Call) and outer in self.training.backwards and len(call.args) == 1:
+                changes.converted(RM852, call, "scaler.scale(loss).backward() becomes accelerator.backward(loss).")
+                rest = "".join(f", {self.module.source(keyword)}" for keyword in outer.keywords)
+                changes.replace(outer, f"accelerator.backward($loss{rest})", loss=call.args[0])
+                return
+        elif isinstance(statement, ast.Expr) and statement.value is call:
+            if method == "step" and len(call.args) == 1:
+                changes.converted(RM852, call, "scaler.step(optimizer) becomes optimizer.step().")
+                changes.replace(call, "$optimizer.step()", optimizer=call.args[0])
+                return
+            if method in ("unscale_", "update"):
+                changes.drop(statement)
+                return
+        raise Refusal(call, f"scaler.{method}() is used in a way that accelerate has no equal for")
+
+    def _check_others(self, changes: Changes, scalers: set[Variable]) -> None:
+        """Refuses what else a script does with its scaler; handing it to its own functions is understood."""
+        variables = self.training.variables
+        for read in self.module.of_type(ast.Name):
+            if not isinstance(read.ctx, ast.Load) or not variables.of(read) & scalers or changes.is_gone(read):
+                continue
+            parent = self.module.parent_of[read]
+            call = self.module.parent_of[parent] if isinstance(parent, ast.keyword) else parent
+            function = variables.called(call) if isinstance(call, ast.Call) and call.func is not read else None
+            if function is None or not isinstance(call, ast.Call):
+                raise Refusal(read, f"`{read.id}`, a GradScaler, is used for more than scaling the loss")
+            named = [p.arg for p in [*function.args.args, *function.args.kwonlyargs]]
+            given = [name for name in named if variables.argument_for(call, function, name) is read]
+            if len(given) != 1:
+                raise Refusal(read, f"what {function.name}() does with its GradScaler cannot be seen")
+            self.parameters[function] = given[0]
+
+
+CLIPS = ("torch.nn.utils.clip_grad_norm", "torch.nn.utils.clip_grad_value", "torch.nn.utils.clip_grad.clip_grad_")

@@ -1,0 +1,354 @@
+"""Processes: what a script starts, wraps, splits and synchronizes by hand is the Accelerator's work."""
+
+from __future__ import annotations
+
+import ast
+from functools import cached_property
+
+from raymigrate.codemods.to_accelerate.changes import Changes
+from raymigrate.codemods.to_accelerate.rules import RM856, RM858, Refusal
+from raymigrate.codemods.to_accelerate.training import DATA_LOADERS, Training
+from raymigrate.codemods.to_accelerate.variables import Variable
+from raymigrate.facts.values import argument
+
+DIST = "torch.distributed"
+DDP = ("torch.nn.parallel.DistributedDataParallel", "torch.nn.parallel.distributed.DistributedDataParallel")
+DATA_PARALLEL = (
+    "torch.nn.DataParallel",
+    "torch.nn.parallel.DataParallel",
+    "torch.nn.parallel.data_parallel.DataParallel",
+)
+SAMPLERS = ("torch.utils.data.distributed.DistributedSampler", "torch.utils.data.DistributedSampler")
+SPAWN = ("torch.multiprocessing.spawn", "torch.multiprocessing.spawn.spawn")
+# Arguments of DistributedDataParallel that say how gradients are reduced.
+HANDED_ON = ("find_unused_parameters", "gradient_as_bucket_view", "broadcast_buffers", "static_graph", "bucket_cap_mb")
+RANK = "accelerator.process_index"
+LOCAL_RANK = "accelerator.local_process_index"
+SIZE = "accelerator.num_processes"
+NUMBERS = {
+    f"{DIST}.get_rank": RANK,
+    f"{DIST}.get_world_size": SIZE,
+    f"{DIST}.get_node_local_rank": LOCAL_RANK,
+}
+VARIABLES = {"RANK": RANK, "LOCAL_RANK": LOCAL_RANK, "WORLD_SIZE": SIZE}
+MAIN = {RANK: "accelerator.is_main_process", LOCAL_RANK: "accelerator.is_local_main_process"}
+# Statements that set up processes.
+SET_UP = (f"{DIST}.init_process_group", "torch.cuda.set_device")
+ADDRESSES = frozenset({"MASTER_ADDR", "MASTER_PORT", "RANK", "LOCAL_RANK", "WORLD_SIZE", "NCCL_DEBUG"})
+REDUCTIONS = {"SUM": "sum", "AVG": "mean"}
+
+
+class Processes:
+    """The processes of a training.
+
+    Args:
+        training: What is trained.
+    """
+
+    def __init__(self, training: Training) -> None:
+        self.training = training
+        self.module = training.module
+        self.variables = training.variables
+        self.kwargs = ""  # arguments for DistributedDataParallelKwargs
+        self.removed: dict[ast.FunctionDef, set[str]] = {}  # parameters of functions that go
+        self.spawns: list[tuple[ast.Call, ast.FunctionDef]] = []
+
+    @cached_property
+    def numbers(self) -> dict[Variable, str]:
+        """The variables that hold the number of a process, or of processes, with what says so now."""
+        found: dict[Variable, str] = {}
+        for scope in {id(scope): scope for scope in self.module.scope_of.values()}.values():
+            for name, bindings in scope.bindings.items():
+                values = [self.module.assigned(binding.node) for binding in bindings]
+                numbers = {self.number(value) if value is not None else None for value in values}
+                if len(numbers) == 1 and (number := numbers.pop()) is not None:
+                    found[Variable(scope, name)] = number
+        for _, function in self._spawned():
+            first = function.args.args[0]
+            found[Variable(self.module.scope(function), first.arg)] = RANK
+        return found
+
+    def number(self, node: ast.expr) -> str | None:
+        """What says the number that an expression gets: a rank, or the number of processes."""
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "int" and node.args:
+            node = node.args[0]
+        if isinstance(node, ast.Call):
+            name = self.module.qualified(node.func) or ""
+            if name in NUMBERS:
+                return NUMBERS[name]
+            if name in ("os.environ.get", "os.getenv") and node.args:
+                return VARIABLES.get(str(self.module.constant(node.args[0])))
+        if isinstance(node, ast.Subscript) and self.module.qualified(node.value) == "os.environ":
+            return VARIABLES.get(str(self.module.constant(node.slice)))
+        return None
+
+    @property
+    def ranks(self) -> frozenset[Variable]:
+        """The variables that hold the number of a process."""
+        return frozenset(variable for variable, number in self.numbers.items() if number != SIZE)
+
+    def _spawned(self) -> list[tuple[ast.Call, ast.FunctionDef]]:
+        found = []
+        for call in self.module.calls(*SPAWN):
+            given = argument(call, 0, "fn")
+            function = self.module.definition(given) if given is not None else None
+            if not isinstance(function, ast.FunctionDef) or not function.args.args:
+                raise Refusal(call, "the function that mp.spawn() starts is not seen")
+            found.append((call, function))
+        return found
+
+    # -- edits ---------------------------------------------------------------------------------
+
+    def convert(self, changes: Changes) -> None:
+        """Plans the edits."""
+        self._refuse_others()
+        self._start(changes)
+        self._wrapping(changes)
+        self._sampling(changes)
+        self._talking(changes)
+        self._numbers(changes)
+
+    def _refuse_others(self) -> None:
+        known = {
+            *NUMBERS,
+            *SET_UP,
+            *(f"{DIST}.{name}" for name in ("barrier", "destroy_process_group", "all_reduce", "ReduceOp")),
+        }
+        for reference in self.module.references_within(DIST):
+            name = reference.qualified
+            bare = name.removeprefix(f"{DIST}.distributed_c10d.")
+            inside = any(name == f"{DIST}.{known_name}" for known_name in ("ReduceOp.SUM", "ReduceOp.AVG"))
+            if name in known or bare in known or inside or name == DIST or ".elastic." in name:
+                continue
+            raise Refusal(reference.node, f"`{name}` has no equal in accelerate")
+
+    def _start(self, changes: Changes) -> None:
+        for call in self.module.calls(*SET_UP):
+            if self.module.qualified(call.func) == SET_UP[0]:
+                changes.converted(RM856, call, "accelerate makes the process group.")
+            changes.drop(self._alone(call))
+        for call in self.module.calls(f"{DIST}.destroy_process_group"):
+            changes.converted(RM856, call, "accelerator.end_training() ends the process group.")
+            changes.replace(call, "accelerator.end_training()")
+        for node in self.module.of_type(ast.Subscript):
+            is_set = isinstance(node.ctx, ast.Store) and self.module.qualified(node.value) == "os.environ"
+            if is_set and self.module.constant(node.slice) in ADDRESSES:
+                changes.drop(self._alone(node))
+        for call, function in self._spawned():
+            self._spawn(changes, call, function)
+        for call in self.training.method_calls("add_argument"):
+            named = {self.module.constant(value) for value in call.args}
+            if named & {"--local_rank", "--local-rank"}:
+                changes.drop(self._alone(call))
+                for read in self.module.of_type(ast.Attribute):
+                    if read.attr == "local_rank" and isinstance(read.ctx, ast.Load):
+                        self._replace_number(changes, read, LOCAL_RANK)
+
+    def _alone(self, node: ast.AST) -> ast.stmt:
+        """The statement that a node is, which can go as a whole."""
+        statement = self.module.statement(node)
+        if not isinstance(statement, (ast.Expr, ast.Assign)):
+            raise Refusal(node, "what starts the processes is part of another statement")
+        return statement
+
+    def _spawn(self, changes: Changes, call: ast.Call, function: ast.FunctionDef) -> None:
+        given = argument(call, 1, "args")
+        values = [] if given is None else given.elts if isinstance(given, (ast.Tuple, ast.List)) else None
+        uses = self.variables.uses_of(function)
+        if values is None or len(uses) != 1:
+            raise Refusal(call, "what mp.spawn() gives to the processes is not seen")
+        changes.converted(RM856, call, f"{function.name}() is called: `accelerate launch` starts the processes.")
+        parameters = [parameter.arg for parameter in function.args.args]
+        self.removed.setdefault(function, set()).add(parameters[0])
+        kept = []
+        for name, value in zip(parameters[1:], values, strict=False):
+            variable = Variable(self.module.scope(function), name)
+            if self._is_size(value, name):
+                self.removed[function].add(name)
+                self.numbers[variable] = SIZE
+            else:
+                kept.append(value)
+        parts = {f"part_{number}": value for number, value in enumerate(kept)}
+        changes.replace(call, f"{function.name}({', '.join(f'${name}' for name in parts)})", **parts)
+
+    def _is_size(self, value: ast.expr, name: str) -> bool:
+        """Whether the processes are told how many they are."""
+        source = self.module.value(value)
+        called = self.module.qualified(source.func) if isinstance(source, ast.Call) else None
+        return called == "torch.cuda.device_count" or name in ("world_size", "nprocs", "ngpus", "num_gpus")
+
+    # -- wrappers ------------------------------------------------------------------------------
+
+    def _wrapping(self, changes: Changes) -> None:
+        for call in self.module.calls(*DDP):
+            changes.converted(RM856, call, "The Accelerator wraps the model for several processes.")
+            kept = [k for k in call.keywords if k.arg in HANDED_ON]
+            if kept:
+                changes.kept.update(keyword.value for keyword in kept)
+                self.kwargs = ", ".join(self.module.source(keyword) for keyword in kept)
+            self._unwrap(changes, call)
+        for call in self.module.calls(*DATA_PARALLEL):
+            changes.converted(RM856, call, "DataParallel goes: with accelerate each device has a process of its own.")
+            changes.note(
+                RM858,
+                call,
+                "DataParallel split each batch over the devices; now each process takes a batch of that size. Pass"
+                " DataLoaderConfiguration(split_batches=True) as dataloader_config= to keep the size of the whole.",
+            )
+            self._unwrap(changes, call)
+            self._means_over_devices(changes)
+
+    def _means_over_devices(self, changes: Changes) -> None:
+        """Drops `if n_gpu > 1: loss = loss.mean()`: a loss of one process is one number."""
+        for branch in self.module.of_type(ast.If):
+            values = [self.module.value(part) for part in ast.walk(branch.test) if isinstance(part, ast.expr)]
+            calls = [value for value in values if isinstance(value, ast.Call)]
+            counts = any(self.module.qualified(call.func) == "torch.cuda.device_count" for call in calls)
+            if counts and not branch.orelse and all(self._averages(statement) for statement in branch.body):
+                changes.drop(branch)
+
+    def _averages(self, statement: ast.stmt) -> bool:
+        value = statement.value if isinstance(statement, ast.Assign) else None
+        if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute) or value.func.attr != "mean":
+            return False
+        assert isinstance(statement, ast.Assign)
+        return ast.unparse(statement.targets[0]) == ast.unparse(value.func.value) and not value.args
+
+    def _unwrap(self, changes: Changes, call: ast.Call) -> None:
+        if not call.args:
+            raise Refusal(call, "the model that is wrapped is not seen")
+        changes.replace(call, "$model", model=call.args[0])
+
+    # -- samplers ------------------------------------------------------------------------------
+
+    def _sampling(self, changes: Changes) -> None:
+        samplers: dict[Variable, ast.Call] = {}
+        for call in self.module.calls(*SAMPLERS):
+            statement = self.module.statement(call)
+            target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+            variable = self.variables.spelled(target) if target is not None else None
+            changes.converted(RM856, call, "The Accelerator splits the data: prepared twice, rows would be lost.")
+            if variable is None and not isinstance(self.module.parent_of[call], ast.keyword):
+                raise Refusal(call, "the DistributedSampler is kept in another place than a variable")
+            if variable is not None:
+                samplers[variable] = call
+                changes.drop(statement)
+        for call in self.training.method_calls("set_epoch"):
+            changes.drop(self._alone(call))
+        told = False
+        for loader in self.module.calls(*DATA_LOADERS):
+            told = self._sampler_of(changes, loader, samplers) or told
+        for variable in samplers:
+            for read in self.variables.reads(variable):
+                if not changes.is_gone(read):
+                    raise Refusal(read, f"`{variable.name}`, a DistributedSampler, is used outside of its DataLoader")
+
+    def _sampler_of(self, changes: Changes, loader: ast.Call, samplers: dict[Variable, ast.Call]) -> bool:
+        keyword = next((k for k in loader.keywords if k.arg == "sampler"), None)
+        if keyword is None:
+            return False
+        made = self.variables.of(keyword.value)
+        sampler = next((samplers[v] for v in made if v in samplers), None)
+        if sampler is None and isinstance(keyword.value, ast.Call):
+            sampler = keyword.value if self.module.qualified(keyword.value.func) in SAMPLERS else None
+        if sampler is None:
+            return False
+        shuffle = next((k.value for k in sampler.keywords if k.arg == "shuffle"), None)
+        shuffles = self.module.constant(shuffle) if shuffle is not None else True
+        changes.gone.add(keyword.value)
+        given = next((k for k in loader.keywords if k.arg == "shuffle"), None)
+        if given is not None:
+            changes.gone.add(given.value)
+        source = self.module.source(shuffle) if shuffle is not None else "True"
+        if shuffle is not None:
+            changes.kept.add(shuffle)
+
+        def edit() -> None:
+            call = changes.context.plan.call(loader)
+            call.remove.add("sampler")
+            if shuffles is not False:
+                call.set("shuffle", source)
+            elif given is not None:
+                call.remove.add("shuffle")
+
+        changes.edits.append(edit)
+        if shuffles is not False:
+            changes.note(
+                RM858,
+                loader,
+                "The rows come in another order than from the DistributedSampler, which had a seed of its own.",
+            )
+        return True
+
+    # -- what processes tell each other --------------------------------------------------------
+
+    def _talking(self, changes: Changes) -> None:
+        for call in self.module.calls(f"{DIST}.barrier"):
+            changes.replace(call, "accelerator.wait_for_everyone()")
+        for call in self.module.calls(f"{DIST}.all_reduce"):
+            tensor, how = argument(call, 0, "tensor"), argument(call, 1, "op")
+            name = self.module.qualified(how) if how is not None else f"{DIST}.ReduceOp.SUM"
+            reduction = REDUCTIONS.get((name or "").rpartition(".")[2])
+            if tensor is None or reduction is None or not isinstance(self.module.statement(call), ast.Expr):
+                raise Refusal(call, "what all_reduce() does here has no equal in accelerate")
+            changes.converted(RM856, call, "all_reduce() becomes accelerator.reduce(), which gives a new tensor.")
+            statement = self.module.statement(call)
+            source = self.module.source(tensor)
+            changes.kept.add(tensor)
+            changes.before(statement, f'{source} = accelerator.reduce({source}, reduction="{reduction}")')
+            changes.drop(statement)
+
+    def _numbers(self, changes: Changes) -> None:
+        """Lets the Accelerator say which process this is, and how many there are."""
+        for variable in self.numbers:
+            for read in self.variables.reads(variable):
+                if not changes.is_gone(read):
+                    self._replace_number(changes, read, self.numbers[variable])
+        for node in [*self.module.of_type(ast.Call), *self.module.of_type(ast.Subscript)]:
+            number = self.number(node) if isinstance(getattr(node, "ctx", ast.Load()), ast.Load) else None
+            if number is not None and not changes.is_gone(node):
+                statement = self.module.statement(node)
+                if not self._only_names(statement, node):
+                    self._replace_number(changes, node, number)
+
+    def _only_names(self, statement: ast.stmt, node: ast.expr) -> bool:
+        """Whether a statement only gives a number a name, all of whose reads say it themselves now."""
+        target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+        variable = self.variables.spelled(target) if target is not None else None
+        return variable in self.numbers
+
+    def _replace_number(self, changes: Changes, node: ast.expr, number: str) -> None:
+        parent = self.module.parent_of[node]
+        if number in MAIN and isinstance(parent, ast.Compare) and len(parent.ops) == 1 and parent.left is node:
+            compared, op = self.module.constant(parent.comparators[0]), parent.ops[0]
+            if compared == 0 and isinstance(op, (ast.Eq, ast.NotEq)):
+                changes.replace(parent, MAIN[number] if isinstance(op, ast.Eq) else f"not {MAIN[number]}")
+                return
+        if number in MAIN and isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not):
+            changes.replace(parent, MAIN[number])
+            return
+        changes.replace(node, number)
+
+    def is_main_only(self, node: ast.AST) -> bool:
+        """Whether code runs in the main process alone, by an `if` on the number of the process."""
+        child = node
+        for parent in self.module.ancestors(node):
+            if isinstance(parent, ast.If) and child in parent.body and self._tests_main(parent.test):
+                return True
+            child = parent
+        return False
+
+    def _tests_main(self, test: ast.expr) -> bool:
+        for part in ast.walk(test):
+            if isinstance(part, ast.Compare) and isinstance(part.ops[0], ast.Eq):
+                if self.module.constant(part.comparators[0]) == 0 and self._is_rank(part.left):
+                    return True
+            if isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.Not) and self._is_rank(part.operand):
+                return True
+        return False
+
+    def _is_rank(self, node: ast.expr) -> bool:
+        if isinstance(node, ast.Attribute) and node.attr == "local_rank":
+            return True
+        number = self.number(node)
+        return number in MAIN or any(v in self.ranks for v in self.variables.of(node))

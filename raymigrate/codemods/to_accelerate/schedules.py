@@ -1,0 +1,81 @@
+"""Learning rate schedulers: prepared or not, so that the schedule is the same under several processes."""
+
+from __future__ import annotations
+
+import ast
+
+from raymigrate.codemods.to_accelerate.changes import Changes
+from raymigrate.codemods.to_accelerate.home import Home
+from raymigrate.codemods.to_accelerate.rules import RM854, Refusal
+from raymigrate.codemods.to_accelerate.training import PLATEAU, Training
+from raymigrate.codemods.to_accelerate.variables import Variable
+
+
+class Schedules:
+    """The schedulers of a training.
+
+    Args:
+        training: What is trained.
+        home: Where it is made.
+    """
+
+    def __init__(self, training: Training, home: Home) -> None:
+        self.training = training
+        self.module = training.module
+        self.home = home
+
+    def prepared(self, changes: Changes) -> list[Variable]:
+        """The schedulers to prepare; says of each what becomes of it."""
+        found = []
+        for variable, makers in self.training.schedulers.items():
+            made = self.training.made_at(variable)
+            steps = [
+                call
+                for call in self.training.method_calls("step")
+                if isinstance(call.func, ast.Attribute) and variable in self.training.variables.of(call.func.value)
+            ]
+            if any((self.module.qualified(maker.func) or "").endswith(PLATEAU) for maker in makers):
+                message = "is not prepared: it acts on a number of epochs, and a prepared one would count faster."
+            elif not all(self._is_per_batch(call) for call in steps):
+                if any(self._is_per_batch(call) for call in steps):
+                    raise Refusal(made, f"`{variable.name}` takes steps both for each batch and for each epoch")
+                message = "is not prepared: it counts epochs, and a prepared one would count once for each process."
+            elif not any(self._counts_batches(maker) for maker in makers):
+                message = "is not prepared: it counts optimizer steps, each of which sees the rows of all processes."
+            else:
+                if not self.home.holds(variable):
+                    raise Refusal(made, f"`{variable.name}` is made in another place than the optimizer")
+                found.append(variable)
+                message = (
+                    "is prepared: its length counts the batches of one process alone, and under several processes it"
+                    " takes as many steps at a time."
+                )
+            changes.converted(RM854, made, f"`{variable.name}` {message}")
+        return found
+
+    def _is_per_batch(self, call: ast.Call) -> bool:
+        """Whether a step is taken in a loop over batches."""
+        return self.training.training_loop(call) is not None
+
+    def _counts_batches(self, maker: ast.Call) -> bool:
+        """Whether the length of a schedule is worked out from that of a loader or of a data set."""
+        if maker not in self.module.scope_of:
+            return False
+        return any(self._has_length(value) for value in [*maker.args, *(k.value for k in maker.keywords)])
+
+    def _has_length(self, node: ast.AST, depth: int = 6) -> bool:
+        for part in ast.walk(node):
+            if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id == "len":
+                return True
+            if depth and isinstance(part, ast.Name):
+                function = self.module.definition(part)
+                if isinstance(function, ast.FunctionDef) and self._has_length(function, depth - 1):
+                    return True
+                value = self.module.value(part)
+                for source in self.module.origins(part):
+                    if source.module is self.module and source.node is not part:
+                        if self._has_length(source.node, depth - 1):
+                            return True
+                if value is not part and self._has_length(value, depth - 1):
+                    return True
+        return False

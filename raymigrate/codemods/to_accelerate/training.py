@@ -1,0 +1,336 @@
+"""What a native PyTorch script trains, with what, and on which data: the facts that the conversion rests on."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from raymigrate.codemods.to_accelerate.rules import Refusal
+from raymigrate.codemods.to_accelerate.variables import Variable, Variables
+from raymigrate.facts.module import Module
+from raymigrate.facts.values import argument
+
+DATA_LOADERS = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
+PLATEAU = "ReduceLROnPlateau"
+BARS = ("tqdm", "trange")
+LOOPS = (ast.For, ast.AsyncFor, ast.While)
+# Methods of a tensor, or of a batch, whose result is not on its device.
+OFF_DEVICE = frozenset({"cpu", "numpy", "tolist", "item", "keys", "size", "dim", "numel"})
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop over the batches of data loaders.
+
+    Args:
+        node: The loop.
+        loaders: What it iterates over, each with the target that gets its batches.
+        index: The target that counts batches; None where nothing does.
+        start: Where that starts to count.
+    """
+
+    node: ast.For
+    loaders: tuple[tuple[ast.expr, ast.expr], ...]
+    index: ast.Name | None
+    start: object
+
+
+class Training:
+    """The training of one module.
+
+    Args:
+        module: The module.
+    """
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self.variables = Variables(module)
+        self._methods: dict[str, list[ast.Call]] = {}
+        for call in module.of_type(ast.Call):
+            if isinstance(call.func, ast.Attribute):
+                self._methods.setdefault(call.func.attr, []).append(call)
+
+    def method_calls(self, *names: str) -> list[ast.Call]:
+        """Calls of methods with these names, of any object."""
+        return [call for name in names for call in self._methods.get(name, ())]
+
+    @cached_property
+    def backwards(self) -> list[ast.Call]:
+        """The calls that work out gradients."""
+        return [call for call in self.method_calls("backward") if self.module.qualified(call.func) is None]
+
+    # -- what is trained -----------------------------------------------------------------------
+
+    def _steppers(self) -> Iterator[tuple[Variable, ast.Call, list[ast.expr]]]:
+        for call in self.method_calls("step"):
+            assert isinstance(call.func, ast.Attribute)
+            for variable in self.variables.of(call.func.value):
+                makers = self.variables.makers(variable)
+                if makers and all(map(self.is_scaler, makers)) and call.args:  # scaler.step(optimizer)
+                    for stepped in self.variables.of(call.args[0]):
+                        yield stepped, call, self.variables.makers(stepped)
+                else:
+                    yield variable, call, makers
+
+    @cached_property
+    def optimizers(self) -> list[Variable]:
+        """The variables that hold optimizers which take steps."""
+        found = [v for v, _, makers in self._steppers() if makers and all(map(self.makes_optimizer, makers))]
+        return list(dict.fromkeys(found))
+
+    def makes_optimizer(self, node: ast.expr) -> bool:
+        """Whether an expression makes an optimizer: by its name, or by the parameters that it is given."""
+        if not isinstance(node, ast.Call):
+            return False
+        name = self.module.qualified(node.func) or ""
+        if ".lr_scheduler." in name:
+            return False
+        if name.startswith("torch.optim.") or self._is_elsewhere_optimizer(node):
+            return True
+        first = argument(node, 0, "params", "parameters")
+        return first is not None and name.rpartition(".")[2][:1].isupper() and any(self._parameters_in(first))
+
+    def _is_elsewhere_optimizer(self, node: ast.Call) -> bool:
+        """Whether a call that stands in another file makes an optimizer of torch."""
+        return node not in self.module.scope_of and ast.unparse(node.func).startswith(("torch.optim.", "optim."))
+
+    @cached_property
+    def schedulers(self) -> dict[Variable, list[ast.Call]]:
+        """The variables that hold learning rate schedulers, each with the calls that make them."""
+        found: dict[Variable, list[ast.Call]] = {}
+        for variable, _, makers in self._steppers():
+            calls = [maker for maker in makers if isinstance(maker, ast.Call)]
+            if calls and len(calls) == len(makers) and all(map(self._makes_scheduler, calls)):
+                found[variable] = calls
+        return found
+
+    def _makes_scheduler(self, call: ast.Call) -> bool:
+        name = self.module.qualified(call.func) or ""
+        if ".lr_scheduler." in name or (name.startswith("transformers.") and "schedule" in name):
+            return True
+        given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "optimizer")]
+        return not self.makes_optimizer(call) and any(self.variables.of(v) & set(self.optimizers) for v in given)
+
+    @cached_property
+    def scalers(self) -> list[Variable]:
+        """The variables that hold a GradScaler."""
+        found = {
+            variable: None
+            for call in self.method_calls("scale", "step", "update")
+            if isinstance(call.func, ast.Attribute)
+            for variable in self.variables.of(call.func.value)
+            if any(self.is_scaler(maker) for maker in self.variables.makers(variable))
+        }
+        return list(found)
+
+    def is_scaler(self, node: ast.expr) -> bool:
+        """Whether an expression makes a GradScaler."""
+        name = self.module.qualified(node.func) if isinstance(node, ast.Call) else None
+        return name is not None and name.startswith("torch.") and name.endswith("GradScaler")
+
+    @cached_property
+    def models(self) -> list[Variable]:
+        """The variables that hold the models which the optimizers train, in the order of the optimizers.
+
+        Raises:
+            Refusal: If it cannot be seen which these are.
+        """
+        found: dict[Variable, None] = {}
+        for optimizer in self.optimizers:
+            roots = [root for maker in self.variables.makers(optimizer) for root in self._trained_by(maker)]
+            if not roots:
+                raise Refusal(self.made_at(optimizer), f"which model `{optimizer.name}` trains cannot be seen")
+            for root in roots:
+                if isinstance(root, ast.Name) and root.id == "self":
+                    raise Refusal(root, "the model is kept in an attribute of an object, where it is not followed")
+                homes = self.variables.of(root)
+                if not homes:
+                    raise Refusal(root, f"which model `{optimizer.name}` trains cannot be seen")
+                found.update(dict.fromkeys(sorted(homes, key=lambda home: home.name)))
+        return list(found)
+
+    def _trained_by(self, maker: ast.expr) -> list[ast.expr]:
+        given = [*maker.args, *(k.value for k in maker.keywords)] if isinstance(maker, ast.Call) else []
+        return [root for value in given if value in self.module.scope_of for root in self._parameters_in(value)]
+
+    def _parameters_in(self, node: ast.expr, depth: int = 4) -> Iterator[ast.expr]:
+        """The objects whose `parameters()` an expression holds, followed through names and functions."""
+        for part in ast.walk(node):
+            if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute):
+                if part.func.attr in ("parameters", "named_parameters"):
+                    yield _root(part.func.value)
+                    continue
+            if not depth or not isinstance(part, (ast.Name, ast.Call)):
+                continue
+            for source in self.module.origins(part):
+                if source.module is self.module and source.node is not part:
+                    yield from self._parameters_in(source.node, depth - 1)
+
+    def made_at(self, variable: Variable) -> ast.AST:
+        """Where a variable is bound first."""
+        return self.variables.bindings(variable)[0]
+
+    # -- the data ------------------------------------------------------------------------------
+
+    def is_loader(self, variable: Variable) -> bool:
+        """Whether a variable holds a DataLoader, and nothing else."""
+        makers = self.variables.makers(variable)
+        return bool(makers) and all(self._makes_loader(maker) for maker in makers)
+
+    def _makes_loader(self, node: ast.expr) -> bool:
+        if not isinstance(node, ast.Call):
+            return False
+        if node not in self.module.scope_of:  # in another file of the project
+            return ast.unparse(node.func).rpartition(".")[2] == "DataLoader"
+        return self.module.qualified(node.func) in DATA_LOADERS
+
+    @cached_property
+    def loops(self) -> list[Loop]:
+        """The loops over data loaders, in source order."""
+        return [loop for node in self.module.of_type(ast.For) if (loop := self._loop(node)) is not None]
+
+    def _loop(self, node: ast.For) -> Loop | None:
+        iterated, target = self._unwrapped(node.iter), node.target
+        index, start = None, object()
+        if self._is_builtin(iterated, "enumerate"):
+            assert isinstance(iterated, ast.Call)
+            if not isinstance(target, (ast.Tuple, ast.List)) or len(target.elts) != 2 or not iterated.args:
+                return None
+            given = argument(iterated, 1, "start")
+            start = 0 if given is None else self.module.constant(given)
+            index, target = target.elts
+            iterated = self._unwrapped(iterated.args[0])
+        pairs = [(iterated, target)]
+        if self._is_builtin(iterated, "zip") and isinstance(iterated, ast.Call) and isinstance(target, ast.Tuple):
+            pairs = list(zip(map(self._unwrapped, iterated.args), target.elts, strict=False))
+        loaders = [(value, to) for value, to in pairs if self.is_loaders(self.variables.of(value))]
+        if not loaders or len(loaders) != len(pairs):
+            return None
+        return Loop(node, tuple(loaders), index if isinstance(index, ast.Name) else None, start)
+
+    def is_loaders(self, variables: frozenset[Variable]) -> bool:
+        """Whether all of these variables hold DataLoaders; False if there are none."""
+        return bool(variables) and all(map(self.is_loader, variables))
+
+    def _unwrapped(self, node: ast.expr) -> ast.expr:
+        """What a progress bar shows, perhaps one that has a name."""
+        value = self.module.value(node) if isinstance(node, ast.Name) else node
+        if isinstance(value, ast.Call) and self.is_bar(value) and value.args:
+            return self._unwrapped(value.args[0])
+        return node
+
+    def is_bar(self, call: ast.Call) -> bool:
+        """Whether a call makes a progress bar of tqdm."""
+        name = self.module.qualified(call.func) or ""
+        return name.partition(".")[0] == "tqdm" and name.rpartition(".")[2] in BARS
+
+    def _is_builtin(self, node: ast.expr, name: str) -> bool:
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.func.id != name:
+            return False
+        return not self.module.scope_of[node.func].lookup(name) and bool(node.args)
+
+    def trains(self, node: ast.AST) -> bool:
+        """Whether gradients are worked out in a statement, or in the functions that it calls."""
+        if any(self.module.inside(call, node) for call in self.backwards):
+            return True
+        calls = (part for part in ast.walk(node) if isinstance(part, ast.Call))
+        return any(self.variables.called(call) in self.training_functions for call in calls)
+
+    @cached_property
+    def training_functions(self) -> frozenset[ast.AST]:
+        """The functions in which gradients are worked out, and those that call them."""
+        found: set[ast.AST] = set()
+        waiting = [self.module.function(call) for call in self.backwards]
+        while waiting:
+            function = waiting.pop()
+            if function is None or function in found:
+                continue
+            found.add(function)
+            waiting += [self.module.function(call) for call in self.variables.calls_of(function)]
+        return frozenset(found)
+
+    def training_loop(self, backward: ast.Call) -> Loop | None:
+        """The innermost loop over a loader around a call, followed to the callers of its function."""
+        return self._training_loop(backward, frozenset())
+
+    def _training_loop(self, node: ast.AST, seen: frozenset[ast.AST]) -> Loop | None:
+        by_node: dict[ast.AST, Loop] = {loop.node: loop for loop in self.loops}
+        for parent in self.module.ancestors(node):
+            if parent in by_node:
+                return by_node[parent]
+            if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+                if parent in seen:
+                    return None
+                found = [self._training_loop(call, seen | {parent}) for call in self.variables.calls_of(parent)]
+                return found[0] if found and all(found) else None
+        return None
+
+    # -- batches -------------------------------------------------------------------------------
+
+    def batch_of(self, node: ast.AST) -> frozenset[Variable]:
+        """The loaders whose batches an expression is taken from; none where it may be something else."""
+        return self._batch(node, frozenset())
+
+    def _batch(self, node: ast.AST, seen: frozenset[ast.AST]) -> frozenset[Variable]:
+        if node in seen:
+            return frozenset()
+        seen |= {node}
+        if isinstance(node, ast.Name):
+            return self._batch_name(node, seen)
+        if isinstance(node, (ast.Subscript, ast.Attribute, ast.Starred)):
+            return self._batch(node.value, seen)
+        if isinstance(node, (ast.DictComp, ast.ListComp, ast.GeneratorExp)):
+            return self._batch(node.value if isinstance(node, ast.DictComp) else node.elt, seen)
+        if isinstance(node, (ast.Tuple, ast.List)):
+            return self._all([*node.elts], seen)
+        if isinstance(node, ast.IfExp):
+            return self._all([node.body, node.orelse], seen)
+        if not isinstance(node, ast.Call):
+            return frozenset()
+        if isinstance(node.func, ast.Attribute) and self.module.qualified(node.func) is None:
+            return frozenset() if node.func.attr in OFF_DEVICE else self._batch(node.func.value, seen)
+        is_same = self.module.qualified(node.func) == "torch.autograd.Variable" or (
+            isinstance(node.func, ast.Name) and node.func.id in ("tuple", "list", "dict")
+        )
+        return self._batch(node.args[0], seen) if is_same and node.args else frozenset()
+
+    def _all(self, nodes: Sequence[ast.expr], seen: frozenset[ast.AST]) -> frozenset[Variable]:
+        found = [self._batch(node, seen) for node in nodes]
+        return frozenset().union(*found) if found and all(found) else frozenset()
+
+    def _batch_name(self, node: ast.Name, seen: frozenset[ast.AST]) -> frozenset[Variable]:
+        from raymigrate.facts.values import reaching  # noqa: PLC0415
+
+        found = [self._batch_binding(binding.node, seen) for binding in reaching(self.module, node)]
+        return frozenset().union(*found) if found and all(found) else frozenset()
+
+    def _batch_binding(self, target: ast.AST, seen: frozenset[ast.AST]) -> frozenset[Variable]:
+        if target in seen:
+            return frozenset()
+        if isinstance(target, ast.arg):
+            given = list(self.variables.given(target))
+            return self._all(given, seen | {target})
+        for loop in self.loops:
+            for loader, to in loop.loaders:
+                if target is to or self.module.inside(target, to):
+                    return self.variables.of(loader)
+        parent = self.module.parent_of.get(target)
+        while isinstance(parent, (ast.Tuple, ast.List, ast.Starred)):
+            parent = self.module.parent_of[parent]
+        if isinstance(parent, ast.comprehension):
+            return self._batch(parent.iter, seen)
+        if isinstance(parent, ast.For):
+            return self._batch(parent.iter, seen)
+        value = self.module.assigned(target)
+        if value is None and isinstance(parent, ast.Assign):
+            value = parent.value
+        return self._batch(value, seen) if value is not None else frozenset()
+
+
+def _root(node: ast.expr) -> ast.expr:
+    """The object at the start of a chain of attributes: `model` of `model.encoder.layer[0]`."""
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        node = node.value
+    return node

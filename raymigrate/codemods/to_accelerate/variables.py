@@ -1,0 +1,156 @@
+"""The variables that a training loop works with, from the place where they are made to the functions that get them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from raymigrate.facts.module import Module
+from raymigrate.facts.scopes import Scope
+from raymigrate.facts.values import argument
+
+# What gives the same object back, or wraps it: nn.Module.to() and cuda() return the model itself.
+SAME = frozenset({"to", "cuda", "cpu", "train", "eval", "float", "double", "module", "requires_grad_"})
+WRAPPERS = frozenset(
+    {
+        "torch.nn.parallel.DistributedDataParallel",
+        "torch.nn.parallel.distributed.DistributedDataParallel",
+        "torch.nn.DataParallel",
+        "torch.nn.parallel.DataParallel",
+        "torch.nn.SyncBatchNorm.convert_sync_batchnorm",
+        "torch.compile",
+    }
+)
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A name in the scope that binds it."""
+
+    scope: Scope
+    name: str
+
+
+class Variables:
+    """Follows names of one module.
+
+    Args:
+        module: The module.
+    """
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self._known: dict[Variable, frozenset[Variable]] = {}
+
+    def spelled(self, node: ast.AST) -> Variable | None:
+        """The variable that a name stands for where it is read or bound."""
+        if not isinstance(node, ast.Name):
+            return None
+        scope = self.module.scope_of[node].find(node.id)
+        return Variable(scope, node.id) if scope is not None else None
+
+    def of(self, node: ast.AST | None) -> frozenset[Variable]:
+        """The variables that hold a value: of a parameter those which the callers give, of a wrapped model its own."""
+        if node is None:
+            return frozenset()
+        bare = self.bare(node)
+        variable = self.spelled(bare)
+        return self._homes(variable) if variable is not None else frozenset()
+
+    def of_variable(self, variable: Variable) -> frozenset[Variable]:
+        """The variables that hold what a variable holds; see `of`."""
+        return self._homes(variable)
+
+    def bare(self, node: ast.AST) -> ast.AST:
+        """A model or tensor less what moves or wraps it: `Net()` of `DDP(Net().to(device))`."""
+        while True:
+            if isinstance(node, ast.Call) and self.module.qualified(node.func) in WRAPPERS and node.args:
+                node = node.args[0]
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in SAME:
+                node = node.func.value
+            elif isinstance(node, ast.Attribute) and node.attr == "module":
+                node = node.value
+            else:
+                return node
+
+    def bindings(self, variable: Variable) -> list[ast.AST]:
+        """The nodes that bind a variable."""
+        return [binding.node for binding in variable.scope.bindings.get(variable.name, ())]
+
+    def reads(self, variable: Variable) -> list[ast.Name]:
+        """Every read of a variable."""
+        return self.module.uses(variable.name, variable.scope)
+
+    def _homes(self, variable: Variable) -> frozenset[Variable]:
+        if variable not in self._known:
+            self._known[variable] = frozenset({variable})  # for one that leads back to itself
+            self._known[variable] = self._look_up(variable)
+        return self._known[variable]
+
+    def _look_up(self, variable: Variable) -> frozenset[Variable]:
+        bindings = self.bindings(variable)
+        parameter = next((node for node in bindings if isinstance(node, ast.arg)), None)
+        if parameter is not None:
+            given = list(self.given(parameter))
+            homes = frozenset(home for value in given for home in self.of(value))
+            return homes or frozenset({variable})
+        values = [self.module.assigned(node) for node in bindings]
+        others = {home for value in values if value is not None for home in self.of(value)} - {variable}
+        made = [v for v in values if v is None or (not self.of(v) and not isinstance(v, ast.Name))]
+        if others and not made:  # another name of the same thing
+            return frozenset(others)
+        return frozenset({variable})
+
+    def given(self, parameter: ast.arg) -> Iterator[ast.expr]:
+        """What the calls in the module give for a parameter."""
+        function = self.module.parent_of[self.module.parent_of[parameter]]
+        for call in self.calls_of(function):
+            if (value := self.argument_for(call, function, parameter.arg)) is not None:
+                yield value
+
+    def calls_of(self, function: ast.AST) -> list[ast.Call]:
+        """The calls of a function in its module; `mp.spawn` is none."""
+        parents = ((use, self.module.parent_of[use]) for use in self.uses_of(function))
+        return [parent for use, parent in parents if isinstance(parent, ast.Call) and parent.func is use]
+
+    def uses_of(self, function: ast.AST) -> list[ast.Name]:
+        """Every mention of a function that stands in a module or in another function."""
+        if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            return []
+        scope = self.module.scope_of[function].find(function.name)
+        return self.module.uses(function.name, scope) if scope is not None else []
+
+    def argument_for(self, call: ast.Call, function: ast.AST, name: str) -> ast.expr | None:
+        """What a call of a function gives for one of its parameters; None where it gives nothing that is seen."""
+        assert isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
+        positional = [parameter.arg for parameter in (*function.args.posonlyargs, *function.args.args)]
+        position = positional.index(name) if name in positional else len(call.args)
+        return argument(call, position, name)
+
+    def called(self, call: ast.Call) -> ast.FunctionDef | None:
+        """The function of the module that a call runs."""
+        found = self.module.definition(call.func)
+        return found if isinstance(found, ast.FunctionDef) else None
+
+    def makers(self, variable: Variable) -> list[ast.expr]:
+        """The expressions that make what a variable holds, in this file and in others of the project."""
+        found: dict[ast.expr, None] = {}
+        for node in self.bindings(variable):
+            value = self.module.assigned(node)
+            if value is not None:
+                found.update(dict.fromkeys(self._origins(value)))
+        if not found and (reads := self.reads(variable)):
+            found.update(dict.fromkeys(source.node for source in self.module.origins(reads[0])))
+        return list(found)
+
+    def _origins(self, value: ast.expr) -> Iterable[ast.expr]:
+        bare = self.bare(value)
+        assert isinstance(bare, ast.expr)
+        for source in self.module.origins(bare):
+            inner = self.bare(source.node) if source.module is self.module else source.node
+            assert isinstance(inner, ast.expr)
+            if inner is not source.node:
+                yield from (other.node for other in self.module.origins(inner))
+            else:
+                yield source.node
