@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
 
-from raymigrate.config import Options
-from raymigrate.engine import convert
-from raymigrate.findings import Finding, Kind
-from raymigrate.gates import NEEDLES, concerns
+from raymigrate.base.findings import Finding, Kind
+from raymigrate.base.options import Options
+from raymigrate.run.engine import convert
+from raymigrate.run.gates import NEEDLES, concerns
 from scripts.generate_library_tables import CACHE, download, pinned
 
 COUNTS = Path(__file__).with_suffix(".json")

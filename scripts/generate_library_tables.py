@@ -1,11 +1,11 @@
-"""Writes `raymigrate/data/libraries/*.txt`: what the pinned libraries offer, a line a module, class and function.
+"""Writes `raymigrate/knowledge/tables/*.txt`: what the pinned libraries offer, a line a module, class and function.
 
 The wheels are downloaded, and only read: nothing of them is run. tests/test_libraries.py holds the tables against
 the installed libraries.
 
     python -m scripts.generate_library_tables [--cache FOLDER] [LIBRARY ...]
 
-The lines are read by `raymigrate/libraries.py`:
+The lines are read by `raymigrate/knowledge/libraries.py`:
 
     V VERSION
     * NAME ...          names that many of the models import from elsewhere: left out where a line has `*`
@@ -27,12 +27,12 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from raymigrate.libraries import LIBRARIES
+from raymigrate.knowledge.libraries import LIBRARIES
 from scripts.library_signatures import Describer
 from scripts.library_sources import Libraries
 
 ROOT = Path(__file__).parent.parent
-OUTPUT = ROOT / "raymigrate" / "data" / "libraries"
+OUTPUT = ROOT / "raymigrate" / "knowledge" / "tables"
 CACHE = Path.home() / ".cache" / "raymigrate" / "wheels"
 DOWNLOAD = ["--no-deps", "--only-binary=:all:", "--python-version=3.11", "--platform=manylinux2014_x86_64"]
 

@@ -14,10 +14,10 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
-from raymigrate.config import Options
-from raymigrate.conversion import convert_document
+from raymigrate.base.findings import Finding, Kind
+from raymigrate.base.options import Options
 from raymigrate.documents import open_document
-from raymigrate.findings import Finding, Kind
+from raymigrate.run.conversion import convert_document
 from scripts.installed_names import LIBRARIES, Answers, Use, ask, uses
 
 SUFFIXES = (".py", ".ipynb")

@@ -18,13 +18,13 @@ from pathlib import Path
 
 from pyflakes.checker import Checker
 
-from raymigrate.config import Options
-from raymigrate.discovery import PAGES, SUFFIXES, Discovery, discover
-from raymigrate.engine import FileResult
-from raymigrate.findings import Kind
-from raymigrate.gates import NEEDLES
+from raymigrate.base.findings import Kind
+from raymigrate.base.options import Options
+from raymigrate.files.discovery import PAGES, SUFFIXES, Discovery, discover
 from raymigrate.reporting.html import html_text
-from raymigrate.session import Job, Summary, run
+from raymigrate.run.engine import FileResult
+from raymigrate.run.gates import NEEDLES
+from raymigrate.run.session import Job, Summary, run
 
 # What pyflakes says of scripts as people write them, and of nothing that a conversion can break.
 STYLE = (

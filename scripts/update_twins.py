@@ -11,15 +11,15 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from raymigrate.config import Options
-from raymigrate.conversion import convert_document
-from raymigrate.discovery import SUFFIXES, Discovery, discover
+from raymigrate.base.findings import Finding, Kind
+from raymigrate.base.options import Options
 from raymigrate.documents import open_document
-from raymigrate.engine import FileResult
-from raymigrate.findings import Finding, Kind
-from raymigrate.gates import needles
-from raymigrate.rules import EXAMPLES
-from raymigrate.session import Job, run
+from raymigrate.files.discovery import SUFFIXES, Discovery, discover
+from raymigrate.run.conversion import convert_document
+from raymigrate.run.engine import FileResult
+from raymigrate.run.gates import needles
+from raymigrate.run.rules import EXAMPLES
+from raymigrate.run.session import Job, run
 from scripts.pages.examples import examples, shortened
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"

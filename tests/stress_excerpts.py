@@ -9,15 +9,15 @@ import textwrap
 from collections import Counter
 from collections.abc import Callable
 
-from raymigrate.config import Options
+from raymigrate.base.options import Options
 from raymigrate.edits import rewriter
 from raymigrate.edits.excerpt import Excerpt, NotFilled
 from raymigrate.edits.imports import place_imports
 from raymigrate.edits.plan import Plan
 from raymigrate.edits.rewriter import RewriteError
 from raymigrate.edits.stand_ins import NothingHidden, untouched
-from raymigrate.engine import convert
 from raymigrate.facts.module import Module
+from raymigrate.run.engine import convert
 
 OPTIONS = {
     "auto": Options(),

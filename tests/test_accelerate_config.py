@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from raymigrate.engine import FileResult, convert
+from raymigrate.base.findings import Kind
 from raymigrate.facts.literals import literal, string_literal
-from raymigrate.findings import Kind
+from raymigrate.run.engine import FileResult, convert
 
 NAMED = """
 from accelerate import Accelerator

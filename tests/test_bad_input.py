@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from raymigrate import conversion, session
 from raymigrate.cli import main
-from raymigrate.engine import convert
+from raymigrate.run import conversion, session
+from raymigrate.run.engine import convert
 from tests.conftest import FIXTURES, ROOT
 
 LEGACY = (FIXTURES / "transformers_trainer/gpt2_wikitext_ray_data/before.py").read_text()

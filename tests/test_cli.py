@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from raymigrate.cli import main
-from raymigrate.rules import every_rule
+from raymigrate.run.rules import every_rule
 from scripts.update_twins import options_of
 from tests.conftest import FIXTURES, SCRIPTS, case_name
 
@@ -203,7 +203,7 @@ def test_quiet_prints_nothing(train: Path) -> None:
 
 
 def test_jobs_give_the_same_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("raymigrate.session.BYTES_WORTH_A_POOL", 0)
+    monkeypatch.setattr("raymigrate.run.session.BYTES_WORTH_A_POOL", 0)
     outcomes = []
     for jobs in ("1", "2"):
         folder = tmp_path / jobs

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from raymigrate.config import Options
-from raymigrate.engine import convert
-from raymigrate.findings import Kind
+from raymigrate.base.findings import Kind
+from raymigrate.base.options import Options
+from raymigrate.run.engine import convert
 
 SCRIPT = """\
 from ray.air.config import ScalingConfig

@@ -2,7 +2,7 @@
 
 import pytest
 
-from raymigrate.engine import convert
+from raymigrate.run.engine import convert
 
 ON_DEVICE = 'ray.train.torch.get_device().type == "cpu"'
 TRANSFORMERS = """

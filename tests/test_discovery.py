@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from raymigrate.discovery import Discovery, discover
-from raymigrate.scanner import Search, Words
+from raymigrate.files.discovery import Discovery, discover
+from raymigrate.files.scanner import Search, Words
 from tests.trees import CLEAN, LEGACY, NEEDLES, find, found, problem, write
 
 

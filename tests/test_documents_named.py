@@ -117,7 +117,7 @@ def test_a_name_that_leads_nowhere_is_found(text: str) -> None:
         "docs/--no-docs",
         "fixtures/<family>/<case>/before.py",
         "`fixtures/projects/{{name}}`",
-        "raymigrate/data/libraries/*.txt",
+        "raymigrate/knowledge/tables/*.txt",
         "tests/test_pa*",
         "https://huggingface.co/docs/datasets/loading",
         "https://github.com/huggingface/transformers/blob/main/MIGRATION_GUIDE_V5.md",

@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from raymigrate.cli import main
-from raymigrate.codemods.argument_changes import TRAINING_ARGUMENTS_CHANGES
-from raymigrate.rules import every_rule, rules_by_text
+from raymigrate.codemods.libraries.argument_changes import TRAINING_ARGUMENTS_CHANGES
+from raymigrate.run.rules import every_rule, rules_by_text
 from tests.error_snippets import SNIPPETS
 from tests.jobs import run_python
 

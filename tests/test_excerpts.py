@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from raymigrate.config import Options
+from raymigrate.base.options import Options
 from raymigrate.edits.excerpt import Excerpt, NotFilled
 from raymigrate.edits.plan import Code, Plan
 from raymigrate.edits.rewriter import rewrite

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from raymigrate import conversion, isolation
+from raymigrate.base import isolation
 from raymigrate.cli import main
 from raymigrate.facts import project as project_facts
 from raymigrate.facts.module import Module
 from raymigrate.facts.nesting import nesting
+from raymigrate.run import conversion
 from tests.projects.files import DRIVER, INIT, write
 
 SMALL = "from ray.air import session\n\n\ndef f():\n    session.report({})\n"
@@ -76,7 +77,7 @@ def test_a_script_that_is_too_much(text: str) -> None:
     assert Path("m.py").read_text() == text
 
 
-LIMITS = ["raymigrate.engine.MAX_NODES", "raymigrate.edits.stand_ins.MAX_NODES"]
+LIMITS = ["raymigrate.run.engine.MAX_NODES", "raymigrate.edits.stand_ins.MAX_NODES"]
 
 
 @pytest.mark.parametrize("option", ["--check", "--unsafe"])
@@ -117,7 +118,7 @@ def test_a_notebook_with_more_code_than_a_script_may_have(monkeypatch: pytest.Mo
 
 
 def test_all_of_them_in_a_pool(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("raymigrate.session.BYTES_WORTH_A_POOL", 0)
+    monkeypatch.setattr("raymigrate.run.session.BYTES_WORTH_A_POOL", 0)
     for number, text in enumerate(BAD.values()):
         Path(f"m{number}.py").write_text(text)
     result = invoke("--jobs", "2", ".")
@@ -234,7 +235,7 @@ def test_any_exception_is_a_finding(
 @pytest.mark.parametrize("how", [crash, lambda: os._exit(7), lambda: os.kill(os.getpid(), signal.SIGKILL)])
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_a_process_that_ends_is_a_finding(monkeypatch: pytest.MonkeyPatch, how: Callable[[], None], jobs: str) -> None:
-    monkeypatch.setattr("raymigrate.session.BYTES_WORTH_A_POOL", 0)
+    monkeypatch.setattr("raymigrate.run.session.BYTES_WORTH_A_POOL", 0)
     Path("m.py").write_text(SMALL)
     at(monkeypatch, "m.py", how)
     result = invoke("--jobs", jobs, ".")
@@ -269,7 +270,7 @@ def test_a_process_that_ends_over_a_file_that_is_only_read(monkeypatch: pytest.M
 
 
 def test_a_process_that_ends_over_and_over_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("raymigrate.session.concerns", lambda *_: crash())
+    monkeypatch.setattr("raymigrate.run.session.concerns", lambda *_: crash())
     result = invoke(".")
     assert result.exit_code == 2
     assert "no file was changed" in result.stderr

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from raymigrate.files import read_bytes, write_atomically
+from raymigrate.files.contents import read_bytes, write_atomically
 
 OLD = b"old content, longer than the new\n" * 3000
 NEW = b"new content\n"

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from raymigrate import engine
 from raymigrate.codemods import all_codemods, word_pattern
 from raymigrate.facts.legacy import TRAINERS
-from raymigrate.gates import NEEDLES, concerns, needles
+from raymigrate.run import engine
+from raymigrate.run.gates import NEEDLES, concerns, needles
 from scripts.update_twins import options_of
 from tests.conftest import FALSE_FRIENDS, FIXTURES, SCRIPTS
 

@@ -21,7 +21,7 @@ CHARACTERS = 4_000  # of the smaller input
 @pytest.fixture(autouse=True)
 def one_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Calls in another process would not be seen."""
-    monkeypatch.setattr("raymigrate.session.apart", lambda work: work())
+    monkeypatch.setattr("raymigrate.run.session.apart", lambda work: work())
 
 
 def calls(case: Case, folder: Path, number: int) -> int:

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from raymigrate.base.findings import Kind
 from raymigrate.edits.plan import Code, Plan
 from raymigrate.edits.rewriter import rewrite
-from raymigrate.engine import convert
 from raymigrate.facts.execution import unbound_names
 from raymigrate.facts.module import Module
-from raymigrate.findings import Kind
+from raymigrate.run.engine import convert
 from tests.conftest import DOCUMENTS, case_name
 
 JOB = """\

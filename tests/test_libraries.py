@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from raymigrate.base.findings import Finding, Kind
 from raymigrate.documents import open_document
-from raymigrate.engine import convert
-from raymigrate.findings import Finding, Kind
-from raymigrate.libraries import ANY_KEYWORD, Answer, look_up, member, modules, parameters, takes, version
-from raymigrate.libraries import LIBRARIES as TABLES
+from raymigrate.knowledge.libraries import ANY_KEYWORD, Answer, look_up, member, modules, parameters, takes, version
+from raymigrate.knowledge.libraries import LIBRARIES as TABLES
+from raymigrate.run.engine import convert
 from scripts.installed_names import ask, uses
 from scripts.names_in_use import untold
 from tests.conftest import FIXTURES, ROOT

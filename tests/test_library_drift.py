@@ -8,11 +8,11 @@ from importlib.util import find_spec
 
 import pytest
 
-from raymigrate.codemods import library_attributes, loading, tokenizer_calls
-from raymigrate.codemods.argument_changes import TRAINING_ARGUMENTS_CHANGES
-from raymigrate.engine import convert
+from raymigrate.base.findings import Finding
+from raymigrate.codemods.libraries import library_attributes, loading, tokenizer_calls
+from raymigrate.codemods.libraries.argument_changes import TRAINING_ARGUMENTS_CHANGES
 from raymigrate.facts.instances import ACCELERATOR, TRAINER, TRAINING_ARGUMENTS
-from raymigrate.findings import Finding
+from raymigrate.run.engine import convert
 
 LIBRARIES = ("accelerate", "huggingface_hub", "transformers")
 needs_libraries = pytest.mark.skipif(

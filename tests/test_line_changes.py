@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from raymigrate import line_changes
-from raymigrate.line_changes import LineMatcher, moved_lines
+from raymigrate.documents import line_changes
+from raymigrate.documents.line_changes import LineMatcher, moved_lines
 
 LINES = st.lists(st.sampled_from(["", "a", "b", "c", "d", "def f():", "    return 1", "}"]), max_size=40)
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import click
 import pytest
 
+from raymigrate.base.findings import Rule
 from raymigrate.cli import main
-from raymigrate.findings import Rule
-from raymigrate.rules import EXAMPLES, every_rule
+from raymigrate.run.rules import EXAMPLES, every_rule
 from scripts.pages import home, links
 from scripts.pages.examples import ROOT, examples
 from scripts.pages.prose import markdown

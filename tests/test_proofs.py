@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from raymigrate.findings import Rule
-from raymigrate.rules import every_rule, explanation
+from raymigrate.base.findings import Rule
+from raymigrate.run.rules import every_rule, explanation
 from tests.conftest import FIXTURES, case_name
 
 RUNS = sorted(FIXTURES.rglob("runs.json"))

@@ -5,11 +5,11 @@ import ast
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from raymigrate.config import Options
-from raymigrate.engine import convert
+from raymigrate.base.findings import Kind
+from raymigrate.base.options import Options
 from raymigrate.facts.legacy import TRAINERS
 from raymigrate.facts.module import Module
-from raymigrate.findings import Kind
+from raymigrate.run.engine import convert
 
 TRAINER_IMPORTS = [
     ("from ray.train.huggingface import TransformersTrainer\n", "TransformersTrainer"),

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from raymigrate.config import Options
-from raymigrate.engine import FileResult
+from raymigrate.base.options import Options
+from raymigrate.run.engine import FileResult
 from scripts.review import complaints, review, verdict
 from tests.conftest import FIXTURES
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from raymigrate.engine import convert
+from raymigrate.run.engine import convert
 
 SCRIPT = """
 import argparse, datetime, os, time, uuid

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from raymigrate.cli import convert, main
-from raymigrate.settings import NOT_SETTINGS
+from raymigrate.cli.settings import NOT_SETTINGS
 from tests.conftest import FIXTURES
 
 LEGACY = "from ray.air import session\n\nsession.report({})\n"
@@ -126,7 +126,7 @@ def test_a_run_without_settings_imports_no_toml_parser(project: Path) -> None:
     code = (
         "import sys\nfrom raymigrate.cli import main\n"
         "try: main(['--check', '.'])\nexcept SystemExit: pass\n"
-        "print(sorted({'tomllib', 'tomli', 'difflib', 'raymigrate.session'} & sys.modules.keys()))"
+        "print(sorted({'tomllib', 'tomli', 'difflib', 'raymigrate.run.session'} & sys.modules.keys()))"
     )
     child = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert child.stdout == "[]\n"

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from raymigrate.base.findings import Kind
+from raymigrate.base.options import Options
 from raymigrate.cli import main
-from raymigrate.config import Options
-from raymigrate.engine import FileResult, convert
-from raymigrate.findings import Kind
+from raymigrate.run.engine import FileResult, convert
 
 HEAD = "from ray.air import session\n\n"
 

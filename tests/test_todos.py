@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from raymigrate.base.findings import Kind
+from raymigrate.base.options import Options
 from raymigrate.cli import main
-from raymigrate.comments import read_comments
-from raymigrate.config import Options
-from raymigrate.conversion import convert_document
+from raymigrate.comments.tokens import read_comments
 from raymigrate.documents import open_document
-from raymigrate.engine import convert
-from raymigrate.findings import Kind
+from raymigrate.run.conversion import convert_document
+from raymigrate.run.engine import convert
 from tests.conftest import FIXTURES
 
 TODO = Options(todo=True)

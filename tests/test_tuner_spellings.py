@@ -2,8 +2,8 @@
 
 import pytest
 
-from raymigrate.engine import convert
-from raymigrate.findings import Kind
+from raymigrate.base.findings import Kind
+from raymigrate.run.engine import convert
 
 HEAD = """
 from ray import tune

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from raymigrate.base.options import Options
 from raymigrate.cli import main
-from raymigrate.config import Options
-from raymigrate.context import Context
+from raymigrate.codemods.context import Context
 from raymigrate.facts.module import Module
 from raymigrate.pins import written_for as evidence
 from raymigrate.pins.written_for import NEWEST, OLDEST, admitted, imported_since

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from raymigrate.discovery import Discovery, discover
+from raymigrate.files.discovery import Discovery, discover
 
 NEEDLES = (b"import ray", b"from ray", b"ray.train", b"ray.air")
 LEGACY = "from ray.air import session\n"

@@ -1,7 +1,7 @@
-"""The codemods, one file or folder per family of rules.
+"""The codemods, a folder per family of rules.
 
-A rule is a module-level `Rule` in any file here, and what fixes it is a function marked `@codemod(...)`. Both are found
-by being there: no list anywhere names them.
+A rule is a module-level `Rule` in any file of a family, and what fixes it is a function marked `@codemod(...)`. Both
+are found by being there: no list anywhere names them.
 """
 
 import pkgutil
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 
-from raymigrate.config import Options
-from raymigrate.context import Context
-from raymigrate.findings import Rule
+from raymigrate.base.findings import Rule
+from raymigrate.base.options import Options
+from raymigrate.codemods.context import Context
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,9 @@ def codemod(*words: str, order: int = 50, option: str = "") -> Callable[[Callabl
 def _contents() -> tuple[list[Rule], list[Codemod]]:
     rules: dict[str, Rule] = {}
     codemods: list[Codemod] = []
-    for info in pkgutil.walk_packages(__path__, f"{__name__}."):
-        for value in vars(import_module(info.name)).values():
+    names = [info.name for info in pkgutil.walk_packages(__path__, f"{__name__}.") if not info.ispkg]
+    for name in sorted(names, key=lambda name: name.rpartition(".")[2]):
+        for value in vars(import_module(name)).values():
             if isinstance(value, Rule) and rules.setdefault(value.code, value) is not value:
                 raise ValueError(f"two rules have the code {value.code}")
             if isinstance(value, Codemod) and value not in codemods:

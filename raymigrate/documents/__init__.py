@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from raymigrate.discovery import PAGES
+from raymigrate.base.findings import Finding
 from raymigrate.documents.cells import NotSplit
 from raymigrate.documents.remarks import Place
-from raymigrate.findings import Finding
-from raymigrate.script import Script, UndecodableError, decode
+from raymigrate.files.discovery import PAGES
+from raymigrate.files.script import Script, UndecodableError, decode
 
 if TYPE_CHECKING:
     from raymigrate.pins.versions import Pin

@@ -3,12 +3,12 @@
 import re
 from collections.abc import Iterator
 
+from raymigrate.base.findings import Finding
 from raymigrate.documents.lines import split_lines
 from raymigrate.documents.magics import CELL_MAGIC, PYTHON_CELL_MAGICS, masked, syntax_error
 from raymigrate.documents.regions import Regions
 from raymigrate.documents.remarks import Place, old_pins, other_language, pin_remark, uses_train
-from raymigrate.findings import Finding
-from raymigrate.script import Script
+from raymigrate.files.script import Script
 
 # https://docs.databricks.com/aws/en/notebooks/notebook-format: the first line, and what parts the cells.
 DATABRICKS = "# Databricks notebook source"

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
 
-from raymigrate.discovery import MAX_BYTES
+from raymigrate.base.findings import Finding
 from raymigrate.documents.lines import trimmed
 from raymigrate.documents.magics import Masked, masked, syntax_error
 from raymigrate.documents.remarks import Place, not_parsed, uses_train
-from raymigrate.findings import Finding
-from raymigrate.script import UndecodableError
+from raymigrate.files.discovery import MAX_BYTES
+from raymigrate.files.script import UndecodableError
 
 # The names that stand between cells and for what is masked in them.
 STAND_INS = re.compile(r"\b_+cell_(?:mask_)?\d+__(?!\w)")

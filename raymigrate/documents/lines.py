@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from raymigrate.line_changes import LineMatcher
+from raymigrate.documents.line_changes import LineMatcher
 
 # The ends that Python knows; form feeds and other separators belong to their line.
 LINE = re.compile(r"([^\r\n]*)(\r\n|\r|\n)|([^\r\n]+)\Z")

@@ -16,13 +16,13 @@ from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
+from raymigrate.base.findings import Finding
 from raymigrate.documents.cells import Cell, Cells, refuse_much_code
 from raymigrate.documents.json_spans import Span, elements, members, start_of_value
 from raymigrate.documents.lines import Line, spliced
 from raymigrate.documents.magics import CELL_MAGIC, PYTHON_CELL_MAGICS
 from raymigrate.documents.remarks import Place, old_pins, other_language, pin_remark, uses_train
-from raymigrate.findings import Finding
-from raymigrate.script import UndecodableError
+from raymigrate.files.script import UndecodableError
 
 if TYPE_CHECKING:
     from raymigrate.pins.versions import Pin

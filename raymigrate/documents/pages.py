@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
+from raymigrate.base.findings import Finding, Kind
 from raymigrate.documents.lines import split_lines
 from raymigrate.documents.regions import Regions
 from raymigrate.documents.remarks import RM907, Place, remark
-from raymigrate.findings import Finding, Kind
-from raymigrate.script import Script
+from raymigrate.files.script import Script
 
 FENCE = re.compile(r"([ \t>]*)(`{3,}|~{3,})[ \t]*(.*?)[ \t]*$")
 LANGUAGE = re.compile(r"\{?\.?(?:python3?|py|ipython3?|code-cell|testcode|code-block)\b(?:\}[ \t]*(?:i?python3?|py)?)?")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from raymigrate.base.findings import Finding
 from raymigrate.documents.cells import Cell, Cells
 from raymigrate.documents.lines import Line, spliced, split_lines
 from raymigrate.documents.remarks import Place
-from raymigrate.findings import Finding
-from raymigrate.script import Script
+from raymigrate.files.script import Script
 
 if TYPE_CHECKING:
     from raymigrate.pins.versions import Pin

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from raymigrate.findings import Finding, Kind, Rule
+from raymigrate.base.findings import Finding, Kind, Rule
 
 if TYPE_CHECKING:
     from raymigrate.pins.versions import Pin
@@ -106,7 +106,7 @@ def pin_remark(pin: Pin, place: Place, *, changes: bool = False) -> Finding:
         place: The start of its line.
         changes: Whether it is changed; else --unsafe changes it, unless it has an obstacle.
     """
-    from raymigrate.codemods.pinned_versions import RM731, message  # noqa: PLC0415 - as above
+    from raymigrate.codemods.pins.pinned_versions import RM731, message  # noqa: PLC0415 - as above
 
     kind, advice = Kind.UNSAFE, "Run with --unsafe to change it; then reinstall and verify the job."
     if not pin.replaceable:

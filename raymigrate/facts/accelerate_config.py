@@ -13,7 +13,7 @@ from typing import Any
 from raymigrate.facts.accelerate_fields import DEEPSPEED, DYNAMO, FSDP, LAUNCHER_ONLY, Field, plugin_source
 from raymigrate.facts.literals import literal, string_literal
 from raymigrate.facts.yaml_files import MAX_CHARACTERS, load_yaml
-from raymigrate.files import read_bytes
+from raymigrate.files.contents import read_bytes
 
 IGNORED = {
     **dict.fromkeys(

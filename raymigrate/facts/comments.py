@@ -3,7 +3,7 @@
 import ast
 from bisect import bisect_left
 
-from raymigrate.comments import Comment
+from raymigrate.comments.tokens import Comment
 from raymigrate.facts.module import Module
 
 

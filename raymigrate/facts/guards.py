@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from raymigrate.facts.module import Module
-from raymigrate.libraries import look_up
+from raymigrate.knowledge.libraries import look_up
 
 # What a name, attribute or keyword that is not there raises, and what is above it.
 CAUGHT = frozenset(

@@ -9,7 +9,7 @@ from raymigrate.facts.module import Module
 from raymigrate.facts.trainers import is_transformers_trainer
 from raymigrate.facts.values import definition, origins
 from raymigrate.facts.values.members import parsed_into
-from raymigrate.libraries import class_of, lineage, look_up, member, result
+from raymigrate.knowledge.libraries import class_of, lineage, look_up, member, result
 
 TORCH_TRAINER = "ray.train.torch.TorchTrainer"
 TRAINER = "transformers.trainer.Trainer"

@@ -14,10 +14,10 @@ from itertools import accumulate
 from operator import itemgetter
 from typing import TYPE_CHECKING, TypeVar
 
-from raymigrate.comments import Comment, read_comments
+from raymigrate.comments.tokens import Comment, read_comments
 from raymigrate.facts import values
 from raymigrate.facts.scopes import Binding, FunctionNode, Scope, ScopeBuilder, children
-from raymigrate.script import lines_of, lines_with_ends
+from raymigrate.files.script import lines_of, lines_with_ends
 
 if TYPE_CHECKING:
     from raymigrate.facts.project import Definition, Project

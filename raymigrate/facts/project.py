@@ -15,12 +15,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from raymigrate.base.isolation import working_on
 from raymigrate.documents import UndecodableError, open_document
 from raymigrate.facts.module import Module
+from raymigrate.facts.requests import Request
 from raymigrate.facts.scopes import Binding
-from raymigrate.files import read_bytes
-from raymigrate.isolation import working_on
-from raymigrate.requests import Request
+from raymigrate.files.contents import read_bytes
 
 if TYPE_CHECKING:
     from raymigrate.facts.places import Place

@@ -9,10 +9,10 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from raymigrate.discovery import SKIPPED
 from raymigrate.facts.module import Module
 from raymigrate.facts.project import Definition, Project
-from raymigrate.files import read_bytes
+from raymigrate.files.contents import read_bytes
+from raymigrate.files.discovery import SKIPPED
 
 SUFFIXES = (".py", ".ipynb")
 # Names in such files may name a function too: `_target_: training.init.build`.

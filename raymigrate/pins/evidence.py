@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from raymigrate.findings import Finding, Kind
+from raymigrate.base.findings import Finding, Kind
 from raymigrate.pins.versions import Pin, keeps_out
 
 LEGACY = ("RM1", "RM2", "RM3")

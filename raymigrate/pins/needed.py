@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from raymigrate.findings import Finding, Kind
+from raymigrate.base.findings import Finding, Kind
 from raymigrate.pins.readers import INSTALL, WORD
 from raymigrate.pins.versions import LOWEST, NAME, package
 

@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from raymigrate.codemods.pinned_versions import environment_pins
+from raymigrate.codemods.pins.pinned_versions import environment_pins
 from raymigrate.facts.project import Project
-from raymigrate.pins.project import PinFile, read, readers_in
 from raymigrate.pins.readers import SUBFOLDERS, Reader, install_commands
 from raymigrate.pins.versions import Pin
+from raymigrate.run.pins import PinFile, read, readers_in
 
 if TYPE_CHECKING:
-    from raymigrate.context import Context
+    from raymigrate.codemods.context import Context
     from raymigrate.facts.module import Module
 
 Version = tuple[int, int]

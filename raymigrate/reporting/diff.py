@@ -5,10 +5,10 @@ import re
 from pathlib import Path
 
 from raymigrate.documents import Plain
-from raymigrate.engine import FileResult
-from raymigrate.line_changes import LineMatcher
+from raymigrate.documents.line_changes import LineMatcher
+from raymigrate.files.script import Script
 from raymigrate.reporting.paths import relative_posix
-from raymigrate.script import Script
+from raymigrate.run.engine import FileResult
 
 CONTEXT = 3
 QUOTED = re.compile(rb'[\x00-\x1f"\\\x7f]')  # what git puts into quotation marks

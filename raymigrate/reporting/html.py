@@ -16,13 +16,13 @@ from zlib import crc32
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from raymigrate import __version__
-from raymigrate.engine import FileResult
-from raymigrate.findings import Finding, Kind, Rule
+from raymigrate.base.findings import Finding, Kind, Rule
 from raymigrate.reporting.paths import relative_posix
 from raymigrate.reporting.side_by_side import Block, blocks_of
 from raymigrate.reporting.text import project_lines, summary_text
-from raymigrate.rules import rule_by_code
-from raymigrate.session import Summary
+from raymigrate.run.engine import FileResult
+from raymigrate.run.rules import rule_by_code
+from raymigrate.run.session import Summary
 
 TO_DO = (Kind.ERROR, Kind.MANUAL, Kind.UNSAFE)
 WORDS = {

@@ -5,8 +5,8 @@ import re
 from dataclasses import asdict
 from typing import Any
 
-from raymigrate.findings import Finding
-from raymigrate.session import Summary
+from raymigrate.base.findings import Finding
+from raymigrate.run.session import Summary
 
 VERSION = 1
 NOT_ASCII = re.compile(r"[^\n\x20-\x7e]")
@@ -34,6 +34,6 @@ def json_document(value: object) -> bytes:
 
 def finding_dict(finding: Finding) -> dict[str, Any]:
     """One finding, with the link of its rule."""
-    from raymigrate.rules import rule_by_code  # noqa: PLC0415 - loads every codemod
+    from raymigrate.run.rules import rule_by_code  # noqa: PLC0415 - loads every codemod
 
     return {**asdict(finding), "kind": finding.kind.value, "link": rule_by_code(finding.code).link}

@@ -4,12 +4,12 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from raymigrate.findings import Finding, Kind, one_line
+from raymigrate.base.findings import Finding, Kind, one_line
 from raymigrate.reporting.paths import relative_posix
 from raymigrate.reporting.places import line_text
 from raymigrate.reporting.text import files_text, project_lines, summary_text
-from raymigrate.rules import rule_by_code
-from raymigrate.session import Summary
+from raymigrate.run.rules import rule_by_code
+from raymigrate.run.session import Summary
 
 SECTIONS = (
     (Kind.ERROR, "Could not be done"),

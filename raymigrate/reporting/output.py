@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import click
 
-from raymigrate.findings import Finding, Kind
+from raymigrate.base.findings import Finding, Kind
 from raymigrate.reporting.report_file import is_page, write_report
-from raymigrate.session import Summary
+from raymigrate.run.session import Summary
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Where a finding stands, for readers of files: those of a notebook in an editor of text see JSON, not cells."""
 
+from raymigrate.base.findings import Finding
 from raymigrate.documents import Document
-from raymigrate.findings import Finding
 
 
 def place_in_file(finding: Finding, document: Document | None) -> tuple[int, int] | None:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from raymigrate.errors import CannotWorkError
-from raymigrate.files import write_file
-from raymigrate.findings import one_line
+from raymigrate.base.errors import CannotWorkError
+from raymigrate.base.findings import one_line
+from raymigrate.files.contents import write_file
 
 if TYPE_CHECKING:
-    from raymigrate.discovery import Discovery
+    from raymigrate.files.discovery import Discovery
 
 HEADING = "# raymigrate\n"
 PAGES = (".html", ".htm")

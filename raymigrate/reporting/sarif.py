@@ -8,15 +8,15 @@ from codecs import BOM_UTF8
 from typing import Any
 
 from raymigrate import __version__
+from raymigrate.base.findings import Finding, Kind, Rule
 from raymigrate.documents import Document, Plain
-from raymigrate.engine import FileResult
-from raymigrate.findings import Finding, Kind, Rule
-from raymigrate.line_changes import LineMatcher
+from raymigrate.documents.line_changes import LineMatcher
 from raymigrate.reporting.json import json_document
 from raymigrate.reporting.paths import uri
 from raymigrate.reporting.places import place_in_file
-from raymigrate.rules import every_rule
-from raymigrate.session import Summary
+from raymigrate.run.engine import FileResult
+from raymigrate.run.rules import every_rule
+from raymigrate.run.session import Summary
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 LINE = re.compile(r"[^\n]*\n|[^\n]+")  # what SARIF takes for a line (3.14.27)

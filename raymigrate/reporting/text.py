@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import click
 
-from raymigrate.findings import Finding, Kind, one_line
-from raymigrate.session import Summary
+from raymigrate.base.findings import Finding, Kind, one_line
+from raymigrate.run.session import Summary
 
 COLOURS = {
     Kind.CONVERTED: "green",
@@ -72,7 +72,7 @@ def project_lines(summary: Summary, *, dry_run: bool) -> Iterator[str]:
 
 def statistics_text(summary: Summary) -> str:
     """Findings per rule, the most frequent first: how many, the rule, what became of them, what it is about."""
-    from raymigrate.rules import rule_by_code  # noqa: PLC0415 - loads every codemod
+    from raymigrate.run.rules import rule_by_code  # noqa: PLC0415 - loads every codemod
 
     counts = Counter((finding.code, finding.kind.value) for finding in summary.findings)
     rows = sorted(counts.items(), key=lambda item: (-item[1], item[0]))

@@ -141,7 +141,7 @@ def doctor(output_format: str) -> None:
 
 def examine() -> Report:
     """Looks at everything; changes nothing and imports nothing heavy."""
-    from raymigrate.discovery import processors  # noqa: PLC0415
+    from raymigrate.files.discovery import processors  # noqa: PLC0415
     from raymigrate.runtime import environments  # noqa: PLC0415
     from raymigrate.runtime.hub.assets import assets_version  # noqa: PLC0415
     from raymigrate.runtime.hub.repository import VERSION_FILE  # noqa: PLC0415

@@ -7,8 +7,8 @@ import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 
+from raymigrate.base.signals import Interrupted
 from raymigrate.runtime.watcher import RUN_VARIABLE, end_run
-from raymigrate.signals import Interrupted
 
 # For a command that is to end: time to write what it wants to keep.
 SECONDS_TO_END = 5.0

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
 
-from raymigrate.findings import Kind
+from raymigrate.base.findings import Kind
 
 ROOT = Path(__file__).parent.parent.parent
 FIXTURES = ROOT / "fixtures"

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from raymigrate.findings import Kind, Rule
-from raymigrate.rules import every_rule
+from raymigrate.base.findings import Kind, Rule
+from raymigrate.run.rules import every_rule
 from scripts.pages.examples import Example, examples, shortened
 from scripts.pages.prose import cell, markdown
 

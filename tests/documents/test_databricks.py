@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from raymigrate.config import Options
-from raymigrate.findings import Finding
+from raymigrate.base.findings import Finding
+from raymigrate.base.options import Options
 from scripts.update_twins import converted
 from tests.documents.notebooks import notebook, sources
 

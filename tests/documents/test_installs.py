@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from raymigrate.config import Options
+from raymigrate.base.options import Options
 from scripts.update_twins import converted
 from tests.documents.notebooks import SERIALISATIONS, notebook, sources
 

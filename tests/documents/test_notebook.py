@@ -14,11 +14,11 @@ from click.testing import CliRunner, Result
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from raymigrate.base.findings import Kind
+from raymigrate.base.options import Options
 from raymigrate.cli import main
-from raymigrate.config import Options
 from raymigrate.documents import NotSplit, open_document, reopened
-from raymigrate.engine import convert
-from raymigrate.findings import Kind
+from raymigrate.run.engine import convert
 from scripts.update_twins import converted, options_of
 from tests.conftest import FALSE_FRIENDS, FIXTURES, SCRIPTS, case_name
 from tests.documents.notebooks import SERIALISATIONS, Notebook, cells_of, notebook, sources

@@ -7,10 +7,10 @@ from click.testing import CliRunner, Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from raymigrate.base.findings import Finding, Kind
+from raymigrate.base.options import Options
 from raymigrate.cli import main
-from raymigrate.config import Options
 from raymigrate.documents import Plain, open_document
-from raymigrate.findings import Finding, Kind
 from scripts.update_twins import converted
 from tests.conftest import DOCUMENTS, SCRIPTS
 from tests.documents.notebooks import cells_of

@@ -11,8 +11,8 @@ from random import Random
 
 import pytest
 
-from raymigrate.config import Options
-from raymigrate.session import Job
+from raymigrate.base.options import Options
+from raymigrate.run.session import Job
 from tests.generated.libraries import Notes
 from tests.generated.loops import LoopMeaning, LoopSpelling, loop_meaning, loop_spelling, render_loop
 from tests.generated.trials import PARTS, judged, problems_of, try_out

@@ -6,8 +6,8 @@ import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from raymigrate.findings import Kind
-from raymigrate.session import Job
+from raymigrate.base.findings import Kind
+from raymigrate.run.session import Job
 from tests.generated.libraries import Notes, run
 from tests.projects.files import convert
 

@@ -3,11 +3,11 @@
 from pathlib import Path
 from textwrap import dedent
 
-from raymigrate.config import Options
-from raymigrate.discovery import SUFFIXES, discover
-from raymigrate.findings import Kind
-from raymigrate.gates import NEEDLES
-from raymigrate.session import Job, Summary, run
+from raymigrate.base.findings import Kind
+from raymigrate.base.options import Options
+from raymigrate.files.discovery import SUFFIXES, discover
+from raymigrate.run.gates import NEEDLES
+from raymigrate.run.session import Job, Summary, run
 
 DRIVER = """
 from ray.train.huggingface import TransformersTrainer

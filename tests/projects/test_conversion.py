@@ -5,9 +5,9 @@ from textwrap import dedent
 
 import pytest
 
-from raymigrate.config import Options
-from raymigrate.findings import Kind
-from raymigrate.session import Job
+from raymigrate.base.findings import Kind
+from raymigrate.base.options import Options
+from raymigrate.run.session import Job
 from tests.projects.files import DRIVER, INIT, MAPPED, MAPPER, codes, convert, write
 
 # -- the init function -----------------------------------------------------------------------------

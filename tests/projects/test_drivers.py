@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from raymigrate.base.findings import Kind
 from raymigrate.cli import main
-from raymigrate.findings import Kind
 from raymigrate.runtime.verify.scripts import Sources
 from tests.conftest import FIXTURES
 from tests.jobs import run_python

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from raymigrate import writing
-from raymigrate.findings import Kind
+from raymigrate.base.findings import Kind
+from raymigrate.run import writing
 from tests.conftest import FIXTURES
 from tests.projects.files import MAPPED, MAPPER, codes, convert, write
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from raymigrate.base.findings import Finding, Kind
 from raymigrate.cli import main
-from raymigrate.findings import Finding, Kind
 from raymigrate.reporting.github import annotation
 
 LEGACY = "from ray.air import session\n\nsession.report({})\n"

@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from raymigrate.base.findings import Finding, Kind
+from raymigrate.base.options import Options
 from raymigrate.cli import main
-from raymigrate.config import Options
-from raymigrate.discovery import SUFFIXES, discover
-from raymigrate.engine import FileResult
-from raymigrate.findings import Finding, Kind
-from raymigrate.gates import NEEDLES
+from raymigrate.files.discovery import SUFFIXES, discover
+from raymigrate.files.script import decode
 from raymigrate.reporting.html import html_text
 from raymigrate.reporting.side_by_side import Line, blocks_of
-from raymigrate.script import decode
-from raymigrate.session import Job, Summary, run
+from raymigrate.run.engine import FileResult
+from raymigrate.run.gates import NEEDLES
+from raymigrate.run.session import Job, Summary, run
 from tests.conftest import FIXTURES
 
 LEGACY = FIXTURES / "transformers_trainer/readme_example/before.py"

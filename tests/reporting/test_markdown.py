@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from raymigrate.base.findings import Finding, Kind
 from raymigrate.cli import main
-from raymigrate.engine import FileResult
-from raymigrate.findings import Finding, Kind
 from raymigrate.reporting.markdown import markdown_text
-from raymigrate.session import Summary
+from raymigrate.run.engine import FileResult
+from raymigrate.run.session import Summary
 from tests.conftest import FIXTURES
 
 LEGACY = FIXTURES / "transformers_trainer/readme_example/before.py"

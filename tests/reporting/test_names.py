@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from raymigrate.base.findings import Finding, Kind, one_line
 from raymigrate.cli import main
-from raymigrate.findings import Finding, Kind, one_line
 from tests.projects.files import DRIVER, INIT, write
 from tests.test_bad_input import SMALL
 

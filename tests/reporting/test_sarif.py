@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from raymigrate.cli import main
-from raymigrate.rules import every_rule
+from raymigrate.run.rules import every_rule
 from tests.conftest import DOCUMENTS, FIXTURES, ROOT, case_name
 
 SCHEMA = json.loads((ROOT / "tests/data/sarif-2.1.0-rtm.5.json").read_text())

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from textwrap import dedent
 
-from raymigrate.config import Options
-from raymigrate.engine import convert
-from raymigrate.findings import Kind
+from raymigrate.base.findings import Kind
+from raymigrate.base.options import Options
+from raymigrate.run.engine import convert
 
 
 @dataclass(frozen=True)

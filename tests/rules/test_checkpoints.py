@@ -4,7 +4,7 @@ import textwrap
 
 import pytest
 
-from raymigrate.findings import Kind
+from raymigrate.base.findings import Kind
 from tests.rules.scripts import converted
 
 OPENED = [

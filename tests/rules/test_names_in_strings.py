@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from raymigrate.base.findings import Kind
 from raymigrate.cli import main
-from raymigrate.findings import Kind
 from tests.rules.scripts import converted
 
 TOLD = [

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from raymigrate.findings import Kind
+from raymigrate.base.findings import Kind
 from tests.projects.files import convert
 from tests.rules.scripts import converted
 

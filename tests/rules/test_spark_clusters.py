@@ -2,7 +2,7 @@
 
 import pytest
 
-from raymigrate.findings import Kind
+from raymigrate.base.findings import Kind
 from tests.rules.scripts import converted
 
 IMPORTS = "import ray\nfrom ray.util.spark import MAX_NUM_WORKER_NODES, setup_ray_cluster\n\n"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from raymigrate.findings import Kind
+from raymigrate.base.findings import Kind
 from tests.rules.scripts import converted
 
 SCRIPT = """

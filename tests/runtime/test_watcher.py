@@ -13,9 +13,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from raymigrate.base.signals import Interrupted, interruptible
 from raymigrate.runtime.run_command import run_command
 from raymigrate.runtime.watcher import RUN_VARIABLE, temporary_folder
-from raymigrate.signals import Interrupted, interruptible
 
 SLEEP = f"{sys.executable} -c 'import time; time.sleep(600)'"
 COMMAND = """

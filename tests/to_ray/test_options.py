@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from raymigrate.base.options import Options
 from raymigrate.cli import main
 from raymigrate.codemods import all_codemods, codemods_for, word_pattern
-from raymigrate.config import Options
-from raymigrate.gates import NEEDLES, needles
-from raymigrate.scanner import Words
+from raymigrate.files.scanner import Words
+from raymigrate.run.gates import NEEDLES, needles
 
 PLAIN = """\
 from transformers import Trainer, TrainingArguments

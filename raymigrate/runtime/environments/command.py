@@ -10,8 +10,8 @@ from pathlib import Path
 
 import click
 
+from raymigrate.base.signals import interruptible
 from raymigrate.runtime.environments.locks import names
-from raymigrate.signals import interruptible
 
 NAME = click.Choice(names())
 

@@ -31,8 +31,8 @@ SIZE = click.option(
 )
 def serve(size: str, port: int, directory: Path | None, task_heads: bool) -> None:
     """Serve until Ctrl-C."""
+    from raymigrate.base.signals import interruptible  # noqa: PLC0415
     from raymigrate.runtime.hub.assets import AssetError, cached_hub, ensure_hub  # noqa: PLC0415
-    from raymigrate.signals import interruptible  # noqa: PLC0415
 
     try:
         with interruptible():
@@ -75,10 +75,10 @@ def run(size: str, command: tuple[str, ...]) -> None:
     import os  # noqa: PLC0415
     import sys  # noqa: PLC0415
 
+    from raymigrate.base.signals import interruptible  # noqa: PLC0415
     from raymigrate.runtime.hub import AssetError, HubServer, cached_hub, hub_environment  # noqa: PLC0415
     from raymigrate.runtime.run_command import run_command  # noqa: PLC0415
     from raymigrate.runtime.watcher import temporary_folder  # noqa: PLC0415
-    from raymigrate.signals import interruptible  # noqa: PLC0415
 
     with interruptible():
         try:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from raymigrate.base.signals import interruptible
 from raymigrate.runtime.watcher import temporary_folder
-from raymigrate.signals import interruptible
 
 if TYPE_CHECKING:
     from raymigrate.runtime.verify.cluster import Cluster
@@ -138,7 +138,7 @@ def verify(
     Exit codes: 0 no difference, or each has a named cause and stays within its bound; 1 a difference; 2 an arm did not
     run.
     """
-    from raymigrate.config import Options  # noqa: PLC0415 - as all of the runtime: only when it is called
+    from raymigrate.base.options import Options  # noqa: PLC0415 - as all of the runtime: only when it is called
     from raymigrate.runtime.hub import AssetError  # noqa: PLC0415
     from raymigrate.runtime.verify.errors import VerifyError  # noqa: PLC0415
 

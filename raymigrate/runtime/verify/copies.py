@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 
-from raymigrate.discovery import SUFFIXES
+from raymigrate.files.discovery import SUFFIXES
 from raymigrate.runtime.watcher import MARKER
 
 # Files above this size are data: they are linked, not copied.

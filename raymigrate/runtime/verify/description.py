@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from raymigrate.findings import Finding, Kind
+from raymigrate.base.findings import Finding, Kind
 from raymigrate.runtime.verify.arms import TITLES, ArmFailure, Run
 from raymigrate.runtime.verify.paths import shown
 from raymigrate.runtime.verify.pins import PINS

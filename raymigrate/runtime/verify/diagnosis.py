@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from raymigrate.rules import rules_by_text
+from raymigrate.run.rules import rules_by_text
 from raymigrate.runtime.verify.gates.contract import common_steps
 from raymigrate.runtime.verify.gates.end import workers_agree
 from raymigrate.runtime.verify.gates.evaluation import evaluated_rows, rows_lost_by_the_original

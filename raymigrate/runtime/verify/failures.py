@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import islice, takewhile
 from pathlib import Path
 
-from raymigrate.error_texts import RAY_PREFIX
-from raymigrate.rules import rules_by_text
+from raymigrate.knowledge.error_texts import RAY_PREFIX
+from raymigrate.run.rules import rules_by_text
 from raymigrate.runtime.verify.processes import log_lines, log_tail
 
 FRAME = re.compile(r'\s+File "(?P<path>[^"]+)", line (?P<line>\d+), in (?P<function>.+)')

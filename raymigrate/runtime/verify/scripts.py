@@ -10,21 +10,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from raymigrate.config import Options
-from raymigrate.context import Context
-from raymigrate.discovery import SUFFIXES, Discovery, discover
+from raymigrate.base.findings import Finding, Kind
+from raymigrate.base.options import Options
+from raymigrate.codemods.context import Context
 from raymigrate.documents import NOTEBOOK, UndecodableError, open_document
 from raymigrate.documents.cells import STAND_INS
 from raymigrate.documents.magics import syntax_error
 from raymigrate.facts.module import Module
 from raymigrate.facts.project import Project
-from raymigrate.findings import Finding, Kind
-from raymigrate.gates import NEEDLES
+from raymigrate.files.discovery import SUFFIXES, Discovery, discover
+from raymigrate.files.script import decode
 from raymigrate.pins.written_for import WrittenFor
+from raymigrate.run.gates import NEEDLES
+from raymigrate.run.session import Job, run
 from raymigrate.runtime.verify.copies import copied, left_out
 from raymigrate.runtime.verify.errors import VerifyError
-from raymigrate.script import decode
-from raymigrate.session import Job, run
 
 # Arm O runs with the old transformers, accelerate and datasets, so their names stay as they were.
 RAY_ONLY = ("RM7",)

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from raymigrate.config import Options
+from raymigrate.base.options import Options
 from raymigrate.runtime import environments
 from raymigrate.runtime.hub import cached_hub, hub_environment
 from raymigrate.runtime.hub.server import HubServer

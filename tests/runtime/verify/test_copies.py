@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from raymigrate.base.options import Options
 from raymigrate.cli import main
-from raymigrate.config import Options
 from raymigrate.runtime.verify.copies import copied, left_out
 from raymigrate.runtime.verify.scripts import Sources
 from raymigrate.runtime.watcher import temporary_folder

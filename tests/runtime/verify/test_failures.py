@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from raymigrate.base.options import Options
 from raymigrate.cli import main
-from raymigrate.config import Options
 from raymigrate.runtime.verify.compare import compare, pair_of
 from raymigrate.runtime.verify.description import note
 from raymigrate.runtime.verify.failures import explained, last_error

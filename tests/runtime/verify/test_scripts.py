@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from raymigrate.config import Options
+from raymigrate.base.options import Options
 from raymigrate.runtime.verify import copies
 from raymigrate.runtime.verify.copies import copied
 from raymigrate.runtime.verify.errors import VerifyError

@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from raymigrate.files import write_atomically
+from raymigrate.files.contents import write_atomically
 from raymigrate.runtime.verify.results import Verification
 
 SUFFIXES = (".html", ".md", ".json", ".xml")

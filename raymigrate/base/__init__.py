@@ -1,0 +1,1 @@
+"""What every layer speaks of: rules and findings, options, errors that end a run, signals."""

@@ -1,0 +1,45 @@
+"""What a user can choose."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Options:
+    """Choices of the user that change what is converted.
+
+    Args:
+        select: Codes or prefixes of the rules to apply; empty means all.
+        ignore: Codes or prefixes of the rules not to apply.
+        unsafe: Also make edits that can change behaviour.
+        freeze_numerics: Also write out the defaults of transformers that changed since 4.30.
+        todo: Also leave a comment in the code at everything that is left for a person.
+        accepted: The only edits to make: code, message and line of their findings; None for all (see
+            `raymigrate.cli.interactive`).
+        part_of_job: Whether the module belongs to a Ray training job although it may not import ray itself.
+        from_ray: The Ray that the code was written for, such as "2.6" or "2.7.1"; "" to look for it.
+        guide: Also where it changes the training, write the short data form of Ray's guide.
+        style: Form of the converted init function: "auto", "inline" or "adapter".
+        to_ray: Also move plain scripts, which train with Hugging Face libraries alone, to Ray Train.
+        to_accelerate: Also move plain PyTorch training loops to accelerate.
+        workers: How many workers train in what `to_ray` converts; None where the user does not say.
+        gpu: Whether each of them has a GPU; None where the user does not say.
+    """
+
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    unsafe: bool = False
+    freeze_numerics: bool = False
+    style: str = "auto"
+    todo: bool = False
+    accepted: frozenset[tuple[str, str, str]] | None = None
+    part_of_job: bool = False
+    from_ray: str = ""
+    guide: bool = False
+    to_ray: bool = False
+    to_accelerate: bool = False
+    workers: int | None = None
+    gpu: bool | None = None
+
+    def enabled(self, code: str) -> bool:
+        """Whether the user wants to hear of a rule."""
+        return code.startswith(self.select or "RM") and not (self.ignore and code.startswith(self.ignore))

@@ -1,0 +1,281 @@
+"""The command line. Nothing heavy is imported before a command needs it."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import re
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from raymigrate import __version__
+from raymigrate.base.errors import NO_STDIN, CannotWorkError
+from raymigrate.base.findings import one_line
+from raymigrate.base.signals import Interrupted, interruptible
+from raymigrate.cli.settings import ConfigurableCommand
+from raymigrate.reporting.terminal import COLOUR_CHOICES, use_colour
+
+# Command -> module that holds it; the module is imported only when the command is called.
+RUNTIME_COMMANDS = {
+    "config": "raymigrate.reporting.accelerate_table",
+    "doctor": "raymigrate.runtime.doctor",
+    "env": "raymigrate.runtime.environments.command",
+    "hub": "raymigrate.runtime.hub.command",
+    "verify": "raymigrate.runtime.verify.command",
+}
+NOTHING_KNOWN = (
+    "No rule knows this text; `raymigrate rules` lists what is known, and if a legacy script raises it on current"
+    " libraries, please report the last lines of the traceback with the line of the script that they name."
+)
+DISK_FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
+CODES = "CODE[,CODE]"
+STYLES = ("auto", "inline", "adapter")
+FORMATS = ("text", "json", "sarif", "github")
+TO_RAY = "Also move plain Trainer and Accelerate scripts, which use no Ray yet, to Ray Train."
+TO_ACCELERATE = "Also move plain PyTorch training loops to accelerate."
+WORKERS = "With --to-ray: how many workers train."
+FROM_RAY = "The Ray that the code was written for; by default its pins and imports tell, else it is 2.6."
+
+
+class DefaultConvert(click.Group):
+    """A group whose default command converts: `raymigrate path/` needs no word for it.
+
+    A path that is named like a command is reached as `./verify`.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Puts `convert` before arguments that name no command."""
+        first = args[0] if args else "--help"
+        if first not in self.list_commands(ctx) and first not in ("--help", "-h", "--version"):
+            args = ["convert", *args]
+        return super().parse_args(ctx, args)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The commands, those of the runtime included, which are imported only when they are called."""
+        return [*super().list_commands(ctx), *RUNTIME_COMMANDS]
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """Imports a command of the runtime when it is called."""
+        if name not in RUNTIME_COMMANDS:
+            return super().get_command(ctx, name)
+        from importlib import import_module  # noqa: PLC0415
+
+        command: click.Command = getattr(import_module(RUNTIME_COMMANDS[name]), name)
+        return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Says of a full disk that the output is lost; the files that are converted have messages of their own."""
+        _prepare_streams()
+        try:
+            try:
+                return super().invoke(ctx)
+            finally:
+                sys.stdout.flush()
+        except OSError as error:
+            if error.errno not in DISK_FULL:
+                raise
+            # Python would try once more to write what is left, and end with an exit code of its own.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            message = f"The output could not be written ({error.strerror}); make room and run raymigrate again."
+            raise CannotWorkError(message) from None
+
+    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Shows the two forms."""
+        formatter.write_usage("raymigrate", "[OPTIONS] PATH...")
+        formatter.write_usage("raymigrate", "COMMAND [ARGS]...")
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Shows the first sentence of each command whole, which click cuts after 45 letters."""
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, command.get_short_help_str(200)) for name, command in commands if command])
+
+
+@click.group(cls=DefaultConvert, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="raymigrate")
+@click.pass_context
+def main(ctx: click.Context) -> None:
+    """Rewrite legacy Ray Train scripts for Hugging Face models to current Ray.
+
+    `raymigrate PATH...` converts files and folders in place; `raymigrate convert --help` lists its options.
+
+    Exit codes: 0 nothing legacy is left, 1 something is left to do (or, with --check and --diff, would change), 2 the
+    tool could not do its work.
+    """
+    ctx.color = use_colour("auto")
+
+
+def _prepare_streams() -> None:
+    """Refuses a closed stdout, and lets no character of a text end the run because the terminal does not know it.
+
+    Raises:
+        CannotWorkError: If stdout is closed.
+    """
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass  # a closed one would be given to the next file that is opened: what a crash prints would land in it
+    if sys.stderr is None:
+        sys.stderr = open(descriptor, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - of a descriptor, for good
+    else:
+        os.close(descriptor)
+    if sys.stdout is None:
+        raise CannotWorkError("Standard output is closed; send it to /dev/null to do without it.")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _codes(ctx: click.Context, parameter: click.Parameter, value: Sequence[str]) -> tuple[str, ...]:
+    """Splits comma lists, and refuses codes that no rule has."""
+    codes = tuple(code.strip() for item in value for code in item.split(",") if code.strip())
+    if codes:
+        from raymigrate.run.rules import every_rule  # noqa: PLC0415 - loads every codemod
+
+        for code in codes:
+            if not any(rule.code.startswith(code) for rule in every_rule()):
+                raise click.BadParameter(f"no rule has the code {code}; see `raymigrate rules`", ctx, parameter)
+    return codes
+
+
+def _ray_version(ctx: click.Context, parameter: click.Parameter, value: str) -> str:
+    """Refuses what is not a version of Ray from before Train V2."""
+    if value and not re.fullmatch(r"2\.(?:\d|[1-4]\d|50)(?:\.\d+)?", value):
+        message = f"{value!r} is not a version of Ray from 2.0 to 2.50, such as 2.4 or 2.7.1"
+        raise click.BadParameter(message, ctx, parameter)
+    return value
+
+
+@main.command(cls=ConfigurableCommand)
+@click.argument("paths", nargs=-1, required=True)
+@click.option("--diff", is_flag=True, help="Print a unified diff to stdout and write nothing.")
+@click.option("--check", is_flag=True, help="Write nothing; exit 1 if something would change.")
+@click.option("--interactive", is_flag=True, help="Show each conversion and ask whether to make it.")
+@click.option("--select", multiple=True, metavar=CODES, callback=_codes, help="Only these rules, by code or prefix.")
+@click.option("--ignore", multiple=True, metavar=CODES, callback=_codes, help="Not these rules.")
+@click.option("--unsafe/--no-unsafe", help="Also apply rewrites that can change behaviour.")
+@click.option("--freeze-numerics/--no-freeze-numerics", help="Write out defaults of transformers changed since 4.30.")
+@click.option("--from-ray", default="", metavar="VERSION", callback=_ray_version, help=FROM_RAY)
+@click.option("--guide/--no-guide", help="Write the short data form of Ray's guide, which changes the training.")
+@click.option("--style", type=click.Choice(STYLES), default="auto", help="Form of the converted init function.")
+@click.option("--to-ray/--no-to-ray", help=TO_RAY)
+@click.option("--to-accelerate/--no-to-accelerate", help=TO_ACCELERATE)
+@click.option("--workers", type=click.IntRange(1), metavar="N", help=WORKERS)
+@click.option("--gpu/--cpu", default=None, help="With --to-ray: whether each worker has a GPU.")
+@click.option("--docs/--no-docs", help="Also convert code blocks of Markdown and reStructuredText pages.")
+@click.option("--todo/--no-todo", help="Leave a TODO comment at everything that is left for a person.")
+@click.option("--exclude", multiple=True, metavar="GLOB", help="Leave these paths out; .gitignore syntax.")
+@click.option("--force-exclude", is_flag=True, help="Leave excluded files out even where they are named.")
+@click.option("--jobs", type=click.IntRange(0), default=0, help="Number of processes; 0 chooses.")
+@click.option("--output-format", type=click.Choice(FORMATS), default="text", help="Format of the findings.")
+@click.option("--report", help="Also write a report: .md for a pull request, .html to look at.")
+@click.option("--statistics/--no-statistics", help="Count the findings per rule.")
+@click.option("--color", type=click.Choice(COLOUR_CHOICES), default="auto", help="Colour; auto heeds NO_COLOR.")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
+@click.option("-v", "--verbose", is_flag=True, help="Also list what was converted and what was skipped.")
+@click.option("--stdin-filename", metavar="FILE", help="With PATH `-`: the name of what comes from stdin.")
+@click.option("--isolated", is_flag=True, help="Do not read [tool.raymigrate] of pyproject.toml.")
+@click.pass_context
+def convert(ctx: click.Context, /, paths: tuple[str, ...], **choices: Any) -> None:
+    """Convert files and folders in place (the default command).
+
+    PATH `-` converts one file from stdin to stdout. Options that are not given come from the table [tool.raymigrate] of
+    the nearest pyproject.toml.
+    """
+    _convert(ctx, paths, choices)
+
+
+def _only_shown(name: str, text: str) -> click.Command:
+    """A command that does what `convert` does with an option of that name."""
+
+    @click.pass_context
+    def callback(ctx: click.Context, /, paths: tuple[str, ...], **choices: Any) -> None:
+        _convert(ctx, paths, {**choices, "check": False, "diff": False, "interactive": False, name: True})
+
+    parameters = [p for p in convert.params if p.name not in ("check", "diff", "interactive")]
+    return ConfigurableCommand(name, params=parameters, callback=callback, help=text)
+
+
+main.add_command(_only_shown("check", "Write nothing; exit 1 if something would change: `convert --check`."))
+main.add_command(_only_shown("diff", "Write nothing; print a diff of what would change: `convert --diff`."))
+
+
+def _convert(ctx: click.Context, paths: tuple[str, ...], choices: dict[str, Any]) -> None:
+    from raymigrate.cli.convert import run_conversion  # noqa: PLC0415
+
+    for path in paths if "-" not in paths else ():
+        if path and not os.path.lexists(path):
+            message = f"{one_line(path)}: there is no such file or folder, so nothing was changed."
+            raise click.UsageError(message + _meant(ctx, path), ctx)
+    ctx.color = use_colour(choices.pop("color"))
+    try:
+        with interruptible():
+            code = run_conversion(paths, ctx.obj, choices)
+    except Interrupted as signal:
+        click.echo(f"Error: Ended by {signal}; every file is either converted or as it was.", err=True)
+        code = 128 + signal.number
+    except KeyboardInterrupt:
+        raise CannotWorkError("Interrupted; every file is either converted or as it was.") from None
+    sys.exit(code)
+
+
+def _meant(ctx: click.Context, path: str) -> str:
+    """What somebody may have meant by a path that does not exist: a command, an option, or another path."""
+    from difflib import get_close_matches  # noqa: PLC0415 - only for an error
+
+    group = ctx.find_root().command
+    commands = group.list_commands(ctx) if isinstance(group, click.Group) else []
+    if f"--{path}" in {name for option in ctx.command.params for name in option.opts}:
+        return f" Did you mean `--{path}`?"
+    if close := get_close_matches(path, commands, 1):
+        return f" Did you mean `raymigrate {close[0]}`?"
+    folder, name = os.path.split(path)
+    if os.path.isdir(folder or ".") and (close := get_close_matches(name, os.listdir(folder or "."), 1)):  # noqa: PTH112, PTH208
+        return f" Did you mean {one_line(os.path.join(folder, close[0]))}?"  # noqa: PTH118
+    return (
+        "" if folder or "." in name else f" `raymigrate PATH` converts; the other commands are {', '.join(commands)}."
+    )
+
+
+@main.command()
+@click.option("--output-format", type=click.Choice(["text", "json"]), default="text")
+def rules(output_format: str) -> None:
+    """List every rule, one line each."""
+    from raymigrate.run.rules import every_rule  # noqa: PLC0415
+
+    if output_format == "json":
+        import json  # noqa: PLC0415
+        from dataclasses import asdict  # noqa: PLC0415
+
+        click.echo(json.dumps([asdict(rule) for rule in every_rule()], indent=2))
+    else:
+        for rule in every_rule():
+            click.echo(f"{rule.code}  {rule.title}")
+
+
+@main.command()
+@click.argument("code_or_text", nargs=-1, required=True)
+def explain(code_or_text: tuple[str, ...]) -> None:
+    """Tell what a rule is about: what happens at run time, what to do, where it is documented.
+
+    CODE_OR_TEXT is one or more codes of rules, or the text of an error: a message, a traceback or a log; - reads it
+    from stdin. With a text every rule that it leads to is shown, the most specific one first.
+    """
+    from raymigrate.run.rules import explanation, rule_by_code, rules_by_text  # noqa: PLC0415
+
+    text = " ".join(code_or_text)
+    codes = re.split(r"[\s,]+", text.strip().upper())
+    if all(re.fullmatch(r"RM\d+", code) for code in codes):
+        try:
+            click.echo("\n\n".join(explanation(rule_by_code(code)) for code in codes))
+        except KeyError as error:
+            raise click.UsageError(f"No rule has the code {error.args[0]}; `raymigrate rules` lists them.") from None
+        return
+    if text == "-" and sys.stdin is None:
+        raise click.UsageError(NO_STDIN)
+    found = rules_by_text(sys.stdin.buffer.read().decode(errors="replace") if text == "-" else text)
+    if not found:
+        raise click.ClickException(NOTHING_KNOWN)
+    click.echo("\n\n".join(explanation(rule) for rule in found))

@@ -1,0 +1,134 @@
+"""RM2xx: AccelerateTrainer becomes TorchTrainer; `accelerate_settings.py` converts its accelerate_config.
+
+https://docs.ray.io/en/latest/train/huggingface-accelerate.html#acceleratetrainer-migration-guide
+"""
+
+import ast
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods import codemod
+from raymigrate.codemods.accelerate_trainer.accelerate_settings import convert_settings, leave_settings, read_settings
+from raymigrate.codemods.accelerate_trainer.loop_elsewhere import is_wrapped, report_loss_scale
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.data.split_datasets import SPLIT_ALL_SINCE, keep_whole, leaves_split_open
+from raymigrate.codemods.shared.loss_scale import keep_loss_scale
+from raymigrate.codemods.shared.trainer_annotations import name_as_type
+from raymigrate.codemods.shared.trainer_arguments import prepare_datasets
+from raymigrate.facts.functions import parameters
+from raymigrate.facts.legacy import ACCELERATE_TRAINERS, HF, TORCH_TRAINERS
+from raymigrate.facts.trainers import TrainerCall, trainer_calls
+from raymigrate.knowledge.error_texts import gone_names
+
+GUIDE = "https://docs.ray.io/en/latest/train/huggingface-accelerate.html#acceleratetrainer-migration-guide"
+
+RM201 = Rule(
+    "RM201",
+    "AccelerateTrainer",
+    "Ray 2.8 raises when the class is constructed, and Ray >= 2.9 has no such name: the import fails.",
+    "TorchTrainer runs the same training function; the accelerate_config goes to Accelerator(...).",
+    GUIDE,
+    errors=(
+        *gone_names(HF, "AccelerateTrainer"),
+        f"No module named '{HF}.accelerate'",
+        "The AccelerateTrainer will be hard deprecated in Ray 2.8",
+    ),
+)
+RM204 = Rule(
+    "RM204",
+    "a training function whose config parameter has a default",
+    "Ray >= 2.51 passes train_loop_config only to a required parameter: a function whose parameter has a default"
+    " is called without it, and no error says so.",
+    "The default is dropped, or the function is called by one that requires the config.",
+    "https://docs.ray.io/en/latest/train/api/doc/ray.train.torch.TorchTrainer.html",
+    errors=(
+        "config[* TypeError: 'NoneType' object is not subscriptable",
+        "config.get(* AttributeError: 'NoneType' object has no attribute 'get'",
+    ),
+)
+RM209 = Rule(
+    "RM209",
+    "a use of AccelerateTrainer other than constructing it, or with arguments that cannot be seen",
+    "Ray >= 2.9 has no such name.",
+    "Write a TorchTrainer call with keyword arguments and run raymigrate again.",
+    GUIDE,
+)
+
+FIRST = "train_loop_per_worker"
+
+
+@codemod("AccelerateTrainer", order=10)
+def convert(context: Context) -> None:
+    """Converts every construction, and reports every other use."""
+    for call in trainer_calls(context.module, ACCELERATE_TRAINERS, FIRST):
+        reference = context.module.reference_at[call.node.func]
+        if call.unpacked or FIRST not in call.arguments:
+            context.manual(RM209, call.node, "AccelerateTrainer is gone from Ray >= 2.9; its arguments cannot be seen.")
+            context.handle(reference, gone=False)
+        elif (settings := read_settings(context, call)) is None:
+            leave_settings(context, call)
+            context.handle(reference, gone=False)
+        elif context.converts(RM201, call.node, "AccelerateTrainer is gone from Ray >= 2.9; now TorchTrainer."):
+            near = reference.binding.statement
+            context.plan.call(call.node).function = "TorchTrainer"
+            context.plan.need_import("ray.train.torch", "TorchTrainer", near=near)
+            context.handle(reference, gone=True)
+            convert_settings(context, call, settings)
+            keep_loss_scale(context, call)
+            report_loss_scale(context, call)
+            _require_config(context, call)
+            _convert_datasets(context, call)
+    for reference in list(context.references(*ACCELERATE_TRAINERS)):
+        if name_as_type(context, RM209, reference, "AccelerateTrainer"):
+            continue
+        context.manual(RM209, reference.node, "Ray >= 2.9 has no AccelerateTrainer, and this does not construct one.")
+        context.handle(reference, gone=False)
+
+
+@codemod("TorchTrainer", order=11)
+def required_config(context: Context) -> None:
+    """Makes sure that the training functions of TorchTrainers get their config, in scripts that use ray.air."""
+    if not any(reference.is_within("ray.air") for reference in context.module.references):
+        return
+    for call in trainer_calls(context.module, TORCH_TRAINERS, FIRST):
+        if FIRST in call.arguments and not call.unpacked:
+            _require_config(context, call)
+
+
+# -- the training function and its data --------------------------------------------------------------
+
+
+def _require_config(context: Context, call: TrainerCall) -> None:
+    """Makes sure that the training function gets its config (docs/semantics/traps.md#t13)."""
+    function = call.imported.function if call.imported is not None else call.function
+    if is_wrapped(context, call):
+        return
+    if not isinstance(function, ast.FunctionDef) or len(parameters(function)) != 1 or not function.args.defaults:
+        return
+    name = function.args.args[0].arg
+    message = f"{function.name}({name}=...) would be called without the config by Ray >= 2.51."
+    if not context.converts(RM204, function if call.imported is None else call.node, message):
+        return
+    if call.imported is None and len(context.module.uses(function.name, context.module.scope_of[function])) == 1:
+        context.plan.function(function).undefault.add(name)
+    else:
+        edit = context.plan.call(call.node)
+        name = context.module.source(call.arguments[FIRST])
+        source = f"lambda train_loop_config: {name}(train_loop_config)"
+        if name.partition(".")[0] != "config":
+            source = f"lambda config: {name}(config)"
+        if call.node.args:
+            edit.set_first(source)
+        else:
+            edit.set(FIRST, source)
+
+
+def _convert_datasets(context: Context, call: TrainerCall) -> None:
+    if call.datasets.node is None:
+        return
+    if {"preprocessor", "dataset_config"} & call.arguments.keys():
+        prepare_datasets(context, call)
+    # With a preprocessor Ray 2.7 split the training data only, too.
+    if leaves_split_open(context, call) and (
+        "preprocessor" in call.arguments or context.from_ray.version < SPLIT_ALL_SINCE
+    ):
+        keep_whole(context, call)

@@ -1,0 +1,234 @@
+"""What a codemod works with: the facts of one module, the plan to add to, and the findings to report."""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property
+from itertools import chain, count
+from typing import TYPE_CHECKING
+
+from raymigrate.base.findings import Finding, Kind, Rule
+from raymigrate.base.options import Options
+from raymigrate.comments.skips import Skips
+from raymigrate.edits.plan import Plan
+from raymigrate.facts.legacy import TRAINERS
+from raymigrate.facts.module import Module, Reference
+from raymigrate.facts.places import Place, Places
+from raymigrate.facts.requests import Request
+from raymigrate.facts.scopes import import_bindings
+
+if TYPE_CHECKING:
+    from raymigrate.pins.written_for import WrittenFor
+
+Prepared = tuple[ast.AST, str, tuple[ast.AST | None, ...]]
+
+
+class Context:
+    """One module on its way through the codemods.
+
+    Args:
+        module: Facts about the module.
+        options: What the user asked for.
+        path: The file, for what is beside it; empty for text without a file.
+    """
+
+    def __init__(self, module: Module, options: Options, path: str = "") -> None:
+        self.module = module
+        self.options = options
+        self.path = path
+        self.plan = Plan()
+        self.findings: list[Finding] = []
+        self.skips = Skips(module.text)
+        self.handled: set[ast.AST] = set()  # root names and calls that the plan replaces or that were reported
+        self.rewritten: set[ast.AST] = set()  # root names of references that will be gone
+        self.tuned: set[ast.Call] = set()  # configurations that belong to Tune, and are dealt with
+        self.emitted: dict[tuple[str, ast.AST | None], str] = {}  # names of generated classes, by kind and block
+        # Names of datasets that were transformed for a trainer, by block, source, and what the names in it stand for.
+        self.prepared: dict[Prepared, str] = {}
+        self.asked: list[Request] = []  # of other files
+        self.done: list[Request] = []  # what other files asked of this one
+        self.joins_ray = False  # whether a plain script is converted to one that trains on Ray
+        self._told: dict[int, set[Finding]] = {}  # by line
+        self._fresh: set[str] = set()
+        self._kept: dict[tuple[int, int], str] = {}  # place that the user wants kept as it is -> code of its finding
+
+    @property
+    def current_transformers(self) -> bool:
+        """Whether arguments get the names of current transformers; with `--ignore RM7` they keep those of 4.30."""
+        return self.options.enabled("RM701")
+
+    @property
+    def is_ray_script(self) -> bool:
+        """Whether the module trains with Ray, or is part of a job that does: others may well use old libraries."""
+        return self.options.part_of_job or self.joins_ray or self._imports_ray
+
+    @cached_property
+    def _imports_ray(self) -> bool:
+        return any(
+            alias.name.partition(".")[0] == "ray"
+            if isinstance(statement, ast.Import)
+            else not statement.level and (statement.module or "").partition(".")[0] == "ray"
+            for statement in self.module.imports
+            for alias in statement.names
+        )
+
+    @cached_property
+    def is_legacy_script(self) -> bool:
+        """Whether the module uses what Ray had before 2.7: a legacy trainer, or ray.air."""
+        imported = {
+            binding.qualified or "" for statement in self.module.imports for _, binding in import_bindings(statement)
+        }
+        used = {reference.qualified for reference in self.module.references}
+        return any(name in TRAINERS or f"{name}.".startswith("ray.air.") for name in imported | used)
+
+    # -- other files of the project -------------------------------------------------------------
+
+    def may_ask(self, path: str) -> bool:
+        """Whether another file may be asked to change."""
+        return self.module.project is not None and self.module.project.may_ask(path)
+
+    def ask(self, request: Request) -> None:
+        """Asks another file to change: this one is written only if that one can be."""
+        if request not in self.asked:
+            self.asked.append(request)
+
+    @property
+    def requests(self) -> list[Request]:
+        """What other files ask of this one."""
+        return self.module.project.requests(self.path) if self.module.project is not None else []
+
+    @cached_property
+    def from_ray(self) -> "WrittenFor":
+        """The Ray that the module was written for; files of its project are read for it."""
+        from raymigrate.pins.written_for import written_for  # noqa: PLC0415 - few codemods ask
+
+        return written_for(self)
+
+    @cached_property
+    def places(self) -> Places:
+        """Where the functions of the module run."""
+        return Places(self.module)
+
+    def place_of(self, node: ast.AST) -> Place:
+        """Where the code runs that a node is part of, as the module shows it, else the files that call its function."""
+        place = self.places.of(node)
+        if place is not Place.UNKNOWN or self.module.project is None or not self.path:
+            return place
+        from raymigrate.facts.callers import place_by_callers  # noqa: PLC0415 - few modules ask
+
+        return place_by_callers(self.module.project, self.module, node)
+
+    # -- findings ------------------------------------------------------------------------------
+
+    def converts(self, rule: Rule, node: ast.AST, message: str, *, safe: bool = True) -> bool:
+        """Reports an edit and says whether to make it.
+
+        Args:
+            rule: The rule that is met.
+            node: Where.
+            message: One sentence on what happens at run time and what becomes of it.
+            safe: False where the edit can change behaviour; it is then made with --unsafe only.
+        """
+        made = safe or self.options.unsafe
+        kind = Kind.CONVERTED if made else Kind.UNSAFE
+        return (
+            self._report(
+                rule,
+                kind,
+                node,
+                message,
+                "" if made else "Run with --unsafe to make this edit, which can change behaviour.",
+            )
+            and made
+        )
+
+    def manual(self, rule: Rule, node: ast.AST, message: str, advice: str | None = None) -> None:
+        """Reports what a person has to do."""
+        self._report(rule, Kind.MANUAL, node, message, rule.fix if advice is None else advice)
+
+    def note(self, rule: Rule, node: ast.AST, message: str) -> None:
+        """Reports what to know of an edit."""
+        self._report(rule, Kind.NOTE, node, message, "")
+
+    def _report(self, rule: Rule, kind: Kind, node: ast.AST, message: str, advice: str) -> bool:
+        line, column = self.module.start(node)
+        skip = self.skips.of(rule.code, line)  # asked first: a rule that the user leaves out makes no comment stale
+        if not self.options.enabled(rule.code):
+            return False
+        if self._kept.get((line, column), rule.code) != rule.code:
+            return False  # a rule that meets what another one was kept from converting
+        finding = Finding(rule.code, kind, message, advice, line, column + 1, self.path)
+        if skip is not None:
+            finding = finding.skipped(skip.reason)
+            self._kept[line, column] = rule.code
+        declined = kind is Kind.CONVERTED and not self._is_accepted(finding)
+        if declined:
+            finding = replace(finding, kind=Kind.MANUAL, advice="You left this edit out; a later run can make it.")
+            self._kept[line, column] = rule.code
+        told = self._told.setdefault(line, set())
+        if finding not in told:
+            told.add(finding)
+            self.findings.append(finding)
+        return skip is None and not declined
+
+    def findings_on(self, *lines: int | None) -> Iterator[Finding]:
+        """What was reported so far on some lines, in no order."""
+        return chain.from_iterable(self._told.get(line, ()) for line in set(lines) if line is not None)
+
+    def _is_accepted(self, finding: Finding) -> bool:
+        accepted = self.options.accepted
+        line = self.module.lines[finding.line - 1].strip()
+        return accepted is None or (finding.code, finding.message, line) in accepted
+
+    # -- names ---------------------------------------------------------------------------------
+
+    def references(self, *prefixes: str) -> Iterator[Reference]:
+        """References to these qualified names, or to names below them, that no codemod has dealt with yet."""
+        for reference in self.module.references_within(*prefixes):
+            if reference.root not in self.handled:
+                yield reference
+
+    def handle(self, reference: Reference, *, gone: bool) -> None:
+        """Notes that a reference is dealt with: rewritten, or reported and left."""
+        self.handled.add(reference.root)
+        if gone:
+            self.rewritten.add(reference.root)
+
+    def replace_reference(self, reference: Reference, source: str) -> None:
+        """Replaces a whole attribute chain."""
+        self.plan.replace(reference.node, source)
+        self.handle(reference, gone=True)
+
+    def settle_removed_arguments(self) -> None:
+        """Counts what is in arguments that the plan takes away as rewritten: it goes with them.
+
+        What the plan puts somewhere else stays.
+        """
+        moved = {part for code in self.plan.codes() for part in code.parts.values()}
+        gone = {
+            keyword.value
+            for call, edit in self.plan.calls.items()
+            for keyword in call.keywords
+            if keyword.arg in edit.remove and keyword.value not in moved
+        }
+        for reference in self.module.references if gone else ():
+            around = [reference.node, *self.module.ancestors(reference.node)]
+            if not gone.isdisjoint(around) and moved.isdisjoint(around):
+                self.handle(reference, gone=True)
+
+    def fresh(self, *names: str) -> str:
+        """A name for generated code that nothing in the module uses: the first that is free, else one with a number."""
+        numbered = (f"{names[0]}_{number}" for number in count(2))
+        candidates = chain(names, numbered)
+        candidate = next(c for c in candidates if c not in self.module.names and c not in self._fresh)
+        self._fresh.add(candidate)
+        return candidate
+
+    def give_back(self, name: str) -> None:
+        """Lets other code have a name of `fresh` that was not needed."""
+        self._fresh.discard(name)
+
+    def can_import(self, package: str, reference: Reference) -> bool:
+        """Whether a package can be had under its own name where a reference stands: nothing else is called so there."""
+        bindings = self.module.scope_of[reference.root].lookup(package)
+        return all(binding.qualified == package for binding in bindings)

@@ -1,0 +1,184 @@
+"""RM504: the dict of DatasetConfig, as which `dataset_config=` was given until Ray 2.7.
+
+What each argument did: Ray 2.6.3, air/config.py, `DatasetConfig`, and train/_internal/dataset_spec.py.
+"""
+
+import ast
+from dataclasses import dataclass, field
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.data.preprocessors import Choices
+from raymigrate.codemods.shared.definitions import drop_definition
+from raymigrate.edits.plan import Code
+from raymigrate.facts.legacy import TRANSFORMERS_TRAINERS
+from raymigrate.facts.literals import string_literal
+from raymigrate.facts.trainers import TrainerCall
+from raymigrate.facts.values import written
+
+RM504 = Rule(
+    "RM504",
+    "a dict of DatasetConfig",
+    "ray.air.config has no DatasetConfig today (ImportError), and TorchTrainer takes no dict as dataset_config.",
+    "split= becomes DataConfig(datasets_to_split=[...]); shuffling is done on the dataset itself.",
+    "https://docs.ray.io/en/latest/train/user-guides/data-loading-preprocessing.html",
+)
+NAMES = frozenset({"ray.air.DatasetConfig", "ray.air.config.DatasetConfig", "ray.train.DatasetConfig"})
+PARAMETERS = (
+    "fit",
+    "split",
+    "required",
+    "transform",
+    "max_object_store_memory_fraction",
+    "global_shuffle",
+    "randomize_block_order",
+    "per_epoch_preprocessor",
+    "use_stream_api",
+    "stream_window_size",
+)
+WITHOUT_EFFECT = {"max_object_store_memory_fraction": (None, -1), "per_epoch_preprocessor": (None,)} | dict.fromkeys(
+    ("use_stream_api", "stream_window_size"), (None, False)
+)
+WILDCARD = "*"
+
+
+@dataclass
+class DatasetChoices:
+    """What a dict of DatasetConfig asks for.
+
+    Args:
+        calls: The constructions of DatasetConfig.
+        options: The literal arguments by dataset; "*" stands for all others.
+    """
+
+    calls: list[ast.Call] = field(default_factory=list)
+    options: dict[str, dict[str, object]] = field(default_factory=dict)
+
+    def get(self, name: str, option: str, default: object = None) -> object:
+        """An option of a dataset: its own, or that of "*"; "train" has defaults that "*" does not change."""
+        own = self.options.get(name, {}).get(option)
+        if own is None and name != "train":
+            own = self.options.get(WILDCARD, {}).get(option)
+        return default if own is None else own
+
+    @property
+    def shuffle(self) -> bool:
+        """Whether any dataset is to be shuffled."""
+        options = [option for given in self.options.values() for option in given.items()]
+        return ("global_shuffle", True) in options or ("randomize_block_order", True) in options
+
+    def split(self, names: list[str]) -> list[str]:
+        """The datasets that are split: "train" by default."""
+        return [name for name in names if self.get(name, "split", name == "train")]
+
+
+def dataset_choices(context: Context, call: TrainerCall) -> DatasetChoices | None:
+    """Reads the `dataset_config=` of a trainer; None where it is not a dict of DatasetConfig that can be seen whole."""
+    given = call.arguments.get("dataset_config")
+    pairs = context.module.entries(given) if given is not None else None
+    if pairs is None:
+        return None
+    found = DatasetChoices()
+    for key, entry in pairs.items():
+        made = context.module.value(entry)
+        if not isinstance(made, ast.Call) or context.module.qualified(made.func) not in NAMES:
+            return None
+        options = _options(context, made)
+        if options is None:
+            return None
+        found.calls.append(made)
+        found.options[key] = options
+    return found if pairs else None
+
+
+def _options(context: Context, made: ast.Call) -> dict[str, object] | None:
+    """The arguments of a DatasetConfig; None where one has no literal value or no counterpart today."""
+    given: list[tuple[str | None, ast.expr]] = list(zip(PARAMETERS, made.args, strict=False))
+    given += [(keyword.arg, keyword.value) for keyword in made.keywords]
+    options: dict[str, object] = {}
+    for name, node in given:
+        value = written(node)
+        if name is None or value == ... or value not in WITHOUT_EFFECT.get(name, (value,)):
+            return None
+        options[name] = value
+    return options
+
+
+def convert_dataset_config(context: Context, call: TrainerCall) -> tuple[Choices, DatasetChoices | None]:
+    """Converts the DatasetConfig dict of a trainer call.
+
+    Returns:
+        What it says of the preprocessor, and what else it asks for; None where there is no such dict.
+    """
+    choices = dataset_choices(context, call)
+    keys = call.datasets.keys
+    if choices is None or call.datasets.node is None:
+        return Choices(), None
+    named = list(keys) if keys is not None else [name for name in choices.options if name != WILDCARD]
+    if keys is None and "train" not in named:
+        named.append("train")
+    split = choices.split(named)
+    transformers = context.module.qualified(call.node.func) in TRANSFORMERS_TRAINERS
+    unseen = keys is None and (choices.shuffle or choices.options.get(WILDCARD, {}).get("split"))
+    if unseen or (transformers and "train" not in split):
+        return Choices(), None  # reported below
+    given = call.arguments["dataset_config"]
+    if not context.converts(RM504, given, "TorchTrainer takes no dict of DatasetConfig; now a DataConfig."):
+        return Choices(), None
+    if transformers:
+        split = ["train"]  # the Trainer itself splits the evaluation rows, so that each is evaluated once
+    near = context.module.reference_at[choices.calls[0].func].binding.statement
+    context.plan.need_import("ray.train", "DataConfig", near=near)
+    listed = ", ".join(map(string_literal, split))
+    context.plan.call(call.node).set("dataset_config", f"DataConfig(datasets_to_split=[{listed}])")
+    _remove(context, given, choices)
+    fit = next((name for name in named if name != "train" and choices.get(name, "fit")), "train")
+    untransformed = [name for name in named if choices.get(name, "transform") is False]
+    return Choices(fit, untransformed), choices
+
+
+def shuffles(choices: DatasetChoices, source: str, target: str, names: list[str]) -> tuple[list[Code], list[Code]]:
+    """Lines that shuffle datasets: those that stand before preprocessing, and those after it.
+
+    Legacy Ray changed the order of blocks once, before preprocessing, and shuffled rows anew in every epoch.
+
+    Args:
+        choices: What is asked for.
+        source: Name of the dict of datasets before preprocessing.
+        target: Its name after that.
+        names: The datasets.
+    """
+    before, after = [], []
+    for name in names:
+        old, new = f"{source}[{string_literal(name)}]", f"{target}[{string_literal(name)}]"
+        if choices.get(name, "global_shuffle"):
+            after.append(Code(f"{new} = {new}.random_shuffle()  # anew in every epoch"))
+        elif choices.get(name, "randomize_block_order"):
+            before.append(Code(f"{old} = {old}.randomize_block_order().materialize()"))
+    return before, after
+
+
+def _remove(context: Context, given: ast.expr, choices: DatasetChoices) -> None:
+    """Counts the classes as gone, and takes away a name that only this argument read."""
+    module = context.module
+    for made in choices.calls:
+        reference = module.reference_at.get(made.func)
+        if reference is not None:
+            context.handle(reference, gone=True)
+    drop_definition(context, given)
+
+
+@codemod("DatasetConfig", order=46)
+def report_dataset_config(context: Context) -> None:
+    """Reports every DatasetConfig that is left."""
+    for reference in list(context.references(*NAMES)):
+        context.manual(
+            RM504,
+            reference.node,
+            "DatasetConfig is gone from current Ray, and this one was not understood: the import fails.",
+            "Name the datasets to split in DataConfig(datasets_to_split=[...]); shuffle with ds.random_shuffle(); limit"
+            " memory with DataConfig(execution_options=...); for per_epoch_preprocessor use ds.map_batches without"
+            " materialize().",
+        )
+        context.handle(reference, gone=False)

@@ -1,0 +1,201 @@
+"""RM511: functions of Ray Data that were written for rows which are not dicts.
+
+Until Ray 2.4 a Dataset could hold anything: `from_items([(1, 2)])` had tuples as rows, a batch of them was a list, and
+map() could return a number. Since Ray 2.5 a row is a dict: `{"item": (1, 2)}`. Measured on Ray 2.60.
+"""
+
+import ast
+from collections.abc import Iterator
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.facts.batch_functions import BatchFunction
+from raymigrate.facts.module import Module
+from raymigrate.facts.ray_data import argument, is_dataset
+
+RM511 = Rule(
+    "RM511",
+    "rows that are not dicts",
+    "Since Ray 2.5 every row is a dict and every batch a dict of arrays: a function that gets them as tuples, numbers,"
+    " strings or lists fails, or goes over the column names; one that returns such a value raises a ValueError.",
+    'Read row["item"], batch["item"] (of range() "id", of read_text() "text"), and return a dict.',
+    "https://docs.ray.io/en/latest/data/transforming-data.html",
+    errors=(
+        "Returning a list of objects from `map_batches` is not allowed",
+        "Standalone Python objects are not allowed",
+    ),
+)
+
+MAPPERS = ("map_batches", "map", "flat_map", "filter")
+COLUMNS = {"ray.data.from_items": "item", "ray.data.range": "id", "ray.data.read_text": "text"}
+OLD_COLUMN = "value"  # SimpleBlockAccessor.to_pandas() of Ray 2.4
+PREDICTORS = frozenset({"ray.train.predictor.Predictor", "ray.train.Predictor", "ray.ml.predictor.Predictor"})
+SAME_ROWS = frozenset(
+    [
+        "fully_executed",
+        "lazy",
+        "limit",
+        "materialize",
+        "random_sample",
+        "random_shuffle",
+        "randomize_block_order",
+        "repartition",
+        "sort",
+    ]
+)
+# Expressions whose value is neither a dict nor a table, whatever is in them; those that can be a table of batches.
+NEITHER = (ast.JoinedStr, ast.List, ast.ListComp, ast.Set, ast.SetComp, ast.Tuple)
+OF_ARRAYS = (ast.Compare, ast.UnaryOp)
+OF_A_TEXT = frozenset({"encode", "endswith", "lower", "replace", "split", "splitlines", "startswith", "strip", "upper"})
+
+
+@codemod("ray", order=55)
+def plain_rows(context: Context) -> None:
+    """Reports functions that take rows or batches for what they hold, or return no dict."""
+    if not context.is_ray_script:
+        return
+    for call in context.module.of_type(ast.Call):
+        method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+        given = argument(call, "fn", 0)
+        if method not in MAPPERS or given is None or not isinstance(call.func, ast.Attribute):
+            continue
+        if not is_dataset(context.module, call.func.value):
+            continue
+        function = BatchFunction(context.module, given)
+        if function.visible:
+            _taken(context, call, method, function)
+            _returned(context, call, method, function)
+
+
+def _taken(context: Context, call: ast.Call, method: str, function: BatchFunction) -> None:
+    """Reports a function that uses its row or batch as the item, the number or the text that it was."""
+    assert isinstance(call.func, ast.Attribute)
+    maker = _maker(context.module, call.func.value)
+    if maker is None:
+        return
+    name = context.module.qualified(maker.func) or ""
+    column = COLUMNS[name]
+    as_table = argument(call, "batch_format") is not None
+    if _items_are_dicts(context.module, maker, name) or not any(
+        _is_old_column(function.module, use)
+        if as_table
+        else _is_plain_use(function.module, use, method, column) or _is_old_column(function.module, use)
+        for use in function.uses
+    ):
+        return
+    what = "batch" if method == "map_batches" else "row"
+    holds = "a dict" if what == "row" else "a table" if as_table else "a dict of arrays"
+    context.manual(
+        RM511, function.given, f'A {what} of {name.rpartition(".")[2]}() is {holds} with "{column}" since Ray 2.5.'
+    )
+
+
+@codemod("Predictor", order=55)
+def batches_of_predictors(context: Context) -> None:
+    """Reports predictors of the user's own that read the column which a table of rows that are not dicts had."""
+    module = context.module
+    made = [call for name in COLUMNS for call in module.calls(name)]
+    made = [call for call in made if not _items_are_dicts(module, call, module.qualified(call.func) or "")]
+    for home in module.of_type(ast.ClassDef) if made else ():
+        if not any(module.qualified(base) in PREDICTORS for base in home.bases):
+            continue
+        for node in ast.walk(home):
+            if isinstance(node, ast.Name) and isinstance(module.definition(node), ast.arg):
+                if _is_old_column(module, node):
+                    column = COLUMNS[module.qualified(made[0].func) or ""]
+                    message = (
+                        f'The column "{OLD_COLUMN}" of rows that are not dicts is called "{column}" since Ray 2.5.'
+                    )
+                    context.manual(RM511, node, message)
+
+
+def _maker(module: Module, dataset: ast.expr) -> ast.Call | None:
+    """The call that makes the rows of a Dataset, if nothing has mapped them since."""
+    value = module.value(dataset)
+    while isinstance(value, ast.Call):
+        if module.qualified(value.func) in COLUMNS:
+            return value
+        if not isinstance(value.func, ast.Attribute) or value.func.attr not in SAME_ROWS:
+            return None
+        value = module.value(value.func.value)
+    return None
+
+
+def _items_are_dicts(module: Module, maker: ast.Call, name: str) -> bool:
+    """Whether the items given to from_items() are seen to be dicts."""
+    items = argument(maker, "items", 0) if name == "ray.data.from_items" else None
+    value = module.value(items) if items is not None else None
+    if isinstance(value, (ast.List, ast.Tuple)):
+        return any(isinstance(module.value(item), ast.Dict) for item in value.elts)
+    if isinstance(value, ast.ListComp):
+        element = module.value(value.elt)
+        return isinstance(element, (ast.Dict, ast.DictComp)) or (
+            isinstance(element, ast.Call) and ast.unparse(element.func) == "dict"
+        )
+    return False
+
+
+def _is_plain_use(module: Module, use: ast.Name, method: str, column: str) -> bool:
+    """Whether a row or batch is used in a way in which a dict fails, or gives something else."""
+    parent = module.parent_of[use]
+    if isinstance(parent, ast.Subscript) and parent.value is use:
+        return isinstance(module.constant(parent.slice), int) or isinstance(parent.slice, ast.Slice)
+    if isinstance(parent, ast.Attribute):
+        return parent.attr in OF_A_TEXT
+    if isinstance(parent, ast.BinOp):
+        return not isinstance(parent.op, ast.BitOr)
+    if isinstance(parent, ast.Compare):
+        return not any(isinstance(op, (ast.In, ast.NotIn, ast.Is, ast.IsNot)) for op in parent.ops)
+    if isinstance(parent, ast.Assign):
+        return isinstance(parent.targets[0], (ast.Tuple, ast.List))
+    if isinstance(parent, (ast.For, ast.comprehension)) and parent.iter is use:
+        return method == "map_batches" and not isinstance(module.parent_of[parent], ast.DictComp)
+    return isinstance(parent, ast.Call) and _makes_frame(module, parent, use, column)
+
+
+def _is_old_column(module: Module, use: ast.Name) -> bool:
+    """Whether a batch is asked for the only column of a table that Ray 2.4 made of rows which are not dicts."""
+    parent = module.parent_of[use]
+    return isinstance(parent, ast.Subscript) and parent.value is use and module.constant(parent.slice) == OLD_COLUMN
+
+
+def _makes_frame(module: Module, call: ast.Call, batch: ast.Name, column: str) -> bool:
+    """Whether `pandas.DataFrame(batch, columns=[...])` names other columns: pandas gives an empty frame for a dict."""
+    if module.qualified(call.func) != "pandas.DataFrame" or call.args[:1] != [batch]:
+        return False
+    columns = module.constant(argument(call, "columns", 2))
+    return isinstance(columns, list) and column not in columns
+
+
+def _returned(context: Context, call: ast.Call, method: str, function: BatchFunction) -> None:
+    """Reports a function that returns something else than dicts."""
+    if method == "filter":
+        return
+    for value in function.returned:
+        rows = list(_rows(value)) if method == "flat_map" else [value]
+        if any(_no_dict(function, row, of_a_batch=method == "map_batches") for row in rows):
+            what = "rows that are not dicts" if method == "flat_map" else "no dict"
+            message = f"{function.described} returns {what}: {method}() raises a ValueError since Ray 2.5."
+            context.manual(RM511, value if not function.elsewhere else call, message)
+            return
+
+
+def _no_dict(function: BatchFunction, node: ast.expr, *, of_a_batch: bool) -> bool:
+    """Whether a returned value is refused: no dict, and of a batch no table either."""
+    value = function.module.value(node)
+    if isinstance(value, ast.Constant):
+        return value.value is not None
+    if isinstance(value, NEITHER):
+        return True
+    if of_a_batch:
+        return isinstance(value, ast.Subscript) and function.is_column(value) and isinstance(value.slice, ast.Constant)
+    return isinstance(value, OF_ARRAYS) or (isinstance(value, ast.BinOp) and not isinstance(value.op, ast.BitOr))
+
+
+def _rows(value: ast.expr) -> Iterator[ast.expr]:
+    """The rows that a function given to flat_map() returns, as far as they can be seen."""
+    if isinstance(value, (ast.List, ast.Tuple)):
+        yield from value.elts
+    elif isinstance(value, ast.ListComp):
+        yield value.elt

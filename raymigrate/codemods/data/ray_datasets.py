@@ -1,0 +1,297 @@
+"""RM506 to RM509: calls of Ray Data that current Ray refuses or answers differently.
+
+Measured by comparing the signatures of Ray 2.6.3 and 2.60, and by calling each on Ray 2.60. `read_*` and most methods
+are unchanged; `parallelism=` only warns.
+"""
+
+import ast
+from collections.abc import Iterator
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.data.preprocessors import RM503, default_batch_size, report_lost_assignment
+from raymigrate.facts.batch_functions import BatchFunction
+from raymigrate.facts.hf_datasets import is_hf_dataset
+from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS
+from raymigrate.facts.ray_data import PIPELINES, argument, is_dataset, is_shard
+from raymigrate.facts.trainers import trainer_calls
+from raymigrate.knowledge.libraries import look_up, parameters, takes
+
+API = "https://docs.ray.io/en/latest/data/api/dataset.html"
+MIGRATION = "https://docs.ray.io/en/latest/data/iterating-over-data.html"
+
+RM506 = Rule(
+    "RM506",
+    "a method of a Ray Dataset that is gone",
+    "The method raises an AttributeError.",
+    "fully_executed() is materialize() now, and to_torch() is iterator().to_torch(); a window of blocks needs no"
+    " counterpart, as datasets stream; instead of repeat() iterate once for each epoch.",
+    MIGRATION,
+)
+RM507 = Rule(
+    "RM507",
+    "an argument of Ray Data that is gone",
+    "The call raises a TypeError, a ValueError or a DeprecationWarning.",
+    "prefetch_blocks goes: prefetch_batches=1 is the default.",
+    API,
+)
+RM508 = Rule(
+    "RM508",
+    "batches without batch_format",
+    "Until Ray 2.3 batches of tables were pandas DataFrames; now they are dicts of NumPy arrays, and what only a"
+    " DataFrame has raises an AttributeError or KeyError.",
+    'Say batch_format="pandas".',
+    "https://docs.ray.io/en/latest/data/api/doc/ray.data.Dataset.map_batches.html",
+)
+
+RM509 = Rule(
+    "RM509",
+    "Hugging Face datasets given to a trainer as datasets=",
+    "Ray Train takes Ray Datasets only: legacy trainers refused others, and get_dataset_shard() of Ray >= 2.51 fails"
+    " with AttributeError: 'Dataset' object has no attribute 'name'.",
+    "Wrap each in ray.data.from_huggingface(...), or load the data in the training function.",
+    "https://docs.ray.io/en/latest/data/loading-data.html",
+)
+
+GONE_PROPERTIES = {
+    "is_fully_executed": "isinstance(ds, ray.data.MaterializedDataset) tells whether a Dataset is in memory.",
+    "default_batch_format": 'It was a class; batches are dicts of NumPy arrays unless batch_format="pandas" is given.',
+    "dataset_format": "Drop the question: blocks are Arrow tables, or DataFrames where a function returned some.",
+}
+ITERATORS = frozenset(
+    {"iter_rows", "iter_batches", "iter_torch_batches", "iter_tf_batches", "to_tf", "to_torch", "iter_epochs"}
+)
+# Measured: dir() of a shard on Ray 2.60.
+SHARD_HAS = frozenset(
+    [
+        "get_context",
+        "iter_batches",
+        "iter_jax_batches",
+        "iter_rows",
+        "iter_tf_batches",
+        "iter_torch_batches",
+        "materialize",
+        "schema",
+        "stats",
+        "to_tf",
+        "to_torch",
+    ]
+)
+GONE_ARGUMENTS = {
+    "meta_provider": "It raises a TypeError; delete it, as file metadata are fetched in parallel by default.",
+    "block_path_provider": "It raises a TypeError; use filename_provider=.",
+    "output_arrow_format": "It raises a TypeError; delete it, as blocks are Arrow tables.",
+}
+
+
+@codemod("ray", order=55)
+def gone_methods(context: Context) -> None:
+    """Converts and reports methods and properties that Datasets no longer have."""
+    if not context.is_ray_script:
+        return
+    module = context.module
+    for node in module.nodes:
+        if not isinstance(node, ast.Attribute) or node in module.reference_at:
+            continue
+        if node.attr == "iter_epochs" and not _is_own(context, node.attr):
+            context.manual(
+                RM506,
+                node,
+                "iter_epochs() raises an AttributeError: there is no DatasetPipeline any more.",
+                "Get the shard once, and iterate over it again in each epoch: for epoch in range(...): for batch in"
+                " shard.iter_torch_batches(...).",
+            )
+        elif is_dataset(module, node.value):
+            _method(context, node)
+
+
+def _is_own(context: Context, name: str) -> bool:
+    """Whether the module defines a method of this name itself."""
+    return any(isinstance(node, ast.FunctionDef) and node.name == name for node in context.module.nodes)
+
+
+def _without_lazy(node: ast.expr) -> ast.expr:
+    """What comes before `.lazy()`, which goes."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "lazy":
+        node = node.func.value
+    return node
+
+
+def _method(context: Context, method: ast.Attribute) -> None:
+    """Deals with one attribute of a Dataset."""
+    call = context.module.parent_of[method]
+    called = isinstance(call, ast.Call) and call.func is method
+    if method.attr in GONE_PROPERTIES:
+        context.manual(RM506, method, f".{method.attr} raises an AttributeError.", GONE_PROPERTIES[method.attr])
+    elif not called or not isinstance(call, ast.Call):
+        return
+    elif method.attr == "fully_executed" and context.converts(
+        RM506, method, "fully_executed() raises an AttributeError; now materialize()."
+    ):
+        context.plan.replace(method, "$dataset.materialize", dataset=_without_lazy(method.value))
+    elif method.attr == "lazy" and context.converts(RM506, method, "lazy() is gone: every Dataset is lazy."):
+        context.plan.replace(call, "$dataset", dataset=_without_lazy(method.value))
+    elif method.attr == "to_torch" and context.converts(
+        RM506, method, "Dataset.to_torch() raises an AttributeError; now iterator().to_torch()."
+    ):
+        context.plan.replace(method, "$dataset.iterator().to_torch", dataset=_without_lazy(method.value))
+    elif method.attr in PIPELINES:
+        context.manual(
+            RM506,
+            method,
+            f"{method.attr}() raises an AttributeError: there is no DatasetPipeline any more.",
+            "Delete it: datasets stream."
+            if method.attr == "window"
+            else "Delete it, and iterate over the shard again in each epoch: for epoch in range(...).",
+        )
+
+
+@codemod("ray", order=55)
+def gone_arguments(context: Context) -> None:
+    """Deletes arguments without effect, and reports the others."""
+    if not context.is_ray_script:
+        return
+    for call, keyword in _keywords(context):
+        method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+        if keyword.arg == "prefetch_blocks" and method in ITERATORS and not _is_own(context, method):
+            message = f"{method}(prefetch_blocks=) raises a TypeError; deleted, as it has no effect on the rows."
+            if context.converts(RM507, keyword, message):
+                context.plan.call(call).remove.add("prefetch_blocks")
+        elif keyword.arg == "num_blocks" and method == "random_shuffle" and _is_ray(context, call):
+            _shuffle_into_blocks(context, call, keyword)
+        elif keyword.arg in GONE_ARGUMENTS and _is_ray(context, call) and not _takes(context, call, keyword.arg):
+            context.manual(RM507, keyword, f"{method}({keyword.arg}=) is gone.", GONE_ARGUMENTS[keyword.arg])
+        elif keyword.arg == "compute" and method in ("map_batches", "map", "flat_map", "filter"):
+            if context.module.constant(keyword.value) in ("actors", "tasks"):
+                _compute(context, call, keyword)
+    for call in context.module.calls("ray.data.ActorPoolStrategy"):
+        if call.args and len(call.args) <= 2 and not any(isinstance(a, ast.Starred) for a in call.args):
+            names = ["min_size", "max_size"][: len(call.args)]
+            if context.converts(RM507, call, "ActorPoolStrategy takes keyword arguments only: a TypeError otherwise."):
+                context.plan.call(call).names = names
+
+
+def _keywords(context: Context) -> Iterator[tuple[ast.Call, ast.keyword]]:
+    for node in context.module.nodes:
+        if isinstance(node, ast.Call):
+            for keyword in node.keywords:
+                yield node, keyword
+
+
+def _takes(context: Context, call: ast.Call, keyword: str) -> bool:
+    """Whether what a call calls may take a keyword on current Ray, as datasources do that read_* lost.
+
+    Of a class inside Ray the parameters are not known; methods of Datasets have lost them all.
+    """
+    called = context.module.qualified(call.func) or ""
+    given = parameters(look_up(called))
+    return takes(given, keyword) if given is not None else called.startswith("ray.data._")
+
+
+def _is_ray(context: Context, call: ast.Call) -> bool:
+    """Whether a call is a function of ray.data or a method of a Dataset."""
+    if (context.module.qualified(call.func) or "").startswith("ray.data."):
+        return True
+    return isinstance(call.func, ast.Attribute) and is_dataset(context.module, call.func.value)
+
+
+def _shuffle_into_blocks(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
+    """random_shuffle(num_blocks=n): shuffling and laying out anew are two steps now."""
+    message = "random_shuffle(num_blocks=) raises a DeprecationWarning"
+    if context.module.constant(keyword.value) is None:
+        if context.converts(RM507, keyword, f"{message}; deleted."):
+            context.plan.call(call).remove.add("num_blocks")
+        return
+    context.manual(RM507, keyword, f"{message}.", "Call .repartition(n) after .random_shuffle().")
+
+
+def _compute(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
+    kind = context.module.constant(keyword.value)
+    message = f'compute="{kind}" raises a ValueError'
+    if kind == "tasks" and context.converts(RM507, keyword, f"{message}; deleted, as functions run as tasks."):
+        context.plan.call(call).remove.add("compute")
+    elif kind == "actors":
+        context.manual(RM507, keyword, f"{message}.", "Use concurrency=(1, n), with the largest number of actors.")
+
+
+@codemod("map_batches", order=55)
+def mapped_batches(context: Context) -> None:
+    """Lets functions given to map_batches get the batches that they got from legacy Ray."""
+    if not context.is_ray_script:
+        return
+    module = context.module
+    for call in module.nodes:
+        if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)):
+            continue
+        fn = argument(call, "fn", 0)
+        if call.func.attr != "map_batches" or fn is None or not is_dataset(module, call.func.value):
+            continue
+        if any(keyword.arg is None for keyword in call.keywords):
+            continue
+        _batches(context, call, BatchFunction(module, fn))
+
+
+def _batches(context: Context, call: ast.Call, function: BatchFunction) -> None:
+    """Adds what one call of map_batches needs."""
+    if not function.visible:
+        return
+    constant, edit = context.module.constant, context.plan.call(call)
+    batch_format = constant(argument(call, "batch_format"))
+    if batch_format in (None, "default") and argument(call, "batch_format") is None and function.takes_a_frame:
+        if context.converts(
+            RM508,
+            function.given,
+            f"{function.described} uses its batch as a DataFrame, and would get a dict of arrays.",
+        ):
+            edit.set("batch_format", '"pandas"')
+            batch_format = "pandas"
+    elif batch_format == "default" and function.takes_a_frame:
+        keyword = next(keyword for keyword in call.keywords if keyword.arg == "batch_format")
+        if context.converts(RM508, keyword, 'batch_format="default" is "numpy" today; the function takes a DataFrame.'):
+            edit.set("batch_format", '"pandas"')
+            batch_format = "pandas"
+    if batch_format == "pandas":
+        for place in function.lost_assignments:
+            report_lost_assignment(context, place, function, call)
+    if argument(call, "zero_copy_batch") is None and batch_format != "pyarrow":
+        _copied(context, call, function, "pandas" if batch_format == "pandas" else "numpy")
+
+
+def _copied(context: Context, call: ast.Call, function: BatchFunction, batch_format: str) -> None:
+    """Gives a function that changes its batch a copy of it, as legacy Ray did."""
+    if not function.writes_to_arrays(batch_format):
+        return
+    if context.converts(
+        RM503, function.given, f"{function.described} changes its batch in place, and would get a read-only one."
+    ):
+        edit = context.plan.call(call)
+        if argument(call, "batch_size", 1) is None:
+            edit.set("batch_size", str(default_batch_size(context)))
+        edit.set("zero_copy_batch", "False")
+
+
+@codemod("datasets", order=55)
+def hugging_face_datasets(context: Context) -> None:
+    """Reports datasets of Hugging Face handed to a trainer whose training function is the user's own."""
+    for call in trainer_calls(context.module, TORCH_TRAINERS | ACCELERATE_TRAINERS, "train_loop_per_worker"):
+        for value in (call.datasets.keys or {}).values():
+            if is_hf_dataset(context.module, value):
+                context.manual(RM509, value, "This is not a Ray Dataset: the trainer fails before training begins.")
+
+
+@codemod("get_dataset_shard", order=55)
+def shards(context: Context) -> None:
+    """Reports what scripts do with a shard as if it were a Dataset, which it was until Ray 2.2."""
+    module = context.module
+    for node in module.nodes:
+        if not (isinstance(node, ast.Attribute) and is_shard(module, node.value)) or node in module.reference_at:
+            continue
+        if node.attr in SHARD_HAS or node.attr == "iter_epochs":
+            continue
+        context.manual(
+            RM506,
+            node,
+            f".{node.attr} of a shard raises an AttributeError: a shard is a DataIterator, not a Dataset.",
+            f"shard.materialize().{node.attr} has this worker's rows; every worker has to call it.",
+        )

@@ -1,0 +1,63 @@
+"""RM205: datasets that every worker saw whole, where Ray <= 2.6 split only the training data among the workers.
+
+The Ray that the code was written for decides: from 2.7 on DataConfig splits all datasets by default, as today. Ray
+2.6.3, train/_internal/data_config.py: `datasets_to_split` is ["train"] unless another list is given.
+"""
+
+import ast
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods.context import Context
+from raymigrate.facts.trainers import TrainerCall
+
+RM205 = Rule(
+    "RM205",
+    "datasets that every worker saw whole",
+    "Ray <= 2.6 split only the training data among the workers; Ray >= 2.7 splits all datasets.",
+    'DataConfig(datasets_to_split=["train"]) keeps it. If the code was written for Ray 2.7, say --from-ray 2.7.',
+    "https://docs.ray.io/en/latest/train/api/doc/ray.train.DataConfig.html",
+)
+SPLIT_ALL_SINCE = (2, 7)
+TRAIN_ONLY = '["train"]'
+
+
+def leaves_split_open(context: Context, call: TrainerCall) -> bool:
+    """Whether a trainer has datasets besides the training data, and does not say which ones are split."""
+    others = call.datasets.keys is None or call.datasets.keys.keys() - {"train"}
+    return bool(others) and ("dataset_config" not in call.arguments or open_data_config(context, call) is not None)
+
+
+def open_data_config(context: Context, call: TrainerCall) -> ast.Call | None:
+    """The DataConfig of a trainer, if that does not say which datasets are split."""
+    given = call.arguments.get("dataset_config")
+    made = context.module.value(given) if given is not None else None
+    if not isinstance(made, ast.Call) or context.module.qualified(made.func) != "ray.train.DataConfig" or made.args:
+        return None
+    split = {keyword.arg: keyword.value for keyword in made.keywords}
+    is_open = context.module.constant(split.get("datasets_to_split")) is None  # None meant the default in Ray 2.6
+    return made if is_open and None not in split else None
+
+
+def keep_whole(context: Context, call: TrainerCall) -> None:
+    """Lets only the training data be split."""
+    assert call.datasets.node is not None
+    message = "Ray >= 2.7 would split every dataset; only the training data was split before."
+    if context.converts(RM205, call.datasets.node, message):
+        split_train_only(context, call)
+
+
+def split_train_only(context: Context, call: TrainerCall, options: str = "") -> None:
+    """Writes that only the training data is split.
+
+    Args:
+        context: The module.
+        call: The trainer call.
+        options: More arguments for a DataConfig that is not there yet.
+    """
+    made = open_data_config(context, call)
+    if made is not None:
+        context.plan.call(made).set("datasets_to_split", TRAIN_ONLY)
+        return
+    near = context.module.reference_at[call.node.func].binding.statement
+    context.plan.need_import("ray.train", "DataConfig", near=near)
+    context.plan.call(call.node).set("dataset_config", f"DataConfig(datasets_to_split={TRAIN_ONLY}{options})")

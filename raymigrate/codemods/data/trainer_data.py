@@ -1,0 +1,81 @@
+"""RM205, RM501, RM502 and RM504 in scripts whose trainer is still there: TorchTrainer and its siblings.
+
+`preprocessor=` and a dict as `dataset_config=` show that such a script was written for Ray 2.0 to 2.8. Where they are
+missing nothing shows it: which datasets were split is then kept only where the Ray it was written for is known.
+"""
+
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.data.preprocessors import RM501, RM502, default_batch_size
+from raymigrate.codemods.data.split_datasets import SPLIT_ALL_SINCE, keep_whole, leaves_split_open, split_train_only
+from raymigrate.codemods.shared.trainer_arguments import prepare_datasets
+from raymigrate.facts.legacy import TORCH_TRAINERS
+from raymigrate.facts.preprocessors import BATCH_MAPPERS
+from raymigrate.facts.trainers import trainer_calls
+
+SIBLINGS = frozenset(
+    f"ray.train.{module}.{name}"
+    for name, modules in {
+        "TensorflowTrainer": ("tensorflow", "tensorflow.tensorflow_trainer"),
+        "XGBoostTrainer": ("xgboost", "xgboost.xgboost_trainer"),
+        "LightGBMTrainer": ("lightgbm", "lightgbm.lightgbm_trainer"),
+        "DataParallelTrainer": ("data_parallel_trainer",),
+    }.items()
+    for module in modules
+)
+# XGBoost and LightGBM split every dataset, then and now.
+SPLIT_ALL = frozenset(name for name in SIBLINGS if name.endswith(("XGBoostTrainer", "LightGBMTrainer")))
+
+
+@codemod(*sorted({name.rpartition(".")[2] for name in TORCH_TRAINERS | SIBLINGS}), order=44)
+def convert_data(context: Context) -> None:
+    """Applies the preprocessor before the trainer is built, and makes a DataConfig of a dict."""
+    for call in trainer_calls(context.module, TORCH_TRAINERS | SIBLINGS, "train_loop_per_worker"):
+        given = call.arguments.get("preprocessor")
+        name = context.module.qualified(call.node.func)
+        if call.unpacked:
+            continue
+        if given is None and name not in SPLIT_ALL and leaves_split_open(context, call):
+            if context.from_ray.surely_before(SPLIT_ALL_SINCE) and not context.options.guide:
+                keep_whole(context, call)
+        if given is None and "dataset_config" not in call.arguments:
+            continue
+        if call.datasets.node is not None:
+            prepare_datasets(context, call)
+        edit = context.plan.call(call.node)
+        if "preprocessor" not in edit.remove:
+            if given is not None and name in SIBLINGS and context.module.constant(given) is not None:
+                context.manual(RM502, given, f"{context.module.source(call.node.func)} has no preprocessor argument.")
+            continue
+        if leaves_split_open(context, call) and name not in SPLIT_ALL:
+            split_train_only(context, call)  # with a preprocessor only the training data was split, up to Ray 2.8
+
+
+@codemod("BatchMapper", order=90)
+def report_batch_mappers(context: Context) -> None:
+    """Reports every BatchMapper that is left: made for a trainer in another file, or for something else."""
+    context.settle_removed_arguments()
+    for reference in list(context.references(*BATCH_MAPPERS)):
+        context.manual(
+            RM501,
+            reference.node,
+            "BatchMapper is gone: the import raises an ImportError.",
+            f"Call dataset.map_batches(fn, batch_format=..., batch_size={default_batch_size(context)}).materialize() on"
+            " each dataset before the trainer is built; a helper that makes the BatchMapper can return a function that"
+            " does so.",
+        )
+        context.handle(reference, gone=False)
+
+
+@codemod("Concatenator", order=55)
+def concatenators(context: Context) -> None:
+    """Reports the arguments that Concatenator lost."""
+    for call in context.module.calls("ray.data.preprocessors.Concatenator"):
+        for keyword in call.keywords:
+            if keyword.arg in ("include", "exclude"):
+                context.manual(
+                    RM502,
+                    keyword,
+                    f"Concatenator({keyword.arg}=) raises a TypeError.",
+                    "Give columns=[...]; the columns come in this order, where legacy Ray kept that of the dataset.",
+                )

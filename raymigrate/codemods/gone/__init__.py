@@ -1,0 +1,1 @@
+"""RM69x: names that current libraries do not have and that no other family deals with."""

@@ -1,0 +1,117 @@
+"""RM69x: names that the current libraries do not have and that no other rule deals with.
+
+A name is gone if it is not among what they offer (`raymigrate/knowledge/libraries.py`), whether or not they
+ever had it.
+"""
+
+import ast
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.shared.import_cleanup import is_exported
+from raymigrate.facts.guards import is_guarded
+from raymigrate.facts.module import Reference
+from raymigrate.facts.scopes import Binding
+from raymigrate.knowledge.libraries import LIBRARIES, look_up
+from raymigrate.knowledge.successors import advice_on
+
+CONDITIONAL = (ast.If, ast.Try, ast.ExceptHandler, ast.While, ast.For, ast.Match)
+OTHER_NAME = "Let nothing else in the file have its name, and run raymigrate again."
+ONE_WAY = "Import it in one way only, without the alternatives, and run raymigrate again."
+
+RM691 = Rule(
+    "RM691",
+    "an import of a name that is gone, which nothing uses",
+    "The import fails on current Ray, transformers, datasets and their companions.",
+    "The name is dropped from the import.",
+    "https://docs.ray.io/en/latest/train/api/api.html",
+)
+RM692 = Rule(
+    "RM692",
+    "a name that is gone",
+    "Current Ray, transformers, accelerate, datasets, evaluate, huggingface_hub, peft or trl raise an ImportError or"
+    " AttributeError for it.",
+    "Look up its successor in the migration guide of the library.",
+    "https://docs.ray.io/en/latest/train/api/api.html",
+    errors=tuple(
+        text
+        for library in LIBRARIES
+        for text in (
+            f"cannot import name '*' from '{library}",
+            f"No module named '{library}.*'",
+            f"module '{library}' has no attribute",
+            f"module '{library}.*' has no attribute",
+        )
+    ),
+)
+
+
+@codemod("ray", order=95)
+def gone_names(context: Context) -> None:
+    """Drops unused imports of names that are gone, and reports every use of one that is left."""
+    if not context.is_ray_script:
+        return
+    context.settle_removed_arguments()
+    for reference in context.module.references:
+        name = gone_part(reference.qualified)
+        if name is None or reference.root in context.handled:
+            continue
+        if not is_guarded(context.module, reference.node, name.rpartition(".")[2]) and not _is_import_guarded(
+            context, reference
+        ):
+            report_gone(context, reference.node, name)
+            context.handle(reference, gone=False)
+    for statement in context.module.imports:
+        if isinstance(statement, ast.ImportFrom) and statement.level:
+            continue
+        for alias in statement.names:
+            origin = alias.name if isinstance(statement, ast.Import) else f"{statement.module}.{alias.name}"
+            if gone_part(origin) is None or alias in context.plan.dropped_imports:
+                continue
+            _import(context, statement, alias, origin)
+
+
+def report_gone(context: Context, node: ast.AST, name: str) -> None:
+    """Reports a use of a name that is gone, with its successor where there is one."""
+    what = "the installed version has no such name"
+    if isinstance(getattr(node, "ctx", None), ast.Store) and context.module.qualified(node) == name:
+        what = "the library may no longer read what is set here"
+    context.manual(RM692, node, f"{name} is gone: {what}.", advice_on(name))
+
+
+def _is_import_guarded(context: Context, reference: Reference) -> bool:
+    """Whether what imports a name is ready for its being gone: then so is, as a rule, what uses it."""
+    statement = reference.binding.statement
+    return statement is not None and is_guarded(context.module, statement, reference.root.id)
+
+
+def _import(context: Context, statement: ast.Import | ast.ImportFrom, alias: ast.alias, origin: str) -> None:
+    """Drops an import that nothing reads; reports one that is guarded, as its uses may be those of either import."""
+    module = context.module
+    local = alias.asname or alias.name.partition(".")[0]
+    scope = module.scope_of[statement]
+    bindings = scope.lookup(local)
+    used = bool(module.uses(local, scope)) or is_exported(module, local)
+    if alias.name == "*":
+        context.manual(RM692, statement, f"{origin.removesuffix('.*')} is gone, or has lost names.")
+    elif not used:
+        if not is_guarded(module, statement, alias.name) and context.converts(
+            RM691, statement, f"{origin} is gone, and nothing uses it here; removed."
+        ):
+            context.plan.drop_import(alias, statement)
+    elif len({binding.qualified for binding in bindings}) > 1:
+        if not any(_exists(binding) for binding in bindings):
+            context.manual(RM692, statement, f"{origin} is gone, and so is what takes its place here.", ONE_WAY)
+        elif not any(isinstance(above, CONDITIONAL) for above in module.ancestors(statement)):
+            context.manual(RM692, statement, f"{origin} is gone: this import raises an ImportError.", OTHER_NAME)
+
+
+def _exists(binding: Binding) -> bool:
+    """Whether a binding is there: then the module runs on old and new versions, and is left alone."""
+    return binding.qualified is None or gone_part(binding.qualified) is None
+
+
+def gone_part(qualified: str) -> str | None:
+    """The shortest part of a dotted name that is gone: `ray.air.Checkpoint` of `ray.air.Checkpoint.from_dict`."""
+    return look_up(qualified).gone

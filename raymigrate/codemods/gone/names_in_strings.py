@@ -1,0 +1,97 @@
+"""RM695: legacy names in strings, and modules of legacy Ray that are looked into by name.
+
+Nothing here is converted: what such a string is for is not seen. A string counts if the whole of it is the dotted name,
+so prose and log messages do not.
+"""
+
+import ast
+import re
+
+from raymigrate.base.findings import Kind, Rule
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.ray_air.ray_air import MOVED, SESSION, SESSION_FUNCTIONS
+from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TRANSFORMERS_TRAINERS
+
+RM695 = Rule(
+    "RM695",
+    "a legacy name in a string, or looked up by one",
+    "A name in a string is not converted: an import by it fails or gives a class for old code only, and a test that"
+    " patches it does not reach converted code, which calls ray.train.",
+    "Change the string where the code that it names is converted.",
+    "https://docs.ray.io/en/latest/train/api/api.html",
+    unproven="What a string is for is seen only by the code that gets it.",
+)
+# Modules whose names are gone, or are kept for old code.
+LEGACY = re.compile(
+    r"ray\.(?:air(?!\.integrations)|ml|train\.huggingface\.(?!transformers\b)|train\.batch_predictor|train\.predictor)"
+    r"(?:\.?\w+)*"
+    r"|ray\.train\.huggingface\.(?:transformers\.)?\w*(?:Trainer|Predictor|Checkpoint)(?:\.\w+)*"
+    r"|ray\.data\.preprocessors\.(?:batch_mapper\.)?BatchMapper"
+)
+MODULES = ("ray.air", "ray.ml", "ray.train.huggingface")
+# Calls that import or replace what a string names.
+LOADERS = ("import_module", "__import__", "patch", "setattr", "delattr", "get_class", "locate", "import_string")
+
+
+@codemod(r"ray[.](?:air|ml|train|data)", order=97)
+def names_in_strings(context: Context) -> None:
+    """Reports strings that are legacy names, and `getattr()` on modules of legacy Ray."""
+    module = context.module
+    for node in module.of_type(ast.Constant):
+        if isinstance(node.value, str) and LEGACY.fullmatch(node.value) and not _is_told(context, node):
+            _string(context, node, node.value)
+    for call in module.of_type(ast.Call):
+        if isinstance(call.func, ast.Name) and call.func.id == "getattr" and call.args:
+            owner = module.qualified(call.args[0])
+            if owner is not None and owner.startswith(MODULES) and not _is_told(context, call):
+                context.manual(RM695, call, f"What is looked up in {owner} here is not seen, and not converted.")
+
+
+def _is_told(context: Context, node: ast.expr) -> bool:
+    """Whether another finding refers to a place."""
+    places = [context.module.start(node)]
+    outer = context.module.parent_of.get(node)
+    if isinstance(outer, ast.Call):
+        places.append(context.module.start(outer))
+    told = context.findings_on(*(line for line, _ in places))
+    return any((f.line, f.column - 1) in places and f.kind is not Kind.NOTE for f in told)
+
+
+def _string(context: Context, node: ast.Constant, name: str) -> None:
+    """Reports one string: where something is loaded or patched by it it fails, elsewhere it may be a mere label."""
+    call = context.module.parent_of.get(node)
+    if isinstance(call, ast.Dict) and node in call.keys:
+        return  # a name to look up something else by
+    key = call.keys[call.values.index(node)] if isinstance(call, ast.Dict) and node in call.values else None
+    is_target = isinstance(key, ast.Constant) and key.value == "_target_"
+    function = call.func if isinstance(call, ast.Call) else None
+    last = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    if is_target or last in LOADERS:
+        context.manual(RM695, node, message(name), advice(name))
+    else:
+        context.note(RM695, node, message(name))
+
+
+def message(name: str) -> str:
+    """What there is to say of a string."""
+    return f'"{name}" is a name of legacy Ray, which is not converted in a string.'
+
+
+def successor(name: str) -> str | None:
+    """What took the place of a legacy name; None where nothing has the same form."""
+    if name in TRANSFORMERS_TRAINERS | ACCELERATE_TRAINERS:
+        return "ray.train.torch.TorchTrainer, with other arguments"
+    if name in MOVED:
+        return f"{MOVED[name].module}.{MOVED[name].name}"
+    function = name.removeprefix(f"{SESSION}.")
+    target = SESSION_FUNCTIONS.get(function) if function != name else None
+    if target is None:
+        return None
+    return f"ray.train.{target.replace('get_context().', 'get_context, whose result has ')}"
+
+
+def advice(name: str) -> str:
+    """What to do about a string."""
+    new = successor(name)
+    return f"Converted code uses {new}: name that here." if new else RM695.fix

@@ -1,0 +1,205 @@
+"""RM692 to RM694: what is gone, where no name in the file says so plainly.
+
+Star imports, names looked up by string, imports of submodules, and keyword arguments that no other rule deals with.
+"""
+
+import ast
+import builtins
+import re
+from collections.abc import Iterator
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.gone.gone_names import RM691, RM692, gone_part, report_gone
+from raymigrate.codemods.libraries.argument_changes import (
+    ACCELERATOR_CHANGES,
+    DATASET_CHANGES,
+    LOAD_DATASET,
+    TRAINER_CHANGES,
+    TRAINING_ARGUMENTS_CHANGES,
+)
+from raymigrate.codemods.ray_air.ray_air import MOVED
+from raymigrate.facts.guards import is_guarded
+from raymigrate.facts.instances import instance_of
+from raymigrate.facts.module import Module
+from raymigrate.knowledge.libraries import LIBRARIES, look_up, member, names_of, parameters, takes
+
+RM693 = Rule(
+    "RM693",
+    "an argument that is gone",
+    "The current version of the library raises an error for it, usually a TypeError.",
+    "use_auth_token= became token=, and tokenizer= processing_class=. For any other, see the migration guide of the"
+    " library.",
+    "https://huggingface.co/docs/datasets/package_reference/loading_methods",
+)
+RM694 = Rule(
+    "RM694",
+    "a star import of legacy Ray",
+    "What a star import brings in cannot be seen in the file: the legacy classes are no longer part of it"
+    " (NameError), and those of ray.air raise when they are constructed.",
+    "Write out the names that the file uses, and run raymigrate again.",
+    "https://docs.ray.io/en/latest/train/api/api.html",
+)
+
+# load_dataset and load_dataset_builder hand what they do not know to the builder, which refuses these.
+TO_BUILDER = frozenset(name.replace("load_dataset", "load_dataset_builder") for name in LOAD_DATASET)
+REFUSED_BY_BUILDER = DATASET_CHANGES.keys() - {"trust_remote_code"}
+# Arguments that were renamed in many places at once, and take the same values.
+RENAMED = {"use_auth_token": "token", "tokenizer": "processing_class"}
+OF_CELLS = re.compile(r"_+cell_(?:mask_)?\d+__")  # their edges and magics, see raymigrate.documents.cells
+OF_NOTEBOOKS = ("display", "get_ipython", "spark", "dbutils", "sc", "__file__", "__name__", "__doc__")
+# What took the place of arguments, by the class or function that had them.
+CHANGES = {
+    "TrainingArguments": TRAINING_ARGUMENTS_CHANGES,
+    "Trainer": TRAINER_CHANGES,
+    "Accelerator": ACCELERATOR_CHANGES,
+    "load_dataset": DATASET_CHANGES,
+}
+LEGACY_MODULES = ("ray.air", "ray.train.huggingface", "ray.ml", "ray.data.preprocessors", "ray.train.batch_predictor")
+
+
+@codemod("ray", order=94)
+def plain_imports(context: Context) -> None:
+    """Drops `import ray.ml` where `ray` is used and nothing of `ray.ml`: it fails on import."""
+    if not context.is_ray_script:
+        return
+    for statement in context.module.imports:
+        for alias in statement.names if isinstance(statement, ast.Import) else ():
+            if alias.asname or gone_part(alias.name) is None or alias in context.plan.dropped_imports:
+                continue
+            if is_guarded(context.module, statement, alias.name):
+                continue
+            left = (r for r in context.module.references if r.root not in context.rewritten)
+            below = [reference for reference in left if reference.is_within(alias.name)]
+            if not below and context.converts(RM691, statement, f"{alias.name} is gone, and nothing uses it here."):
+                context.plan.drop_import(alias, statement)
+                root = alias.name.partition(".")[0]
+                if any(reference.root.id == root for reference in context.module.references):
+                    context.plan.need_import(root, near=statement)
+
+
+@codemod("ray", order=96)
+def rescan(context: Context) -> None:
+    """Reports what is gone behind star imports, strings and keyword arguments."""
+    if not context.is_ray_script:
+        return
+    stars = _star_imports(context)
+    unbound = dict(_names_of_stars(context.module, stars))
+    for node, name in unbound.items():
+        if gone_part(name) is not None:
+            context.manual(RM692, node, f"{name} is gone: the star import does not bring it in (NameError).")
+    for call in context.module.of_type(ast.Call):
+        _looked_up_by_string(context, call)
+        _arguments(context, call, unbound.get(call.func))
+
+
+def _star_imports(context: Context) -> list[str]:
+    """The modules of the libraries that are imported with a star; those of legacy Ray are reported."""
+    found = []
+    for statement in context.module.imports:
+        if not isinstance(statement, ast.ImportFrom) or statement.level or statement.names[0].name != "*":
+            continue
+        module = statement.module or ""
+        if module.partition(".")[0] in LIBRARIES:
+            found.append(module)
+        if f"{module}.".startswith(tuple(f"{name}." for name in LEGACY_MODULES)):
+            context.manual(RM694, statement, f"The legacy names that {module} brings in here cannot be seen.")
+    return found
+
+
+def _names_of_stars(module: Module, stars: list[str]) -> Iterator[tuple[ast.AST, str]]:
+    """Names that nothing in the file binds, with what they stand for, or stood for when the script was written.
+
+    Where another star import may bring in anything, these are only the names that the libraries have today.
+    """
+    is_whole = all(_is_known(statement) for statement in module.imports)
+    if not stars:
+        return
+    for node in module.of_type(ast.Name):
+        if hasattr(builtins, node.id) or node.id in OF_NOTEBOOKS or module.scope_of[node].find(node.id):
+            continue
+        if OF_CELLS.fullmatch(node.id):
+            continue
+        star = next((star for star in reversed(stars) if node.id in names_of(star)), stars[-1] if is_whole else None)
+        if star is not None:
+            yield node, f"{star}.{node.id}"
+
+
+def _is_known(statement: ast.Import | ast.ImportFrom) -> bool:
+    """Whether an import is not a star import, or is one of a module whose names are known."""
+    if not isinstance(statement, ast.ImportFrom) or statement.names[0].name != "*":
+        return True
+    module = statement.module or ""
+    return not statement.level and module.partition(".")[0] in LIBRARIES
+
+
+def _looked_up_by_string(context: Context, call: ast.Call) -> None:
+    """`import_module("ray.ml")` and `getattr(huggingface, "TransformersTrainer")`."""
+    module = context.module
+    strings = [a.value for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+    name: str | None = None
+    if module.qualified(call.func) == "importlib.import_module" and len(strings) == 1:
+        name = strings[0]
+    elif isinstance(call.func, ast.Name) and call.func.id == "getattr" and len(call.args) == 2 and len(strings) == 1:
+        owner = module.qualified(call.args[0])
+        name = f"{owner}.{strings[0]}" if owner else None
+    gone = gone_part(name) if name else None
+    if gone is not None and not is_guarded(module, call, gone.rpartition(".")[2]):
+        report_gone(context, call, gone)
+
+
+def _arguments(context: Context, call: ast.Call, of_star: str | None) -> None:
+    name, given = _called(context.module, call, of_star)
+    is_moved = context.module.qualified(call.func) in MOVED and call not in context.tuned  # not gone
+    if given is None or (_is_dealt_with(context, call.func) and not is_moved):
+        return
+    for keyword in call.keywords:
+        if keyword.arg is None or _is_taken(name, given, keyword.arg) or _is_spoken_of(context, call, keyword):
+            continue
+        if is_guarded(context.module, keyword, keyword.arg):
+            continue
+        message = f"{name}({keyword.arg}=) is refused today"
+        others = {other.arg for other in call.keywords}
+        new = RENAMED.get(keyword.arg)
+        if new is not None and not {new, None} & others and takes(given, new):
+            if context.converts(RM693, keyword, f"{message}; now {new}=."):
+                context.plan.call(call).rename[keyword.arg] = new
+        else:
+            change = CHANGES.get(name.rpartition(".")[2], {}).get(keyword.arg)
+            new = change.name if change is not None else None
+            context.manual(RM693, keyword, f"{message}.", f"{new}= took its place." if new else None)
+
+
+def _called(module: Module, call: ast.Call, of_star: str | None) -> tuple[str, tuple[str, ...] | None]:
+    """What a call calls, and its parameters; None if they are unknown."""
+    name = module.qualified(call.func) or of_star
+    if name in MOVED:
+        name = f"{MOVED[name].module}.{MOVED[name].name}"
+    if name is not None:
+        return name, parameters(look_up(name))
+    if isinstance(call.func, ast.Attribute) and (kind := instance_of(module, call.func.value)):
+        method = member(kind, call.func.attr)
+        return f"{kind.rpartition('.')[2]}.{call.func.attr}", method.parameters if method is not None else None
+    return "", None
+
+
+def _is_taken(name: str, given: tuple[str, ...], keyword: str) -> bool:
+    return takes(given, keyword) and not (name in TO_BUILDER and keyword in REFUSED_BY_BUILDER)
+
+
+def _is_dealt_with(context: Context, function: ast.expr) -> bool:
+    """Whether another rule replaces what is called, or says that it is gone."""
+    root = function
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    return root in context.handled
+
+
+def _is_spoken_of(context: Context, call: ast.Call, keyword: ast.keyword) -> bool:
+    """Whether another rule changes a keyword, or reports it."""
+    edit = context.plan.calls.get(call)
+    if edit is not None and keyword.arg in edit.remove | edit.rename.keys():
+        return True
+    word = re.compile(rf"\b{re.escape(str(keyword.arg))}\b")
+    return any(word.search(finding.message) for finding in context.findings_on(call.lineno, keyword.lineno))

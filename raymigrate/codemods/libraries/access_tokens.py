@@ -1,0 +1,42 @@
+"""RM701: `use_auth_token=` of methods, and of transformers.pipeline().
+
+It is token= since transformers 5, datasets 4 and huggingface_hub 1. Other rules look at loading functions that are
+called by their name, and at the client of the Hub.
+"""
+
+import ast
+
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.libraries.transformers_arguments import RM701
+from raymigrate.facts.module import Module
+
+ARGUMENT = "use_auth_token"
+# Names that no method of something else is likely to have together with this argument.
+METHODS = frozenset({"push_to_hub", "from_pretrained", "save_pretrained"})
+FUNCTIONS = frozenset({"transformers.pipeline", "transformers.pipelines.pipeline", "datasets.get_dataset_config_names"})
+
+
+@codemod(ARGUMENT, order=61)
+def access_tokens(context: Context) -> None:
+    """Renames the argument."""
+    if not context.is_ray_script:
+        return
+    for call in context.module.of_type(ast.Call):
+        keyword = next((keyword for keyword in call.keywords if keyword.arg == ARGUMENT), None)
+        if keyword is None or not _takes_a_token(context.module, call):
+            continue
+        if any(other.arg == "token" for other in call.keywords):
+            message = "use_auth_token= raises a TypeError today; deleted, as token= is given."
+            if context.converts(RM701, keyword, message):
+                context.plan.call(call).remove.add(ARGUMENT)
+        elif context.converts(RM701, keyword, "use_auth_token= raises a TypeError today; now token=."):
+            context.plan.call(call).rename[ARGUMENT] = "token"
+
+
+def _takes_a_token(module: Module, call: ast.Call) -> bool:
+    """Whether a function is one of those libraries, and none that the script or another rule knows."""
+    name = module.qualified(call.func)
+    if name is not None or not isinstance(call.func, ast.Attribute):
+        return name in FUNCTIONS
+    return call.func.attr in METHODS

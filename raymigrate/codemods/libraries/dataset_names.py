@@ -1,0 +1,205 @@
+"""RM714: datasets named without their namespace.
+
+huggingface_hub 2 refuses such names before it asks the Hub ("Single-segment ids (e.g. 'gpt2') are no longer supported",
+hf_file_system.py 2.4, resolve_path), and datasets 5 goes through it. The redirects below are the Hub's own.
+"""
+
+import ast
+import re
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.shared.import_cleanup import is_exported
+from raymigrate.facts.module import Module
+from raymigrate.facts.project import Definition
+from raymigrate.facts.project_uses import Uses, answer
+from raymigrate.facts.values import Source, argument, constants
+
+RM714 = Rule(
+    "RM714",
+    "a dataset named without its namespace",
+    "With huggingface_hub >= 2 and datasets >= 5 load_dataset raises HfUriError: Repository id must be"
+    " 'namespace/name'.",
+    "Use the full name, as the dataset's page on the Hub shows it.",
+    "https://huggingface.co/docs/datasets/loading#hugging-face-hub",
+    errors=("Repository id must be 'namespace/name'",),
+)
+
+RM715 = Rule(
+    "RM715",
+    "a dataset that is a Python script",
+    "datasets >= 4 runs no dataset scripts: RuntimeError: Dataset scripts are no longer supported.",
+    'For datasets of the Hub, revision="refs/convert/parquet" loads its own Parquet copy. Else convert the data to'
+    " Parquet once, with an older datasets, and load that; or build it with Dataset.from_generator.",
+    "https://huggingface.co/docs/datasets/loading",
+)
+
+LOADERS = tuple(
+    f"datasets{module}.{name}"
+    for module in ("", ".load")
+    for name in ("load_dataset", "load_dataset_builder", "get_dataset_config_names", "get_dataset_split_names")
+)
+# Names that datasets resolves itself, without the Hub (datasets.packaged_modules).
+PACKAGED = frozenset(
+    [
+        "csv",
+        "json",
+        "pandas",
+        "parquet",
+        "arrow",
+        "text",
+        "xml",
+        "imagefolder",
+        "audiofolder",
+        "videofolder",
+        "pdffolder",
+        "webdataset",
+        "generator",
+        "sql",
+        "hdf5",
+        "spark",
+        "cache",
+    ]
+)
+NAMESPACES = {
+    "ag_news": "fancyzhx",
+    "amazon_polarity": "fancyzhx",
+    "beans": "AI-Lab-Makerere",
+    "billsum": "FiscalNote",
+    "cifar10": "uoft-cs",
+    "cnn_dailymail": "abisee",
+    "conll2003": "eriktks",
+    "dbpedia_14": "fancyzhx",
+    "emotion": "dair-ai",
+    "food101": "ethz",
+    "glue": "nyu-mll",
+    "imdb": "stanfordnlp",
+    "mnist": "ylecun",
+    "multi_nli": "nyu-mll",
+    "opus_books": "Helsinki-NLP",
+    "rotten_tomatoes": "cornell-movie-review-data",
+    "sms_spam": "ucirvine",
+    "snli": "stanfordnlp",
+    "squad": "rajpurkar",
+    "squad_v2": "rajpurkar",
+    "super_glue": "aps",
+    "swag": "allenai",
+    "tiny_shakespeare": "karpathy",
+    "trec": "CogComp",
+    "tweet_eval": "cardiffnlp",
+    "wikitext": "Salesforce",
+    "wmt16": "wmt",
+    "xsum": "EdinburghNLP",
+    "yelp_review_full": "Yelp",
+}
+
+
+# Those of them whose repository holds a script and no data, under both names. CogComp/trec and EdinburghNLP/xsum are
+# loaded with this revision by unitxt 1.26.10; eriktks/conll2003: stanfordnlp/dspy, pull request 9889.
+SCRIPTS = {
+    name: f"{NAMESPACES[short]}/{short}"
+    for short in ("conll2003", "tiny_shakespeare", "trec", "xsum")
+    for name in (short, f"{NAMESPACES[short]}/{short}")
+}
+FEW = 2  # the dataset and its configuration: with more arguments by position the revision may be among them
+PARQUET_BRANCH = "refs/convert/parquet"
+# A name that the Hub would be asked for: no path, no "namespace/name".
+SHORT = re.compile(r"[\w-]+")
+RAISES = "raises an HfUriError today"
+UNSEEN = (
+    'A dataset is named in full, "nyu-mll/glue" and not "glue": as its page on the Hub shows it. Folders and packaged'
+    " modules, such as csv, keep their names."
+)
+
+
+@codemod("load_dataset", "load_dataset_builder", "get_dataset_config_names", "get_dataset_split_names", order=60)
+def dataset_names(context: Context) -> None:
+    """Gives datasets their namespace where their names are written, and tells of those that cannot be seen."""
+    if not context.is_ray_script:
+        return
+    for call in context.module.calls(*LOADERS):
+        given = argument(call, 0, "path")
+        if given is None:
+            continue
+        found = constants(context.module, given)
+        local = any(keyword.arg in ("data_files", "data_dir") for keyword in call.keywords)
+        if len(found) == 1 and isinstance(found[0][1], str):
+            _one_name(context, given, *found[0])
+        elif not (local and all(value is ... for _, value in found)):
+            _several_names(context, given, found)
+        scripts = [value for _, value in found if value in SCRIPTS]
+        if scripts:
+            _parquet_copy(context, call, given, SCRIPTS[str(scripts[0])], sure=len(found) == 1)
+
+
+def _one_name(context: Context, given: ast.expr, source: Source, name: object) -> None:
+    """Gives one dataset its namespace: where the name is written if it means nothing else, else at the call."""
+    if not _is_short(name):
+        return
+    message = f'load_dataset("{name}") {RAISES}'
+    if name not in NAMESPACES:
+        context.manual(RM714, given, f"{message}, unless it is a local folder.")
+    elif context.converts(RM714, given, f"{message}."):
+        namespace = NAMESPACES[str(name)]
+        if source.node is given or _names_datasets_only(context, source):
+            context.plan.replace(source.node, f'"{namespace}/{name}"')
+        elif isinstance(given, ast.Name):
+            context.plan.replace(given, f'f"{namespace}/{{{given.id}}}"')
+        else:
+            context.plan.replace(given, f'"{namespace}/" + $name', name=given)
+
+
+def _several_names(context: Context, given: ast.expr, found: list[tuple[Source, object]]) -> None:
+    """Names the datasets that a call may load, and says so where there are others."""
+    short = sorted({str(value) for _, value in found if _is_short(value)})
+    for name in short:
+        advice = f'Use "{NAMESPACES[name]}/{name}" where the name is set.' if name in NAMESPACES else None
+        context.manual(RM714, given, f'load_dataset {RAISES} if this is "{name}".', advice)
+    if not short and any(value is ... for _, value in found) and context.is_legacy_script:
+        context.manual(RM714, given, f"load_dataset {RAISES} if this is a name without its namespace.", UNSEEN)
+
+
+def _is_short(name: object) -> bool:
+    return isinstance(name, str) and SHORT.fullmatch(name) is not None and name not in PACKAGED
+
+
+def _names_datasets_only(context: Context, source: Source) -> bool:
+    """Whether a literal is assigned to a name that only loaders of datasets are given."""
+    module = context.module
+    statement = module.parent_of.get(source.node)
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else getattr(statement, "target", None)
+    if source.module is not module or not isinstance(target, ast.Name) or module.assigned(target) is not source.node:
+        return False
+    if isinstance(statement, ast.Assign) and len(statement.targets) != 1:
+        return False
+    scope = module.scope_of[target].find(target.id)
+    if scope is None or isinstance(scope.node, ast.ClassDef) or is_exported(module, target.id):
+        return False
+    if module.project is not None and scope.node is module.tree:
+        definition = Definition(module, target, target.id)
+        return answer(module.project, "names datasets only", definition, _are_all_loaded)
+    return all(_is_loaded(module, use) for use in module.uses(target.id, scope))
+
+
+def _are_all_loaded(uses: Uses) -> bool:
+    return not uses.unclear and all(_is_loaded(module, node) for module, node in uses.reads)
+
+
+def _is_loaded(module: Module, use: ast.expr) -> bool:
+    """Whether an expression is the name that a loader is given."""
+    call = module.parent_of[use]
+    call = module.parent_of[call] if isinstance(call, ast.keyword) else call
+    return isinstance(call, ast.Call) and module.qualified(call.func) in LOADERS and argument(call, 0, "path") is use
+
+
+def _parquet_copy(context: Context, call: ast.Call, given: ast.expr, name: str, *, sure: bool) -> None:
+    """Loads the Hub's own Parquet copy of a dataset that is a script."""
+    message = f'"{name}" is a script, which datasets >= 4 refuses'
+    arguments = {keyword.arg for keyword in call.keywords}
+    if "revision" in arguments:
+        return
+    if None in arguments or len(call.args) > FEW or not sure:
+        context.manual(RM715, given, f"{message}.", f'revision="{PARQUET_BRANCH}" loads the Parquet copy of the Hub.')
+    elif context.converts(RM715, given, f"{message}; now the Parquet copy of the Hub."):
+        context.plan.call(call).set("revision", f'"{PARQUET_BRANCH}"')

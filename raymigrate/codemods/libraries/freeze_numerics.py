@@ -1,0 +1,134 @@
+"""RM751: defaults of transformers that changed since 4.30, and with them the last digits of every result.
+
+Edits are made with `--freeze-numerics` only: the new defaults are good ones, but whoever has to reproduce an old run
+wants the old. Without it there is a note where a checkpoint may hold half precision: it is then trained in that, and
+torch's GradScaler, which fp16=True brings in, refuses such gradients ("Attempting to unscale FP16 gradients").
+"""
+
+import ast
+import re
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.shared.train_function import TrainFunction
+from raymigrate.facts.legacy import ACCELERATORS, TRAINING_ARGUMENTS
+from raymigrate.facts.module import Module
+from raymigrate.facts.trainers import TrainerCall
+
+RM751 = Rule(
+    "RM751",
+    "a default that changed, and the numbers with it (--freeze-numerics)",
+    "Losses and weights differ from those of transformers 4.30: in their last digits, or by the dtype of the weights.",
+    "--freeze-numerics writes the old default out.",
+    "https://github.com/huggingface/transformers/blob/main/MIGRATION_GUIDE_V5.md",
+)
+
+# A class of transformers that holds a model: AutoModelForCausalLM, BertForSequenceClassification, GPT2LMHeadModel.
+MODEL = re.compile(
+    r"transformers(\.\w+)*\.(?!\w*(Config|Tokenizer|TokenizerFast|Processor|Extractor)\.)\w*(Model|For[A-Z])\w*"
+    r"\.(from_pretrained|from_config|_from_config)"
+)
+# Checkpoints whose weights on the Hub are in float32.
+FLOAT32 = re.compile(
+    r"(?:[\w-]+/)?(?:(?:distil)?bert-(?:base|large)-[\w-]+|(?:distil)?gpt2(?:-(?:medium|large|xl))?"
+    r"|(?:distil|xlm-)?roberta-(?:base|large)|(?:flan-)?t5-(?:small|base|large))"
+)
+TRAINED_IN_HALF = "if it holds half precision, dtype=torch.float32 here trains it as before"
+LOSS_MEAN = "{trainer}.model_accepts_loss_kwargs = False  # the mean over each batch, as before transformers 4.46"
+
+
+@codemod("TrainingArguments", "Seq2SeqTrainingArguments", "from_pretrained", "from_config", order=61)
+def freeze_numerics(context: Context) -> None:
+    """Writes the old defaults out where models and arguments are made."""
+    if not context.is_ray_script:
+        return
+    if not context.options.freeze_numerics:
+        _note_half_precision(context)
+        return
+    for call in context.module.calls(*TRAINING_ARGUMENTS):
+        _set(context, call, "optim", '"adamw_torch"', "The default optimizer is the fused AdamW since transformers 5.")
+    for node in context.module.nodes:
+        if isinstance(node, ast.Call) and MODEL.fullmatch(context.module.qualified(node.func) or ""):
+            loads_weights = isinstance(node.func, ast.Attribute) and node.func.attr == "from_pretrained"
+            freeze_model(context, node, loads_weights=loads_weights)
+
+
+def _note_half_precision(context: Context) -> None:
+    """Notes models of a legacy job whose weights may come in half precision today."""
+    module = context.module
+    if not context.options.part_of_job and not context.is_legacy_script:
+        return
+    what = "fp16 needs dtype=torch.float32 here if it holds float16" if _scales_gradients(module) else TRAINED_IN_HALF
+    for call in module.of_type(ast.Call):
+        name = module.qualified(call.func) or ""
+        if name.endswith(".from_pretrained") and MODEL.fullmatch(name) and not _is_in_float32(module, call):
+            message = "Weights are loaded in the dtype of the checkpoint since transformers 5, before in float32"
+            context.note(RM751, call, f"{message}: {what}.")
+
+
+def _scales_gradients(module: Module) -> bool:
+    """Whether something may ask for torch's GradScaler; DeepSpeed has none, it keeps the weights in float32 too."""
+    given = [
+        keyword.value
+        for call in module.calls(*TRAINING_ARGUMENTS, *ACCELERATORS)
+        for keyword in call.keywords
+        if keyword.arg in ("fp16", "mixed_precision") and not _is_given(module, call, "deepspeed")
+    ]
+    return any(module.constant(value) not in (False, None, "no", "bf16", "fp8") for value in given)
+
+
+def _is_given(module: Module, call: ast.Call, argument: str) -> bool:
+    """Whether a call gives an argument another value than None."""
+    return any(keyword.arg == argument and module.constant(keyword.value) is not None for keyword in call.keywords)
+
+
+def _is_in_float32(module: Module, call: ast.Call) -> bool:
+    """Whether the dtype of a model is given, or known of its checkpoint."""
+    if {keyword.arg for keyword in call.keywords} & {"dtype", "torch_dtype", "quantization_config", None}:
+        return True
+    name = module.constant(call.args[0]) if call.args else ...
+    return isinstance(name, str) and FLOAT32.fullmatch(name) is not None
+
+
+def freeze_model(context: Context, call: ast.Call, *, loads_weights: bool) -> None:
+    """Writes the old defaults out where a model is made.
+
+    Args:
+        context: The module.
+        call: What makes it.
+        loads_weights: Whether its weights come from a checkpoint.
+    """
+    message = "The default attention is sdpa since transformers 4.36."
+    _set(context, call, "attn_implementation", '"eager"', message)
+    if loads_weights and "torch_dtype" not in {keyword.arg for keyword in call.keywords}:
+        message = "Weights are loaded in the dtype of the checkpoint since transformers 5, before in float32."
+        if _set(context, call, "dtype", "torch.float32", message):
+            context.plan.need_import("torch")
+
+
+def _set(context: Context, call: ast.Call, argument: str, value: str, message: str) -> bool:
+    given = {keyword.arg for keyword in call.keywords}
+    if argument in given:
+        return False
+    if None in given:
+        context.manual(RM751, call, message, f"Its arguments cannot be seen; give it {argument}={value}.")
+        return False
+    if not context.converts(RM751, call, message):
+        return False
+    context.plan.call(call).set(argument, value)
+    return True
+
+
+def keep_loss_mean(context: Context, call: TrainerCall, function: TrainFunction) -> None:
+    """Lets the Trainer take the mean that the model computes.
+
+    Since 4.46 it divides the sum by a count of its own, which takes in the first label of GPT2LMHeadModel and of all
+    models whose class is not named `...ForCausalLM` (trainer.py, `_loss_shifts_labels`): 64 for 63.
+    """
+    if context.options.freeze_numerics and context.current_transformers:
+        if any("model_accepts_loss_kwargs" in line for line in function.before_training):
+            return  # already, for the accumulated steps
+        message = "The Trainer divides the loss by a count of its own since transformers 4.46."
+        if context.converts(RM751, call.node, message):
+            function.before_training.append(LOSS_MEAN)

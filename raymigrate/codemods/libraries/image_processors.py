@@ -1,0 +1,46 @@
+"""RM701 for image processors: arguments of transformers 4 that they ignore today.
+
+Measured on transformers 5.23: `SegformerImageProcessor.from_pretrained(name, reduce_labels=True)` gives one that does
+not reduce labels, and `DetrImageProcessor.from_pretrained(name, pad_and_return_pixel_mask=False)` one that pads; the
+call of a processor raises a TypeError for reduce_labels=.
+"""
+
+import ast
+import re
+
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.libraries.transformers_arguments import RM701
+from raymigrate.facts.module import Module
+
+RENAMED = {"reduce_labels": "do_reduce_labels", "pad_and_return_pixel_mask": "do_pad"}
+MAKES_ONE = re.compile(
+    r"transformers\.(?:\w+\.)*\w*(?:ImageProcessor(?:Fast|Pil)?|FeatureExtractor)(?:\.from_pretrained)?"
+)
+
+
+@codemod(*RENAMED, order=61)
+def image_processors(context: Context) -> None:
+    """Renames the arguments where an image processor is made or called."""
+    if not context.is_ray_script:
+        return
+    for call in context.module.of_type(ast.Call):
+        for keyword in call.keywords:
+            new = RENAMED.get(keyword.arg or "")
+            if new is None or not (_makes_one(context.module, call) or _calls_one(context.module, call)):
+                continue
+            message = f"{keyword.arg}= is ignored or refused by image processors today"
+            if new in {other.arg for other in call.keywords}:
+                context.manual(RM701, keyword, f"{message}; {new}= took its place.", "Keep the one that is meant.")
+            elif context.converts(RM701, keyword, f"{message}; now {new}=."):
+                context.plan.call(call).rename[str(keyword.arg)] = new
+
+
+def _makes_one(module: Module, call: ast.Call) -> bool:
+    return MAKES_ONE.fullmatch(module.qualified(call.func) or "") is not None
+
+
+def _calls_one(module: Module, call: ast.Call) -> bool:
+    """Whether an image processor is called: `processor(images, reduce_labels=True)`."""
+    made = module.origins(call.func)
+    return any(isinstance(source.node, ast.Call) and _makes_one(source.module, source.node) for source in made)

@@ -1,0 +1,129 @@
+"""RM723: attributes that the objects of the libraries do not have.
+
+What an object is, the file shows: `args = TrainingArguments(...)`, `self` in a Trainer subclass, `args` in a callback.
+What it has, `raymigrate/knowledge/libraries.py` tells.
+"""
+
+import ast
+import re
+from collections.abc import Mapping
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.libraries.argument_changes import TRAINING_ARGUMENTS_CHANGES
+from raymigrate.codemods.libraries.transformers_arguments import GUIDE
+from raymigrate.facts.guards import is_guarded
+from raymigrate.facts.instances import ACCELERATOR, TRAINER, TRAINING_ARGUMENTS, classes_of, instance_of, may_be_derived
+from raymigrate.facts.legacy import TRAINING_ARGUMENTS as OLD_TRAINING_ARGUMENTS
+from raymigrate.facts.module import Module
+from raymigrate.knowledge.libraries import lineage, member
+
+RM723 = Rule(
+    "RM723",
+    "an attribute that is gone",
+    "Reading it raises an AttributeError on the current version of the library; setting it has no effect.",
+    "The attribute that took its place is read; otherwise remove the use.",
+    GUIDE,
+)
+
+# Attributes that were renamed and hold the same kind of value.
+RENAMED: Mapping[str, Mapping[str, str]] = {
+    TRAINING_ARGUMENTS: {
+        name: change.name
+        for name, change in TRAINING_ARGUMENTS_CHANGES.items()
+        if change.name is not None and change.value is None and name not in ("warmup_ratio",)
+    },
+    TRAINER: {"tokenizer": "processing_class"},
+    ACCELERATOR: {"use_fp16": 'mixed_precision == "fp16"'},
+}
+
+
+@codemod("ray", order=96)
+def attributes(context: Context) -> None:
+    """Renames and reports attributes that the classes of the libraries do not have."""
+    if not context.is_ray_script:
+        return
+    module = context.module
+    own = _own_names(module)
+    stored = {node.attr for node in module.of_type(ast.Attribute) if isinstance(node.ctx, ast.Store)}
+    for node in module.of_type(ast.Attribute):
+        if module.qualified(node) is not None or node.attr in own or _is_dealt_with(context, node):
+            continue
+        if _goes_away(context, node):
+            continue
+        kind = instance_of(module, node.value)
+        if not kind and node.attr in TRAINING_ARGUMENTS_CHANGES:
+            _uncertain(context, node)
+        if not kind or member(kind, node.attr) is not None or is_guarded(module, node, node.attr):
+            continue
+        renamed = next((RENAMED[base] for base in lineage(kind) if base in RENAMED), {})
+        was_argument = TRAINING_ARGUMENTS in lineage(kind) and node.attr in TRAINING_ARGUMENTS_CHANGES
+        if node.attr in renamed or was_argument or not (node.attr in stored or may_be_derived(module, node.value)):
+            _attribute(context, node, kind, renamed.get(node.attr))
+
+
+def _uncertain(context: Context, node: ast.Attribute) -> None:
+    """Reports an attribute that went from TrainingArguments, of what may be one."""
+    if TRAINING_ARGUMENTS in classes_of(context.module, node.value) or _fills_itself(context, node):
+        message = f"If {context.module.source(node.value)} is a TrainingArguments, reading {node.attr}"
+        new = RENAMED[TRAINING_ARGUMENTS].get(node.attr)
+        advice = f"Read {new} of it then." if new else "Remove it then."
+        context.manual(RM723, node, f"{message} raises an AttributeError today.", advice)
+
+
+def _goes_away(context: Context, node: ast.Attribute) -> bool:
+    """Whether a node is the value of an argument that is dropped."""
+    keyword = context.module.parent_of[node]
+    call = context.module.parent_of[keyword] if isinstance(keyword, ast.keyword) else None
+    edit = context.plan.calls.get(call) if isinstance(call, ast.Call) else None
+    return isinstance(keyword, ast.keyword) and edit is not None and keyword.arg in edit.remove
+
+
+def _fills_itself(context: Context, node: ast.Attribute) -> bool:
+    """Whether a TrainingArguments is given this under the old name: `evaluation_strategy=x.evaluation_strategy`.
+
+    Then `x` may well be one too, unless the file shows what it is.
+    """
+    module = context.module
+    keyword = module.parent_of[node]
+    call = module.parent_of[keyword] if isinstance(keyword, ast.keyword) else None
+    if not isinstance(keyword, ast.keyword) or keyword.arg != node.attr or not isinstance(call, ast.Call):
+        return False
+    if module.qualified(call.func) not in OLD_TRAINING_ARGUMENTS:
+        return False
+    known = any(isinstance(source.node, (ast.Call, ast.Dict)) for source in module.origins(node.value))
+    return not known and [source.node for source in module.origins(node)] == [node]
+
+
+def _attribute(context: Context, node: ast.Attribute, kind: str, new: str | None) -> None:
+    stored = not isinstance(node.ctx, ast.Load)
+    effect = "Setting" if stored else "Reading"
+    outcome = "has no effect" if stored else "raises an AttributeError"
+    message = f"{effect} {node.attr} {outcome} today"
+    if new is None or (stored and not new.isidentifier()):
+        message += f": {kind.rpartition('.')[2]} has no such attribute."
+        context.manual(RM723, node, message, "Remove it, or use what replaces it.")
+    elif context.converts(RM723, node, f"{message}; now {new}."):
+        template = f"$owner.{new}" if new.isidentifier() else f"($owner.{new})"
+        context.plan.replace(node, template, owner=node.value)
+
+
+def _is_dealt_with(context: Context, node: ast.Attribute) -> bool:
+    """Whether another rule replaces an attribute, or what is around it, or refers to it."""
+    planned = context.plan.expressions
+    if node in planned or any(parent in planned for parent in context.module.ancestors(node)):
+        return True
+    word = re.compile(rf"\b{re.escape(node.attr)}\b(?!=)")  # `name=` is an argument
+    return any(word.search(finding.message) for finding in context.findings_on(node.lineno, node.end_lineno))
+
+
+def _own_names(module: Module) -> frozenset[str]:
+    """What the file itself gives to objects: what it sets on `self`, names in classes, and functions."""
+    in_classes = {name for made in module.of_type(ast.ClassDef) for name in module.scope_of[made.body[0]].bindings}
+    stored = {
+        node.attr
+        for node in module.of_type(ast.Attribute)
+        if isinstance(node.ctx, ast.Store) and ast.unparse(node.value) == "self"
+    }
+    return frozenset(in_classes | stored | {node.name for node in module.of_type(ast.FunctionDef)})

@@ -1,0 +1,168 @@
+"""RM721 and RM722: methods and arguments of tokenizers that transformers 5 removed.
+
+Measured on transformers 5.23 with the offline hub's bert-base-cased: the methods raise an AttributeError;
+`pad_to_max_length=True` is swallowed, and nothing is padded: 4 ids where transformers 4.30 gave `max_length`.
+With it transformers 4.30 truncated to `max_length` too, unless truncation= said otherwise, and without `max_length` it
+padded to the longest text only (measured on 4.30.2: 12 ids of 21 with max_length=12, and 21 and 3 ids without).
+"""
+
+import ast
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.libraries.transformers_arguments import GUIDE
+from raymigrate.codemods.torch_trainer.captured_metrics import comments_of
+from raymigrate.edits.plan import Code
+from raymigrate.facts.module import Module
+from raymigrate.facts.values import written
+
+RM721 = Rule(
+    "RM721",
+    "a method of tokenizers that is gone",
+    "transformers >= 5 raises an AttributeError.",
+    "Call the tokenizer itself: tokenizer(texts, ...), and for labels tokenizer(text_target=texts, ...).",
+    GUIDE,
+)
+RM722 = Rule(
+    "RM722",
+    "pad_to_max_length",
+    "transformers >= 5 ignores the argument, pads nothing, and no error says so.",
+    'padding="max_length" takes its place, with truncation=True where truncation= is not given; padding=True where'
+    " there is no max_length.",
+    GUIDE,
+)
+
+CALLS = {"batch_encode_plus": "batch_text_or_text_pairs", "encode_plus": "text"}  # with their first parameters
+AS_TARGET = "as_target_tokenizer"
+GONE = frozenset(
+    [
+        "all_special_tokens_extended",
+        "build_inputs_with_special_tokens",
+        "create_token_type_ids_from_sequences",
+        "prepare_for_model",
+        "prepare_seq2seq_batch",
+        "sanitize_special_tokens",
+        "special_tokens_map_extended",
+        "truncate_sequences",
+    ]
+)
+RENAMED = {
+    "additional_special_tokens": "extra_special_tokens",
+    "additional_special_tokens_ids": "extra_special_tokens_ids",
+}
+PADDING = "pad_to_max_length"
+PADDED_CALLS = frozenset({"__call__", "encode", *CALLS})
+
+
+def is_tokenizer(module: Module, node: ast.expr) -> bool:
+    """Whether an expression is a tokenizer for sure: `AutoTokenizer.from_pretrained(...)`, or a name for it."""
+    value = module.value(node)
+    name = module.qualified(value.func) if isinstance(value, ast.Call) else None
+    return name is not None and name.startswith("transformers.") and "Tokenizer" in name.split(".")[-2]
+
+
+def _imports_transformers(context: Context) -> bool:
+    return context.is_ray_script and any(r.is_within("transformers") for r in context.module.references)
+
+
+@codemod(*CALLS, AS_TARGET, *GONE, *RENAMED, order=58)
+def tokenizer_methods(context: Context) -> None:
+    """Turns calls of methods that are gone into calls of the tokenizer."""
+    if not _imports_transformers(context):
+        return
+    module = context.module
+    own = {node.name for node in module.nodes if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))}
+    for node in module.nodes:
+        if not isinstance(node, ast.Attribute) or node.attr not in {*CALLS, AS_TARGET, *GONE, *RENAMED} - own:
+            continue
+        call = module.parent_of[node]
+        known = is_tokenizer(module, node.value)
+        message = f"Tokenizers have no {node.attr} today: this raises an AttributeError"
+        if known and node.attr in CALLS and isinstance(call, ast.Call) and call.func is node:
+            if context.converts(RM721, node, f"{message}; now a call of the tokenizer."):
+                _call_itself(context, call, node, CALLS[node.attr])
+        elif known and node.attr in RENAMED:
+            if context.converts(RM721, node, f"{message}; now {RENAMED[node.attr]}."):
+                context.plan.replace(node, f"$tokenizer.{RENAMED[node.attr]}", tokenizer=node.value)
+        elif known and node.attr == AS_TARGET and (body := _target_block(module, node)) is not None:
+            if context.converts(RM721, node, f"{message}; now text_target=."):
+                _write_as_targets(context, node, body)
+        else:
+            context.manual(RM721, node, f"{message}." if known else f"{message}, if this is a tokenizer.")
+
+
+def _call_itself(context: Context, call: ast.Call, method: ast.Attribute, first: str) -> None:
+    edit = context.plan.call(call)
+    edit.function = context.module.source(method.value)
+    if any(keyword.arg == first for keyword in call.keywords):
+        edit.rename[first] = "text"
+
+
+def _target_block(module: Module, method: ast.Attribute) -> list[tuple[str, ast.Call]] | None:
+    """The assignments in `with tokenizer.as_target_tokenizer():`, if they are nothing but calls of the tokenizer."""
+    item = module.parent_of[module.parent_of[method]]
+    block = module.parent_of[item]
+    if not isinstance(item, ast.withitem) or not isinstance(block, ast.With):
+        return None
+    if len(block.items) > 1 or item.optional_vars is not None:
+        return None
+    found = []
+    for statement in block.body:
+        call = statement.value if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+        if not isinstance(call, ast.Call) or len(call.args) != 1 or isinstance(call.args[0], ast.Starred):
+            return None
+        if ast.unparse(call.func) != ast.unparse(method.value):
+            return None
+        assert isinstance(statement, ast.Assign)
+        found.append((module.source(statement.targets[0]), call))
+    return found
+
+
+def _write_as_targets(context: Context, method: ast.Attribute, body: list[tuple[str, ast.Call]]) -> None:
+    block = context.module.statement(method)
+    lines, parts = [], {}
+    for (target, call), letter in zip(body, "abcdefghijklmnopqrstuvwxyz", strict=False):
+        context.plan.call(call).names = ["text_target"]
+        lines.append(f"{comments_of(context.module, context.module.statement(call))}{target} = $call_{letter}")
+        parts[f"call_{letter}"] = call
+    context.plan.statement(block).replacement = Code("\n".join(lines) + "\n", parts)
+
+
+@codemod(PADDING, order=59)
+def padding(context: Context) -> None:
+    """Writes `padding="max_length"` for `pad_to_max_length=True`."""
+    if not _imports_transformers(context):
+        return
+    for call in context.module.nodes:
+        if not isinstance(call, ast.Call):
+            continue
+        for keyword in call.keywords:
+            if keyword.arg == PADDING:
+                _padding(context, call, keyword)
+
+
+def _padding(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
+    module, value = context.module, written(keyword.value)
+    method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    owner = call.func.value if isinstance(call.func, ast.Attribute) and method in PADDED_CALLS else call.func
+    given = {other.arg for other in call.keywords}
+    repeatable = isinstance(keyword.value, (ast.Name, ast.Attribute)) or isinstance(value, bool)
+    if not is_tokenizer(module, owner) or not repeatable or {None, "padding"} & given:
+        context.manual(RM722, keyword, "A tokenizer ignores pad_to_max_length today and pads nothing.")
+    elif value:
+        switch = "" if value is True else module.source(keyword.value)
+        new = {"padding": switch or "True"}
+        if "max_length" in given:
+            new["padding"] = f'"max_length" if {switch} else False' if switch else '"max_length"'
+        if "max_length" in given and not {"truncation", "truncation_strategy"} & given:
+            new["truncation"] = "True"  # max_length alone truncated, as padding= was not given
+        arguments = ", ".join(f"{name}={argument}" for name, argument in new.items())
+        if context.converts(
+            RM722, keyword, f"pad_to_max_length has no effect today: nothing is padded; now {arguments}."
+        ):
+            context.plan.call(call).rename[PADDING] = "padding"
+            for name, argument in new.items():
+                context.plan.call(call).set(name, argument)
+    elif context.converts(RM722, keyword, "pad_to_max_length has no effect today; deleted."):
+        context.plan.call(call).remove.add(PADDING)

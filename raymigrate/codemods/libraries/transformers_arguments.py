@@ -1,0 +1,300 @@
+"""RM70x: arguments that transformers 5, accelerate 1 and datasets 4 removed.
+
+https://github.com/huggingface/transformers/blob/main/MIGRATION_GUIDE_V5.md; docs/semantics/libraries.md was measured on
+transformers 5.23. These rules look at Ray training scripts only, where without them no converted job starts.
+"""
+
+import ast
+from collections.abc import Mapping
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.libraries.argument_changes import (
+    ACCELERATOR_CHANGES,
+    DATALOADER_ARGUMENTS,
+    DATASET_CHANGES,
+    FROM_PRETRAINED_CHANGES,
+    LOAD_DATASET,
+    SAME_POSITIONS,
+    SWITCHED_OFF,
+    TRAINER_CHANGES,
+    TRAINER_PARAMETERS,
+    TRAINING_ARGUMENTS_CHANGES,
+    TRAINING_ARGUMENTS_PARAMETERS,
+    VALUES,
+    Change,
+    is_falsy,
+)
+from raymigrate.facts.keys import keys_of
+from raymigrate.facts.legacy import ACCELERATORS, HF_TRAINERS, TRAINERS, TRAINING_ARGUMENTS
+from raymigrate.facts.values import constants, written
+from raymigrate.knowledge.error_texts import refused_arguments
+from raymigrate.knowledge.libraries import look_up, parameters, takes
+
+GUIDE = "https://github.com/huggingface/transformers/blob/main/MIGRATION_GUIDE_V5.md"
+
+RM701 = Rule(
+    "RM701",
+    "an argument that was renamed",
+    "transformers >= 5, accelerate >= 1 and datasets >= 4 raise a TypeError for the old name.",
+    "The new name is used, and values that changed are replaced too.",
+    GUIDE,
+    errors=(
+        *refused_arguments(
+            "*TrainingArguments",
+            "evaluation_strategy",
+            "no_cuda",
+            "per_gpu_train_batch_size",
+            "per_gpu_eval_batch_size",
+            "push_to_hub_token",
+            "push_to_hub_model_id",
+            "xpu_backend",
+            "torchdynamo",
+            "warmup_ratio",
+            "group_by_length",
+            "include_inputs_for_metrics",
+            "include_tokens_per_second",
+            "adafactor",
+            "dispatch_batches",
+            "split_batches",
+        ),
+        "*TrainingArguments' object has no attribute 'evaluation_strategy'",
+        "*TrainingArguments' object has no attribute 'no_cuda'",
+        *refused_arguments("*Trainer", "tokenizer"),
+        "*Trainer' object has no attribute 'tokenizer'",
+        *refused_arguments(
+            "Accelerator",
+            "fp16",
+            "logging_dir",
+            "dispatch_batches",
+            "even_batches",
+            "use_seedable_sampler",
+        ),
+        *refused_arguments("*Config", "use_auth_token", "ignore_verifications"),
+    ),
+)
+RM702 = Rule(
+    "RM702",
+    "an argument that was removed",
+    "transformers >= 5 and accelerate >= 1 raise a TypeError for it.",
+    "It is deleted where it had no effect on training; else see the message.",
+    GUIDE,
+    errors=(
+        *refused_arguments("*TrainingArguments"),
+        "*TrainingArguments' object has no attribute",
+        *refused_arguments("Accelerator"),
+        *refused_arguments("*Config", "task"),
+    ),
+)
+RM703 = Rule(
+    "RM703",
+    "arguments by position",
+    "The order of the parameters changed: a value by position now reaches another parameter, and no error says so.",
+    "The arguments are given by keyword, under the names that they had.",
+    GUIDE,
+    errors=("is not a valid SchedulerType",),
+)
+RM705 = Rule(
+    "RM705",
+    "an argument with a value that is refused now",
+    "transformers >= 5 raises a ValueError for this value.",
+    "The value that means the same today is used.",
+    GUIDE,
+    errors=(
+        "adamw_hf is not a valid OptimizerNames",
+        "adamw_apex_fused is not a valid OptimizerNames",
+        "None is not supported, only",
+    ),
+)
+RM706 = Rule(
+    "RM706",
+    "arguments of TrainingArguments that cannot be seen",
+    "Arguments that transformers >= 5 removed raise a TypeError, also when they come out of a dict.",
+    "Look for evaluation_strategy (now eval_strategy), no_cuda (use_cpu) and the others that RM701 and RM702 name.",
+    GUIDE,
+)
+
+
+WORDS = (
+    *TRAINING_ARGUMENTS_CHANGES,
+    "TrainingArguments",
+    "Seq2SeqTrainingArguments",
+    "Trainer",
+    "Seq2SeqTrainer",
+    "Accelerator",
+    *FROM_PRETRAINED_CHANGES,
+    "load_dataset",
+)
+
+
+@codemod(*WORDS, order=60)
+def keyword_arguments(context: Context) -> None:
+    """Renames and deletes keyword arguments of transformers, accelerate and datasets."""
+    if not context.is_ray_script:
+        return
+    for names, changes in (
+        (TRAINING_ARGUMENTS, TRAINING_ARGUMENTS_CHANGES),
+        (HF_TRAINERS, TRAINER_CHANGES),
+        (ACCELERATORS, ACCELERATOR_CHANGES),
+        (LOAD_DATASET, DATASET_CHANGES),
+    ):
+        for call in context.module.calls(*names):
+            _by_position(context, call, names)
+            for keyword in call.keywords:
+                name = keyword.arg or ""
+                if not name:
+                    _unpacked(context, call, keyword, names, changes)
+                elif name in changes:
+                    _change(context, call, keyword, changes[name])
+                elif name in VALUES and names is TRAINING_ARGUMENTS:
+                    _change_value(context, call, keyword)
+                elif not _is_taken(context, call, name) and name not in DATALOADER_ARGUMENTS:
+                    context.manual(RM702, keyword, f"{name}= raises a TypeError today.")
+    for call in context.module.calls(*ACCELERATORS):
+        _dataloader_config(context, call)
+    _loading_arguments(context)
+
+
+def _unpacked(
+    context: Context, of: ast.Call, keyword: ast.keyword, names: frozenset[str], changes: Mapping[str, Change]
+) -> None:
+    """Looks into the dict behind `TrainingArguments(**arguments)`, and says so where it cannot."""
+    keys = keys_of(context.module, keyword.value)
+    for call, inner in keys.keywords:
+        if inner.arg in changes:
+            _change(context, call, inner, changes[str(inner.arg)])
+    read = {name for name, _ in keys.reads}
+    for name, key in keys.strings:
+        if (name in changes or not _is_taken(context, of, name)) and not (keys.hidden and name in read):
+            _change_key(context, key, name, changes.get(name, Change()), sure=name not in keys.read_in_text)
+    for name, key in [] if keys.hidden else keys.reads:  # a key that comes from elsewhere keeps its name
+        if name in changes and name not in keys.read_in_text and _is_renamed(changes[name]):
+            _change_key(context, key, name, changes[name])
+    if names is TRAINING_ARGUMENTS and keys.hidden and any(r.qualified in TRAINERS for r in context.module.references):
+        passed = _refused_keys(context, of, keyword.value, changes)
+        if passed:
+            message = f"** may pass {', '.join(passed)}: a TypeError today."
+            context.manual(RM706, keyword, message, "Change the keys in the dict, and wherever they are read.")
+        else:
+            context.manual(RM706, keyword, "What is passed with ** cannot be seen here.")
+
+
+def _refused_keys(context: Context, of: ast.Call, value: ast.expr, changes: Mapping[str, Change]) -> list[str]:
+    """The keys of dicts that may get to a call by `**` and that it refuses, each with its new name.
+
+    Whoever else reads those dicts cannot be seen, so that the keys stay.
+    """
+    names = dict.fromkeys(
+        name for source in context.module.origins(value) for name in source.module.entries(source.node) or ()
+    )
+    refused = [name for name in names if name in changes or not _is_taken(context, of, name)]
+    new = {name: changes[name].name for name in refused if name in changes}
+    return [f"{name} (now {new[name]})" if new.get(name) else name for name in refused]
+
+
+def _is_taken(context: Context, call: ast.Call, argument: str) -> bool:
+    """Whether what a call calls takes an argument."""
+    given = parameters(look_up(context.module.qualified(call.func) or ""))
+    return given is None or takes(given, argument)
+
+
+def _is_renamed(change: Change) -> bool:
+    return change.name is not None and change.value is None
+
+
+def _change_key(context: Context, key: ast.expr, name: str, change: Change, *, sure: bool = True) -> None:
+    if change.name is None:
+        context.manual(RM702, key, f"{name}= raises a TypeError today.", "Drop the key, or write what replaces it.")
+    elif not sure or not _is_renamed(change) or not isinstance(key, ast.Constant):
+        message = f"{name}= {change.outcome}; {change.name}= took its place."
+        context.manual(RM701, key, message, "Change the key wherever it is used.")
+    elif context.converts(RM701, key, f"{name}= raises a TypeError today; now {change.name}=."):
+        quote = context.module.source(key)[-1:]
+        context.plan.replace(key, f"{quote}{change.name}{quote}")
+
+
+def _loading_arguments(context: Context) -> None:
+    """Changes the arguments of every `from_pretrained`."""
+    for node in context.module.nodes:
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+            continue
+        if node.func.attr == "from_pretrained" and (context.module.qualified(node.func) or "").startswith(
+            "transformers."
+        ):
+            for keyword in node.keywords:
+                change = FROM_PRETRAINED_CHANGES.get(keyword.arg or "")
+                if change is not None:
+                    _change(context, node, keyword, change)
+                    if "quantization_config" in context.plan.call(node).values:
+                        context.plan.need_import("transformers", "BitsAndBytesConfig")
+
+
+def _dataloader_config(context: Context, call: ast.Call) -> None:
+    """Moves the arguments about data loading into a DataLoaderConfiguration (docs/semantics/traps.md#t39)."""
+    moved = {keyword.arg: keyword for keyword in call.keywords if keyword.arg in DATALOADER_ARGUMENTS}
+    if not moved or "dataloader_config" in {keyword.arg for keyword in call.keywords}:
+        return
+    for name, keyword in moved.items():
+        message = f"Accelerator({name}=) is refused or ignored today; now in DataLoaderConfiguration."
+        if not context.converts(RM701, keyword, message):
+            return
+    near = context.module.reference_at[call.func].binding.statement
+    context.plan.need_import("accelerate.utils", "DataLoaderConfiguration", near=near)
+    edit = context.plan.call(call)
+    edit.remove |= {str(name) for name in moved}
+    source = ", ".join(f"{name}={context.module.source(keyword.value)}" for name, keyword in moved.items())
+    edit.set("dataloader_config", f"DataLoaderConfiguration({source})")
+
+
+def _by_position(context: Context, call: ast.Call, names: frozenset[str]) -> None:
+    if any(isinstance(argument, ast.Starred) for argument in call.args):
+        return
+    edit = context.plan.call
+    if names is TRAINING_ARGUMENTS and len(call.args) > 1:
+        given = TRAINING_ARGUMENTS_PARAMETERS[: len(call.args)]
+        if len(given) < len(call.args):
+            context.manual(RM703, call, "These arguments by position now reach other parameters of TrainingArguments.")
+        elif context.converts(RM703, call, "The second parameter of TrainingArguments is another one today."):
+            kept = [TRAINING_ARGUMENTS_CHANGES.get(name, Change(name)) for name in given]
+            edit(call).names = [change.name or name for change, name in zip(kept, given, strict=True)]
+            edit(call).remove |= {name for change, name in zip(kept, given, strict=True) if change.name is None}
+    elif names is HF_TRAINERS and len(call.args) > SAME_POSITIONS:
+        if context.converts(RM703, call, "The eighth parameter of Trainer is compute_loss_func today."):
+            edit(call).names = list(TRAINER_PARAMETERS[: len(call.args)])
+
+
+def _change(context: Context, call: ast.Call, keyword: ast.keyword, change: Change) -> None:
+    name = keyword.arg
+    assert name is not None
+    value = written(keyword.value)
+    edit = context.plan.call(call)
+    given = {other.arg for other in call.keywords if other.arg}
+    void = change.unless in given or change.name in given
+    off = name in SWITCHED_OFF and is_falsy(value)
+    switch = value is ... and change.otherwise is not None
+    if change.name is None or void or off:
+        if not change.only_if(value) and not (void or off):
+            context.manual(RM702, keyword, f"{name}= {change.outcome}.", "Drop it, or write what replaces it.")
+        elif context.converts(RM702, keyword, f"{name}= {change.outcome}; deleted."):
+            edit.remove.add(name)
+    elif not change.only_if(value) and not switch:
+        context.manual(RM701, keyword, f"{name}= {change.outcome}; {change.name}= took its place.", "")
+    elif context.converts(RM701, keyword, f"{name}= {change.outcome}; now {change.name}=."):
+        edit.rename[name] = change.name
+        if change.value is not None:
+            template = f"{change.value} if $value else {change.otherwise}" if switch else change.value
+            edit.set(change.name, template, value=keyword.value)
+
+
+def _change_value(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
+    assert keyword.arg is not None
+    choices: Mapping[object, str] = VALUES[keyword.arg]  # type: ignore[assignment]
+    for source, value in constants(context.module, keyword.value):
+        if not isinstance(value, (str, type(None))) or value not in choices:
+            continue
+        new, message = choices[value], f"{keyword.arg}={value!r} raises a ValueError today"
+        if source.node is not keyword.value:
+            context.manual(RM705, keyword, f"{message}.", f"Write {new} where the value is set.")
+        elif context.converts(RM705, keyword, f"{message}; now {new}."):
+            context.plan.call(call).set(keyword.arg, new)

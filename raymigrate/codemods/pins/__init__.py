@@ -1,0 +1,1 @@
+"""RM731 and RM732: pinned versions that converted code cannot live with, and packages that it needs."""

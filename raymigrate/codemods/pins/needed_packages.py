@@ -1,0 +1,49 @@
+"""RM732: packages that converted code needs in addition.
+
+Here are those that a script's own runtime environments lack. Those that requirements and other files lack are found by
+`raymigrate.run.pins`, after the scripts.
+"""
+
+import ast
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.pins.pinned_versions import package_lists
+from raymigrate.pins.needed import Needed, listed, missing, needed_by
+
+RM732 = Rule(
+    "RM732",
+    "a package that the converted code needs in addition",
+    "transformers >= 5 trains only with accelerate, which transformers 4 did without: ImportError: Using the `Trainer`"
+    " with `PyTorch` requires `accelerate>=1.1.0`. The metrics of datasets are in the package evaluate now.",
+    "Add the package to the list.",
+    "https://huggingface.co/docs/accelerate/basic_tutorials/install",
+    errors=("Using the `Trainer` with `PyTorch` requires `accelerate",),
+    unproven="It takes an environment without accelerate, and the tests have one.",
+)
+
+
+def message(needed: Needed) -> str:
+    """What a list of packages lacks."""
+    return f"{needed.why}, which is not listed here."
+
+
+def advice(needed: Needed) -> str:
+    """What to add to it."""
+    return f"Add {needed.requirement}, unless the environment has it from elsewhere."
+
+
+@codemod("runtime_env", "worker_runtime_env", "RuntimeEnv", order=98)
+def runtime_environments(context: Context) -> None:
+    """Reports packages that the lists of runtime environments lack."""
+    if not context.is_legacy_script:
+        return
+    needed = needed_by(context.module.text, context.findings)
+    for strings in package_lists(context):
+        nodes: dict[str, ast.Constant] = {}
+        for node in strings:
+            for name in listed(str(node.value)):
+                nodes.setdefault(name, node)
+        for lacking, _ in missing(needed, dict.fromkeys(nodes, 0)):
+            context.manual(RM732, nodes[lacking.companion], message(lacking), advice(lacking))

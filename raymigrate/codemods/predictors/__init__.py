@@ -1,0 +1,1 @@
+"""RM603: predictors and BatchPredictor become a class that `map_batches` applies."""

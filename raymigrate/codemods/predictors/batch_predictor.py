@@ -1,0 +1,131 @@
+"""A BatchPredictor and its calls of predict(), as far as they can be followed.
+
+`BatchPredictor(checkpoint, Class, **a).predict(data, **b)` made one `Class` on each actor of `data.map_batches` (Ray
+2.6.3, train/batch_predictor.py:126-330). The two calls become that one: the arguments of the first move to the second.
+"""
+
+import ast
+from dataclasses import dataclass
+
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.predictors.pipeline_predictor import NotSure
+from raymigrate.facts.module import Module
+from raymigrate.facts.results import is_set_to_none
+
+PARAMETERS = ("checkpoint", "predictor_cls")
+LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+# Parameters of predict() that concern map_batches; the others went to the predict() of the predictor.
+MAP_BATCHES = {"num_cpus_per_worker": "num_cpus", "num_gpus_per_worker": "num_gpus"}
+POOL = {"min_scoring_workers": "min_size", "max_scoring_workers": "max_size"}
+TO_MAP_BATCHES = (*MAP_BATCHES, *POOL, "separate_gpu_stage")  # the last one said where the preprocessor runs
+BATCH_SIZE = "4096"  # the default of predict()
+
+
+@dataclass(frozen=True)
+class BatchPredictor:
+    """One BatchPredictor.
+
+    Args:
+        call: The call that makes it.
+        checkpoint: Its checkpoint.
+        predictor: The class of its predictors.
+        arguments: What the predictors are made with.
+        predictions: The calls of predict() on it.
+        statements: Statements that go away: the one that makes it, and those that take its preprocessor out.
+        preprocessor_taken_out: Whether there is one of the latter.
+    """
+
+    call: ast.Call
+    checkpoint: ast.expr
+    predictor: ast.expr
+    arguments: dict[str, ast.expr]
+    predictions: list[ast.Call]
+    statements: list[ast.stmt]
+    preprocessor_taken_out: bool
+
+
+def batch_predictor(context: Context, call: ast.Call) -> BatchPredictor:
+    """Follows a BatchPredictor to the calls of predict() on it.
+
+    Args:
+        context: The module.
+        call: The call that makes it.
+
+    Raises:
+        NotSure: If something else is done with it, or its arguments cannot move to those calls.
+    """
+    module = context.module
+    if any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords):
+        raise NotSure("Its arguments cannot be seen here.")
+    given = dict(zip(PARAMETERS, call.args, strict=False))
+    given.update({keyword.arg: keyword.value for keyword in call.keywords if keyword.arg})
+    if not set(PARAMETERS) <= given.keys():
+        raise NotSure("Its arguments cannot be seen here.")
+    checkpoint, predictor = given.pop("checkpoint"), given.pop("predictor_cls")
+    parent = module.parent_of[call]
+    if isinstance(parent, ast.Attribute):
+        return BatchPredictor(call, checkpoint, predictor, given, [_predict(module, call)], [], False)
+    if not isinstance(parent, ast.Assign) or len(parent.targets) != 1 or not isinstance(parent.targets[0], ast.Name):
+        raise NotSure("What is done with it cannot be followed.")
+    name = parent.targets[0]
+    scope = module.scope_of[name].find(name.id)
+    if scope is None or len(scope.bindings[name.id]) != 1:
+        raise NotSure("The name that it is given has other values too.")
+    uses = module.uses(name.id, scope)
+    out = [use for use in uses if is_set_to_none(module, use)]
+    predictions = [_predict(module, use) for use in uses if use not in out]
+    if not predictions:
+        raise NotSure("Nothing calls its predict() here.")
+    arguments = [checkpoint, predictor, *given.values()]
+    for predict in predictions:
+        if not all(_moves(module, argument, predict, once=len(predictions) == 1) for argument in arguments):
+            raise NotSure("Its arguments may have other values where predict() is called.")
+    statements = [parent, *(module.statement(use) for use in out)]
+    return BatchPredictor(call, checkpoint, predictor, given, predictions, statements, bool(out))
+
+
+def _predict(module: Module, value: ast.expr) -> ast.Call:
+    """The call of predict() on a value.
+
+    Raises:
+        NotSure: If something else is done with it, or the arguments cannot be taken over.
+    """
+    method = module.parent_of[value]
+    call = module.parent_of[method]
+    if not isinstance(method, ast.Attribute) or not isinstance(call, ast.Call) or call.func is not method:
+        raise NotSure("What is done with it cannot be followed.")
+    if method.attr != "predict":
+        streams = ": a Dataset is streamed by itself now" if method.attr == "predict_pipelined" else ""
+        raise NotSure(f"Its {method.attr}() has no counterpart{streams}.")
+    names = {keyword.arg for keyword in call.keywords}
+    positional = [argument for argument in call.args if not isinstance(argument, ast.Starred)]
+    by_name = not call.args and bool(call.keywords) and call.keywords[0].arg == "data"
+    if None in names or not (len(positional) == len(call.args) == 1 or by_name):
+        raise NotSure("The arguments of its predict() cannot be seen here.")
+    if "ray_remote_args" in names:
+        raise NotSure("Its ray_remote_args= have to become arguments of map_batches.")
+    return call
+
+
+def _moves(module: Module, argument: ast.expr, target: ast.Call, *, once: bool) -> bool:
+    """Whether an expression has the same value, and the same effect, where predict() is called.
+
+    Args:
+        module: The module.
+        argument: The expression.
+        target: That call.
+        once: Whether there is no other one.
+    """
+    same_function = module.function(argument) is module.function(target)
+    for node in ast.walk(argument):
+        if isinstance(node, ast.Name):
+            there = module.scope_of[target].lookup(node.id)
+            here = module.scope_of[node].lookup(node.id)
+            between = [b for b in here if argument.lineno < getattr(b.node, "lineno", 0) <= target.lineno]
+            if here != there or between or (len(here) > 1 and not same_function):
+                return False
+        elif not isinstance(node, (ast.Attribute, ast.Constant, ast.expr_context)) and not (once and same_function):
+            return False
+    loops = [outer for outer in module.ancestors(target) if isinstance(outer, LOOPS)]
+    plain = all(isinstance(n, (ast.Name, ast.Attribute, ast.Constant, ast.expr_context)) for n in ast.walk(argument))
+    return plain or all(module.inside(argument, loop) for loop in loops)

@@ -1,0 +1,262 @@
+"""The class that takes the place of HuggingFacePredictor and TransformersPredictor in converted code.
+
+What they did, after Ray 2.6.3, train/huggingface/transformers/transformers_predictor.py:102-235: a pipeline with the
+model of the checkpoint, on the CPU unless use_gpu; the feature columns as lists, one column by itself, one row of one
+column as a bare value; lists of one unwrapped; a DataFrame whose columns have names that are strings.
+"""
+
+import ast
+from dataclasses import dataclass, field
+
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.shared.checkpoint_files import files_in, layout_after
+from raymigrate.edits.plan import Code, Part
+from raymigrate.facts.results import Layout, carries_preprocessor
+from raymigrate.facts.values import written
+
+# transformers 5.23, pipelines/__init__.py: SUPPORTED_TASKS and TASK_ALIASES. Table question answering got a DataFrame
+# where the others get lists, and is left to a person.
+TASKS = frozenset(
+    [
+        "any-to-any",
+        "audio-classification",
+        "automatic-speech-recognition",
+        "depth-estimation",
+        "document-question-answering",
+        "feature-extraction",
+        "fill-mask",
+        "image-classification",
+        "image-feature-extraction",
+        "image-segmentation",
+        "image-text-to-text",
+        "mask-generation",
+        "ner",
+        "object-detection",
+        "sentiment-analysis",
+        "text-classification",
+        "text-generation",
+        "text-to-audio",
+        "text-to-speech",
+        "token-classification",
+        "video-classification",
+        "zero-shot-audio-classification",
+        "zero-shot-classification",
+        "zero-shot-image-classification",
+        "zero-shot-object-detection",
+    ]
+)
+NO_PIPELINE = (
+    "Load the model and the tokenizer from the folder of the checkpoint in a class whose __call__(self, batch) calls"
+    " the model itself, for example with generate(), and give the class to ds.map_batches."
+)
+PIPELINE = ("transformers", "pipeline")
+PANDAS = ("pandas",)
+
+CLASS = '''
+class {name}:
+    """Applies a pipeline with the model of a checkpoint to tables of rows, as Ray's {legacy} did."""
+
+    def __init__(self, checkpoint, {parameters}**pipeline_kwargs):
+        with checkpoint.as_directory() as checkpoint_dir:
+{model}            self.pipeline = {pipeline}(model={source}, **pipeline_kwargs)
+
+    def predict(self, data, feature_columns=None, **pipeline_call_kwargs):
+        inputs = [data[column].to_list() for column in feature_columns or data.columns]
+        while isinstance(inputs, list) and len(inputs) == 1:  # a single column, or its single row, goes in by itself
+            inputs = inputs[0]
+        outputs = self.pipeline(inputs, **pipeline_call_kwargs)
+        outputs = [output[0] if isinstance(output, list) and len(output) == 1 else output for output in outputs]
+        return {pandas}.DataFrame(outputs).rename(columns=str)
+'''
+MODEL = """            model = {source}
+            if model_cls:
+                model = model_cls.from_pretrained({kwargs})
+"""
+CALL = """
+    def __call__(self, batch, **predict_kwargs):
+        return self.predict(batch, **predict_kwargs)
+"""
+CALL_AND_KEEP = """
+    def __call__(self, batch, keep_columns=None, **predict_kwargs):
+        predictions = self.predict(batch, **predict_kwargs)
+        if keep_columns:
+            predictions[keep_columns] = batch[keep_columns]
+        return predictions
+"""
+
+
+class NotSure(Exception):
+    """Why something is not converted.
+
+    Args:
+        reason: A sentence for its finding.
+        advice: What to do, where that is not what the rule says.
+    """
+
+    def __init__(self, reason: str, advice: str | None = None) -> None:
+        super().__init__(reason)
+        self.advice = advice
+
+
+@dataclass
+class PipelinePredictor:
+    """The class as one module needs it.
+
+    Args:
+        context: The module.
+        legacy: Name of the class that it takes the place of.
+        places: Where the files lie in the checkpoints that it is given.
+        users: Nodes in which it is used.
+        model_classes: Names of the arguments with which some of them choose the class of the model, and load it.
+        batches: Whether it is given to map_batches.
+        keeps: Whether columns are kept then.
+    """
+
+    context: Context
+    legacy: str = ""
+    places: set[Layout] = field(default_factory=set)
+    users: list[ast.AST] = field(default_factory=list)
+    model_classes: set[str] = field(default_factory=set)
+    batches: bool = False
+    keeps: bool = False
+    _name: str = ""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        self._name = self._name or self.context.fresh("PipelinePredictor")
+        return self._name
+
+    def check(self) -> None:
+        """Sees to it that it can be emitted.
+
+        Raises:
+            NotSure: If not.
+        """
+        if not (_spelling(self.context, *PIPELINE) and _spelling(self.context, *PANDAS)):
+            raise NotSure("The name transformers or pandas is taken here.")
+
+    def _spelt(self, module: str, name: str = "") -> str:
+        """The spelling of something that is imported, by an import that is there or is asked for."""
+        spelling = _spelling(self.context, module, name)
+        assert spelling is not None
+        if spelling not in self.context.module.scope_of[self.context.module.tree].bindings:
+            self.context.plan.need_import(module, name if spelling == name else None)
+        return spelling
+
+    def use(self, node: ast.AST, legacy: str, checkpoint: ast.expr, given: dict[str, ast.expr]) -> None:
+        """Notes a use of it.
+
+        Args:
+            node: Where.
+            legacy: Name of the class that it takes the place of.
+            checkpoint: The checkpoint that it is given.
+            given: Its other arguments.
+        """
+        self.legacy = legacy
+        self.places.add(layout_after(self.context, checkpoint) or Layout.UNKNOWN)
+        self.users.append(node)
+        self.model_classes |= {"model_cls", "pretrained_model_kwargs"} & given.keys()
+
+    def emit(self) -> None:
+        """Puts the class before the first statement of the module that uses it, if there is one."""
+        if not self.users:
+            return
+        context = self.context
+        place = self.places.pop() if len(self.places) == 1 else Layout.UNKNOWN
+        source = files_in(context, place, "checkpoint_dir")
+        more = ", **(pretrained_model_kwargs or {})" if "pretrained_model_kwargs" in self.model_classes else ""
+        code = CLASS.format(
+            name=self.name,
+            legacy=self.legacy,
+            parameters="".join(f"{name}=None, " for name in sorted(self.model_classes)),
+            model=MODEL.format(source=source, kwargs=f"model{more}") if self.model_classes else "",
+            pipeline=self._spelt(*PIPELINE),
+            source="model" if self.model_classes else source,
+            pandas=self._spelt(*PANDAS),
+        )
+        code += (CALL_AND_KEEP if self.keeps else CALL) if self.batches else ""
+        first = next(
+            statement
+            for statement in context.module.tree.body
+            if any(user is statement or context.module.inside(user, statement) for user in self.users)
+        )
+        context.plan.statement(first).before.append(Code(code.strip("\n") + "\n"))
+
+
+def _spelling(context: Context, module: str, name: str = "") -> str | None:
+    """How a module, or a name in it, is spelt at the top of this module; None if other things have its name."""
+    whole = f"{module}.{name}" if name else module
+    top = context.module.scope_of[context.module.tree].bindings
+    for local, bindings in top.items():
+        if all(binding.qualified == whole for binding in bindings):
+            return local
+    if name and name not in context.module.names:
+        return name
+    return None if any(binding.qualified != module for binding in top.get(module, [])) else whole
+
+
+def pipeline_arguments(
+    context: Context, given: dict[str, ast.expr], num_gpus: ast.expr | None = None
+) -> dict[str, tuple[str, dict[str, Part]]]:
+    """The arguments of a legacy predictor as those of PipelinePredictor: templates with parts, by name.
+
+    Args:
+        context: The module.
+        given: The keyword arguments of `from_checkpoint`.
+        num_gpus: GPUs of each worker of a BatchPredictor, which turned use_gpu on.
+
+    Raises:
+        NotSure: If they cannot be taken over.
+    """
+    module = context.module
+    task = module.constant(given.get("task"))
+    if not isinstance(task, str):
+        raise NotSure("Which pipeline is meant cannot be seen.")
+    if task not in TASKS:
+        raise NotSure(f"And transformers >= 5 has no pipeline for {task!r}, or one that takes other data.", NO_PIPELINE)
+    model_cls = given.get("model_cls")
+    if model_cls is not None and ("pipeline_cls" in given or not names_class(context, model_cls)):
+        raise NotSure("How it made its model cannot be seen here.")
+    if "pretrained_model_kwargs" in given and model_cls is None:
+        raise NotSure("Without model_cls= its pretrained_model_kwargs= had no effect.")
+    arguments: dict[str, tuple[str, dict[str, Part]]] = {}
+    for name, value in given.items():
+        if name != "use_gpu":
+            arguments["pipeline_class" if name == "pipeline_cls" else name] = ("$value", {"value": value})
+    device = _device(context, given.get("use_gpu"), num_gpus)
+    if device is not None and not {"device", "device_map"} & given.keys():
+        arguments["device"] = device
+    return arguments
+
+
+def _device(
+    context: Context, use_gpu: ast.expr | None, num_gpus: ast.expr | None
+) -> tuple[str, dict[str, Part]] | None:
+    """The device= of a pipeline; None for its default, which is the CPU (transformers 5.23, pipelines/base.py:838)."""
+    asked = num_gpus if use_gpu is None else use_gpu
+    known = written(asked)
+    if known is ...:
+        assert asked is not None
+        return ("0 if $asked else -1", {"asked": asked})
+    return ("0", {}) if known else None
+
+
+def names_class(context: Context, node: ast.expr) -> bool:
+    """Whether an expression names a class, and no object: by its definition, or by the capital of an imported name."""
+    if isinstance(context.module.definition(node), ast.ClassDef):
+        return True
+    name = context.module.qualified(node) or ""
+    return name.rpartition(".")[2][:1].isupper()
+
+
+def preprocessor_unknown(context: Context, checkpoint: ast.expr, user: ast.AST) -> bool:
+    """Whether a checkpoint may hold a preprocessor for all that can be seen.
+
+    Raises:
+        NotSure: If it does hold one.
+    """
+    carries = carries_preprocessor(context.module, checkpoint, user)
+    if carries:
+        raise NotSure("It applied the preprocessor of the trainer, which the checkpoint held, before it predicted.")
+    return carries is None

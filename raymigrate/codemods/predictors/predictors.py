@@ -1,0 +1,299 @@
+"""RM603: the predictors of Ray Train, and BatchPredictor, which ran them over a Dataset.
+
+What they did: Ray 2.6.3, train/predictor.py, train/batch_predictor.py:126-330, and codemods/pipeline_predictor.py here.
+"""
+
+import ast
+from collections.abc import Callable
+from string import ascii_lowercase
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.predictors.batch_predictor import (
+    BATCH_SIZE,
+    MAP_BATCHES,
+    POOL,
+    TO_MAP_BATCHES,
+    BatchPredictor,
+    batch_predictor,
+)
+from raymigrate.codemods.predictors.own_predictor import own_predictor, used_elsewhere
+from raymigrate.codemods.predictors.pipeline_predictor import (
+    NotSure,
+    PipelinePredictor,
+    pipeline_arguments,
+    preprocessor_unknown,
+)
+from raymigrate.edits.plan import CallEdit, Code, Part
+from raymigrate.facts.checkpoint_folders import folder_is_temporary, is_local_folder
+from raymigrate.facts.legacy import HF, HF_UNRELEASED
+from raymigrate.facts.literals import string_literal
+from raymigrate.facts.module import Reference
+from raymigrate.facts.values import is_none
+from raymigrate.knowledge.error_texts import gone_names
+
+RM603 = Rule(
+    "RM603",
+    "a predictor of Ray Train",
+    "The predictors are gone from current Ray: the import fails.",
+    "Load a transformers pipeline in a class with __call__(self, batch), and give the class to ds.map_batches.",
+    "https://docs.ray.io/en/latest/data/batch_inference.html",
+    errors=(
+        *gone_names(HF, "TransformersPredictor", "HuggingFacePredictor"),
+        *gone_names(f"{HF}.transformers", "TransformersPredictor"),
+        *gone_names("ray.train.torch", "TorchPredictor"),
+        f"No module named '{HF}.huggingface_predictor'",
+        f"No module named '{HF}.transformers.transformers_predictor'",
+        "No module named 'ray.train.batch_predictor'",
+        "No module named 'ray.train.predictor'",
+        "`BatchPredictor` is deprecated from Ray 2.6",
+        "The TransformersPredictor will be hard deprecated in Ray 2.8",
+    ),
+)
+
+PIPELINE_PREDICTORS = tuple(
+    f"{module}.{name}"
+    for module in (
+        HF,
+        f"{HF}.transformers",
+        f"{HF}.huggingface_predictor",
+        f"{HF}.transformers.transformers_predictor",
+        HF_UNRELEASED,
+        f"{HF_UNRELEASED}.transformers_predictor",
+    )
+    for name in ("HuggingFacePredictor", "TransformersPredictor")
+)
+BATCH_PREDICTORS = ("ray.train.batch_predictor.BatchPredictor",)
+OTHERS = (
+    "ray.train.predictor.Predictor",
+    "ray.train.torch.TorchPredictor",
+    "ray.train.torch.torch_predictor.TorchPredictor",
+)
+UNKNOWN_PREPROCESSOR = " A preprocessor that the checkpoint may hold is not applied any more."
+LOCAL_FOLDER = (
+    "A checkpoint no longer carries its files along: actors on other nodes find them only if the folder is on storage"
+    " that all nodes share."
+)
+# What takes the place of the methods by which the others made predictions.
+ADVICE = {
+    "Predictor": "Remove the base class and the call of its __init__, let __init__ load the model from the folder"
+    " of the checkpoint, call the method with the prediction __call__(self, batch), and give the class to"
+    ' ds.map_batches with batch_format="numpy" for _predict_numpy, "pandas" for _predict_pandas.',
+    "TorchPredictor": "Load the model in a class whose __call__(self, batch) makes tensors of the columns with"
+    " torch.as_tensor, calls the model in eval mode under torch.no_grad() and returns"
+    ' {"predictions": output.cpu().numpy()}, and give the class to ds.map_batches.',
+}
+
+
+@codemod("(?:HuggingFace|Transformers|Batch|Torch)?Predictor", order=70)
+def predictors(context: Context) -> None:
+    """Converts predictors that apply a pipeline, and names every use of the others."""
+    if not context.options.enabled(RM603.code):
+        return
+    pipeline = PipelinePredictor(context)
+    for reference in list(context.references(*BATCH_PREDICTORS)):
+        _convert(context, reference, pipeline, _batch_predictor)
+    for reference in list(context.references(*PIPELINE_PREDICTORS)):
+        _convert(context, reference, pipeline, _predictor)
+    pipeline.emit()
+    for reference in list(context.references(*OTHERS)):
+        _report(context, reference)
+
+
+def _convert(
+    context: Context,
+    reference: Reference,
+    pipeline: PipelinePredictor,
+    conversion: Callable[[Context, Reference, PipelinePredictor], None],
+) -> None:
+    """Converts what a reference is part of, or reports why not."""
+    try:
+        conversion(context, reference, pipeline)
+    except NotSure as reason:
+        _report(context, reference, str(reason), reason.advice)
+
+
+def _report(context: Context, reference: Reference, reason: str = "", advice: str | None = None) -> None:
+    name = _name(reference)
+    message = f"{name} is gone: current Ray raises an ImportError. {reason}".rstrip()
+    context.manual(RM603, reference.node, message, advice or ADVICE.get(name.rpartition(".")[2]))
+    context.handle(reference, gone=False)
+
+
+def _name(reference: Reference) -> str:
+    """The name of the class that a reference leads to."""
+    return next(name for name in (*BATCH_PREDICTORS, *PIPELINE_PREDICTORS, *OTHERS) if reference.is_within(name))
+
+
+def _call(context: Context, reference: Reference, *methods: str) -> ast.Call | None:
+    """The call of the class, or of one of these methods of it, that a reference is the function of."""
+    call = context.module.parent_of[reference.node]
+    method = reference.qualified.removeprefix(_name(reference)).removeprefix(".")
+    return call if isinstance(call, ast.Call) and call.func is reference.node and method in methods else None
+
+
+def _predictor(context: Context, reference: Reference, pipeline: PipelinePredictor) -> None:
+    """`TransformersPredictor.from_checkpoint(checkpoint, task=...)`: an object with the same predict()."""
+    module = context.module
+    call = _call(context, reference, "from_checkpoint")
+    if call is None:
+        outer = module.parent_of[reference.node]
+        outer = module.parent_of[outer] if isinstance(outer, ast.keyword) else outer
+        given_away = isinstance(outer, ast.Call) and (module.qualified(outer.func) or "").startswith(BATCH_PREDICTORS)
+        raise NotSure("" if given_away else "Only its from_checkpoint() is converted.")
+    given = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
+    checkpoint = call.args[0] if len(call.args) == 1 else given.pop("checkpoint", None)
+    if checkpoint is None or isinstance(checkpoint, ast.Starred) or len(given) < len(call.keywords) - 1:
+        raise NotSure("Its arguments cannot be seen here.")
+    if any(keyword.arg is None for keyword in call.keywords):
+        raise NotSure("Its arguments cannot be seen here.")
+    unknown = preprocessor_unknown(context, checkpoint, call)
+    arguments = pipeline_arguments(context, given)
+    _check_uses(context, call)
+    pipeline.check()
+    if not context.converts(RM603, reference.node, _message(reference, "pipeline", unknown), safe=not unknown):
+        context.handle(reference, gone=False)
+        return
+    pipeline.use(call, _name(reference).rpartition(".")[2], checkpoint, given)
+    edit = context.plan.call(call)
+    edit.function = pipeline.name
+    if "pipeline_cls" in given:
+        edit.rename["pipeline_cls"] = "pipeline_class"
+    if "use_gpu" in given:
+        edit.remove.add("use_gpu")
+    if "device" in arguments and "device" not in given:
+        template, parts = arguments["device"]
+        edit.set("device", template, **parts)
+    context.handle(reference, gone=True)
+
+
+def _check_uses(context: Context, call: ast.Call) -> None:
+    """What is done with a predictor, as far as it is seen: predict() with a DataFrame.
+
+    Raises:
+        NotSure: If something else is.
+    """
+    module = context.module
+    target = getattr(module.parent_of[call], "targets", [call])[0]
+    scope = module.scope_of[target].find(target.id) if isinstance(target, ast.Name) else None
+    uses = module.uses(target.id, scope) if scope is not None else [call]
+    for use in uses:
+        method = module.parent_of[use]
+        if not isinstance(method, ast.Attribute):
+            continue
+        if method.attr not in ("predict", "pipeline"):
+            raise NotSure(f"Its {method.attr} has no counterpart.")
+        predict = module.parent_of[method]
+        data = module.value(predict.args[0]) if isinstance(predict, ast.Call) and predict.args else None
+        array = isinstance(data, ast.Call) and (module.qualified(data.func) or "").startswith("numpy.")
+        if isinstance(data, (ast.Dict, ast.List)) or array:
+            raise NotSure("It is given arrays, and gave arrays back.")
+
+
+def _message(reference: Reference, now: str, unknown: bool) -> str:
+    gone = f"{_name(reference)} is gone: current Ray raises an ImportError; now a class with a {now}."
+    return gone + (UNKNOWN_PREPROCESSOR if unknown else "")
+
+
+def _batch_predictor(context: Context, reference: Reference, pipeline: PipelinePredictor) -> None:
+    """`BatchPredictor.from_checkpoint(checkpoint, Class, ...)` and its predict() become `map_batches`."""
+    call = _call(context, reference, "", "from_checkpoint")
+    if call is None:
+        raise NotSure("What is done with it cannot be followed.")
+    batch = batch_predictor(context, call)
+    unknown = not batch.preprocessor_taken_out and preprocessor_unknown(context, batch.checkpoint, call)
+    of_ray = context.module.reference_at.get(batch.predictor)
+    own = None
+    if of_ray is not None and of_ray.qualified in PIPELINE_PREDICTORS:
+        for predict in batch.predictions:
+            pipeline_arguments(context, batch.arguments, _num_gpus(predict))
+        pipeline.check()
+    else:
+        own = own_predictor(context, batch.predictor)
+        if used_elsewhere(context, own.definition, [call]):
+            raise NotSure("The class of its predictors is used in other places too.")
+    message = _message(reference, "pipeline for map_batches" if own is None else "predictor for map_batches", unknown)
+    if not context.converts(RM603, reference.node, message, safe=not unknown):
+        context.handle(reference, gone=False)
+        if own is None and of_ray is not None:  # it goes with this one
+            context.handle(of_ray, gone=False)
+        return
+    for predict in batch.predictions:
+        num_gpus = _num_gpus(predict)
+        if own is not None:
+            own.columns |= {"feature_columns", "keep_columns"} & {
+                k.arg for k in predict.keywords if not is_none(k.value)
+            }
+            made_with = own.arguments(batch.arguments, num_gpus)
+            _map_batches(context, batch, predict, own.name, own.batch_format, made_with)
+        else:
+            assert of_ray is not None
+            pipeline.use(predict, _name(of_ray).rpartition(".")[2], batch.checkpoint, batch.arguments)
+            pipeline.batches = True
+            pipeline.keeps |= any(k.arg == "keep_columns" and not is_none(k.value) for k in predict.keywords)
+            made_with = pipeline_arguments(context, batch.arguments, num_gpus)
+            _map_batches(context, batch, predict, pipeline.name, "pandas", made_with)
+            context.handle(of_ray, gone=True)
+    if own is not None:
+        own.emit()
+    for statement in batch.statements:
+        edit = context.plan.statement(statement)
+        edit.removed = edit.comments_stay = True
+    context.handle(reference, gone=True)
+
+
+def _num_gpus(predict: ast.Call) -> ast.expr | None:
+    return next((k.value for k in predict.keywords if k.arg == "num_gpus_per_worker"), None)
+
+
+def _map_batches(
+    context: Context,
+    batch: BatchPredictor,
+    predict: ast.Call,
+    name: str,
+    batch_format: str,
+    made_with: dict[str, tuple[str, dict[str, Part]]],
+) -> None:
+    """Plans `data.map_batches(Class, ...)` in place of a call of predict()."""
+    given = {keyword.arg: keyword.value for keyword in predict.keywords if keyword.arg}
+    data = predict.args[0] if predict.args else given.pop("data")
+    # None is the default of all of these but the batch size, for which it means whole blocks, then and now.
+    given = {k: v for k, v in given.items() if k == "batch_size" or not is_none(v)}
+    edit = context.plan.call(predict)
+    edit.function = Code("$data.map_batches", {"data": data})
+    edit.set_first(name)
+    edit.remove |= {keyword.arg for keyword in predict.keywords if keyword.arg and keyword.arg != "data"}
+    _set_dict(edit, "fn_constructor_kwargs", {"checkpoint": ("$value", {"value": batch.checkpoint}), **made_with})
+    to_predict = {k: v for k, v in given.items() if k not in (*TO_MAP_BATCHES, "batch_size")}
+    if to_predict:
+        _set_dict(edit, "fn_kwargs", {name: ("$value", {"value": value}) for name, value in to_predict.items()})
+    edit.set("batch_format", string_literal(batch_format))
+    if batch_format == "numpy":
+        edit.set("zero_copy_batch", "False")  # current Ray hands out read-only arrays, legacy Ray did not
+    edit.set("batch_size", "$value", value=given.get("batch_size", BATCH_SIZE))
+    pool = {POOL[name]: value for name, value in given.items() if name in POOL}
+    if pool:
+        context.plan.need_import("ray")
+        sizes = ", ".join(f"{name}=${name}" for name in pool)
+        edit.set("compute", f"ray.data.ActorPoolStrategy({sizes})", **pool)
+    for old, new in MAP_BATCHES.items():
+        if old in given:
+            edit.set(new, "$value", value=given[old])
+    if is_local_folder(context.module, batch.checkpoint):
+        context.note(RM603, batch.checkpoint, LOCAL_FOLDER)
+    if folder_is_temporary(context.module, batch.checkpoint, predict):
+        # The checkpoint held its files; a Checkpoint of today is a path, and map_batches runs when rows are asked for.
+        context.plan.replace(predict, "$predictions.materialize()", predictions=predict)
+
+
+def _set_dict(edit: CallEdit, keyword: str, entries: dict[str, tuple[str, dict[str, Part]]]) -> None:
+    """Sets a keyword argument to a dict, of templates whose parts are one each."""
+    items: list[str] = []
+    parts: dict[str, Part] = {}
+    for (key, (template, given)), letter in zip(entries.items(), ascii_lowercase, strict=False):
+        for name, part in given.items():
+            parts[f"{name}_{letter}"] = part
+            template = template.replace(f"${name}", f"${name}_{letter}")
+        items.append(f"{string_literal(key)}: {template}")
+    edit.set(keyword, f"{{{', '.join(items)}}}", **parts)

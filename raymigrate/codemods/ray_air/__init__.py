@@ -1,0 +1,1 @@
+"""RM30x: `ray.air` and its session, whose names moved to ray.train and ray.tune, and its checkpoints."""

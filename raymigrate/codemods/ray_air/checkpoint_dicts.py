@@ -1,0 +1,112 @@
+"""RM304: checkpoints read as a dict.
+
+The other side of `ray_checkpoint`: what converted code wrote to a file is read from it. `Checkpoint.to_dict` raises an
+AttributeError (Ray issue 37868).
+"""
+
+import ast
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.ray_air.ray_checkpoint import API, FROM_DICT
+from raymigrate.codemods.shared.checkpoint_files import before_statement
+from raymigrate.codemods.shared.emitted import CHECKPOINT_FILE
+from raymigrate.edits.plan import Code
+from raymigrate.facts.results import is_any_checkpoint, made_by_script
+from raymigrate.facts.values import sources
+
+RM304 = Rule(
+    "RM304",
+    "a checkpoint read as a dict",
+    "ray.train.Checkpoint has no to_dict: it raises an AttributeError.",
+    "The dict is loaded from the file that the converted code writes. Legacy Ray wrote it to another file.",
+    API,
+    errors=("'Checkpoint' object has no attribute 'to_dict'",),
+)
+MESSAGE = "Checkpoint.to_dict() raises an AttributeError on Ray >= 2.7."
+LOAD = f'torch.load(os.path.join(checkpoint_dir, "{CHECKPOINT_FILE}"), weights_only=False)'
+LOADER = f'''
+def $name(checkpoint):
+    """Reads the dict that the training function saved."""
+    with checkpoint.as_directory() as checkpoint_dir:
+        return {LOAD}
+'''
+# Ray 2.4.0 and 2.6.3 air/checkpoint.py, _DICT_CHECKPOINT_FILE_NAME.
+OPENED = (
+    "A dict that legacy Ray wrote is in the file dict_checkpoint.pkl of the folder: read it with pickle.load(). One"
+    f" that converted code wrote is in {CHECKPOINT_FILE}: read it with torch.load(path, weights_only=False)."
+)
+MADE_HERE = "Use the dict that the checkpoint was made from."
+USUAL_NAMES = frozenset({"checkpoint", "ckpt", "best_checkpoint", "last_checkpoint"})
+
+
+@codemod("to_dict", order=16)
+def to_dict(context: Context) -> None:
+    """Rewrites `checkpoint.to_dict()` where this file also writes the checkpoint from a dict."""
+    module = context.module
+    writers = [reference for reference in module.references if reference.qualified in FROM_DICT]
+    written = bool(writers) and all(writer.root in context.rewritten for writer in writers)
+    for node in module.nodes:
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "to_dict"):
+            continue
+        checkpoint = node.func.value
+        if not is_any_checkpoint(module, checkpoint):
+            if _may_be_checkpoint(context, checkpoint):
+                context.manual(RM304, node, f"If this is a checkpoint of Ray: {MESSAGE}")
+        elif made := {made_by_script(module, source) for source in sources(module, checkpoint)} - {None}:
+            context.manual(RM304, node, MESSAGE, MADE_HERE if made == {"from_dict"} else OPENED)
+        elif not written or node.args or node.keywords:
+            context.manual(RM304, node, MESSAGE, OPENED)
+        elif context.converts(RM304, node, MESSAGE):
+            _load(context, module.statement(node), node)
+            for need in ("os", "torch"):
+                context.plan.need_import(need)
+
+
+def _may_be_checkpoint(context: Context, node: ast.expr) -> bool:
+    """Whether an expression of which nothing is known is called a checkpoint, in a module that uses Ray."""
+    module = context.module
+    argument = module.definition(node)
+    if isinstance(argument, ast.arg) and argument.annotation is not None:
+        return False
+    if isinstance(module.value(node), ast.Call):
+        return False  # made by a call of something else
+    name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+    ray = any(reference.qualified.startswith(("ray.air", "ray.train")) for reference in module.references)
+    return ray and name in USUAL_NAMES
+
+
+def _load(context: Context, statement: ast.stmt, node: ast.Call) -> None:
+    assert isinstance(node.func, ast.Attribute)
+    in_place = before_statement(context, node) and _is_only_dict(statement, node)
+    if not in_place or not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        context.plan.replace(node, f"{_loader(context, node)}($checkpoint)", checkpoint=node.func.value)
+        return
+    target = context.module.source(statement.targets[0])
+    parts: dict[str, ast.expr | str] = {"checkpoint": node.func.value}
+    value = LOAD
+    if statement.value is not node:
+        context.plan.replace(node, LOAD)
+        parts["value"], value = statement.value, "$value"
+    template = f"with $checkpoint.as_directory() as checkpoint_dir:\n    {target} = {value}"
+    context.plan.statement(statement).replacement = Code(template, parts)
+
+
+def _is_only_dict(statement: ast.stmt, node: ast.Call) -> bool:
+    """Whether a statement reads no other checkpoint as a dict: both would be opened under one name."""
+    calls = (other for other in ast.walk(statement) if isinstance(other, ast.Call) and other is not node)
+    return not any(isinstance(other.func, ast.Attribute) and other.func.attr == "to_dict" for other in calls)
+
+
+def _loader(context: Context, node: ast.AST) -> str:
+    """The name of the function that loads the dict; put before the code that saves it, or that reads it first."""
+    if ("load_checkpoint", None) not in context.emitted:
+        name = context.emitted["load_checkpoint", None] = context.fresh("load_checkpoint")
+        module = context.module
+        writers = [reference.node for reference in module.references if reference.qualified in FROM_DICT]
+        places = [[part, *module.ancestors(part)][-2] for part in (node, *writers)]
+        place = min(places, key=module.start)
+        assert isinstance(place, ast.stmt)
+        context.plan.statement(place).before.insert(0, Code(LOADER.replace("$name", name).strip("\n") + "\n"))
+    return context.emitted["load_checkpoint", None]

@@ -1,0 +1,217 @@
+"""RM30x: `ray.air` configuration classes and session functions.
+
+https://docs.ray.io/en/releases-2.60.0/train/api/api.html lists what took their place in `ray.train`.
+"""
+
+import ast
+from collections.abc import Callable
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.shared.moves import Move, drop_unused, move_names
+from raymigrate.facts.module import Reference
+from raymigrate.knowledge.error_texts import gone_names
+
+API = "https://docs.ray.io/en/latest/train/api/api.html"
+
+RM301 = Rule(
+    "RM301",
+    "a configuration class of ray.air",
+    "Ray >= 2.51 still imports ScalingConfig, RunConfig, CheckpointConfig and FailureConfig from ray.air, but every"
+    " trainer refuses them with a ValueError: only the classes of ray.train are accepted.",
+    "The class is imported from ray.train.",
+    API,
+    errors=(
+        "Invalid `*` type: <class 'ray.air.config.*'>",
+        "Invalid `*` type: <class 'ray.tune.*'>",
+        *gone_names("ray.air", "Checkpoint"),
+        *gone_names("ray.air.config", "Checkpoint"),
+        "No module named 'ray.air.checkpoint'",
+    ),
+)
+RM302 = Rule(
+    "RM302",
+    "a function of ray.air.session",
+    "Inside a worker of Ray >= 2.51 ray.air.session does nothing but warn: report() saves nothing, get_world_rank() is"
+    " 0 on every worker, get_checkpoint() and get_dataset_shard() return None.",
+    "The call goes to ray.train, or to ray.train.get_context().",
+    API,
+    errors=("`*` is meant to only be called inside a function that is executed by a Tuner or Trainer",),
+)
+RM305 = Rule(
+    "RM305",
+    "a Tune trial's name, id, directory or resources",
+    "On Ray >= 2.51 a training run is not a Tune trial: session.get_trial_*() returns None or raises.",
+    "Names and ids become ray.train.get_context().get_experiment_name(). Use"
+    " ray.train.get_context().get_storage().experiment_fs_path for the folder of the run, and the numbers of the"
+    " ScalingConfig for resources.",
+    "https://docs.ray.io/en/latest/train/api/doc/ray.train.TrainContext.html",
+    errors=(
+        "`get_trial_*` is deprecated because the concept of a `Trial`",
+        "`get_trial_*` is meant to only be called inside a function that is executed by a Tuner or Trainer",
+    ),
+)
+RM306 = Rule(
+    "RM306",
+    "the CPUs of a worker, read from its trial's resources",
+    "On Ray >= 2.51 session.get_trial_resources() returns None on a worker, so reading its bundles raises.",
+    "OMP_NUM_THREADS is taken from the CPUs that Ray assigned to the worker.",
+    "https://docs.ray.io/en/latest/ray-core/api/doc/ray.get_runtime_context.html",
+    errors=("'NoneType' object has no attribute 'bundles'",),
+)
+RM307 = Rule(
+    "RM307",
+    "another name of ray.air",
+    "ray.air is kept for old code only; this name has no rule of its own.",
+    "Look up its successor in ray.train.",
+    API,
+    errors=(*gone_names("ray.air", "*"), *gone_names("ray.air.*", "*"), "No module named 'ray.air.*'"),
+)
+
+CONFIG = ("RunConfig", "ScalingConfig", "CheckpointConfig", "FailureConfig")
+MOVED = {
+    **{f"{module}.{name}": Move("ray.train", name) for module in ("ray.air", "ray.air.config") for name in CONFIG},
+    "ray.air.Result": Move("ray.train", "Result"),
+    "ray.air.result.Result": Move("ray.train", "Result"),
+    "ray.air.Checkpoint": Move("ray.train", "Checkpoint"),
+    "ray.air.checkpoint.Checkpoint": Move("ray.train", "Checkpoint"),
+    "ray.air.config.Checkpoint": Move("ray.train", "Checkpoint"),
+}
+SESSION = "ray.air.session"
+SESSION_FUNCTIONS = {
+    "report": "report",
+    "get_checkpoint": "get_checkpoint",
+    "get_dataset_shard": "get_dataset_shard",
+    **{
+        name: f"get_context().{name}"
+        for name in (
+            "get_world_rank",
+            "get_world_size",
+            "get_local_rank",
+            "get_local_world_size",
+            "get_node_rank",
+            "get_experiment_name",
+        )
+    },
+    # A run has a name as a trial had: unique unless RunConfig(name=) is fixed, and then the run is the same one.
+    "get_trial_name": "get_context().get_experiment_name",
+    "get_trial_id": "get_context().get_experiment_name",
+}
+
+
+@codemod("air", order=20)
+def config_classes(context: Context) -> None:
+    """Moves the classes of ray.air to ray.train."""
+    move_names(context, RM301, MOVED)
+
+
+@codemod("air", order=30)
+def session_functions(context: Context) -> None:
+    """Sends the session functions to ray.train, under every way of importing them."""
+    outside = set[ast.AST]()
+    for reference in list(context.references(SESSION)):
+        name = reference.qualified.removeprefix(SESSION).lstrip(".")
+        function, _, rest = name.partition(".")
+        if function == "get_trial_resources" and _worker_cpus(context, reference):
+            continue
+        target = SESSION_FUNCTIONS.get(function)
+        parent = context.module.parent_of[reference.node]
+        is_call = isinstance(parent, ast.Call) and parent.func is reference.node
+        rule = RM305 if function.startswith("get_trial") else RM302
+        if target is None or rest or (not is_call and "get_context" in target):
+            what = f"session.{function}" if function else "ray.air.session"
+            context.manual(rule, reference.node, f"{what} does not work inside a worker of Ray >= 2.51.")
+            context.handle(reference, gone=False)
+            continue
+        if not context.can_import("ray", reference):
+            context.manual(RM302, reference.node, "`ray` is another name here, so ray.train cannot be called by it.")
+            context.handle(reference, gone=False)
+        elif context.converts(
+            rule, reference.node, f"session.{function}() does nothing on Ray >= 2.51; now ray.train.{target}()."
+        ):
+            context.plan.need_import("ray.train", near=reference.binding.statement)
+            context.replace_reference(reference, f"ray.train.{target}")
+            outside |= context.places.called_outside.intersection([context.module.function(reference.node)])
+    drop_unused(context, RM302, SESSION)
+    for called in sorted(outside, key=context.module.start):
+        name = getattr(called, "name", "this lambda")
+        message = f"{name}() is called without a trainer too: ray.train raises a RuntimeError there."
+        context.manual(RM302, called, message, OUTSIDE)
+
+
+OUTSIDE = "There session gave rank 0, a size of 1, or None, and reported nothing: ask for it on the workers only."
+ASSIGNED = "ray.get_runtime_context().get_assigned_resources()"
+
+
+def _worker_cpus(context: Context, reference: Reference) -> bool:
+    """Rewrites `session.get_trial_resources().bundles[-1].get("CPU", 1)`: 25 of 159 public legacy files have it."""
+    parents = context.module.parent_of
+    node: ast.AST = reference.node
+    expected: list[Callable[[ast.AST], bool]] = [
+        lambda n: isinstance(n, ast.Call) and not n.args,
+        lambda n: isinstance(n, ast.Attribute) and n.attr == "bundles",
+        lambda n: isinstance(n, ast.Subscript) and ast.unparse(n.slice) == "-1",
+    ]
+    for matches in expected:
+        node = parents[node]
+        if not matches(node):
+            return False
+    assert isinstance(node, ast.expr)
+    bundles: list[ast.expr] = [*_uses_of_variable(context, node)] or [node]
+    reads = [_cpu_read(context, bundle) for bundle in bundles]
+    if not all(reads) or not context.can_import("ray", reference):
+        return False
+    if context.converts(RM306, reference.node, "session.get_trial_resources() is None on a worker of Ray >= 2.51."):
+        context.plan.need_import("ray", near=reference.binding.statement)
+        if node not in bundles:
+            context.plan.replace(node, ASSIGNED)
+        for bundle, read in zip(bundles, reads, strict=True):
+            assert read is not None
+            resources = ASSIGNED if bundle is node else context.module.source(bundle)
+            source = f'{resources}.get("CPU", 1)'
+            context.plan.replace(read, source if _is_int_argument(context, read) else f"int({source})")
+        context.handle(reference, gone=True)
+    return True
+
+
+def _is_int_argument(context: Context, node: ast.expr) -> bool:
+    call = context.module.parent_of[node]
+    return isinstance(call, ast.Call) and node in call.args and ast.unparse(call.func) == "int"
+
+
+def _uses_of_variable(context: Context, node: ast.expr) -> list[ast.Name]:
+    """The reads of the variable that an expression is assigned to, if it is bound nowhere else."""
+    assigned = context.module.parent_of[node]
+    if not (isinstance(assigned, ast.Assign) and len(assigned.targets) == 1):
+        return []
+    target = assigned.targets[0]
+    scope = context.module.scope_of[target].find(target.id) if isinstance(target, ast.Name) else None
+    if scope is None or not isinstance(target, ast.Name) or len(scope.bindings[target.id]) != 1:
+        return []
+    return context.module.uses(target.id, scope)
+
+
+def _cpu_read(context: Context, bundle: ast.expr) -> ast.expr | None:
+    """The expression that reads the number of CPUs from a bundle: `bundle["CPU"]` or `bundle.get("CPU", 1)`."""
+    node = context.module.parent_of[bundle]
+    if isinstance(node, ast.Attribute) and node.attr == "get":
+        node = context.module.parent_of[node]
+        key = node.args[0] if isinstance(node, ast.Call) and node.args else None
+    else:
+        key = node.slice if isinstance(node, ast.Subscript) and node.value is bundle else None
+    return node if isinstance(node, ast.expr) and key is not None and context.module.constant(key) == "CPU" else None
+
+
+@codemod("air", order=80)
+def other_names(context: Context) -> None:
+    """Names what is left of ray.air; the private parts of it are nobody's legacy code."""
+    for reference in list(context.references("ray.air")):
+        if reference.qualified == "ray.air" or "._" in reference.qualified:
+            continue
+        if reference.qualified.startswith("ray.air.integrations"):
+            continue  # still there; what Train V2 refuses of it is found where it is passed to a RunConfig
+        context.manual(
+            RM307, reference.node, f"{reference.qualified} is part of ray.air, which Train V2 does not serve."
+        )
+        context.handle(reference, gone=False)

@@ -1,0 +1,321 @@
+"""RM303 and RM308: checkpoints made from a dict, from bytes, from a URI.
+
+ray.train.Checkpoint is a directory: `from_dict` and similar methods raise an AttributeError (Ray issue 37868).
+"""
+
+import ast
+from dataclasses import dataclass
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.shared.emitted import CHECKPOINT_FILE
+from raymigrate.codemods.tuner.tuner_config import tune_name
+from raymigrate.edits.plan import Code
+from raymigrate.facts.module import Reference
+from raymigrate.facts.places import Place
+from raymigrate.facts.reports import REPORTS
+from raymigrate.facts.results import CHECKPOINTS
+from raymigrate.facts.values import is_none
+
+API = "https://docs.ray.io/en/latest/train/user-guides/checkpoints.html"
+
+RM303 = Rule(
+    "RM303",
+    "a checkpoint made from a dict",
+    "ray.train.Checkpoint has no from_dict: it raises an AttributeError.",
+    "Rank 0 writes the dict to a file with torch.save and reports the directory.",
+    API,
+    errors=(
+        "`ray.train.Checkpoint` class does not support `from_dict()`",
+        "type object 'Checkpoint' has no attribute 'from_dict'",
+        "`ray.air.Checkpoint` is deprecated",
+    ),
+)
+RM308 = Rule(
+    "RM308",
+    "a method that Checkpoint no longer has",
+    "ray.train.Checkpoint is a directory: other forms raise an AttributeError.",
+    "Use Checkpoint(path), .path, as_directory() and to_directory().",
+    API,
+    errors=(
+        "`ray.train.Checkpoint` class does not support",
+        "type object 'Checkpoint' has no attribute",
+        "'Checkpoint' object has no attribute",
+    ),
+)
+
+FROM_DICT = frozenset(f"{checkpoint}.from_dict" for checkpoint in CHECKPOINTS)
+IN_TRAINING = (
+    "Write the dict to a file in a folder with torch.save, on rank 0 only where there are several workers, and report"
+    " Checkpoint.from_directory(folder)."
+)
+ELSEWHERE = (
+    "Use the dict itself, for example as fn_constructor_kwargs of map_batches. Where a Checkpoint is needed, write the"
+    " dict to a file in a folder with torch.save, and take Checkpoint.from_directory(folder)."
+)
+GONE = ("from_bytes", "from_object_ref")
+
+REPORT = """
+{data} = $data
+with tempfile.TemporaryDirectory() as {folder}:
+    {checkpoint} = None
+    if {condition}:
+        torch.save({data}, os.path.join({folder}, "{file}"))
+        {checkpoint} = {module}.Checkpoint.from_directory({folder})
+    {module}.report($metrics, checkpoint={checkpoint})
+"""
+REPORT_ALWAYS = """
+{data} = $data
+with tempfile.TemporaryDirectory() as {folder}:
+    torch.save({data}, os.path.join({folder}, "{file}"))
+    {module}.report($metrics, checkpoint={module}.Checkpoint.from_directory({folder}))
+"""
+ON_RANK_0 = "ray.train.get_context().get_world_rank() == 0"
+
+
+@dataclass(frozen=True)
+class Flow:
+    """How checkpoints made from dicts get to reports.
+
+    Args:
+        made: The from_dict calls.
+        reports: The reports.
+        bindings: The variable that carries them, at each assignment; none where a report makes its own.
+        optional: Whether there is not always a checkpoint.
+    """
+
+    made: list[ast.Call]
+    reports: list[ast.Call]
+    bindings: list[ast.Name]
+    optional: bool
+
+
+@codemod("Checkpoint", order=15)
+def from_dict(context: Context) -> None:
+    """Rewrites `report(metrics, checkpoint=Checkpoint.from_dict(data))`, also with the checkpoint in a variable."""
+    for reference in list(context.references(*CHECKPOINTS)):
+        method = reference.qualified.rpartition(".")[2]
+        if reference.root in context.handled:
+            continue  # with another one that goes to the same report
+        if method == "from_uri":
+            if context.converts(RM308, reference.node, "Checkpoint.from_uri(uri) is Checkpoint(uri) now."):
+                _name_path(context, context.module.parent_of[reference.node])
+                _replace_class(context, reference, "ray.train.Checkpoint")
+        elif method == "Checkpoint":
+            _constructor(context, reference)
+        elif method in GONE:
+            context.manual(RM308, reference.node, f"Checkpoint.{method}() raises an AttributeError.")
+            context.handle(reference, gone=False)
+        elif method == "from_dict" and not _rewrite_report(context, reference):
+            message = "Checkpoint.from_dict() raises an AttributeError on Ray >= 2.7."
+            in_training = context.place_of(reference.node) is not Place.UNKNOWN
+            context.manual(RM303, reference.node, message, IN_TRAINING if in_training else ELSEWHERE)
+            context.handle(reference, gone=False)
+
+
+def _constructor(context: Context, reference: Reference) -> None:
+    """Rewrites `Checkpoint(local_path=folder)` and `Checkpoint(uri=uri)`; reports what was made from a dict.
+
+    The arguments of Ray 2.0 to 2.6 were `local_path, data_dict, uri, obj_ref`, one of them given (air/checkpoint.py).
+    """
+    module = context.module
+    call = module.parent_of[reference.node]
+    if not isinstance(call, ast.Call) or call.func is not reference.node:
+        return
+    names = ("local_path", "data_dict", "uri", "obj_ref") if reference.is_within("ray.air") else ()
+    given = dict(zip(names, call.args, strict=False)) | {k.arg: k.value for k in call.keywords}
+    given = {name: value for name, value in given.items() if not is_none(value)}
+    if "data_dict" in given or "obj_ref" in given:
+        context.manual(RM303, call, "Checkpoint(data_dict) raises a TypeError, or fails later.", ELSEWHERE)
+        context.handle(reference, gone=False)
+    elif len(call.args) > 1 and names:
+        context.manual(RM308, call, "Checkpoint takes one path.", "Give it the folder or the URI alone.")
+        context.handle(reference, gone=False)
+    elif given.keys() & {"local_path", "uri"} and not call.args:
+        message = "Checkpoint takes a folder or a URI as path= today: anything else is a TypeError."
+        if context.converts(RM308, call, message):
+            _name_path(context, call)
+
+
+def _name_path(context: Context, call: ast.AST) -> None:
+    """Names the argument that says where a checkpoint is."""
+    if isinstance(call, ast.Call):
+        edit = context.plan.call(call)
+        for keyword in call.keywords:
+            if keyword.arg is not None and is_none(keyword.value):
+                edit.remove.add(keyword.arg)
+            elif keyword.arg in ("local_path", "uri"):
+                edit.rename[keyword.arg] = "path"
+
+
+def _replace_class(context: Context, reference: Reference, source: str) -> None:
+    context.plan.need_import("ray.train", near=reference.binding.statement)
+    context.replace_reference(reference, source)
+
+
+def _rewrite_report(context: Context, reference: Reference) -> bool:
+    """Plans the rewriting; returns whether the call has the expected form."""
+    module = context.module
+    made = module.parent_of[reference.node]
+    flow = _flow(context, made) if isinstance(made, ast.Call) else None
+    if flow is None:
+        return False
+    statements = [module.statement(report) for report in flow.reports]
+    if any(report.func not in module.reference_at for report in flow.reports):
+        return False
+    if any(statement not in _siblings(context, statement) for statement in statements):
+        return False
+    makers = [module.reference_at[call.func] for call in flow.made if call.func in module.reference_at]
+    message = "Checkpoint.from_dict() raises an AttributeError on Ray >= 2.7."
+    if len(makers) != len(flow.made) or not all(context.converts(RM303, maker.node, message) for maker in makers):
+        return len(makers) == len(flow.made)
+    data = _carry(context, flow, statements[0])
+    for report, statement in zip(flow.reports, statements, strict=True):
+        _write(context, flow, report, statement, data)
+    for need in ("os", "tempfile", "torch"):
+        context.plan.need_import(need)
+    if not all(_in_trial(context, report) for report in flow.reports):
+        context.plan.need_import("ray.train", near=reference.binding.statement)
+    for handled in (*makers, *(module.reference_at[report.func] for report in flow.reports)):
+        context.handle(handled, gone=True)
+    return True
+
+
+def _carry(context: Context, flow: Flow, statement: ast.stmt) -> str:
+    """Lets the variable of a checkpoint carry its dict; returns the new name of it."""
+    data = _local(context, statement, "checkpoint_data", set(flow.bindings))
+    for name in flow.bindings:
+        context.plan.replace(name, data)
+    values = [_checkpoint_argument(report) for report in flow.reports]
+    for made in flow.made:
+        if made not in values:
+            context.plan.replace(made, "$data", data=made.args[0])
+    return data
+
+
+def _write(context: Context, flow: Flow, report: ast.Call, statement: ast.stmt, data: str) -> None:
+    given, metrics = _checkpoint_argument(report), _metrics_argument(report)
+    assert given is not None and metrics is not None
+    if given in flow.made:
+        given = flow.made[0].args[0]
+    named = given.id if isinstance(given, ast.Name) and not (flow.bindings or flow.optional) else ""
+    data = named or data
+    in_trial = _in_trial(context, report)  # a trial is one process, and Tune has a report of its own
+    conditions = [f"{data} is not None"] if flow.optional else []
+    conditions += [] if in_trial else [ON_RANK_0]
+    template = (
+        (REPORT if conditions else REPORT_ALWAYS)
+        .format(
+            file=CHECKPOINT_FILE,
+            module=tune_name(context, flow.made[0].func) if in_trial else "ray.train",
+            checkpoint=_local(context, statement, "checkpoint", set(flow.bindings)),
+            data=data,
+            folder=_local(context, statement, "checkpoint_dir", set(flow.bindings)),
+            condition=" and ".join(conditions),
+        )
+        .lstrip("\n")
+    )
+    if flow.bindings or named:  # else the first line gives the dict a name
+        template = template.partition("\n")[2]
+    context.plan.statement(statement).replacement = Code(template, {"data": given, "metrics": metrics})
+
+
+def _in_trial(context: Context, report: ast.Call) -> bool:
+    return context.place_of(report) is Place.TRIAL
+
+
+def _local(context: Context, statement: ast.stmt, name: str, own: set[ast.Name]) -> str:
+    """A name for a new local variable: none that the function binds, except by the statement that is removed."""
+    scope = context.module.scope_of[statement]
+    while any(binding.node not in own for binding in scope.bindings.get(name, [])):
+        name = f"new_{name}"
+    return name
+
+
+def _checkpoint_argument(report: ast.Call) -> ast.expr | None:
+    named = next((keyword.value for keyword in report.keywords if keyword.arg == "checkpoint"), None)
+    return report.args[1] if len(report.args) == 2 else named
+
+
+def _metrics_argument(report: ast.Call) -> ast.expr | None:
+    named = next((keyword.value for keyword in report.keywords if keyword.arg == "metrics"), None)
+    return report.args[0] if report.args else named
+
+
+def _is_from_dict(context: Context, node: ast.expr) -> bool:
+    name = context.module.qualified(node.func) if isinstance(node, ast.Call) else None
+    return name in FROM_DICT and isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords
+
+
+def _made_in(context: Context, value: ast.expr) -> tuple[list[ast.Call], bool] | None:
+    """The from_dict calls that a value can come from, and whether it can be None; None if it can be more."""
+    if is_none(value):
+        return [], True
+    if isinstance(value, ast.IfExp):
+        first, second = _made_in(context, value.body), _made_in(context, value.orelse)
+        return (first[0] + second[0], first[1] or second[1]) if first and second else None
+    return ([value], False) if isinstance(value, ast.Call) and _is_from_dict(context, value) else None
+
+
+def _flow(context: Context, made: ast.Call) -> Flow | None:
+    """Follows a checkpoint to its reports, directly or through a variable that holds nothing else."""
+    module = context.module
+    top: ast.expr = made
+    while isinstance(parent := module.parent_of[top], ast.IfExp):
+        top = parent
+    if isinstance(parent, ast.keyword):
+        parent = module.parent_of[parent]
+    contents = _made_in(context, top)
+    if isinstance(parent, ast.Call) and contents is not None:
+        whole = _is_report(context, parent) and _checkpoint_argument(parent) is top
+        return Flow(contents[0], [parent], [], contents[1]) if whole else None
+    target = parent.targets[0] if isinstance(parent, ast.Assign) else None
+    if not isinstance(target, ast.Name):
+        return None
+    return _flow_of_variable(context, target)
+
+
+def _flow_of_variable(context: Context, target: ast.Name) -> Flow | None:
+    module = context.module
+    scope = module.scope_of[target].find(target.id)
+    if scope is None or module.scope_of[target] is not scope:
+        return None
+    bindings, made, optional = [], list[ast.Call](), False
+    for binding in scope.bindings[target.id]:
+        assigned = module.parent_of.get(binding.node)
+        simple = isinstance(assigned, ast.Assign) and assigned.targets == [binding.node]
+        contents = _made_in(context, assigned.value) if simple and isinstance(assigned, ast.Assign) else None
+        if contents is None or not isinstance(binding.node, ast.Name):
+            return None
+        bindings.append(binding.node)
+        made += contents[0]
+        optional = optional or contents[1]
+    reports = []
+    for use in module.uses(target.id, scope):
+        parent = module.parent_of[use]
+        call = module.parent_of[parent] if isinstance(parent, ast.keyword) else parent
+        if not (isinstance(call, ast.Call) and _is_report(context, call) and _checkpoint_argument(call) is use):
+            return None
+        reports.append(call)
+    return Flow(made, reports, bindings, optional) if reports else None
+
+
+def _is_report(context: Context, call: ast.Call) -> bool:
+    """Whether a call is a statement of its own that reports metrics and a checkpoint."""
+    return (
+        context.module.qualified(call.func) in REPORTS
+        and len(call.args) + len(call.keywords) == 2
+        and not any(isinstance(argument, ast.Starred) for argument in call.args)
+        and _metrics_argument(call) is not None
+        and isinstance(context.module.parent_of[call], ast.Expr)
+    )
+
+
+def _siblings(context: Context, statement: ast.stmt) -> list[ast.stmt]:
+    parent = context.module.parent_of[statement]
+    for field in ("body", "orelse", "finalbody"):
+        block = getattr(parent, field, None)
+        if isinstance(block, list) and statement in block:
+            return block
+    return []

@@ -1,0 +1,76 @@
+"""RM305, the rest of it: a Tune trial's name, id and folder, asked of ray.train.get_context() or of the session.
+
+In the context of Train V2 these methods raise a DeprecationWarning (docs/semantics/train-v2.md#context). The run is
+what the trial was: its name is get_experiment_name(), its folder is where result.path points.
+"""
+
+import ast
+
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.ray_air.ray_air import RM305
+from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
+from raymigrate.facts.places import Place
+from raymigrate.facts.tuners import config_names, made
+from raymigrate.facts.values import is_none
+
+GET_CONTEXT = ("ray.train.get_context", "ray.train.context.get_context")
+NAMES = ("get_trial_name", "get_trial_id")
+FOLDER = "get_storage().experiment_fs_path"
+# Where a RunConfig says that results are kept; without any of these it is a folder of the machine.
+STORAGE = frozenset({"storage_path", "storage_filesystem", "local_dir", "sync_config"})
+
+
+@codemod("get_trial_(?:name|id|dir|resources)", order=29)
+def trial_of_context(context: Context) -> None:
+    """Rewrites `ray.train.get_context().get_trial_name()` and similar methods."""
+    module = context.module
+    for node in module.nodes:
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+            continue
+        method, owner = node.func.attr, module.value(node.func.value)
+        if not (isinstance(owner, ast.Call) and module.qualified(owner.func) in GET_CONTEXT):
+            continue
+        if context.place_of(node) is Place.TRIAL:
+            continue  # in a Tune function there is a trial, and `tune_functions` deals with it
+        if method in NAMES:
+            if context.converts(RM305, node, f"{method}() raises on Ray >= 2.51; now get_experiment_name()."):
+                context.plan.replace(node.func, "$context.get_experiment_name", context=node.func.value)
+        elif method == "get_trial_dir" and _local_storage(context):
+            if context.converts(RM305, node, "get_trial_dir() raises on Ray >= 2.51; now the folder of the run."):
+                context.plan.replace(node, f"$context.{FOLDER}", context=node.func.value)
+        elif method.startswith("get_trial_"):
+            context.manual(RM305, node, f"{method}() raises a DeprecationWarning on Ray >= 2.51.")
+
+
+@codemod("get_trial_dir", order=29)
+def trial_folder_of_session(context: Context) -> None:
+    """Rewrites `session.get_trial_dir()` where the run is kept in a folder of the machine."""
+    for reference in list(context.references("ray.air.session.get_trial_dir")):
+        call = context.module.parent_of[reference.node]
+        is_call = isinstance(call, ast.Call) and call.func is reference.node
+        if not (is_call and _local_storage(context) and context.can_import("ray", reference)):
+            continue  # reported with the other session functions
+        if context.converts(RM305, reference.node, "session.get_trial_dir() is None; now the folder of the run."):
+            assert isinstance(call, ast.Call)
+            context.plan.need_import("ray.train", near=reference.binding.statement)
+            context.plan.replace(call, f"ray.train.get_context().{FOLDER}")
+            context.handle(reference, gone=True)
+
+
+def _local_storage(context: Context) -> bool:
+    """Whether every run of this module is known to be kept in a folder of the machine, as a trial's files were."""
+    module = context.module
+    calls = list(module.calls(*TRAINERS, *TORCH_TRAINERS))
+    for call in calls:
+        given = next((keyword.value for keyword in call.keywords if keyword.arg == "run_config"), None)
+        if is_none(given):
+            continue
+        config = made(module, given, *config_names("RunConfig"))
+        if config is None or len(config.args) > 1:
+            return False
+        for keyword in config.keywords:
+            place = module.constant(keyword.value)
+            if keyword.arg is None or (keyword.arg in STORAGE and not (isinstance(place, str) and "://" not in place)):
+                return False
+    return bool(calls)

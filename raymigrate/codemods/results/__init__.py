@@ -1,0 +1,1 @@
+"""RM601 to RM607: results of a run, and code that reads its checkpoints."""

@@ -1,0 +1,258 @@
+"""RM601: the checkpoint classes of ray.train.huggingface, and what they can do.
+
+TransformersCheckpoint loaded models and tokenizers itself (Ray 2.6.3, train/huggingface/transformers/
+transformers_checkpoint.py:36-115); ray.train.Checkpoint is a folder, from which Transformers loads them.
+"""
+
+import ast
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.libraries.freeze_numerics import MODEL, freeze_model
+from raymigrate.codemods.shared.checkpoint_files import (
+    METHODS,
+    before_statement,
+    can_open,
+    files_in,
+    layout_after,
+    opened,
+)
+from raymigrate.edits.plan import Code
+from raymigrate.facts.annotations import in_annotation
+from raymigrate.facts.instances import has_method
+from raymigrate.facts.legacy import HF
+from raymigrate.facts.module import Reference
+from raymigrate.facts.results import CHECKPOINT_CLASSES, is_called_checkpoint
+from raymigrate.facts.values import sources
+from raymigrate.knowledge.error_texts import gone_names
+
+RM601 = Rule(
+    "RM601",
+    "a checkpoint class of ray.train.huggingface",
+    "Ray >= 2.9 has no such class: the import fails.",
+    "Use the Checkpoint that result.checkpoint is: with checkpoint.as_directory() as folder, load the model with"
+    ' from_pretrained(os.path.join(folder, "checkpoint")).',
+    "https://docs.ray.io/en/latest/train/user-guides/checkpoints.html",
+    errors=(
+        *gone_names(HF, "TransformersCheckpoint", "HuggingFaceCheckpoint", "LegacyTransformersCheckpoint"),
+        *gone_names(f"{HF}.transformers", "TransformersCheckpoint", "LegacyTransformersCheckpoint"),
+        f"No module named '{HF}.huggingface_checkpoint'",
+        f"No module named '{HF}.transformers.transformers_checkpoint'",
+        "`TransformersCheckpoint` will be hard deprecated in Ray 2.8",
+        "'Checkpoint' object has no attribute 'get_model'",
+        "'Checkpoint' object has no attribute 'get_tokenizer'",
+        "'Checkpoint' object has no attribute 'get_training_arguments'",
+    ),
+)
+PLAIN = (ast.Name, ast.Attribute, ast.Constant)
+LOADED = {"get_model": "model", "get_tokenizer": "tokenizer"}  # parameter with the class to load
+ARGUMENTS_FILE = "training_args.bin"
+# What the class and its methods take to make a checkpoint, by parameter, the first one also by position; a dict
+# (data_dict=) is none of a current checkpoint's (Ray 2.6.3 air/checkpoint.py).
+MAKERS: Mapping[str, Mapping[str | None, str]] = {
+    "": {"local_path": "folder", "uri": "uri"},
+    "from_directory": {"path": "folder"},
+    "from_uri": {"uri": "uri"},
+}
+
+
+@codemod("(?:HuggingFace|Transformers|LegacyTransformers)(?:Checkpoint|Trainer)", order=65)
+def checkpoint_methods(context: Context) -> None:
+    """Loads models, tokenizers and arguments from the folder of a checkpoint, as its methods did."""
+    for node in context.module.nodes:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if node.func.attr in METHODS:
+                _load(context, node, node.func)
+
+
+def _load(context: Context, call: ast.Call, method: ast.Attribute) -> None:
+    gone = f"Checkpoint.{method.attr}() raises an AttributeError on current Ray"
+    place = layout_after(context, method.value)
+    if place is None:
+        if _may_be_checkpoint(context, call, method):
+            context.manual(RM601, call, f"{gone}, if this is a checkpoint.")
+        return
+    loaded = _loaded_class(context, call, method.attr)
+    understood = loaded is not None if method.attr in LOADED else not call.args and not call.keywords
+    if not understood or not can_open(context, call, method.value):
+        context.manual(RM601, call, f"{gone}.")
+    elif context.converts(RM601, call, f"{gone}; loaded from its folder."):
+        folder = opened(context, call, method.value)
+        if loaded is not None:
+            edit = context.plan.call(call)
+            edit.function = Code("$cls.from_pretrained", {"cls": loaded})
+            edit.set_first(files_in(context, place, folder))
+            if context.options.freeze_numerics and MODEL.fullmatch(
+                f"{context.module.qualified(loaded)}.from_pretrained"
+            ):
+                freeze_model(context, call, loads_weights=True)
+            return
+        # A pickled object, which torch.load refuses since 2.6 unless told otherwise.
+        path = files_in(context, place, folder, ARGUMENTS_FILE)
+        context.plan.need_import("torch")
+        context.plan.replace(call, f'torch.load({path}, map_location="cpu", weights_only=False)')
+
+
+def _loaded_class(context: Context, call: ast.Call, method: str) -> ast.expr | None:
+    """The class given to get_model() or get_tokenizer() as its first argument; None where it may be an object."""
+    given = call.args[0] if call.args else call.keywords[0].value if call.keywords else None
+    if given is None or isinstance(given, ast.Starred):
+        return None
+    if not call.args and call.keywords[0].arg != LOADED.get(method):
+        return None
+    if isinstance(context.module.definition(given), ast.ClassDef):
+        return given
+    name = context.module.qualified(given) or ""
+    return given if name.rpartition(".")[2][:1].isupper() else None
+
+
+def _may_be_checkpoint(context: Context, call: ast.Call, method: ast.Attribute) -> bool:
+    """Whether something whose origin cannot be seen looks like a checkpoint: by its name, or by what it is to load.
+
+    Checkpoints of other frameworks have such methods today: that of XGBoost has get_model(), for instance.
+    """
+    if has_method(context.module, method.value, method.attr):
+        return False
+    loaded = _loaded_class(context, call, method.attr)
+    by_class = loaded is not None and (context.module.qualified(loaded) or "").startswith("transformers.")
+    return (by_class or is_called_checkpoint(context.module, method.value)) and context.is_ray_script
+
+
+@codemod("(?:HuggingFace|Transformers|LegacyTransformers)Checkpoint", order=66)
+def checkpoint_classes(context: Context) -> None:
+    """Replaces every use of the classes by ray.train.Checkpoint, or reports it."""
+    for reference in list(context.references(*CHECKPOINT_CLASSES)):
+        owner = next(name for name in CHECKPOINT_CLASSES if reference.is_within(name))
+        message = f"{owner} is gone: current Ray raises an ImportError"
+        edit = _replacement(context, reference, reference.qualified[len(owner) + 1 :])
+        made = False
+        if edit is None:
+            context.manual(RM601, reference.node, f"{message}.")
+        elif made := context.converts(RM601, reference.node, f"{message}; now ray.train.Checkpoint."):
+            edit()
+        context.handle(reference, gone=made)
+
+
+def _replacement(context: Context, reference: Reference, method: str) -> Callable[[], None] | None:
+    """What plans the replacement of `Class.method(...)` or of the class; None where nothing can take its place."""
+    parent = context.module.parent_of[reference.node]
+    call = parent if isinstance(parent, ast.Call) and parent.func is reference.node else None
+    spelling = _spelling(context, reference)
+    if call is None:
+        named = not method and _is_type(context, reference.node)
+        return partial(_name_class, context, reference, spelling) if named and spelling else None
+    if any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords):
+        return None
+    given = call.args[0] if call.args else call.keywords[0].value if call.keywords else None
+    if method == "from_model":
+        return _from_model(context, reference, call, spelling)
+    if given is None or len(call.args) + len(call.keywords) != 1:
+        return None
+    if method == "from_checkpoint":
+        plain = isinstance(given, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
+        return partial(_checkpoint_itself, context, call, given) if plain else None
+    name = call.keywords[0].arg if call.keywords else next(iter(MAKERS.get(method, {})), None)
+    kind = MAKERS.get(method, {}).get(name)
+    if not spelling or kind is None:
+        return None
+    return partial(_from_path, context, reference, call, given, spelling, is_uri=kind == "uri")
+
+
+def _checkpoint_itself(context: Context, call: ast.Call, given: ast.expr) -> None:
+    """`from_checkpoint(checkpoint)` becomes the checkpoint."""
+    if _names_itself(context, call, given):
+        context.plan.statement(context.module.statement(call)).removed = True
+    else:
+        context.plan.replace(call, "$checkpoint", checkpoint=given)
+
+
+def _from_path(
+    context: Context, reference: Reference, call: ast.Call, given: ast.expr, spelling: str, *, is_uri: bool
+) -> None:
+    """`Class(folder)` and `Class.from_directory(folder)` become `Checkpoint.from_directory(folder)`.
+
+    What is made from a URI becomes `Checkpoint(uri)`, which finds the file system by it.
+    """
+    if call.keywords:
+        context.plan.call(call).rename[call.keywords[0].arg or ""] = "path"
+    if is_uri:
+        _name_class(context, reference, spelling)
+        return
+    if not _is_absolute(context, given) and any("BatchPredictor" in r.qualified for r in context.module.references):
+        # The old class made its path absolute; the actors that load the model have another current folder.
+        context.plan.need_import("os")
+        context.plan.call(call).set_first("os.path.abspath($path)", path=given)
+    _name_class(context, reference, f"{spelling}.from_directory")
+
+
+def _names_itself(context: Context, call: ast.Call, given: ast.expr) -> bool:
+    """Whether a statement is `checkpoint = Class.from_checkpoint(checkpoint)` and no more."""
+    statement = context.module.parent_of[call]
+    target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+    return isinstance(target, ast.Name) and isinstance(given, ast.Name) and target.id == given.id
+
+
+def _is_absolute(context: Context, path: ast.expr) -> bool:
+    value = context.module.constant(path)
+    return isinstance(value, str) and value.startswith("/")
+
+
+def _is_type(context: Context, node: ast.expr) -> bool:
+    """Whether a class is named as a type: in an annotation, or in isinstance()."""
+    parent = context.module.parent_of[node]
+    if isinstance(parent, ast.Call):
+        return isinstance(parent.func, ast.Name) and parent.func.id == "isinstance" and parent.args[-1] is node
+    return in_annotation(context.module, node)
+
+
+def _spelling(context: Context, reference: Reference) -> str | None:
+    """How ray.train.Checkpoint can be called where a reference stands: by its own name, if nothing else has that."""
+    bindings = context.module.scope_of[reference.root].lookup("Checkpoint")
+    if all((binding.qualified or "").endswith(".Checkpoint") for binding in bindings):
+        return "Checkpoint"
+    return "ray.train.Checkpoint" if context.can_import("ray", reference) else None
+
+
+def _name_class(context: Context, reference: Reference, source: str) -> None:
+    """Replaces a reference by a spelling of ray.train.Checkpoint, or of a method of it, and imports that."""
+    name = "Checkpoint" if source.startswith("Checkpoint") else None
+    context.plan.need_import("ray.train", name, near=reference.binding.statement)
+    context.plan.replace(reference.node, source)
+
+
+def _from_model(
+    context: Context, reference: Reference, call: ast.Call, spelling: str | None
+) -> Callable[[], None] | None:
+    """`from_model(model, tokenizer, path=folder)` saves both into the folder before it becomes a checkpoint."""
+    module = context.module
+    given = {keyword.arg: keyword.value for keyword in call.keywords}
+    given.update(zip(("model", "tokenizer"), call.args, strict=False))
+    model, path, preprocessor = given.get("model"), given.get("path"), given.get("preprocessor")
+    saved = [
+        value for key in ("model", "tokenizer") if (value := given.get(key)) and module.constant(value) is not None
+    ]
+    if model is None or path is None or not isinstance(path, PLAIN) or module.constant(preprocessor) is not None:
+        return None
+    if not all(isinstance(value, PLAIN) for value in saved) or not _of_transformers(context, model):
+        return None
+    if not before_statement(context, call) or not spelling:
+        return None
+
+    def edit() -> None:
+        _name_class(context, reference, f"{spelling}.from_directory")
+        before = context.plan.statement(module.statement(call)).before
+        before += [Code("$object.save_pretrained($path)", {"object": value, "path": path}) for value in saved]
+        context.plan.replace(call, f"{spelling}.from_directory($path)", path=path)
+
+    return edit
+
+
+def _of_transformers(context: Context, model: ast.expr) -> bool:
+    """Whether a value comes from a class of transformers for sure, and so has save_pretrained()."""
+    return all(
+        isinstance(source, ast.Call) and (context.module.qualified(source.func) or "").startswith("transformers.")
+        for source in sources(context.module, model)
+    )

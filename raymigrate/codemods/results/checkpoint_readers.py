@@ -1,0 +1,255 @@
+"""RM602: code that looks for the files of Transformers in the checkpoint of a run."""
+
+import ast
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.ray_air.ray_checkpoint import RM308
+from raymigrate.codemods.results.results import is_placed, is_shown
+from raymigrate.codemods.shared.checkpoint_files import can_open, files_in, layout_after, opened
+from raymigrate.edits.plan import Code
+from raymigrate.facts.results import Layout, is_any_checkpoint
+
+RM602 = Rule(
+    "RM602",
+    "files of a checkpoint that lie one folder deeper",
+    'RayTrainReportCallback puts the files of Transformers into the folder "checkpoint" of a Ray checkpoint; the legacy'
+    " trainer put them at its root.",
+    'Look in os.path.join(folder, "checkpoint").',
+    "https://docs.ray.io/en/latest/train/user-guides/checkpoints.html",
+    errors=("Error no file named model.safetensors, or pytorch_model.bin, found in directory",),
+)
+RM607 = Rule(
+    "RM607",
+    "the URI of a checkpoint",
+    "ray.train.Checkpoint has no uri: it raises an AttributeError.",
+    "Use checkpoint.path, which has no file:// or s3:// in front.",
+    "https://docs.ray.io/en/latest/train/user-guides/checkpoints.html",
+    errors=("'Checkpoint' object has no attribute 'uri'",),
+)
+DEEPER = 'The files of Transformers lie in the folder "checkpoint" of the checkpoint'
+NO_URI = "Checkpoint.uri raises an AttributeError on Ray >= 2.7"
+SCHEME = "file://"
+FEW = 2  # uses of a folder up to which each is edited
+
+
+# What else a checkpoint could be turned into, with what to do instead; to_dict() has a rule of its own.
+OTHER_FORMS = {
+    "to_uri": "Let RunConfig(storage_path=) name the URI, or copy the folder that checkpoint.as_directory() gives.",
+    "to_bytes": "Read the files in the folder that checkpoint.as_directory() gives.",
+    "to_object_ref": "Hand the checkpoint itself on: it holds only where its folder is.",
+}
+
+
+@codemod("as_directory", "to_directory", "path", "uri", *OTHER_FORMS, order=67)
+def readers(context: Context) -> None:
+    """Inserts the folder where a checkpoint of a Transformers run is read."""
+    for node in context.module.nodes:
+        if not isinstance(node, ast.Attribute):
+            continue
+        if node.attr == "uri":
+            _uri(context, node)
+        elif node.attr in OTHER_FORMS:
+            if layout_after(context, node.value) is not None or is_any_checkpoint(context.module, node.value):
+                gone = f"Checkpoint.{node.attr}() raises an AttributeError on Ray >= 2.7."
+                context.manual(RM308, node, gone, OTHER_FORMS[node.attr])
+        elif node.attr in ("as_directory", "to_directory", "path"):
+            place = layout_after(context, node.value)
+            if place not in (None, Layout.ROOT):
+                _reader(context, node, place)
+
+
+def _reader(context: Context, node: ast.Attribute, place: Layout) -> None:
+    call = context.module.parent_of[node]
+    if node.attr == "path":
+        understood = _path(context, node, place)
+    elif not isinstance(call, ast.Call) or call.func is not node:
+        understood = False
+    elif node.attr == "as_directory":
+        understood = _as_directory(context, call, place)
+    else:
+        understood = _to_directory(context, call, node, place)
+    if not understood:
+        context.manual(RM602, node, f"{DEEPER}.")
+
+
+def _as_directory(context: Context, call: ast.Call, place: Layout) -> bool:
+    """`with checkpoint.as_directory() as folder:`: every use of the folder, or the folder itself, goes deeper."""
+    module = context.module
+    item = module.parent_of[call]
+    block = module.parent_of[item]
+    if not isinstance(item, ast.withitem) or not isinstance(block, ast.With):
+        return False
+    if not isinstance(item.optional_vars, ast.Name) or item.context_expr is not call:
+        return False
+    name = item.optional_vars.id
+    scope = module.scope_of[item.optional_vars].find(name)
+    if scope is None or any(
+        module.inside(binding.node, block) and binding.node is not item.optional_vars
+        for binding in scope.bindings[name]
+    ):
+        return False
+    uses = [use for use in module.uses(name, scope) if module.inside(use, block)]
+    later = [use for use in module.uses(name, scope) if not module.inside(use, block)]
+    if later and len(scope.bindings[name]) == 1:
+        return False
+    reading = [use for use in uses if not is_shown(module, use)]
+    if not reading or not context.converts(RM602, call, f"{DEEPER}; the folder is added."):
+        return True
+    _report_weights(context, block)
+    in_text = [use for use in reading if isinstance(module.parent_of[use], ast.FormattedValue)]
+    if len(reading) > FEW or any(_deeper_text(context, use, place) is None for use in in_text):
+        context.plan.statement(block.body[0]).before.append(Code(f"{name} = {files_in(context, place, name)}"))
+        return True
+    for use in reading:
+        _go_deeper(context, use, place)
+    return True
+
+
+def _go_deeper(context: Context, folder: ast.expr, place: Layout) -> None:
+    """Puts the folder "checkpoint" behind an expression; into the os.path.join() that it is the head of, if it is one.
+
+    Args:
+        context: The module.
+        folder: What stands for the folder of the checkpoint; other code may take its place meanwhile.
+        place: Where the files lie.
+    """
+    module, plan = context.module, context.plan
+    join = module.parent_of[folder]
+    if (text := _deeper_text(context, folder, place)) is not None:
+        plan.replace(module.parent_of[join], text)  # type: ignore[arg-type]
+        return
+    joins = isinstance(join, ast.Call) and module.qualified(join.func) == "os.path.join" and not join.keywords
+    if joins and isinstance(join, ast.Call) and place is Layout.NESTED and join.args[0] is folder:
+        rest = {f"part_{letter}": part for letter, part in zip("abcdefgh", join.args[1:], strict=False)}
+        names = "".join(f", ${name}" for name in rest)
+        plan.replace(join, f'$join($folder, "checkpoint"{names})', join=join.func, folder=folder, **rest)
+        return
+    known = plan.expressions.get(folder)
+    if known is None:
+        plan.replace(folder, files_in(context, place, "$folder"), folder=folder)
+    else:
+        plan.replace(folder, files_in(context, place, known.template), **known.parts)
+
+
+def _deeper_text(context: Context, folder: ast.expr, place: Layout) -> str | None:
+    """Source of an f-string that begins with a folder, with the folder "checkpoint" after that: `f"{folder}/..."`.
+
+    None where it is no such f-string; its parts cannot be replaced one by one, as Python 3.11 gives them no place.
+    """
+    part = context.module.parent_of[folder]
+    text = context.module.parent_of.get(part)
+    if not isinstance(text, ast.JoinedStr) or text.values[0] is not part or place is not Layout.NESTED:
+        return None
+    source = context.module.source(text)
+    found = len(text.values) > 1 and source.count("}/") == 1 and text.end_lineno == text.lineno
+    return source.replace("}/", "}/checkpoint/") if found else None
+
+
+def _report_weights(context: Context, block: ast.AST) -> None:
+    for node in ast.walk(block):
+        named = isinstance(node, ast.expr) and (context.module.qualified(node) or "").endswith(".WEIGHTS_NAME")
+        text = node.value if isinstance(node, ast.Constant) else ""
+        if named or (isinstance(text, str) and text.endswith("pytorch_model.bin")):
+            context.manual(
+                RM602,
+                node,
+                "transformers >= 5 writes no pytorch_model.bin: this file is not found.",
+                "The weights are in model.safetensors: read them with from_pretrained() or safetensors.torch.",
+            )
+
+
+def _to_directory(context: Context, call: ast.Call, method: ast.Attribute, place: Layout) -> bool:
+    """`to_directory()` gives the inner folder, and `to_directory(path)` copies that."""
+    module = context.module
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    if not given:
+        if not isinstance(module.parent_of[call], ast.Expr) and context.converts(
+            RM602, call, f"{DEEPER}; the folder is added."
+        ):
+            _go_deeper(context, call, place)
+        return True
+    if not can_open(context, call, method.value):
+        return False
+    if context.converts(RM602, call, f"{DEEPER}; that folder is copied."):
+        context.plan.need_import("shutil")
+        source = files_in(context, place, opened(context, call, method.value))
+        context.plan.replace(call, f"shutil.copytree({source}, $path, dirs_exist_ok=True)", path=given[0])
+    return True
+
+
+def _path(context: Context, node: ast.expr, place: Layout) -> bool:
+    """A path of a checkpoint that is only shown stays; one that is read from goes deeper."""
+    module = context.module
+    if is_shown(module, node):
+        return True
+    parent = module.parent_of[node]
+    if (
+        isinstance(parent, ast.Assign)
+        and len(parent.targets) == 1
+        and isinstance(target := parent.targets[0], ast.Name)
+    ):
+        scope = module.scope_of[target].find(target.id)
+        if scope is None or len(scope.bindings[target.id]) != 1:
+            return False
+        uses: list[ast.expr] = [use for use in module.uses(target.id, scope) if not is_shown(module, use)]
+    else:
+        uses = [node]
+    if not uses:
+        return True
+    if not all(_reads_files(context, use, place) for use in uses):
+        return False
+    if context.converts(RM602, node, f"{DEEPER}; the folder is added."):
+        for use in uses:
+            _go_deeper(context, use, place)
+    return True
+
+
+def _reads_files(context: Context, node: ast.expr, place: Layout) -> bool:
+    """Whether a folder is given to something that looks for files of Transformers in it."""
+    if _deeper_text(context, node, place) is not None:
+        return True
+    call = context.module.parent_of[node]
+    if not isinstance(call, ast.Call) or not call.args or call.args[0] is not node:
+        return False
+    method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    return method == "from_pretrained" or context.module.qualified(call.func) == "os.path.join"
+
+
+def _uri(context: Context, node: ast.Attribute) -> None:
+    """`checkpoint.uri.split("file://")[-1]` and similar expressions become `checkpoint.path`."""
+    place = layout_after(context, node.value)
+    if place is None and not is_any_checkpoint(context.module, node.value):
+        return
+    whole = _without_scheme(context, node)
+    shown = is_shown(context.module, node)
+    if (whole is node and not shown) or not is_placed(context.module, node):
+        context.manual(RM607, node, f"{NO_URI}.")
+    elif context.converts(RM607, node, f"{NO_URI}; now Checkpoint.path."):
+        context.plan.replace(whole, "$checkpoint.path", checkpoint=node.value)
+        if place not in (None, Layout.ROOT) and not _path(context, whole, place):
+            context.manual(RM602, whole, f"{DEEPER}.")
+
+
+def _without_scheme(context: Context, uri: ast.Attribute) -> ast.expr:
+    """The expression around a URI that cuts `file://` off; the URI itself where there is none."""
+    module = context.module
+    parent = module.parent_of[uri]
+    if isinstance(parent, ast.Subscript) and isinstance(parent.slice, ast.Slice):
+        start = parent.slice.lower
+        by_length = isinstance(start, ast.Call) and len(start.args) == 1 and module.constant(start.args[0]) == SCHEME
+        cut = module.constant(start) == len(SCHEME) or by_length
+        return parent if cut and parent.slice.upper is None and parent.slice.step is None else uri
+    call = module.parent_of[parent]
+    if isinstance(parent, ast.Call) and module.qualified(parent.func) == "urllib.parse.urlparse":
+        return call if isinstance(call, ast.Attribute) and call.attr == "path" else uri
+    if not isinstance(parent, ast.Attribute) or not isinstance(call, ast.Call) or not call.args:
+        return uri
+    arguments = [module.constant(argument) for argument in call.args]
+    if (parent.attr, arguments) in (("replace", [SCHEME, ""]), ("removeprefix", [SCHEME])):
+        return call
+    item = module.parent_of[call]
+    if parent.attr == "split" and arguments[0] == SCHEME and isinstance(item, ast.Subscript):
+        return item if module.constant(item.slice) in (1, -1) else uri
+    return uri

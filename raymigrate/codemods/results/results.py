@@ -1,0 +1,172 @@
+"""RM604 and RM605: what scripts read of the result of a trainer."""
+
+import ast
+import sys
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS
+from raymigrate.facts.module import Module
+from raymigrate.facts.reports import Carried, carried
+from raymigrate.facts.results import results as reads_of_results
+
+RESULT_GUIDE = "https://docs.ray.io/en/latest/train/user-guides/results.html"
+
+RM604 = Rule(
+    "RM604",
+    "metrics and attributes of a result that Train V2 does not fill",
+    "Ray >= 2.51 fills in nothing by itself: training_iteration, time_total_s and similar keys are missing (KeyError),"
+    " result.log_dir is gone and result.config raises.",
+    "Use epoch and step, measure time yourself, and result.path for the folder.",
+    RESULT_GUIDE,
+    errors=(
+        "KeyError: 'training_iteration'",
+        "KeyError: 'time_total_s'",
+        "KeyError: 'time_this_iter_s'",
+        "KeyError: 'trial_id'",
+        "'Result' object has no attribute 'log_dir'",
+        "'Result' object has no attribute 'dataset_stats'",
+        "The `config` property for a `ray.train.Result` is deprecated",
+    ),
+)
+
+RM605 = Rule(
+    "RM605",
+    "metrics that were reported without a checkpoint",
+    "Ray >= 2.51 keeps the metrics of a report only if it carries a checkpoint: result.metrics are those of the last"
+    " such report, and None without any.",
+    "Report a checkpoint with the metrics, or return them from the training function and read result.return_value.",
+    RESULT_GUIDE,
+    errors=(
+        "result.metrics is None",
+        "metrics[* TypeError: 'NoneType' object is not subscriptable",
+        "metrics.get(* AttributeError: 'NoneType' object has no attribute 'get'",
+    ),
+)
+
+FILLED_BY_TUNE = frozenset(
+    [
+        "training_iteration",
+        "time_total_s",
+        "time_this_iter_s",
+        "timestamp",
+        "done",
+        "trial_id",
+        "date",
+        "pid",
+        "hostname",
+        "node_ip",
+        "config",
+        "time_since_restore",
+        "iterations_since_restore",
+        "experiment_tag",
+        "should_checkpoint",
+        "checkpoint_dir_name",
+    ]
+)
+ATTRIBUTES = {
+    "metrics": "",
+    "log_dir": "",
+    "config": "raises a DeprecationWarning on Ray >= 2.51: keep the configuration in a variable.",
+    "dataset_stats": "raises an AttributeError on Ray >= 2.51.",
+    "metrics_dataframe": "has a row for each checkpoint that is kept on Ray >= 2.51, where it had one for each report,"
+    " and is None without checkpoints.",
+}
+
+
+@codemod("metrics", "log_dir", "config", "dataset_stats", "metrics_dataframe", order=70)
+def results(context: Context) -> None:
+    """Reads of a trainer's result that find nothing, or something else, on current Ray."""
+    legacy = any(reference.qualified.startswith("ray.air.") for reference in context.module.references)
+    for read, trainer in reads_of_results(context.module, *ATTRIBUTES):
+        if read.attr == "log_dir":
+            _log_dir(context, read)
+        elif read.attr in ATTRIBUTES and read.attr != "metrics":
+            context.manual(RM604, read, f"result.{read.attr} {ATTRIBUTES[read.attr]}")
+        else:
+            _metrics(context, read)
+            if trainer in ACCELERATE_TRAINERS or (legacy and trainer in TORCH_TRAINERS):
+                _last_report(context, read)
+
+
+def _log_dir(context: Context, read: ast.Attribute) -> None:
+    """`print(result.log_dir)` becomes `print(result.path)`; what reads files there is reported."""
+    gone = "result.log_dir raises an AttributeError on Ray >= 2.51"
+    if not is_shown(context.module, read) or not is_placed(context.module, read):
+        context.manual(
+            RM604,
+            read,
+            f"{gone}.",
+            "result.path is the folder of the run: a str, not a Path, with checkpoints, but without Tune's result.json,"
+            " progress.csv and files that the workers wrote.",
+        )
+    elif context.converts(RM604, read, f"{gone}; now result.path."):
+        context.plan.replace(read, "$result.path", result=read.value)
+
+
+SHOWING_METHODS = ("info", "debug", "warning", "error", "exception", "critical", "log", "write")
+
+
+def is_shown(module: Module, node: ast.expr) -> bool:
+    """Whether a value is only turned into text for people: printed, logged, put into a sentence."""
+    parent = module.parent_of[node]
+    if isinstance(parent, ast.FormattedValue):
+        text = module.parent_of[parent]
+        return isinstance(text, ast.JoinedStr) and (is_shown(module, text) or not _begins_path(text, parent))
+    if isinstance(parent, ast.BinOp) and isinstance(parent.op, (ast.Add, ast.Mod)):
+        return is_shown(module, parent)
+    if isinstance(parent, ast.Tuple) and isinstance(module.parent_of[parent], ast.BinOp):
+        return is_shown(module, parent)
+    if not isinstance(parent, ast.Call) or node not in parent.args:
+        return False
+    function = parent.func
+    if isinstance(function, ast.Name) and not module.scope_of[function].lookup(function.id):
+        return function.id == "print" or (function.id in ("str", "repr") and is_shown(module, parent))
+    if isinstance(function, ast.Attribute) and function.attr == "format":
+        template = module.constant(function.value)
+        return is_shown(module, parent) or (isinstance(template, str) and "}/" not in template)
+    return isinstance(function, ast.Attribute) and function.attr in SHOWING_METHODS
+
+
+def _begins_path(text: ast.JoinedStr, part: ast.FormattedValue) -> bool:
+    """Whether the part of an f-string is followed by a slash, or is all of it."""
+    place = text.values.index(part)
+    rest = text.values[place + 1] if place + 1 < len(text.values) else None
+    if rest is None:
+        return place == 0
+    return isinstance(rest, ast.Constant) and str(rest.value).startswith("/")
+
+
+def is_placed(module: Module, node: ast.expr) -> bool:
+    """Whether it is known where a node stands: before Python 3.12 ast does not tell it of the parts of an f-string."""
+    return sys.version_info >= (3, 12) or not any(isinstance(outer, ast.JoinedStr) for outer in module.ancestors(node))
+
+
+def _last_report(context: Context, read: ast.Attribute) -> None:
+    """Reports that result.metrics are those of the last report, if that carries no checkpoint."""
+    if any(reference.qualified.endswith("RayTrainReportCallback") for reference in context.module.references):
+        return
+    found = carried(context.module)
+    if found is Carried.NONE:
+        context.manual(RM605, read, "No report here carries a checkpoint, so result.metrics is None on Ray >= 2.51.")
+    elif found is Carried.SOME:
+        context.manual(
+            RM605,
+            read,
+            "Some reports here carry no checkpoint: on Ray >= 2.51 result.metrics are those of the last one that does.",
+        )
+
+
+def _metrics(context: Context, metrics: ast.Attribute) -> None:
+    read = context.module.parent_of[metrics]
+    key: ast.expr | None = None
+    if isinstance(read, ast.Subscript):
+        key = read.slice
+    elif isinstance(read, ast.Attribute) and read.attr == "get":
+        call = context.module.parent_of[read]
+        key = call.args[0] if isinstance(call, ast.Call) and call.args else None
+    name = context.module.constant(key) if key is not None else ...
+    if isinstance(name, str) and name in FILLED_BY_TUNE:
+        outcome = "this raises a KeyError" if isinstance(read, ast.Subscript) else "this gives the default"
+        context.manual(RM604, metrics, f'result.metrics has no "{name}" on Ray >= 2.51: {outcome}.')

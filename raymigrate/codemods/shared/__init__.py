@@ -1,0 +1,1 @@
+"""What several families use: the training function and the code that converted jobs carry."""

@@ -1,0 +1,139 @@
+"""How converted code gets at the files of a checkpoint: a `with` block around the statement, and the folder in it."""
+
+import ast
+
+from raymigrate.codemods.context import Context
+from raymigrate.edits.plan import Code
+from raymigrate.facts.legacy import TRANSFORMERS_TRAINERS
+from raymigrate.facts.literals import string_literal
+from raymigrate.facts.results import CHECKPOINT_CLASSES, Layout, layout
+from raymigrate.facts.scopes import COMPREHENSIONS
+
+SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)
+# Legacy Ray put the files of Transformers at the root of a checkpoint, RayTrainReportCallback puts them into the folder
+# "checkpoint" (docs/semantics/traps.md#t4).
+TRANSFORMERS_DIR = '''
+def $name(checkpoint_dir):
+    """Where the files of Transformers are in a checkpoint: in a folder of it, or at its root if legacy Ray wrote it."""
+    folder = os.path.join(checkpoint_dir, "checkpoint")
+    return folder if os.path.isdir(folder) else checkpoint_dir
+'''
+METHODS = ("get_model", "get_tokenizer", "get_training_arguments")
+
+
+def layout_after(context: Context, checkpoint: ast.expr) -> Layout | None:
+    """Where the files lie in a checkpoint once this module is converted; None where it is not known to be one."""
+    found = layout(context.module, checkpoint)
+    unconverted = any(call not in context.plan.calls for call in context.module.calls(*TRANSFORMERS_TRAINERS))
+    return Layout.UNKNOWN if found is Layout.NESTED and unconverted else found
+
+
+def can_open(context: Context, node: ast.expr, checkpoint: ast.expr) -> bool:
+    """Whether the statement of a node can be put into `with checkpoint.as_directory()`: see `opened`."""
+    module = context.module
+    edit = context.plan.statements.get(module.statement(node))
+    if edit is not None and edit.within is not None:
+        other = edit.within.parts["checkpoint"]
+        if not isinstance(other, ast.expr) or module.source(other) != module.source(checkpoint):
+            return False
+    return before_statement(context, node)
+
+
+def opened(context: Context, node: ast.expr, checkpoint: ast.expr) -> str:
+    """Puts the statement of a node into `with checkpoint.as_directory()`, which `can_open` allows.
+
+    Args:
+        context: The module.
+        node: What needs the folder.
+        checkpoint: The checkpoint, an expression inside the node.
+
+    Returns:
+        The name of the folder there.
+    """
+    edit = context.plan.statement(context.module.statement(node))
+    name = folder_name(context)
+    if edit.within is None:
+        edit.within = Code(f"with $checkpoint.as_directory() as {name}:\n    pass", {"checkpoint": checkpoint})
+    return name
+
+
+def before_statement(context: Context, node: ast.expr) -> bool:
+    """Whether what is put before the statement of a node, or around it, is done once, just before the node is."""
+    statement = context.module.statement(node)
+    return isinstance(statement, SIMPLE) and _alone(context, statement) and _evaluated_once(context, node)
+
+
+def folder_name(context: Context) -> str:
+    """A name for the folder of a checkpoint: the same everywhere in a module."""
+    if ("checkpoint_dir", None) not in context.emitted:
+        context.emitted["checkpoint_dir", None] = context.fresh("checkpoint_dir")
+    return context.emitted["checkpoint_dir", None]
+
+
+def files_in(context: Context, place: Layout, folder: str, *names: str) -> str:
+    """Source of the folder with the files of Transformers, or of a file in it.
+
+    Args:
+        context: The module.
+        place: Where the files lie in the checkpoint.
+        folder: Source of the checkpoint's folder.
+        names: Name of a file.
+    """
+    if place is Layout.NESTED:
+        names = ("checkpoint", *names)
+    elif place is Layout.UNKNOWN:
+        folder = f"{_transformers_dir(context)}({folder})"
+    if not names:
+        return folder
+    context.plan.need_import("os")
+    return f"os.path.join({', '.join([folder, *(string_literal(name) for name in names)])})"
+
+
+def _transformers_dir(context: Context) -> str:
+    """The name of the function that looks at both places, which is added before its first use."""
+    key = ("transformers_dir", None)
+    if key not in context.emitted:
+        name = context.emitted[key] = context.fresh("transformers_dir")
+        context.plan.need_import("os")
+        code = Code(TRANSFORMERS_DIR.strip("\n").replace("$name", name) + "\n")
+        context.plan.statement(first_use(context)).before.insert(0, code)
+    return context.emitted[key]
+
+
+def first_use(context: Context) -> ast.stmt:
+    """The first statement of the module itself, besides imports, that has to do with checkpoints and predictors."""
+    module = context.module
+    for statement in module.tree.body:
+        if isinstance(statement, (ast.Import, ast.ImportFrom)):
+            continue
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Attribute) and node.attr in (*METHODS, "checkpoint", "from_checkpoint", "predict"):
+                return statement
+            if isinstance(node, ast.Name) and (module.qualified(node) or "") in CHECKPOINT_CLASSES:
+                return statement
+    return module.tree.body[-1]
+
+
+def _alone(context: Context, statement: ast.stmt) -> bool:
+    """Whether no other statement is on the lines of this one: `a = 1; b = 2`, `if x: a = 1`."""
+    module = context.module
+    line, column = module.start(statement)
+    end, after = module.end(statement)
+    rest = module.lines[end - 1][after:].strip()
+    return not module.lines[line - 1][:column].strip() and (not rest or rest.startswith("#"))
+
+
+def _evaluated_once(context: Context, node: ast.expr) -> bool:
+    """Whether a node is evaluated whenever its statement is: not later, as in a lambda, often, or on a condition."""
+    inner: ast.AST = node
+    for outer in context.module.ancestors(node):
+        if isinstance(outer, ast.stmt):
+            return True
+        if isinstance(outer, (ast.Lambda, *COMPREHENSIONS)):
+            return False
+        if isinstance(outer, ast.IfExp) and inner is not outer.test:
+            return False
+        if isinstance(outer, ast.BoolOp) and inner is not outer.values[0]:
+            return False
+        inner = outer
+    return True

@@ -1,0 +1,174 @@
+"""RM104 and RM203: CPU workers that would train alone (docs/semantics/traps.md#t3).
+
+accelerate >= 1.0 wraps a model in DistributedDataParallel on CPU only when it gets `cpu=True`; TrainingArguments
+gives it that with `use_cpu=True`. Without, every worker trains its own model and no error says so.
+"""
+
+import ast
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.shared.emitted import ON_CPU
+from raymigrate.codemods.shared.train_function import TrainFunction
+from raymigrate.facts.legacy import TRAINING_ARGUMENTS
+from raymigrate.facts.trainers import TrainerCall
+from raymigrate.facts.values import has_unpacking
+
+RM104 = Rule(
+    "RM104",
+    "Transformers on CPU workers without use_cpu=True",
+    "accelerate >= 1.0 joins CPU workers only when told to: without use_cpu=True every worker trains a model of its"
+    " own, and nothing says so.",
+    "use_cpu is set where the workers have no GPU.",
+    "https://huggingface.co/docs/transformers/main_classes/trainer#transformers.TrainingArguments.use_cpu",
+)
+
+ALONE = "On CPU workers accelerate >= 1.0 trains one model per worker"
+MESSAGE = f"{ALONE} unless use_cpu=True is given"
+VARIABLE = "ACCELERATE_USE_CPU"
+ENVIRONMENT = "# Without it accelerate would train one model per CPU worker.\n"
+SEES_GPUS = "Current Ray does not hide the GPUs of a machine from CPU workers, so torch may find some there"
+OLD_NAMES = ("no_cuda",)
+HARDWARE = ("torch.cuda.", "torch.backends.")
+
+
+def train_together_on_cpu(context: Context, call: TrainerCall, function: TrainFunction) -> None:
+    """Sets `use_cpu` in the TrainingArguments of an init function, or accelerate's environment where there are none."""
+    if call.use_gpu is True:
+        return
+    module = context.module
+    inside = [
+        c for c in module.calls(*TRAINING_ARGUMENTS) if function.init is not None and module.inside(c, function.init)
+    ]
+    if function.inline and inside and not any(has_unpacking(c) for c in inside):
+        for arguments in inside:
+            set_use_cpu(context, call, arguments, near=function.nested_import)
+        return
+    if inside and all(_is_decided(context, call, c, "use_cpu", "no_cuda") for c in inside):
+        return
+    if context.converts(RM104, call.node, f"{MESSAGE}."):
+        context.plan.need_import("os", near=function.nested_import)
+        line = f'os.environ["{VARIABLE}"] = "true"'
+        if call.use_gpu is None:
+            context.plan.need_import("ray.train.torch", near=function.nested_import)
+            line = f"if {ON_CPU}:\n    {line}"
+        function.start.append(ENVIRONMENT + line)
+
+
+def set_use_cpu(context: Context, call: TrainerCall, arguments: ast.Call, near: ast.stmt | None = None) -> None:
+    """Sets `use_cpu` in TrainingArguments, unless the user did."""
+    if not _is_decided(context, call, arguments, "use_cpu", "no_cuda"):
+        name = "use_cpu" if context.current_transformers else "no_cuda"
+        set_cpu(context, RM104, MESSAGE, call, arguments, name, near)
+
+
+def set_cpu(
+    context: Context,
+    rule: Rule,
+    message: str,
+    call: TrainerCall,
+    made: ast.Call,
+    argument: str,
+    near: ast.stmt | None = None,
+) -> None:
+    """Sets an argument to whether the workers have no GPU.
+
+    Args:
+        context: The module.
+        rule: The rule that is met.
+        message: What happens without it, up to the end of the sentence.
+        call: The trainer call.
+        made: The call that gets the argument.
+        argument: Its name.
+        near: An import statement whose place a new one takes.
+    """
+    source = _without_gpu(context, call, made)
+    given = _given(made, argument, *OLD_NAMES)
+    if given is not None and _asks_the_hardware(context, given):
+        message = SEES_GPUS
+    if source != "True":
+        message += f"; now {argument}={source}" if source != ON_CPU else "; now set where Ray gave the worker no GPU"
+    if source == ON_CPU and context.module.function(made) is None:  # on the driver, which has no such device
+        context.manual(rule, made, f"{message.partition('; now')[0]}.", f"Give it {argument}= as the workers have it.")
+    elif context.converts(rule, made, f"{message}."):
+        if source == ON_CPU:
+            context.plan.need_import("ray.train.torch", near=near)
+        context.plan.call(made).set(argument, source)
+
+
+def is_told(context: Context, call: TrainerCall, made: ast.Call, *names: str) -> bool:
+    """Whether TrainingArguments or an Accelerator are given the CPU: the arguments hold for all workers.
+
+    Args:
+        context: The module.
+        call: The trainer call.
+        made: The call that makes them.
+        names: The arguments that tell it.
+    """
+    return call.use_gpu is True or _is_decided(context, call, made, *names)
+
+
+def _is_decided(context: Context, call: TrainerCall, made: ast.Call, *names: str) -> bool:
+    """Whether the user decides about the CPU, in a way that is right on current Ray too.
+
+    Legacy Ray hid the GPUs of a machine from workers without one; current Ray does not (2.60, `_private/utils.py`,
+    set_visible_accelerator_ids), so torch.cuda.is_available() may be True there.
+    """
+    present = _given(made, *names)
+    if present is None:
+        return False
+    if isinstance(present, ast.Constant):
+        return present.value is True
+    wrong = call.use_gpu is False and context.module.constant(present) is False
+    return not wrong and not _asks_the_hardware(context, present)
+
+
+def _given(made: ast.Call, *names: str) -> ast.expr | None:
+    return next((keyword.value for keyword in made.keywords if keyword.arg in names), None)
+
+
+def _asks_the_hardware(context: Context, node: ast.expr) -> bool:
+    """Whether a value comes from what torch finds on the machine."""
+    found = [part for part in ast.walk(node) if isinstance(part, ast.expr)]
+    found += [source.node for part in found for source in context.module.origins(part)]
+    calls = [part for node in found for part in ast.walk(node) if isinstance(part, ast.Call)]
+    return any((context.module.qualified(call.func) or "").startswith(HARDWARE) for call in calls)
+
+
+def _without_gpu(context: Context, call: TrainerCall, place: ast.AST) -> str:
+    """Source of an expression that is true on workers without a GPU.
+
+    The expression that decides it in the ScalingConfig, where it can be read at `place` too; else the device that Ray
+    gave to the worker, which is right on a machine with GPUs as well (air/_internal/device_manager, Ray 2.60).
+    """
+    if call.use_gpu is not None:
+        return str(not call.use_gpu)
+    source = call.gpus.decided_by
+    if source is None or source.module is not context.module or not can_be_read(context, source.node, place):
+        return ON_CPU
+    text = context.module.source(source.node)
+    return text.removeprefix("not ").strip() if isinstance(source.node, ast.UnaryOp) else f"not {text}"
+
+
+def can_be_read(context: Context, node: ast.expr, place: ast.AST) -> bool:
+    """Whether an expression means the same in a training function, which runs on another machine.
+
+    So do names of the module, and of the functions around it, that are bound once and not to what the machine has. An
+    attribute takes its whole object along: only where the function has that already.
+    """
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        node = node.operand
+    root = node
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    if not isinstance(root, ast.Name):
+        return False
+    module = context.module
+    scope = module.scope_of[root].find(root.id)
+    if scope is None or scope is not module.scope_of[place].find(root.id) or len(scope.bindings[root.id]) != 1:
+        return False
+    value = module.value(root)
+    if any(isinstance(part, ast.Call) for part in ast.walk(value)) and root is node:
+        return False
+    function = module.function(place)
+    return root is node or any(module.inside(use, function) for use in module.uses(root.id, scope))

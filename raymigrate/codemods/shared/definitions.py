@@ -1,0 +1,62 @@
+"""Variables that only a removed argument read: they are removed with it."""
+
+import ast
+
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.shared.import_cleanup import is_exported
+from raymigrate.facts.values import fillings
+
+
+def drop_definition(context: Context, given: ast.expr) -> bool:
+    """Takes away the assignment of a name, and what fills it, where nothing but one argument reads it.
+
+    Args:
+        context: The module.
+        given: The argument.
+
+    Returns:
+        Whether it was removed.
+    """
+    statements = _only_for(context, given)
+    for statement in statements:
+        context.plan.statement(statement).removed = True
+        for reference in context.module.references:
+            if context.module.inside(reference.node, statement):
+                context.handle(reference, gone=True)
+    return bool(statements)
+
+
+def is_only_for(context: Context, given: ast.expr) -> bool:
+    """Whether an argument is not a name, or is one whose assignment can be removed with it."""
+    return not isinstance(given, ast.Name) or bool(_only_for(context, given))
+
+
+def is_dropped(context: Context, node: ast.AST) -> bool:
+    """Whether the plan removes the statement that a node is in, or the argument."""
+    plan, module = context.plan, context.module
+    for outer in module.ancestors(node):
+        if isinstance(outer, ast.stmt) and outer in plan.statements and plan.statements[outer].removed:
+            return True
+        call = module.parent_of.get(outer)
+        if isinstance(outer, ast.keyword) and isinstance(call, ast.Call) and call in plan.calls:
+            edit = plan.calls[call]
+            if outer.arg in edit.remove or edit.rename.get(outer.arg or "", outer.arg) in edit.values:
+                return True
+    return False
+
+
+def _only_for(context: Context, given: ast.expr) -> list[ast.stmt]:
+    """The statements that assign a name and fill it, where all they do is for one argument."""
+    module = context.module
+    target = module.definition(given)
+    statement = module.parent_of[target] if isinstance(target, ast.Name) else None
+    if not isinstance(given, ast.Name) or not isinstance(target, ast.Name) or is_exported(module, given.id):
+        return []
+    if not isinstance(statement, (ast.Assign, ast.AnnAssign)):
+        return []
+    if isinstance(statement, ast.Assign) and statement.targets != [target]:
+        return []
+    filling = fillings(module, target)
+    scope = module.scope_of[target].find(target.id)
+    others = [use for use in module.uses(given.id, scope) if module.statement(use) not in filling] if scope else []
+    return [statement, *filling] if others == [given] else []

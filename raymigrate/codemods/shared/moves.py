@@ -1,0 +1,102 @@
+"""Moves names to another module: the mechanism behind every rule that is a rename."""
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.shared.import_cleanup import is_exported
+
+
+@dataclass(frozen=True)
+class Move:
+    """Where a name lives now."""
+
+    module: str
+    name: str
+
+
+def move_names(context: Context, rule: Rule, moves: Mapping[str, Move]) -> None:
+    """Moves every use of the given names, and the imports that bring them in.
+
+    A name keeps the alias that it was imported under; `air.ScalingConfig` becomes `ray.train.ScalingConfig`.
+
+    Args:
+        context: The module to work on.
+        rule: The rule to report.
+        moves: Old qualified name to new place.
+    """
+    for statement in context.module.imports:
+        if isinstance(statement, ast.ImportFrom) and not statement.level:
+            for alias in statement.names:
+                if f"{statement.module}.{alias.name}" in moves:
+                    _move_import(context, rule, statement, alias, moves)
+    for reference in list(context.references(*moves)):
+        owner, move = next((old, new) for old, new in moves.items() if reference.is_within(old))
+        if reference.binding.qualified == owner:
+            continue  # imported by its own name: done above
+        place = f"{move.module}.{move.name}"
+        if not context.can_import("ray", reference):
+            context.manual(rule, reference.node, f"{owner} is now {place}, but `ray` is another name here.")
+            context.handle(reference, gone=False)
+        elif context.converts(rule, reference.node, f"{owner} is now {place}."):
+            context.plan.need_import(move.module, near=reference.binding.statement)
+            context.replace_reference(reference, place + reference.qualified.removeprefix(owner))
+
+
+def drop_unused(context: Context, rule: Rule, name: str) -> None:
+    """Takes a name out of `from ... import name` where nothing uses it, or will when the plan is carried out."""
+    module = context.module
+    for statement in module.imports:
+        if not isinstance(statement, ast.ImportFrom) or statement.level:
+            continue
+        for alias in statement.names:
+            local = alias.asname or alias.name
+            scope = module.scope_of[statement]
+            only = {binding.qualified for binding in scope.lookup(local)} == {name}
+            if f"{statement.module}.{alias.name}" != name or not only or is_exported(module, local):
+                continue
+            if alias in module.references_by_binding:
+                continue  # goes with its uses
+            if context.rewritten.issuperset(module.uses(local, scope)) and context.converts(
+                rule, statement, f"{name} is imported but not used; removed."
+            ):
+                context.plan.drop_import(alias, statement)
+
+
+def _move_import(
+    context: Context, rule: Rule, statement: ast.ImportFrom, alias: ast.alias, moves: Mapping[str, Move]
+) -> None:
+    module = context.module
+    old = f"{statement.module}.{alias.name}"
+    move = moves[old]
+    local = alias.asname or alias.name
+    if len({binding.qualified for binding in module.scope_of[statement].lookup(local)}) > 1:
+        return  # try: the new place, except ImportError: the old one
+    uses = [reference for reference in module.references if reference.binding.node is alias]
+    if uses and all(use.root in context.rewritten for use in uses):
+        context.plan.drop_import(alias, statement)
+        return
+    if not uses and not is_exported(module, local):
+        if context.converts(rule, statement, f"{old} is imported but not used; removed."):
+            context.plan.drop_import(alias, statement)
+        return
+    if not context.converts(rule, statement, f"{old} is now {move.module}.{move.name}."):
+        if context.options.enabled(rule.code):  # the user wants it kept, and need not hear of every use
+            for use in uses:
+                context.handle(use, gone=False)
+        return
+    if all(moves.get(f"{statement.module}.{other.name}") == Move(move.module, other.name) for other in statement.names):
+        context.plan.import_from(statement, move.module)  # keeps layout and comments
+        for use in uses:
+            context.handle(use, gone=False)
+        return
+    name = move.name if alias.asname in (None, move.name) else f"{move.name} as {alias.asname}"
+    context.plan.drop_import(alias, statement)
+    context.plan.need_import(move.module, name, near=statement)
+    for reference in module.references:
+        if reference.binding.qualified == old and reference.root.id == local:
+            if move.name != alias.name and alias.asname is None:
+                context.plan.replace(reference.root, move.name)
+            context.handle(reference, gone=True)

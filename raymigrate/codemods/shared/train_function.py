@@ -1,0 +1,374 @@
+"""The training function that takes the place of an init function, in its two forms.
+
+inline: the init function itself becomes `train_func(config)`, or keeps a name that fits. adapter: the init function
+stays as it is, and a new `train_func(config)` calls it. docs/how-it-works.md#two-forms says when which is safe. An init
+function in another file is read there; `function_elsewhere.py` has the inline form for it.
+"""
+
+import ast
+import textwrap
+from functools import cached_property
+from itertools import chain, count
+
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.shared import emitted
+from raymigrate.codemods.shared.import_cleanup import is_exported
+from raymigrate.edits.docstrings import adapted
+from raymigrate.edits.plan import Code
+from raymigrate.facts.functions import is_generator_or_async, returns
+from raymigrate.facts.module import Module
+from raymigrate.facts.trainers import TrainerCall
+
+INLINE_PARAMETERS = 2
+# Modules that the first lines of a training function use, and how it imports them where they are local to it.
+LOCAL = {"os": "import os", "ray": "import ray.train"}
+
+# Words in the name of a function that trains, and in that of one that only prepares it.
+TRAINS = frozenset(["finetune", "finetuning", "pretrain", "train", "training", "tune", "tuning"])
+MAKES = frozenset(
+    ["build", "builder", "create", "factory", "get", "init", "initialize", "load", "make", "new", "prepare", "setup"]
+)
+
+
+class TrainFunction:
+    """Plans the training function of one trainer call.
+
+    Args:
+        context: The module.
+        call: The trainer call.
+        argument: Name of the argument that holds the init function.
+    """
+
+    def __init__(self, context: Context, call: TrainerCall, argument: str) -> None:
+        self.context = context
+        self.module = context.module
+        self.call = call
+        self.given = call.arguments[argument]
+        self.init = call.function if isinstance(call.function, ast.FunctionDef) else None
+        # The function wherever it stands, and the module that it is in.
+        imported = call.imported if self.init is None else None
+        self.body = self.init if imported is None else imported.function
+        self.body_module = self.module if imported is None else imported.module
+        self.inline = self._can_inline()
+        kept = self.init.name if self.inline and self.init is not None and trains(self.init.name) else None
+        self.name = kept or context.fresh("train_func")
+        self.start: list[str] = []  # extra first lines of the training function
+        self.before_training: list[str] = []  # extra lines after the Trainer is built, with {trainer} for its name
+        self.counts_rows = True  # whether the workers get the number of training rows
+        self.splits_train_only = True
+
+    @property
+    def reference(self) -> Code:
+        """What to pass to TorchTrainer."""
+        return Code(self.name)
+
+    # -- facts ---------------------------------------------------------------------------------
+
+    def _can_inline(self) -> bool:
+        """Whether the init function can become the training function: see docs/how-it-works.md#two-forms."""
+        init, module = self.init, self.module
+        if self.context.options.style == "adapter" or init is None or not isinstance(self.given, ast.Name):
+            return False
+        return (
+            module.uses(init.name, module.scope_of[init]) == [self.given]
+            and not is_exported(module, init.name)
+            and has_inline_form(module, init)
+        )
+
+    @cached_property
+    def dataset_parameters(self) -> list[str]:
+        """The names under which the init function gets its two datasets."""
+        if self.body is None or not self._names_its_datasets:
+            return ["train_dataset", "eval_dataset"]
+        return [parameter.arg for parameter in self._positional[:2]]
+
+    @property
+    def _positional(self) -> list[ast.arg]:
+        assert self.body is not None
+        return [*self.body.args.posonlyargs, *self.body.args.args]
+
+    @property
+    def _names_its_datasets(self) -> bool:
+        """Whether the two datasets arrive in parameters of their own, and not in *args."""
+        return self.body is not None and len(self._positional) >= INLINE_PARAMETERS
+
+    @cached_property
+    def read_dataset_parameters(self) -> list[str]:
+        """Those of them that the function reads; all of them where its body is not visible."""
+        if self.body is None or not self._names_its_datasets:
+            return self.dataset_parameters
+        scope = self.body_module.scope(self.body)
+        return [
+            name
+            for name in self.dataset_parameters
+            if self.body_module.uses(name, scope) and not self._assigned_first(name, self.body)
+        ]
+
+    def _assigned_first(self, name: str, function: ast.FunctionDef) -> bool:
+        """Whether the function gives a parameter a value of its own before it reads it."""
+        for statement in function.body:
+            names = [node for node in ast.walk(statement) if isinstance(node, ast.Name) and node.id == name]
+            if names:
+                return isinstance(statement, ast.Assign) and all(isinstance(node.ctx, ast.Store) for node in names)
+        return False
+
+    @property
+    def passes_config_on(self) -> bool:
+        """Whether the function gives its whole configuration to something else, or cannot be seen."""
+        if self.body is None:
+            return True
+        given = self.body.args.kwarg
+        uses = self.body_module.uses(given.arg, self.body_module.scope(self.body)) if given is not None else []
+        parents = [self.body_module.parent_of[use] for use in uses]
+        return not all(isinstance(parent, (ast.Subscript, ast.Attribute)) for parent in parents)
+
+    @cached_property
+    def uses_ray_data(self) -> bool:
+        """Whether Ray Datasets reach the Trainer: some are given, and the function reads them."""
+        return self.call.datasets.node is not None and bool(self.read_dataset_parameters)
+
+    # -- emission ------------------------------------------------------------------------------
+
+    def emit(self) -> None:
+        """Adds the function, and the classes that it needs, to the plan."""
+        self._emit_support()
+        if self.inline:
+            self._emit_inline()
+        else:
+            self._emit_adapter()
+
+    @cached_property
+    def nested_import(self) -> ast.stmt | None:
+        """The legacy import, if it is in a function: then all that is generated stays in there with it.
+
+        Such imports resolve on the machine that runs the function, which may be the only one to have the library.
+        """
+        statement = self._visible_import()
+        if statement is None or isinstance(self.module.scope_of[statement].node, ast.Module):
+            return None
+        return statement
+
+    def _support_name(self, kind: str) -> str:
+        return self.context.emitted[kind, self.nested_import]
+
+    def _emit_support(self) -> None:
+        """Adds the classes and functions that stand before the training function, once for each place."""
+        strategy = "eval_strategy" if self.context.current_transformers else "evaluation_strategy"
+        report = emitted.REPORT_CALLBACK.replace("$eval_strategy", strategy)
+        pieces = []
+        for kind, template in {"ReportCallback": report, **self._data_support()}.items():
+            if (kind, self.nested_import) not in self.context.emitted:
+                name = self.context.emitted[kind, self.nested_import] = self.context.fresh(kind)
+                pieces.append(template.strip("\n").replace("$name", name))
+        self._need_imports()
+        if pieces:
+            code = Code("\n\n\n".join(pieces) + "\n")
+            self.context.plan.statement(self._support_place()).before.insert(0, code)
+
+    def _data_support(self) -> dict[str, str]:
+        """Those that hand over the data, by their usual names."""
+        if not (self.uses_ray_data and self.call.datasets.may_have("train")):
+            return {}
+        return {"TrainShard": emitted.TRAIN_SHARD, "shard_dataloader": emitted.SHARD_DATALOADER}
+
+    def _support_place(self) -> ast.stmt:
+        """The statement that the classes stand before."""
+        node = self.init if self.init is not None else self.call.statement
+        if self.nested_import is not None:
+            return node
+        place = [node, *self.module.ancestors(node)][-2]
+        assert isinstance(place, ast.stmt)
+        return place
+
+    def _need_imports(self) -> None:
+        need = self.context.plan.need_import
+        near, nested = self._visible_import(), self.nested_import
+        need("os", near=nested)
+        need("torch", near=nested)
+        need("ray.train", near=near)
+        need("ray.train.huggingface.transformers", "RayTrainReportCallback", near=near)
+        need("ray.train.huggingface.transformers", "prepare_trainer", near=near)
+        if self.uses_ray_data:
+            self._need_data_imports(near, nested)
+
+    def _need_data_imports(self, near: ast.stmt | None, nested: ast.stmt | None) -> None:
+        self.context.plan.need_import("torch.utils.data", "DataLoader", near=nested)
+        self.context.plan.need_import("transformers.trainer_pt_utils", "IterableDatasetShard", near=nested)
+
+    def _visible_import(self) -> ast.stmt | None:
+        """The legacy import, if what stands in its place can be seen from the training function."""
+        statement = self.module.reference_at[self.call.node.func].binding.statement
+        place = self.init if self.init is not None else self.call.statement
+        scope = self.module.scope_of[place]
+        while statement is not None and scope is not self.module.scope_of[statement]:
+            if scope.parent is None:
+                return None
+            scope = scope.parent
+        return statement
+
+    def _datasets(self) -> str:
+        """Lines that fetch this worker's data."""
+        if not self.uses_ray_data:
+            if self.inline and self.read_dataset_parameters:
+                return " = ".join(self.read_dataset_parameters) + " = None\n"
+            return ""
+        train, evaluation = self.dataset_parameters
+        config, datasets = self._config_name(), self.call.datasets
+        lines = []
+        if datasets.may_have("train"):
+            lines.append(f'{train} = {self._support_name("TrainShard")}({config}.pop("{self.rows_key}"))')
+        elif self.inline:
+            lines.append(f"{train} = None")
+        if self.inline and evaluation not in self.read_dataset_parameters:
+            return "\n".join(lines) + "\n"
+        if datasets.has("evaluation"):
+            lines.append(f"{evaluation} = {emitted.EVALUATION_ROWS}")
+        elif datasets.may_have("evaluation"):
+            lines.append(f"{evaluation} = None")
+            lines.append(f'if {config}.pop("{self.evaluation_key}"):\n    {evaluation} = {emitted.EVALUATION_ROWS}')
+        elif self.inline:
+            lines.append(f"{evaluation} = None")
+        return "\n".join(lines) + "\n"
+
+    @cached_property
+    def rows_key(self) -> str:
+        """The key under which the configuration takes the number of training rows to the workers."""
+        return self._free_key("num_rows", "num_train_rows")
+
+    @cached_property
+    def evaluation_key(self) -> str:
+        """The key that tells them whether there are evaluation rows."""
+        return self._free_key("has_evaluation", "has_evaluation_rows")
+
+    def _free_key(self, *names: str) -> str:
+        """The first of these names, or of some with a number, that neither the configuration nor its readers spell."""
+        spelled = self.call.module.spelled | self.body_module.spelled
+        numbered = (f"{names[0]}_{number}" for number in count(2))
+        return next(name for name in chain(names, numbered) if name not in spelled)
+
+    def _config_name(self) -> str:
+        if self.inline and self.init is not None and self.init.args.kwarg is not None:
+            return self.init.args.kwarg.arg
+        return self._unless_callee("config", "train_loop_config")
+
+    def _unless_callee(self, name: str, other: str) -> str:
+        """A local name of the adapter; another one where it would hide what the adapter calls: `config.init(...)`."""
+        root: ast.expr = self.given
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        return other if isinstance(root, ast.Name) and root.id == name else name
+
+    def _finish(self, trainer: str) -> str:
+        """Lines that train with the built Trainer: loader, report callback, resume."""
+        lines = self._hand_over_data(trainer)
+        lines += "".join(f"{line.format(trainer=trainer)}\n" for line in self.before_training)
+        lines += f"{trainer}.add_callback({self._support_name('ReportCallback')}())\n"
+        lines += f"{trainer} = prepare_trainer({trainer})\n"
+        return lines + emitted.RESUME.format(trainer=trainer, checkpoint=self._local("checkpoint"))
+
+    def _hand_over_data(self, trainer: str) -> str:
+        """Lines that let the built Trainer read this worker's data."""
+        if not (self.uses_ray_data and self.call.datasets.may_have("train")):
+            return ""
+        return f"{trainer}.get_train_dataloader = lambda: {self._support_name('shard_dataloader')}({trainer})\n"
+
+    def _emit_inline(self) -> None:
+        init = self.init
+        assert init is not None
+        plan = self.context.plan
+        edit = plan.function(init)
+        edit.name, edit.parameters, edit.drop_return_annotation = self.name, self._config_name(), True
+        start = "\n".join([*self.start, self._datasets()]).strip("\n")
+        edit.body_start.append(Code(f"{self._local_imports(init, start)}{start}\n"))
+        self._adapt_docstring(init)
+        last = init.body[-1]
+        assert isinstance(last, ast.Return) and last.value is not None
+        finish = plan.statement(last)
+        if isinstance(last.value, ast.Name):
+            finish.replacement = Code(self._finish(last.value.id))
+        else:
+            trainer = self._local("trainer")
+            finish.replacement = Code(f"{trainer} = $value\n{self._finish(trainer)}", {"value": last.value})
+
+    def _local_imports(self, init: ast.FunctionDef, start: str) -> str:
+        """Imports of modules that the first lines need, and that the function's own imports make local to it."""
+        local = self.module.scope(init).bindings
+        lines = [f"{LOCAL[name]}\n" for name in LOCAL if name in local and f"{name}." in start]
+        return "".join([*lines, "\n"]) if lines else ""
+
+    def _adapt_docstring(self, init: ast.FunctionDef) -> None:
+        """Takes out what the docstring says of the datasets and of the Trainer that is returned."""
+        first = init.body[0]
+        if ast.get_docstring(init) is None or not isinstance(first, ast.Expr):
+            return
+        literal = self.module.source(first.value)
+        text = adapted(literal, self.dataset_parameters)
+        if text is None:
+            self.context.plan.statement(first).removed = True
+        elif text != literal and "$" not in text:
+            self.context.plan.replace(first.value, text)
+
+    def _local(self, name: str) -> str:
+        """A local name of the training function: the name itself unless the user's code there uses it."""
+        taken = self.module.scope(self.init).bindings if self.inline and self.init is not None else {}
+        while name in taken:
+            name = f"ray_{name}"
+        return name
+
+    def _emit_adapter(self) -> None:
+        plan = self.context.plan
+        callee, before = self._callee()
+        keys = ("train", "evaluation")
+        arguments = [
+            name if self.uses_ray_data and self.call.datasets.may_have(key) else "None"
+            for name, key in zip(self.dataset_parameters, keys, strict=True)
+        ]
+        body = "\n".join(self.start) + "\n" + self._datasets() if self.start else self._datasets()
+        config, trainer = self._config_name(), self._unless_callee("trainer", "hf_trainer")
+        body += f"{trainer} = {callee}({', '.join(arguments)}, **{config})\n" + self._finish(trainer)
+        definition = f"({config}):\n{textwrap.indent(body, '    ')}"
+        code = f"def {self.name}{definition}"
+        anchor = self.call.statement
+        if self.init is not None and isinstance(self.module.parent_of[self.init], ast.Module):
+            same = self.context.emitted.get((definition, self.init))
+            if same is not None:  # of another trainer with this init function
+                self.context.give_back(self.name)
+                self.name = same
+                return
+            self.context.emitted[definition, self.init] = self.name
+            plan.statement(self.init).after.append(Code(code))
+            return
+        plan.statement(anchor).before.append(Code(before + code, {"init": self.given}))
+
+    def _callee(self) -> tuple[str, str]:
+        """How the adapter calls the init function, and the code that gives it a name where it has none."""
+        root: ast.expr = self.given
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if isinstance(root, ast.Name):
+            return self.module.source(self.given), ""
+        name = self.context.fresh("trainer_init_per_worker")
+        return name, f"{name} = $init\n"
+
+
+def trains(name: str) -> bool:
+    """Whether the name of an init function fits a training function too: `train_fn`, but not `get_train_setup`."""
+    words = name.lower().strip("_").split("_")
+    return any(word in TRAINS for word in words) and not MAKES.intersection(words)
+
+
+def has_inline_form(module: Module, init: ast.FunctionDef) -> bool:
+    """Whether an init function is written in a way that lets it become a training function."""
+    arguments = init.args
+    ends = returns(module, init)
+    return (
+        not init.decorator_list
+        and not is_generator_or_async(module, init)
+        and isinstance(module.parent_of[init], (ast.Module, ast.FunctionDef, ast.If, ast.Try, ast.With))
+        and len([*arguments.posonlyargs, *arguments.args]) == INLINE_PARAMETERS
+        and arguments.kwarg is not None
+        and not arguments.vararg
+        and not arguments.kwonlyargs
+        and ends == [init.body[-1]]
+        and ends[0].value is not None
+    )

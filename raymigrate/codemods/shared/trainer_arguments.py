@@ -1,0 +1,177 @@
+"""The arguments that both legacy trainers share: datasets, preprocessor, configuration."""
+
+import ast
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods.context import Context, Prepared
+from raymigrate.codemods.data.dataset_config import convert_dataset_config, shuffles
+from raymigrate.codemods.data.preprocessors import preprocessing
+from raymigrate.codemods.data.split_datasets import SPLIT_ALL_SINCE, leaves_split_open, split_train_only
+from raymigrate.codemods.shared.train_function import TrainFunction
+from raymigrate.edits.plan import Code
+from raymigrate.facts import values
+from raymigrate.facts.trainers import TrainerCall
+from raymigrate.facts.values import is_none
+
+RM107 = Rule(
+    "RM107",
+    "datasets that every worker has to see whole, or be counted",
+    "TorchTrainer splits every dataset among the workers, so each would evaluate a part only; and a shard has no"
+    " length, so the Trainer cannot tell how many steps an epoch has.",
+    'Only "train" is split; the rows are counted once on the driver and handed to the workers.',
+    "https://docs.ray.io/en/latest/train/user-guides/data-loading-preprocessing.html",
+    errors=("train_dataset does not implement __len__",),
+)
+RM109 = Rule(
+    "RM109",
+    "datasets that the init function does not read",
+    "The init function loads its own data and ignores the datasets given to the trainer.",
+    "The argument is dropped: the workers need no Ray Data.",
+    "https://docs.ray.io/en/latest/train/user-guides/data-loading-preprocessing.html",
+)
+
+
+# Functions whose datasets hold their rows in memory.
+IN_MEMORY = frozenset(f"ray.data.from_{kind}" for kind in ("huggingface", "items", "pandas", "arrow", "numpy"))
+
+
+def convert_trainer_arguments(context: Context, call: TrainerCall, function: TrainFunction) -> None:
+    """Converts `datasets`, `preprocessor` and the configuration of a TransformersTrainer call."""
+    if call.datasets.node is None:
+        return
+    edit = context.plan.call(call.node)
+    if not function.uses_ray_data:
+        if context.converts(RM109, call.datasets.node, "The init function never reads these datasets; dropped."):
+            edit.remove |= {"datasets", "preprocessor"}
+        return
+    mapped = "preprocessor" in call.arguments
+    datasets = prepare_datasets(context, call, counted=function.counts_rows)
+    if function.counts_rows:
+        whole = function.splits_train_only and call.datasets.may_have("evaluation")
+        evaluation = ", and all of the evaluation" if whole else ""
+        context.converts(RM107, call.datasets.node, f"The number of training rows goes to the workers{evaluation}.")
+        _hand_over_counts(context, function, datasets)
+    # Nobody reads another dataset, but a second run that knows of Ray 2.6 would keep it whole.
+    is_read = call.datasets.may_have("evaluation") or context.from_ray.surely_before(SPLIT_ALL_SINCE)
+    if function.splits_train_only and is_read and leaves_split_open(context, call):
+        options = ""
+        if not mapped and not _in_memory(context, call):
+            # Each worker reads the evaluation rows for itself, so they have to come in the same order.
+            near = context.module.reference_at[call.node.func].binding.statement
+            context.plan.need_import("ray.data", "ExecutionOptions", near=near)
+            options = ", execution_options=ExecutionOptions(preserve_order=True)"
+        split_train_only(context, call, options)
+
+
+def _in_memory(context: Context, call: TrainerCall) -> bool:
+    """Whether the evaluation rows are in memory already, and so always come in the same order."""
+    value: ast.expr | None = (call.datasets.keys or {}).get("evaluation")
+    value = context.module.value(value) if value is not None else None
+    if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
+        return False
+    return value.func.attr == "materialize" or context.module.qualified(value.func) in IN_MEMORY
+
+
+def prepare_datasets(context: Context, call: TrainerCall, *, counted: bool = False) -> str | None:
+    """Gives the datasets a name where they need one, and applies the preprocessor and the DatasetConfig.
+
+    Args:
+        context: The module.
+        call: The trainer call.
+        counted: Whether the caller refers to the datasets a second time.
+
+    Returns:
+        The name that holds them, or None where their expressions can stand twice.
+    """
+    node = call.datasets.node
+    assert node is not None
+    edit = context.plan.call(call.node)
+    choices, config = convert_dataset_config(context, call)
+    applied = preprocessing(context, call)
+    known = _same_datasets(call) if applied and config is None else None
+    if applied and known in context.prepared:
+        edit.remove.add("preprocessor")
+        applied.finish()
+        edit.set("datasets", context.prepared[known])
+        return context.prepared[known]
+    before: list[Code] = []
+    if isinstance(node, ast.Name):
+        source = name = node.id
+    elif applied or (config and config.shuffle) or (counted and not _can_stand_twice(call)):
+        source = name = context.fresh("datasets", "ray_datasets")
+        before.append(Code(f"{name} = $datasets", {"datasets": node}))
+    else:
+        return None
+    if applied and not before:
+        name = context.fresh("datasets", "ray_datasets")
+    early, late = shuffles(config, source, name, list(call.datasets.keys or ())) if config else ([], [])
+    before += early
+    if applied:
+        first, *others = applied.codes(source, name, choices)
+        edit.remove.add("preprocessor")
+        before += [Code(applied.finish() + first.template, first.parts), *others]
+    before += late
+    if before:
+        context.plan.statement(call.statement).before.extend(before)
+        edit.set("datasets", name)
+    if known is not None:
+        context.prepared[known] = name
+    return name
+
+
+def _same_datasets(call: TrainerCall) -> Prepared | None:
+    """What tells that trainers of one block train on the same data; None where it may be other data each time."""
+    module, datasets = call.module, call.arguments["datasets"]
+    given = call.arguments["preprocessor"]
+    names = [n for argument in (datasets, given) for n in ast.walk(argument) if isinstance(n, ast.Name)]
+    bound = tuple(module.definition(name) for name in names)
+    plain = isinstance(datasets, ast.Name) or _can_stand_twice(call)
+    if not plain or not isinstance(given, ast.Name) or None in bound:
+        return None
+    return module.parent_of[call.statement], ast.dump(datasets), bound
+
+
+def _can_stand_twice(call: TrainerCall) -> bool:
+    """Whether the datasets are named one by one: `{"train": train_ds, "evaluation": splits["test"]}`."""
+
+    def is_plain(node: ast.expr) -> bool:
+        if isinstance(node, ast.Subscript):
+            return isinstance(node.slice, ast.Constant) and is_plain(node.value)
+        return isinstance(node, ast.Name) or (isinstance(node, ast.Attribute) and is_plain(node.value))
+
+    return call.datasets.keys is not None and all(is_plain(value) for value in call.datasets.keys.values())
+
+
+def _hand_over_counts(context: Context, function: TrainFunction, name: str | None) -> None:
+    """Adds the number of training rows to the configuration of the workers, who cannot count a shard."""
+    call, keys = function.call, function.call.datasets.keys
+    entries = {}
+    if call.datasets.may_have("train"):
+        train = f'{name}["train"]' if name is not None or keys is None else context.module.source(keys["train"])
+        entries[function.rows_key] = f"{train}.count()"
+    if keys is None:
+        entries[function.evaluation_key] = f'"evaluation" in {name}'
+    config = call.arguments.get("trainer_init_config")
+    edit = context.plan.call(call.node)
+    if config is not None and _may_have_any_key(function, config):
+        listed = " and ".join(f'"{key}"' for key in entries)
+        context.note(RM107, config, f"This configuration gets {listed}: it must have no entry of its own by that name.")
+    if isinstance(config, ast.Dict):
+        for key, source in entries.items():
+            context.plan.dict_entry(config, key, source)
+        return
+    if isinstance(config, ast.Call) and not config.args and ast.unparse(config.func) == "dict":
+        for key, source in entries.items():
+            context.plan.call(config).set(key, source)
+        return
+    source = ", ".join(f'"{key}": {value}' for key, value in entries.items())
+    if config is None or is_none(config):
+        edit.set("train_loop_config", f"{{{source}}}")
+    else:
+        edit.set("train_loop_config", f"{{**$config, {source}}}", config=config)
+
+
+def _may_have_any_key(function: TrainFunction, config: ast.expr) -> bool:
+    """Whether neither a configuration nor what the init function reads of it can be seen."""
+    module = function.context.module
+    return values.entries(module, config) is None and module.constant(config) is not None and function.passes_config_on

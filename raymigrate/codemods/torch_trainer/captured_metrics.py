@@ -1,0 +1,163 @@
+"""RM481: metrics that the training function takes from the driver.
+
+Ray pickles the training function of a script with what it reads of the script's globals and of the functions around it.
+The class of a metric is in a module that `evaluate` writes when it loads the metric: `evaluate_modules.metrics...`.
+A worker that has not loaded the metric has no such module. Measured with CPU workers: `fit()` ends with
+"No module named 'evaluate_modules'", on Ray 2.60 as on 2.6.3; once the driver has called compute(), it ends on both
+with a TypeError, as the metric cannot be pickled. `datasets.load_metric` had the like of it, `datasets_modules`, which
+the legacy trainers made importable on the workers (2.7.2: transformers_trainer.py:50-64).
+
+Tokenizers, models, datasets, numbers and argparse results travel as they did: nothing is said of them. Measured on Ray
+2.60 with datasets 5.2, and on 2.6.3 with datasets 2.14.7: a Dataset in memory, one of the Hub, one that was mapped and
+selected, a DatasetDict, an IterableDataset and an argparse.Namespace all reach the worker with their type, columns and
+rows. A Dataset of the Hub travels as the paths of its files: workers on other nodes need the same cache, then as now.
+"""
+
+import ast
+from collections.abc import Iterator
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.libraries.renamed_names import LOAD_METRIC
+from raymigrate.edits.plan import Code
+from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
+from raymigrate.facts.module import Module
+from raymigrate.facts.scopes import FUNCTIONS
+from raymigrate.facts.trainers import trainer_calls
+
+RM481 = Rule(
+    "RM481",
+    "a metric that the workers take from the driver",
+    "A metric cannot be sent to a worker: fit() fails with ModuleNotFoundError: No module named 'evaluate_modules'.",
+    "The metric is loaded in the function that uses it. Where that is not sure: load it there yourself.",
+    "https://huggingface.co/docs/evaluate/a_quick_tour",
+)
+MESSAGE = "Workers cannot unpickle a metric of the driver (No module named 'evaluate_modules')"
+LOADERS = frozenset({"evaluate.load", "evaluate.loading.load", *LOAD_METRIC})
+FIRST_PARAMETERS = {"trainer_init_per_worker": TRAINERS, "train_loop_per_worker": TRAINERS | TORCH_TRAINERS}
+
+
+@codemod("evaluate", "load_metric", order=56)
+def captured_metrics(context: Context) -> None:
+    """Moves the loading of a metric into the function of the workers that uses it."""
+    module = context.module
+    loads = [call for call in module.calls(*sorted(LOADERS)) if isinstance(module.parent_of[call], ast.Assign)]
+    if not loads:
+        return
+    on_workers = worker_functions(module)
+    for call in loads:
+        _metric(context, call, on_workers)
+
+
+def worker_functions(module: Module) -> set[ast.AST]:
+    """The functions of a module that run on workers: those given to trainers, and those that they name."""
+    calls = (call for first, names in FIRST_PARAMETERS.items() for call in trainer_calls(module, names, first))
+    waiting = [call.function for call in calls]
+    found = set[ast.AST]()
+    while waiting:
+        function = waiting.pop()
+        if not isinstance(function, (*FUNCTIONS, ast.ClassDef)) or function in found:
+            continue
+        found.add(function)
+        inside = (node for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load))
+        waiting += [module.definition(name) for name in inside]
+    return found
+
+
+def _metric(context: Context, call: ast.Call, on_workers: set[ast.AST]) -> None:
+    module = context.module
+    statement = module.parent_of[call]
+    assert isinstance(statement, ast.Assign)
+    target = statement.targets[0]
+    if not isinstance(target, ast.Name) or (scope := module.scope_of[target].find(target.id)) is None:
+        return
+    if on_workers.intersection(module.ancestors(call)):
+        return  # loaded on the worker already
+    uses = module.uses(target.id, scope)
+    if not any(set(_functions_around(module, use, scope.node)) & on_workers for use in uses):
+        return
+    users = {next(reversed(list(_functions_around(module, use, scope.node))), None) for use in uses}
+    functions = [user for user in users if isinstance(user, ast.FunctionDef)]
+    sure = (
+        len(functions) == len(users)
+        and len(scope.bindings[target.id]) == 1
+        and _stands_alone(module, statement)
+        and _means_the_same_everywhere(module, call)
+        and all(function.body[0].lineno > function.lineno for function in functions)
+        and (len(functions) == 1 or all(_only_computes(module, use) for use in uses))
+    )
+    source = _source(context, call)
+    if not sure or source is None:
+        context.manual(RM481, call, f"{MESSAGE}: fit() fails.", "Load the metric in the function that uses it.")
+    elif context.converts(RM481, call, f"{MESSAGE}; it is loaded in the function that uses it."):
+        context.plan.statement(statement).removed = True
+        line = f"{comments_of(module, statement)}{target.id} = {source}\n"
+        for function in functions:
+            context.plan.function(function).body_start.append(Code(line))
+
+
+def _functions_around(module: Module, node: ast.AST, end: ast.AST) -> Iterator[ast.AST]:
+    """The functions around a node, from the inside out, as far as the one whose scope is `end`."""
+    for ancestor in module.ancestors(node):
+        if ancestor is end:
+            return
+        if isinstance(ancestor, FUNCTIONS):
+            yield ancestor
+
+
+def _stands_alone(module: Module, statement: ast.Assign) -> bool:
+    """Whether a statement has one target, its own lines, and no condition but `if __name__ == "__main__"`."""
+    parent = module.parent_of[statement]
+    main = isinstance(parent, ast.If) and "__name__" in ast.unparse(parent.test) and statement in parent.body
+    body = getattr(parent, "body", [])
+    return (
+        len(statement.targets) == 1
+        and (isinstance(parent, (ast.Module, ast.FunctionDef)) or main)
+        and not any(other is not statement and other.lineno <= statement.lineno <= _last(other) for other in body)
+        and not any(statement.lineno < other.lineno <= _last(statement) for other in body)
+    )
+
+
+def _last(statement: ast.stmt) -> int:
+    return statement.end_lineno or statement.lineno
+
+
+def _means_the_same_everywhere(module: Module, call: ast.Call) -> bool:
+    """Whether the arguments of a call are constants, or names that are bound once, to constants."""
+    values = [*call.args, *(keyword.value for keyword in call.keywords)]
+    return all(k.arg is not None for k in call.keywords) and all(module.constant(value) is not ... for value in values)
+
+
+def _only_computes(module: Module, use: ast.Name) -> bool:
+    """Whether a use hands everything over in one call, `metric.compute(predictions=..., references=...)`."""
+    attribute = module.parent_of[use]
+    owner = module.parent_of.get(attribute)
+    return (
+        isinstance(attribute, ast.Attribute)
+        and attribute.attr == "compute"
+        and isinstance(owner, ast.Call)
+        and bool(owner.args or owner.keywords)
+    )
+
+
+def _source(context: Context, call: ast.Call) -> str | None:
+    """The source of the call as it will be, or None where `load_metric` stays."""
+    module = context.module
+    if module.qualified(call.func) not in LOAD_METRIC:
+        return module.source(call)
+    if module.reference_at[call.func].root not in context.rewritten:
+        return None
+    arguments = [*map(module.source, call.args), *map(module.source, call.keywords)]
+    return f"evaluate.load({', '.join(arguments)})"
+
+
+def comments_of(module: Module, statement: ast.stmt) -> str:
+    """The comments over a statement, which move with it."""
+    found: list[str] = []
+    for line in reversed(module.lines[: statement.lineno - 1]):
+        if not line.lstrip().startswith("#"):
+            break
+        found.insert(0, f"{line.strip()}\n")
+    tail = module.lines[_last(statement) - 1][module.end(statement)[1] :].strip()
+    return "".join([*found, *([f"{tail}\n"] if tail.startswith("#") else [])])

@@ -1,0 +1,89 @@
+"""RM421: positional arguments of the configuration classes, whose order is another one today.
+
+They become keyword arguments before any other rule looks at them. RunConfig had three orders between Ray 2.0 and 2.50
+(docs/semantics/names.md#fields-of-the-configuration-classes), so the Ray that the code was written for decides; the
+orders of the others only grew at the end.
+"""
+
+import ast
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.facts.legacy import CONFIG_CLASSES
+from raymigrate.facts.tuners import config_names
+
+RM421 = Rule(
+    "RM421",
+    "positional arguments of a configuration class",
+    "The fields of Ray's configuration classes have changed places: a value given by position reaches another field"
+    " than it did, or one that Ray >= 2.51 refuses.",
+    "Give all arguments but the first by name; or say which Ray the code was written for, and raymigrate does:"
+    " --from-ray 2.6.",
+    "https://github.com/ray-project/ray/issues/49454",
+)
+BEFORE_STORAGE_PATH = (
+    *("name", "local_dir", "callbacks", "stop", "failure_config", "sync_config", "checkpoint_config"),
+    *("progress_reporter", "verbose", "log_to_file"),
+)
+WITH_STORAGE_PATH = ("name", "storage_path", *BEFORE_STORAGE_PATH[2:], "local_dir")
+WITH_FILESYSTEM = (
+    *("name", "storage_path", "storage_filesystem", "failure_config", "checkpoint_config", "sync_config", "verbose"),
+    *("stop", "callbacks", "progress_reporter", "log_to_file", "local_dir"),
+)
+# Since which Ray RunConfig has had which order; the last first.
+RUN_CONFIG = (((2, 7), WITH_FILESYSTEM), ((2, 5), WITH_STORAGE_PATH), ((2, 0), BEFORE_STORAGE_PATH))
+ORDERS: dict[str, tuple[str, ...]] = {
+    "ScalingConfig": ("trainer_resources", "num_workers", "use_gpu", "resources_per_worker", "placement_strategy"),
+    "CheckpointConfig": (
+        *("num_to_keep", "checkpoint_score_attribute", "checkpoint_score_order"),
+        *("checkpoint_frequency", "checkpoint_at_end"),
+    ),
+    "FailureConfig": ("max_failures", "fail_fast"),
+}
+# How far the order is that of Ray >= 2.51, and the fields are taken.
+TODAY = {
+    "RunConfig": WITH_FILESYSTEM[:5],
+    "ScalingConfig": ORDERS["ScalingConfig"],
+    "CheckpointConfig": ORDERS["CheckpointConfig"][:3],
+    "FailureConfig": ORDERS["FailureConfig"][:1],
+}
+
+
+@codemod(*CONFIG_CLASSES, order=5)
+def positions(context: Context) -> None:
+    """Names the arguments whose places changed, and reports those that depend on an unknown version."""
+    module = context.module
+    for name in CONFIG_CLASSES:
+        for call in module.calls(*config_names(name)):
+            module.as_written(call)
+            names = _names(context, name, call)
+            taken = name == "ScalingConfig" and call.args and module.constant(call.args[0]) is not None
+            if names is None:
+                context.manual(RM421, call, f"{name} does not take these positions on Ray >= 2.51 as it did.")
+            elif names != TODAY[name][: len(names)] or taken:
+                message = f"{name} takes other arguments by position on Ray >= 2.51; now by name: {', '.join(names)}."
+                if context.converts(RM421, call, message):
+                    context.plan.call(call).names = list(names)
+                    module.name_arguments(call, names)
+
+
+def _names(context: Context, name: str, call: ast.Call) -> tuple[str, ...] | None:
+    """The names of the positional arguments of a configuration; None where they are not known."""
+    number = len(call.args)
+    orders = {ORDERS[name][:number]} if name in ORDERS else _run_config_orders(context, number)
+    names = orders.pop()
+    if orders or len(names) < number or any(isinstance(given, ast.Starred) for given in call.args):
+        return None
+    return names
+
+
+def _run_config_orders(context: Context, number: int) -> set[tuple[str, ...]]:
+    """The orders that the first arguments of RunConfig had in the versions that the code can have been written for."""
+    if number <= 1:
+        return {WITH_FILESYSTEM[:number]}
+    lowest, highest = context.from_ray.lowest, context.from_ray.highest
+    return {
+        next(order for since, order in RUN_CONFIG if (2, minor) >= since)[:number]
+        for minor in range(lowest[1], highest[1] + 1)
+    }

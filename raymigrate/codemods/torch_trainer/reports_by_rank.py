@@ -1,0 +1,126 @@
+"""RM407: reports that only some of the workers make.
+
+ray.train.report() is a collective of Train V2: it waits until every worker has called it. Measured on Ray 2.60 with two
+workers: with rank 0 alone the job never ends, and warns once a minute (DEFAULT_COLLECTIVE_TIMEOUT_S is None).
+"""
+
+import ast
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.edits.plan import Code
+from raymigrate.facts.ranks import rank_condition, skipped_by_rank
+from raymigrate.facts.reports import REPORTS
+
+RM407 = Rule(
+    "RM407",
+    "a report that only some workers make",
+    "On Ray >= 2.51 report() waits until every worker has called it: the job hangs, and warns once a minute.",
+    "Report on every worker, and make only the checkpoint depend on the rank: report(metrics, checkpoint=checkpoint if"
+    " rank == 0 else None). The metrics of rank 0 count.",
+    "https://docs.ray.io/en/latest/train/api/doc/ray.train.report.html",
+)
+
+# Expressions that mean the same on every worker, and cost nothing there.
+PLAIN = (
+    ast.Name,
+    ast.Constant,
+    ast.Attribute,
+    ast.Subscript,
+    ast.Dict,
+    ast.BinOp,
+    ast.UnaryOp,
+    ast.JoinedStr,
+    ast.FormattedValue,
+    ast.expr_context,
+    ast.operator,
+    ast.unaryop,
+)
+PLAIN_CALLS = frozenset({"item", "tolist"})
+PLAIN_FUNCTIONS = frozenset({"float", "int", "len", "round", "str", "dict"})
+
+
+@codemod("report", order=14)
+def reports_by_rank(context: Context) -> None:
+    """Takes the condition away from a report that stands alone under it; names every other one."""
+    module = context.module
+    for call in module.calls(*REPORTS):
+        condition = rank_condition(module, call)
+        if condition is None:
+            if skipped_by_rank(module, call) is not None:
+                context.manual(RM407, call, "Only some workers get here, and report() waits for all: the job hangs.")
+            continue
+        if _every_branch_reports(context, condition):
+            continue
+        if _stands_alone(context, condition, call):
+            if context.converts(RM407, call, "Only some workers reported; on Ray >= 2.51 the job would hang."):
+                _free(context, condition, call)
+        else:
+            context.manual(RM407, call, "Only some workers report here, and report() waits for all: the job hangs.")
+
+
+def _every_branch_reports(context: Context, condition: ast.If) -> bool:
+    """Whether a report is in the `else` as well."""
+    return any(
+        isinstance(node, ast.Call) and context.module.qualified(node.func) in REPORTS
+        for statement in condition.orelse
+        for node in ast.walk(statement)
+    ) and any(
+        isinstance(node, ast.Call) and context.module.qualified(node.func) in REPORTS
+        for statement in condition.body
+        for node in ast.walk(statement)
+    )
+
+
+def _stands_alone(context: Context, condition: ast.If, call: ast.Call) -> bool:
+    """Whether `if rank == 0: report(...)` is all there is, with metrics that other workers have too."""
+    module = context.module
+    body = condition.body
+    if condition.orelse or len(body) != 1 or not isinstance(body[0], ast.Expr) or body[0].value is not call:
+        return False
+    if module.statement(condition) is not condition or len(call.args) > 2 or _names_rank(condition):
+        return False
+    if "#" in module.source(condition):
+        return False  # a comment, which has a reader
+    if any(keyword.arg not in ("metrics", "checkpoint") for keyword in call.keywords):
+        return False
+    metrics = call.args[:1] or [keyword.value for keyword in call.keywords if keyword.arg == "metrics"]
+    return len(metrics) == 1 and _is_plain(context, metrics[0], condition)
+
+
+def _names_rank(condition: ast.If) -> bool:
+    """Whether the condition asks for something else besides the rank, as `rank == 0 and step % 10 == 0` does."""
+    return any(isinstance(node, (ast.BoolOp, ast.NamedExpr)) for node in ast.walk(condition.test))
+
+
+def _is_plain(context: Context, node: ast.expr, condition: ast.If) -> bool:
+    module = context.module
+    for part in ast.walk(node):
+        if isinstance(part, ast.Call):
+            method = isinstance(part.func, ast.Attribute) and part.func.attr in PLAIN_CALLS and not part.args
+            function = isinstance(part.func, ast.Name) and part.func.id in PLAIN_FUNCTIONS
+            if not (method or function):
+                return False
+        elif not isinstance(part, (*PLAIN, ast.keyword)):
+            return False
+        elif isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load):
+            bindings = module.scope_of[part].lookup(part.id)
+            if any(
+                rank_condition(module, binding.node) or skipped_by_rank(module, binding.node) for binding in bindings
+            ):
+                return False  # set on rank 0 only
+    return True
+
+
+def _free(context: Context, condition: ast.If, call: ast.Call) -> None:
+    """Plans the report without its condition."""
+    checkpoint = call.args[1] if len(call.args) > 1 else None
+    for keyword in call.keywords:
+        if keyword.arg == "checkpoint":
+            checkpoint = keyword.value
+    if checkpoint is not None and not isinstance(checkpoint, ast.Constant):
+        context.plan.replace(
+            checkpoint, "$checkpoint if $condition else None", checkpoint=checkpoint, condition=condition.test
+        )
+    context.plan.statement(condition).replacement = Code("$report", {"report": call})

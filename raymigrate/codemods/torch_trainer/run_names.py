@@ -1,0 +1,113 @@
+"""RM406: a name under which a second run goes on from the first one's last checkpoint."""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.facts.keys import keys_of
+from raymigrate.facts.legacy import TRAINERS
+from raymigrate.facts.module import Module
+from raymigrate.facts.values import Source, argument, constants, is_none
+
+RM406 = Rule(
+    "RM406",
+    "a name for the runs of a legacy trainer that is the same each time",
+    "Ray >= 2.51 takes a second run with the same name and storage path for the same run: it goes on from the last"
+    " checkpoint, and a finished run ends at once. Legacy Ray started afresh.",
+    "Keep the name if runs are to go on; else add something unique to it, or delete the folder between runs.",
+    "https://docs.ray.io/en/latest/train/user-guides/fault-tolerance.html",
+    errors=("A run snapshot was found in storage folder",),
+)
+SAME = "A second run with this name goes on from the first one's last checkpoint."
+IF_SAME = "If the name is the same each time, a second run goes on from the first one's last checkpoint."
+# What these give is another value each time. Trackers name each run anew.
+UNIQUE = re.compile(
+    r"(time|datetime|uuid|random|secrets|tempfile|shortuuid|ulid|coolname|petname|pendulum|arrow|wandb|mlflow)\."
+    r"|numpy\.random\.|os\.getpid$"
+)
+JOB_VARIABLE = re.compile(r"(JOB|RUN|TASK|BUILD|TRIAL).*ID|_ID$")
+
+
+@codemod(*(name.rpartition(".")[2] for name in sorted(TRAINERS)), order=46)
+def run_names(context: Context) -> None:
+    """Tells what a run name means now, where a legacy trainer is converted and the name is not seen to be unique."""
+    for call in context.module.calls(*TRAINERS):
+        given = next((keyword.value for keyword in call.keywords if keyword.arg == "run_config"), None)
+        if call not in context.plan.calls or given is None:
+            continue
+        for place, name in _names(context, given):
+            if name is not None and _is_unique(name.module, name.node, set()):
+                continue
+            found = constants(name.module, name.node) if name is not None else []
+            known = bool(found) and all(isinstance(value, str) for _, value in found)
+            context.manual(RM406, place, SAME if known else IF_SAME)
+
+
+def _names(context: Context, given: ast.expr) -> Iterator[tuple[ast.AST, Source | None]]:
+    """The names in what a `run_config=` can be, each with the place to report; None where it cannot be seen."""
+    for source in context.module.origins(given):
+        module, config = source.module, source.node
+        if is_none(config) or config in context.tuned:
+            continue
+        seen, name = _name(module, config)
+        if seen and is_none(name):
+            continue
+        place: ast.AST = given
+        if module is context.module and name is not None:
+            parent = module.parent_of[name]
+            place = parent if isinstance(parent, ast.keyword) else name
+        yield place, Source(module, name) if name is not None else None
+
+
+def _name(module: Module, config: ast.expr) -> tuple[bool, ast.expr | None]:
+    """Whether the name in a configuration can be seen, and the name."""
+    if isinstance(config, ast.Call) and (module.qualified(config.func) or "").endswith(".RunConfig"):
+        name = argument(config, 0, "name")
+        unpacked = [keyword.value for keyword in config.keywords if keyword.arg is None]
+        found = [_entry(module, given) for given in unpacked if name is None]
+        name = next((given for _, given in found if given is not None), name)
+        return name is not None or all(seen for seen, _ in found), name
+    return _entry(module, config)
+
+
+def _entry(module: Module, config: ast.expr) -> tuple[bool, ast.expr | None]:
+    """Whether it can be seen what a dict holds as name, and that."""
+    entries = module.entries(config)
+    if entries is not None:
+        return True, entries.get("name")
+    keys = keys_of(module, config)
+    named = {name for name, _ in keys.strings} | {keyword.arg for _, keyword in keys.keywords}
+    return not keys.hidden and "name" not in named, None
+
+
+def _is_unique(module: Module, node: ast.expr, seen: set[ast.AST]) -> bool:
+    """Whether everything that a name can be has a part that is another one each time."""
+    return all(_has_unique_part(source.module, source.node, seen) for source in module.origins(node))
+
+
+def _has_unique_part(module: Module, node: ast.expr, seen: set[ast.AST]) -> bool:
+    if node in seen:
+        return False
+    seen.add(node)
+    if isinstance(node, (ast.Name, ast.Attribute)) and UNIQUE.match(module.qualified(node) or ""):
+        return True
+    if isinstance(node, ast.Constant):
+        return False
+    if isinstance(node, (ast.Call, ast.Subscript)) and _reads_job(module, node):
+        return True
+    parts = [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
+    parts += [keyword.value for keyword in node.keywords] if isinstance(node, ast.Call) else []
+    return any(_is_unique(module, part, seen) for part in parts)
+
+
+def _reads_job(module: Module, node: ast.Call | ast.Subscript) -> bool:
+    """Whether an environment variable is read that names the job: `os.environ["SLURM_JOB_ID"]`."""
+    owner = node.func if isinstance(node, ast.Call) else node.value
+    if not (module.qualified(owner) or "").startswith(("os.environ", "os.getenv")):
+        return False
+    key = (node.args[0] if node.args else None) if isinstance(node, ast.Call) else node.slice
+    name = module.constant(key)
+    return isinstance(name, str) and JOB_VARIABLE.search(name) is not None

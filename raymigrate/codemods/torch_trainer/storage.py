@@ -1,0 +1,120 @@
+"""RM401 and RM402: what a RunConfig said of where results go, under the names and in the forms of Ray >= 2.51."""
+
+import ast
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.shared.definitions import drop_definition, is_dropped, is_only_for
+from raymigrate.facts.legacy import SYNC_CONFIGS
+from raymigrate.facts.storage import absolute, is_absolute, may_be_relative
+from raymigrate.facts.tuners import made
+from raymigrate.knowledge.error_texts import refused_arguments
+
+ISSUE = "https://github.com/ray-project/ray/issues/49454"
+
+RM401 = Rule(
+    "RM401",
+    "an argument of a configuration class that Train V2 refuses",
+    "Ray >= 2.51 raises when the object is constructed, whatever the value is.",
+    "Arguments without effect on training are deleted.",
+    ISSUE,
+    errors=(
+        "`RunConfig(*)` is deprecated",
+        "`ray.train.ScalingConfig(trainer_resources)` is deprecated",
+        "`checkpoint_frequency` is deprecated",
+        "`checkpoint_at_end` is deprecated",
+        "`ray.train.FailureConfig(fail_fast)` is deprecated",
+        *refused_arguments("ScalingConfig", "_max_cpu_fraction_per_node"),
+        *refused_arguments("CheckpointConfig", "_checkpoint_keep_all_ranks", "_checkpoint_upload_from_workers"),
+    ),
+)
+RM402 = Rule(
+    "RM402",
+    "where the results of a run go: local_dir, storage_path, sync_config",
+    "RunConfig(local_dir=) raises a TypeError on Ray >= 2.51, as does SyncConfig(upload_dir=); a relative storage_path,"
+    " which Ray 2.5 and 2.6 took, an ArrowInvalid.",
+    "storage_path= takes the place of both; it has to be an absolute path or a URI.",
+    "https://docs.ray.io/en/latest/train/user-guides/persistent-storage.html",
+    errors=(
+        *refused_arguments("RunConfig", "local_dir"),
+        *refused_arguments("SyncConfig", "syncer", "upload_dir", "sync_on_checkpoint"),
+        "`RunConfig(sync_config)` is deprecated",
+        "URI has empty scheme",
+    ),
+)
+STORAGE = ("local_dir", "storage_path", "sync_config")
+REFUSED_BY_SYNC_CONFIG = ("syncer", "upload_dir", "sync_on_checkpoint")
+ABSOLUTE = "Use os.path.abspath() where it is a relative path."
+TOOK_RELATIVE_PATHS = (2, 7)  # Ray versions before this one
+
+
+def convert_storage(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
+    """Converts one of the arguments of a RunConfig that say where results go.
+
+    Args:
+        context: The module.
+        call: The RunConfig.
+        keyword: The argument.
+    """
+    if keyword.arg == "local_dir":
+        if context.converts(RM402, keyword, "RunConfig(local_dir=) raises on Ray >= 2.51; now storage_path=."):
+            context.plan.call(call).rename["local_dir"] = "storage_path"
+            set_absolute(context, call, keyword.value)
+    elif keyword.arg == "storage_path":
+        if "storage_filesystem" not in {other.arg for other in call.keywords}:
+            _storage_path(context, call, keyword)
+    else:
+        _sync_config(context, call, keyword)
+
+
+def set_absolute(context: Context, call: ast.Call, path: ast.expr) -> None:
+    """Makes the storage_path of a RunConfig absolute, where it is not known to be."""
+    template = absolute(context.module, path)
+    if template != "$value":
+        context.plan.need_import("os")
+        context.plan.call(call).set("storage_path", template, value=path)
+
+
+def _storage_path(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
+    module, path = context.module, keyword.value
+    message = "RunConfig(storage_path=) takes an absolute path or a URI only on Ray >= 2.7"
+    known = is_absolute(module, path)
+    if known is False:
+        if context.converts(RM402, keyword, f"{message}; now absolute."):
+            set_absolute(context, call, path)
+    elif known is None and may_be_relative(module, path):
+        context.manual(RM402, keyword, f"{message}; this one can be relative.", ABSOLUTE)
+    elif known is None and context.from_ray.version < TOOK_RELATIVE_PATHS and module.constant(path) is not None:
+        context.manual(RM402, keyword, f"{message}; what this one is cannot be seen.", ABSOLUTE)
+
+
+def _sync_config(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
+    sync = made(context.module, keyword.value, *SYNC_CONFIGS)
+    uploads = next((k.value for k in sync.keywords if k.arg == "upload_dir"), None) if sync else None
+    edit = context.plan.call(call)
+    alone = is_only_for(context, keyword.value)
+    if uploads is None and not (sync and sync.args):
+        if context.converts(RM401, keyword, "RunConfig(sync_config=) raises on Ray >= 2.51; deleted."):
+            edit.remove.add("sync_config")
+            drop_definition(context, keyword.value)
+    elif uploads is not None and sync and alone and not {"storage_path", "local_dir"} & {k.arg for k in call.keywords}:
+        if context.converts(RM402, keyword, "SyncConfig(upload_dir=) is gone; now RunConfig(storage_path=)."):
+            edit.rename["sync_config"] = "storage_path"
+            edit.set("storage_path", "$value", value=uploads)
+            context.handle(context.module.reference_at[sync.func], gone=True)
+            drop_definition(context, keyword.value)
+    else:
+        context.manual(
+            RM402, keyword, "RunConfig(sync_config=) raises on Ray >= 2.51.", "Give its upload_dir as storage_path=."
+        )
+
+
+@codemod("SyncConfig", order=47)
+def sync_configs(context: Context) -> None:
+    """Reports what is left of SyncConfigs that current Ray refuses to construct."""
+    for call in context.module.calls(*SYNC_CONFIGS):
+        for keyword in call.keywords:
+            if keyword.arg in REFUSED_BY_SYNC_CONFIG and not is_dropped(context, call):
+                message = f"SyncConfig({keyword.arg}=) raises a TypeError on Ray >= 2.7."
+                context.manual(RM402, keyword, message, "Drop it; storage_path= took the place of upload_dir=.")

@@ -1,0 +1,161 @@
+"""RM40x: arguments that Train V2, the default since Ray 2.51, refuses.
+
+Ray raises DeprecationWarning or TypeError for them when the object is constructed
+(docs/semantics/train-v2.md#refused-arguments).
+
+Two with an effect are reported only:
+
+* `stop=`: the report that met the condition returned, and the workers went on until Tune ended them (measured on Ray
+  2.6.3: with stop={"training_iteration": 2} both ran on into their third report, which never came back). Nothing that
+  can be written into a training function does just that, and Train V2 counts no reports over restarts.
+* `metadata=`: the legacy trainer put it into every checkpoint that was reported, by callbacks and helpers too, and gave
+  it to the workers by get_metadata(), which raises now. checkpoint.update_metadata() before a report does the first
+  (measured on Ray 2.60), but not every report is in sight, and none of 159 public legacy files has it.
+"""
+
+import ast
+from collections.abc import Mapping
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.data.preprocessors import PREPROCESSOR_REFUSED, RM502
+from raymigrate.codemods.torch_trainer.storage import ISSUE, RM401, STORAGE, convert_storage
+from raymigrate.facts.keys import keys_of
+from raymigrate.facts.legacy import CONFIG_CLASSES, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
+from raymigrate.facts.tuners import config_names
+from raymigrate.facts.values import is_none, written
+
+RM403 = Rule(
+    "RM403",
+    "an argument of TorchTrainer that Train V2 refuses",
+    "Ray >= 2.51 raises when the trainer is constructed.",
+    "Move it into the training function: see the link.",
+    ISSUE,
+    errors=(
+        "`resume_from_checkpoint` is deprecated and will be removed",
+        "accessed the metadata passed to `<Framework>Trainer(metadata=...)`",
+    ),
+)
+RM404 = Rule(
+    "RM404",
+    "a RunConfig argument with an effect that Train V2 has no place for",
+    "Ray >= 2.51 raises when the RunConfig is constructed.",
+    "Use num_train_epochs, max_steps or EarlyStoppingCallback, or leave the training loop.",
+    ISSUE,
+    errors=("`RunConfig(stop)` is deprecated",),
+)
+
+DELETED: Mapping[str, frozenset[str]] = {
+    "RunConfig": frozenset({"verbose", "log_to_file", "progress_reporter"}),
+    "ScalingConfig": frozenset({"trainer_resources", "_max_cpu_fraction_per_node"}),
+    "CheckpointConfig": frozenset(
+        {"checkpoint_frequency", "checkpoint_at_end", "_checkpoint_keep_all_ranks", "_checkpoint_upload_from_workers"}
+    ),
+    "FailureConfig": frozenset({"fail_fast"}),
+}
+STOP = (
+    "Use num_train_epochs, max_steps or EarlyStoppingCallback of a Trainer; in a loop of your own, return right after"
+    " the report that meets the condition, on every worker."
+)
+METADATA = (
+    "Hand it over in train_loop_config, and call checkpoint.update_metadata(...) with it before each report of a"
+    " checkpoint; read it there in place of get_metadata()."
+)
+# What else RunConfig refuses, and what there is to add.
+UNPACKED = {
+    "local_dir": "",
+    "sync_config": ", as does SyncConfig(upload_dir=)",
+    "stop": "",
+    "callbacks": " for a callback of Ray Tune",
+}
+# All that each class refuses.
+REFUSED = {name: arguments | (UNPACKED.keys() if name == "RunConfig" else set()) for name, arguments in DELETED.items()}
+UNPACKED_ADVICE = (
+    "Drop the key. storage_path= took the place of local_dir= and of SyncConfig(upload_dir=): an absolute path or"
+    " a URI."
+)
+LOOK_FOR = f"Look for {', '.join(sorted(REFUSED['RunConfig']))}: they raise when the object is constructed."
+RESUME = (
+    "Hand the checkpoint over in train_loop_config, and load it in the training function where"
+    " ray.train.get_checkpoint() is None."
+)
+RESUME_TRANSFORMERS = (
+    "Hand its folder over in train_loop_config, and where ray.train.get_checkpoint() is None call"
+    " trainer.train(resume_from_checkpoint=...) with the folder in it that holds trainer_state.json."
+)
+REFUSED_BY_TRAINER = ("preprocessor", "resume_from_checkpoint", "metadata")
+
+
+@codemod(*CONFIG_CLASSES, order=40)
+def configuration(context: Context) -> None:
+    """Deletes what Train V2 refuses in RunConfig, ScalingConfig, CheckpointConfig and FailureConfig."""
+    for name in CONFIG_CLASSES:
+        for call in context.module.calls(*config_names(name)):
+            if call in context.tuned:
+                continue
+            for keyword in call.keywords:
+                if keyword.arg is None:
+                    _unpacked(context, name, keyword)
+                elif keyword.arg in DELETED[name]:
+                    # fail_fast stopped a run at the first failure, whatever max_failures said.
+                    safe = keyword.arg != "fail_fast" or written(keyword.value) is False
+                    message = f"{name}({keyword.arg}=) raises on Ray >= 2.51{'; deleted' if safe else ''}."
+                    if context.converts(RM401, keyword, message, safe=safe):
+                        context.plan.call(call).remove.add(keyword.arg)
+                elif name == "RunConfig":
+                    _run_config(context, call, keyword)
+
+
+def _unpacked(context: Context, name: str, unpacked: ast.keyword) -> None:
+    """Reports what Train V2 refuses among the keys of `RunConfig(**arguments)`."""
+    keys = keys_of(context.module, unpacked.value)
+    named = [*keys.strings, *((keyword.arg, keyword) for _, keyword in keys.keywords)]
+    for key, node in named:
+        if key in REFUSED[name]:
+            message = f"{name}({key}=) raises on Ray >= 2.51{UNPACKED.get(key, '')}."
+            context.manual(RM401, node, message, UNPACKED_ADVICE)
+    legacy = any(reference.qualified in TRAINERS for reference in context.module.references)
+    if keys.hidden and legacy and name == "RunConfig":
+        context.manual(
+            RM401,
+            unpacked,
+            "What is passed with ** cannot be seen here; RunConfig has fewer arguments today.",
+            LOOK_FOR,
+        )
+
+
+def _run_config(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
+    edit = context.plan.call
+    empty = written(keyword.value)
+    if keyword.arg in ("stop", "callbacks") and empty in (None, [], {}):
+        if context.converts(RM401, keyword, f"RunConfig({keyword.arg}=) has no effect; deleted."):
+            edit(call).remove.add(keyword.arg)
+    elif keyword.arg == "stop":
+        context.manual(RM404, keyword, "RunConfig(stop=) raises on Ray >= 2.51.", STOP)
+    elif keyword.arg in STORAGE:
+        convert_storage(context, call, keyword)
+
+
+@codemod("TorchTrainer", "TransformersTrainer", "HuggingFaceTrainer", "AccelerateTrainer", order=45)
+def trainer_arguments(context: Context) -> None:
+    """Reports the arguments that TorchTrainer refuses and that no codemod moved elsewhere."""
+    for call in context.module.calls(*TORCH_TRAINERS, *TRAINERS):
+        gone = context.plan.calls[call].remove if call in context.plan.calls else set()
+        if context.module.qualified(call.func) in TRAINERS and call not in context.plan.calls:
+            continue
+        for keyword in call.keywords:
+            if keyword.arg not in REFUSED_BY_TRAINER or keyword.arg in gone:
+                continue
+            if is_none(keyword.value):
+                if context.converts(
+                    RM401, keyword, f"TorchTrainer({keyword.arg}=) is refused on Ray >= 2.51; deleted."
+                ):
+                    context.plan.call(call).remove.add(keyword.arg)
+            elif keyword.arg == "preprocessor":
+                context.manual(RM502, keyword, PREPROCESSOR_REFUSED)
+            else:
+                of_transformers = context.module.qualified(call.func) in TRANSFORMERS_TRAINERS
+                resume = RESUME_TRANSFORMERS if of_transformers else RESUME
+                advice = METADATA if keyword.arg == "metadata" else resume
+                context.manual(RM403, keyword, f"TorchTrainer({keyword.arg}=) raises on Ray >= 2.51.", advice)

@@ -1,0 +1,131 @@
+"""RM403, RM420: a trainer that starts from an old checkpoint, or goes on with an old run.
+
+TorchTrainer(resume_from_checkpoint=) and TorchTrainer.restore() raise a DeprecationWarning
+(docs/semantics/train-v2.md#refused-arguments). The checkpoint goes to the workers with the configuration instead;
+get_checkpoint() returned it until the first report.
+"""
+
+import ast
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.torch_trainer.train_v2_arguments import RM403
+from raymigrate.edits.plan import Code
+from raymigrate.facts.functions import DefinitionNode
+from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS
+from raymigrate.facts.trainers import TrainerCall, trainer_calls
+from raymigrate.facts.values import is_none
+
+RM420 = Rule(
+    "RM420",
+    "a run restored from its folder",
+    "On Ray >= 2.51 TorchTrainer.restore() and can_restore() raise a DeprecationWarning.",
+    "Build the trainer with the RunConfig(name=, storage_path=) that the run had: it goes on from its last checkpoint."
+    " Runs of Ray before 2.51 cannot be continued so: start from the folder of their last checkpoint.",
+    "https://docs.ray.io/en/latest/train/user-guides/fault-tolerance.html",
+)
+ARGUMENT = "resume_from_checkpoint"
+# A function with this reads folders of RayTrainReportCallback; what a TransformersTrainer left is laid out differently.
+PREPARE_TRAINER = "ray.train.huggingface.transformers.prepare_trainer"
+GET_CHECKPOINT = ("ray.air.session.get_checkpoint", "ray.train.get_checkpoint")
+
+
+@codemod(ARGUMENT, order=18)
+def resume(context: Context) -> None:
+    """Hands the checkpoint over in train_loop_config, where the training function can be seen to read it."""
+    module = context.module
+    for call in trainer_calls(module, TORCH_TRAINERS | ACCELERATE_TRAINERS, "train_loop_per_worker"):
+        given = call.arguments.get(ARGUMENT)
+        if given is None or call.unpacked or is_none(given):
+            continue  # None is dropped with the other arguments
+        config, reads = _config(context, call), _reads(context, call)
+        prepares = any(module.inside(node, call.function) for node in module.calls(PREPARE_TRAINER))
+        if config is None or not reads or prepares:
+            continue  # reported with the other arguments
+        message = "TorchTrainer(resume_from_checkpoint=) raises on Ray >= 2.51; the checkpoint goes with the config."
+        if context.converts(RM403, _keyword(call), message):
+            for read in reads:
+                _read(context, read, config)
+            _hand_over(context, call, given)
+
+
+def _keyword(call: TrainerCall) -> ast.keyword:
+    return next(keyword for keyword in call.node.keywords if keyword.arg == ARGUMENT)
+
+
+def _config(context: Context, call: TrainerCall) -> str | None:
+    """The parameter that receives the configuration, where it is only read by key, and the function has one trainer."""
+    module, function = context.module, call.function
+    first = call.arguments.get(call.first)
+    if not isinstance(function, DefinitionNode) or not isinstance(first, ast.Name):
+        return None
+    binding_scope = module.scope_of[first].find(first.id)
+    arguments = function.args.args
+    if len(arguments) != 1 or function.args.defaults or binding_scope is None:
+        return None
+    if len(module.uses(first.id, binding_scope)) != 1:
+        return None
+    name = arguments[0].arg
+    scope = module.scope(function)
+    read_by_key = all(_is_read_by_key(context, use) for use in module.uses(name, scope))
+    return name if read_by_key and len(scope.bindings[name]) == 1 else None
+
+
+def _is_read_by_key(context: Context, use: ast.Name) -> bool:
+    parent = context.module.parent_of[use]
+    if isinstance(parent, ast.Subscript):
+        return parent.value is use
+    return isinstance(parent, ast.Attribute) and parent.attr in ("get", "setdefault")
+
+
+def _reads(context: Context, call: TrainerCall) -> list[ast.Call]:
+    """The get_checkpoint() calls of a module, where all are in the training function itself; else none."""
+    module = context.module
+    found = list(module.calls(*GET_CHECKPOINT))
+    references = [reference for reference in module.references if reference.qualified.startswith(GET_CHECKPOINT)]
+    sure = len(references) == len(found) and all(
+        module.function(read) is call.function
+        and not read.args
+        and not read.keywords
+        and not isinstance(module.parent_of[read], ast.Attribute)
+        and context.can_import("ray", module.reference_at[read.func])
+        for read in found
+    )
+    return found if sure else []
+
+
+def _read(context: Context, read: ast.Call, config: str) -> None:
+    module = context.module
+    reference = module.reference_at[read.func]
+    source = f'ray.train.get_checkpoint() or {config}["{ARGUMENT}"]'
+    alone = isinstance(module.parent_of[read], (ast.Assign, ast.NamedExpr))
+    context.plan.replace(read, source if alone else f"({source})")
+    context.plan.need_import("ray.train", near=reference.binding.statement)
+    context.handle(reference, gone=True)
+
+
+def _hand_over(context: Context, call: TrainerCall, given: ast.expr) -> None:
+    plan, config = context.plan, call.arguments.get("train_loop_config")
+    edit = plan.call(call.node)
+    edit.remove.add(ARGUMENT)
+    if isinstance(config, ast.Dict):
+        name = given.id if isinstance(given, ast.Name) else context.fresh("old_checkpoint")
+        if not isinstance(given, ast.Name):
+            plan.statement(call.statement).before.append(Code(f"{name} = $checkpoint", {"checkpoint": given}))
+        plan.dict_entry(config, ARGUMENT, name)
+    elif config is None or is_none(config):
+        edit.set("train_loop_config", f'{{"{ARGUMENT}": $checkpoint}}', checkpoint=given)
+    else:
+        template = f'{{**$config, "{ARGUMENT}": $checkpoint}}'
+        edit.set("train_loop_config", template, config=config, checkpoint=given)
+
+
+@codemod("restore", "can_restore", order=42)
+def restored(context: Context) -> None:
+    """Names every restore() of a TorchTrainer."""
+    for trainer in sorted(TORCH_TRAINERS):
+        for method in ("restore", "can_restore"):
+            for reference in list(context.references(f"{trainer}.{method}")):
+                context.manual(RM420, reference.node, f"TorchTrainer.{method}() raises on Ray >= 2.51.")
+                context.handle(reference, gone=False)

@@ -1,0 +1,286 @@
+"""RM408: loggers of Ray Tune in the callbacks of a RunConfig.
+
+Train V2 takes instances of ray.train.UserCallback only (docs/semantics/train-v2.md#refused-arguments). Legacy Ray
+handed such a logger every report of rank 0; a UserCallback gets them too, with or without a checkpoint.
+"""
+
+import ast
+from dataclasses import dataclass
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.shared.train_function import TrainFunction
+from raymigrate.codemods.tracking import emitted_tracking
+from raymigrate.edits.plan import Code
+from raymigrate.facts.legacy import CONFIG_CLASSES, TRANSFORMERS_TRAINERS
+from raymigrate.facts.runs import fits, only_use, trainers_of
+from raymigrate.facts.trainers import TrainerCall
+from raymigrate.facts.tuners import REPORT_TO_TUNE, made
+from raymigrate.facts.values import written
+
+RM408 = Rule(
+    "RM408",
+    "a callback of Ray Tune given to a trainer",
+    "Ray >= 2.51 takes only ray.train.UserCallback instances: RunConfig(callbacks=) raises a ValueError for others.",
+    "A logger of MLflow or W&B becomes a UserCallback that logs the same metrics. Anything else: write a"
+    " ray.train.UserCallback with after_report(), or log from rank 0 of the training function.",
+    "https://docs.ray.io/en/latest/train/user-guides/experiment-tracking.html",
+    errors=("All callbacks must be instances of `ray.train.UserCallback`",),
+)
+
+RUN_CONFIGS = tuple(f"{module}.RunConfig" for module in ("ray.air", "ray.air.config", "ray.train"))
+PLACES = ("ray.air.integrations", "ray.air.callbacks", "ray.tune.integration", "ray.tune.logger")
+LOGGERS = {
+    f"{place}.{service}.{name}": service
+    for place in PLACES
+    for service, name in (("mlflow", "MLflowLoggerCallback"), ("wandb", "WandbLoggerCallback"))
+}
+# Arguments whose effect the emitted callback has; any other one is reported. wandb.init takes the rest of W&B's.
+MLFLOW_ARGUMENTS = ("experiment_name", "tracking_uri", "registry_uri", "tags", "save_artifact")
+WANDB_REFUSED = {
+    "api_key": "set WANDB_API_KEY in the driver",
+    "api_key_file": "set WANDB_API_KEY in the driver",
+    "excludes": "leave the keys out of the reports",
+    "log_config": "the configuration is logged once, at the start",
+    "upload_checkpoints": "log an artifact in after_report()",
+    "save_checkpoints": "log an artifact in after_report()",
+    "upload_timeout": "drop it",
+    "video_kwargs": "report wandb.Video yourself",
+    "image_kwargs": "report wandb.Image yourself",
+}
+
+
+class NotSure(Exception):
+    """A callback that cannot be converted; the message says why."""
+
+
+@dataclass(frozen=True)
+class Tracked:
+    """A RunConfig with loggers, the trainer that it is for, and the only fit() of that."""
+
+    config: ast.Call
+    loggers: list[ast.Call]
+    trainer: ast.Call
+    fit: ast.Call
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
+def _callbacks(config: ast.Call) -> ast.keyword | None:
+    return next((keyword for keyword in config.keywords if keyword.arg == "callbacks"), None)
+
+
+def _listed(context: Context, keyword: ast.keyword) -> list[ast.expr] | None:
+    value = context.module.value(keyword.value)
+    return value.elts if isinstance(value, (ast.List, ast.Tuple)) else None
+
+
+def tune_callback(context: Context, node: ast.expr) -> str | None:
+    """The name of the Tune callback class that an expression makes an instance of."""
+    value = context.module.value(node)
+    if not isinstance(value, ast.Call):
+        return None
+    name = context.module.qualified(value.func)
+    if name is not None:  # TuneReportCallback is a UserCallback, although it is Tune's
+        return name if name.startswith(("ray.air.", "ray.tune.")) and name != REPORT_TO_TUNE else None
+    definition = context.module.definition(value.func)
+    bases = definition.bases if isinstance(definition, ast.ClassDef) else []
+    tune = any((context.module.qualified(base) or "").startswith("ray.tune.") for base in bases)
+    return definition.name if tune and isinstance(definition, ast.ClassDef) else None
+
+
+def _tracked(context: Context, config: ast.Call) -> Tracked:
+    """Finds out whether the callbacks of a RunConfig can be converted.
+
+    Raises:
+        NotSure: If not; the message goes into the finding.
+    """
+    module = context.module
+    keyword = _callbacks(config)
+    items = _listed(context, keyword) if keyword is not None else None
+    if keyword is None or items is None:
+        raise NotSure("the list cannot be followed")
+    loggers = []
+    for item in items:
+        name = tune_callback(context, item)
+        made = module.value(item)
+        if name not in LOGGERS:
+            raise NotSure(f"nothing is known to take the place of {_last(name or module.source(item))}")
+        assert isinstance(made, ast.Call)
+        _check_arguments(context, made, LOGGERS[name])
+        if only_use(module, made) is None or only_use(module, module.value(keyword.value)) is None:
+            raise NotSure("it is used at several places")
+        loggers.append(made)
+    trainers = trainers_of(module, config)
+    found = [fit for trainer in trainers for fit in fits(module, trainer)]
+    if len(trainers) != 1 or len(found) != 1:
+        raise NotSure("the fit() at whose end the run ends is not in sight")
+    if module.function(found[0]) is not module.function(config) or isinstance(module.function(found[0]), ast.Lambda):
+        raise NotSure("RunConfig and fit() are in different functions")
+    return Tracked(config, loggers, trainers[0], found[0])
+
+
+def _check_arguments(context: Context, made: ast.Call, service: str) -> None:
+    """Makes sure that the emitted callback does what the arguments of a logger ask for."""
+    given = {keyword.arg for keyword in made.keywords}
+    if made.args or None in given:
+        raise NotSure("its arguments cannot be seen")
+    for keyword in made.keywords:
+        if service == "mlflow" and keyword.arg not in MLFLOW_ARGUMENTS:
+            raise NotSure(f"{keyword.arg}= has no successor")
+        if service == "mlflow" and keyword.arg == "save_artifact":
+            if not isinstance(written(keyword.value), bool):
+                raise NotSure("save_artifact= is decided at run time")
+        if service == "wandb" and keyword.arg in WANDB_REFUSED and written(keyword.value):
+            raise NotSure(f"{keyword.arg}=: {WANDB_REFUSED[keyword.arg]}")
+    needed = "experiment_name" if service == "mlflow" else "project"
+    if needed not in given:
+        raise NotSure(f"{needed}= came from the environment")
+
+
+@codemod(*CONFIG_CLASSES, order=39)
+def convert(context: Context) -> None:
+    """Turns loggers of Tune into UserCallbacks, and reports other callbacks of Tune."""
+    for config in context.module.calls(*RUN_CONFIGS):
+        keyword = _callbacks(config)
+        if keyword is None or context.module.constant(keyword.value) in (None, []) or config in context.tuned:
+            continue
+        items = _listed(context, keyword)
+        names = [name for item in items or [] if (name := tune_callback(context, item))]
+        if items is not None and not names:
+            continue  # somebody's UserCallback
+        if not _for_trainer(context, config):
+            continue
+        listed = ", ".join(map(_last, names)) or "callbacks of Ray Tune"
+        try:
+            tracked = _tracked(context, config)
+        except NotSure as reason:
+            context.manual(RM408, keyword, f"RunConfig(callbacks=) raises for {listed} on Ray >= 2.51; {reason}.")
+            continue
+        if context.converts(RM408, keyword, f"RunConfig(callbacks=) raises for {listed} on Ray >= 2.51."):
+            for logger in tracked.loggers:
+                _convert_logger(context, tracked, logger)
+
+
+def _for_trainer(context: Context, config: ast.Call) -> bool:
+    """Whether a RunConfig is not for a Tuner, which goes on to take the callbacks of Tune."""
+    parent = context.module.parent_of[config]
+    owner = context.module.parent_of.get(parent) if isinstance(parent, ast.keyword) else None
+    name = context.module.qualified(owner.func) if isinstance(owner, ast.Call) else None
+    return name not in ("ray.tune.Tuner", "ray.tune.tuner.Tuner")
+
+
+def is_tracked(context: Context, call: TrainerCall) -> bool:
+    """Whether a trainer call has loggers of Tune that are converted."""
+    config = made(context.module, call.arguments.get("run_config"), *RUN_CONFIGS)
+    if config is None or not context.options.enabled("RM408"):
+        return False
+    try:
+        _tracked(context, config)
+    except NotSure:
+        return False
+    return True
+
+
+def report_logs(context: Context, call: TrainerCall, function: TrainFunction) -> None:
+    """Lets the training function of a TransformersTrainer report what it logs, where a logger will listen."""
+    if not is_tracked(context, call):
+        return
+    near = context.module.reference_at[call.node.func].binding.statement
+    name = context.fresh("LogReportCallback")
+    context.plan.need_import("ray.train", near=near)
+    context.plan.need_import("transformers", "TrainerCallback")
+    _emit(
+        context, call.node if function.init is None else function.init, _class(emitted_tracking.LOG_REPORT, name=name)
+    )
+    function.before_training.append(f"{{trainer}}.add_callback({name}())")
+
+
+# -- emission ----------------------------------------------------------------------------------------
+
+
+def _class(template: str, **names: str) -> str:
+    for key, value in names.items():
+        template = template.replace(f"${key}", value)
+    return template
+
+
+def _emit(context: Context, node: ast.AST, source: str) -> None:
+    """Puts a class before the top-level statement that a node is part of."""
+    place = [node, *context.module.ancestors(node)][-2]
+    assert isinstance(place, ast.stmt)
+    context.plan.statement(place).before.insert(0, Code(source.strip("\n") + "\n"))
+
+
+def _convert_logger(context: Context, tracked: Tracked, logger: ast.Call) -> None:
+    module, plan = context.module, context.plan
+    reference = module.reference_at[logger.func]
+    near = reference.binding.statement
+    service = LOGGERS[reference.qualified]
+    name = context.fresh("MLflowCallback" if service == "mlflow" else "WandbCallback")
+    edit = plan.call(logger)
+    edit.function = name
+    if service == "mlflow":
+        source = _mlflow(context, tracked, logger, name)
+        edit.remove.add("save_artifact")
+        plan.need_import("contextlib")
+        plan.need_import("os")
+        plan.need_import("mlflow", near=near)
+    else:
+        source = _class(emitted_tracking.WANDB, run=context.fresh("WandbRun"), name=name)
+        edit.remove |= WANDB_REFUSED.keys()
+        plan.need_import("os")
+        plan.need_import("ray", near=near)
+        plan.need_import("wandb", near=near)
+        plan.need_import("ray.util.scheduling_strategies", "NodeAffinitySchedulingStrategy", near=near)
+    plan.need_import("ray.train", "UserCallback", near=near)
+    plan.need_import("ray.tune.utils", "flatten_dict", near=near)
+    _emit(context, logger, source)
+    context.handle(reference, gone=True)
+    _finish(context, tracked, _variable(context, logger, f"{service}_callback"))
+
+
+def _mlflow(context: Context, tracked: Tracked, logger: ast.Call, name: str) -> str:
+    """Source of the callback for MLflow, with the parts that the arguments of the logger ask for."""
+    given = {keyword.arg: keyword.value for keyword in logger.keywords}
+    parameters = [p for p in ("experiment_name", "tracking_uri", "registry_uri", "tags") if p in given]
+    setup = "".join(f"        mlflow.set_{uri}({uri})\n" for uri in ("tracking_uri", "registry_uri") if uri in given)
+    artifacts = written(given.get("save_artifact")) is True
+    # A TransformersTrainer logged no parameters: trainer_init_config was none of the fields that its trial had.
+    params = context.module.qualified(tracked.trainer.func) not in TRANSFORMERS_TRAINERS
+    return (
+        _class(emitted_tracking.MLFLOW, name=name, parameters=", ".join(parameters))
+        .replace("        $setup\n", setup)
+        .replace("            $params\n", emitted_tracking.MLFLOW_PARAMS if params else "")
+        .replace("        $finish\n", emitted_tracking.MLFLOW_ARTIFACTS if artifacts else emitted_tracking.MLFLOW_END)
+        .replace("$tags", ", tags=tags" if "tags" in given else "")
+    )
+
+
+def _variable(context: Context, logger: ast.Call, wanted: str) -> str:
+    """The variable that holds a callback; makes one where there is none."""
+    parent = context.module.parent_of[logger]
+    if isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Name):
+        return parent.targets[0].id
+    name = context.fresh(wanted)
+    context.plan.statement(context.module.statement(logger)).before.append(Code(f"{name} = $made", {"made": logger}))
+    context.plan.hoist(logger, name)
+    return name
+
+
+def _finish(context: Context, tracked: Tracked, callback: str) -> None:
+    """Ends the run of a callback after fit()."""
+    module, plan, fit = context.module, context.plan, tracked.fit
+    statement = module.statement(fit)
+    edit = plan.statement(statement)
+    if isinstance(statement, ast.Assign) and statement.value is fit and isinstance(statement.targets[0], ast.Name):
+        edit.after.append(Code(f"{callback}.finish({statement.targets[0].id})"))
+    elif isinstance(statement, ast.Expr) and statement.value is fit:
+        edit.replacement = Code(f"{callback}.finish($fit)", {"fit": fit})
+    else:
+        result = context.fresh("result", "training_result")
+        edit.before.append(Code(f"{result} = $fit\n{callback}.finish({result})", {"fit": fit}))
+        plan.hoist(fit, result)

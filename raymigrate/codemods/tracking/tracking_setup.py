@@ -1,0 +1,141 @@
+"""RM409: setup_wandb() and setup_mlflow() in a training function; trackers at places that are gone.
+
+setup_wandb asks a session that Train V2 does not have (`get_session` in ray/air/integrations/wandb.py of Ray 2.60), so
+its rank_zero_only has no effect: every worker starts a run of its own, without the name of the trial. setup_mlflow
+knows the rank, but without experiment_id or experiment_name, which were the trial's, it raises a ValueError. Legacy Ray
+raised it too, for an experiment with the name of the trial does not exist, unless create_experiment_if_not_exists=True.
+
+Measured with wandb 0.31 (offline) and mlflow-skinny 3.17 (files) on two CPU workers.
+"""
+
+import ast
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.shared.moves import Move, move_names
+from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
+from raymigrate.facts.trainers import TrainerCall
+
+RM409 = Rule(
+    "RM409",
+    "setup_wandb() or setup_mlflow() in a training function",
+    "On Ray >= 2.51 setup_wandb() starts a run on every worker, rank_zero_only or not, and setup_mlflow() without an"
+    " experiment raises a ValueError: neither finds a Tune trial to ask.",
+    'Give setup_wandb() mode="disabled" on every worker but rank 0; give setup_mlflow() an experiment_name'
+    " and, where that experiment may not exist, create_experiment_if_not_exists=True.",
+    "https://docs.ray.io/en/latest/train/user-guides/experiment-tracking.html",
+)
+RM410 = Rule(
+    "RM410",
+    "a tracker imported from a module that is gone",
+    "Current Ray has neither ray.air.callbacks nor ray.tune.integration.mlflow, .wandb and .comet: the import fails.",
+    "The loggers are imported from ray.air.integrations. In place of a mixin, call setup_mlflow() or setup_wandb() in"
+    " the function.",
+    "https://docs.ray.io/en/latest/tune/api/logging.html",
+)
+
+CONTEXT = "ray.train.get_context()"
+SETUP_WANDB = "ray.air.integrations.wandb.setup_wandb"
+SETUP_MLFLOW = "ray.air.integrations.mlflow.setup_mlflow"
+OLD_PLACES = ("ray.air.callbacks", "ray.tune.integration")
+MOVED = {
+    f"{place}.{service}.{name}": Move(f"ray.air.integrations.{service}", name)
+    for place in OLD_PLACES
+    for service, names in {
+        "mlflow": ("MLflowLoggerCallback", "setup_mlflow"),
+        "wandb": ("WandbLoggerCallback", "setup_wandb"),
+        "comet": ("CometLoggerCallback",),
+    }.items()
+    for name in names
+}
+GONE_PLACES = ("ray.air.callbacks", *(f"ray.tune.integration.{name}" for name in ("mlflow", "wandb", "comet")))
+
+
+@codemod("setup_wandb", "setup_mlflow", order=37)
+def setups(context: Context) -> None:
+    """Tells the set-up functions of W&B and MLflow what they cannot find out on Train V2."""
+    for call in context.module.calls(*(f"{place}.setup_wandb" for place in _places("wandb"))):
+        _setup_wandb(context, call)
+    for call in context.module.calls(*(f"{place}.setup_mlflow" for place in _places("mlflow"))):
+        _setup_mlflow(context, call)
+
+
+def _places(service: str) -> tuple[str, ...]:
+    return tuple(f"{place}.{service}" for place in ("ray.air.integrations", *OLD_PLACES))
+
+
+def _setup_wandb(context: Context, call: ast.Call) -> None:
+    given = {keyword.arg: keyword.value for keyword in call.keywords}
+    rank_zero_only = context.module.constant(given.get("rank_zero_only")) if "rank_zero_only" in given else True
+    if rank_zero_only is False or context.module.constant(given.get("mode")) == "disabled":
+        return
+    if isinstance(given.get("mode"), ast.IfExp):
+        return  # by rank already
+    message = "On Ray >= 2.51 every worker would start a run of its own"
+    if not _in_training(context, call) or None in given or rank_zero_only is not True:
+        if not _uses_tune(context):
+            context.manual(RM409, call, f"{message}.")
+    elif context.converts(RM409, call, f"{message}; now rank 0 alone."):
+        _need_ray_train(context, call)
+        rank = f'if {CONTEXT}.get_world_rank() == 0 else "disabled"'
+        edit = context.plan.call(call)
+        if "mode" in given:
+            edit.set("mode", f"$mode {rank}", mode=given["mode"])
+        else:
+            edit.set("mode", f"None {rank}")
+        for name in ("trial_name", "group"):  # the trial's and the experiment's
+            if name not in given and not (name == "trial_name" and "name" in given):
+                edit.set(name, f"{CONTEXT}.get_experiment_name()")
+
+
+def _setup_mlflow(context: Context, call: ast.Call) -> None:
+    given = {keyword.arg: keyword.value for keyword in call.keywords}
+    if {"experiment_name", "experiment_id"} & given.keys():
+        return
+    message = "setup_mlflow() without an experiment raises a ValueError on Ray >= 2.51"
+    creates = context.module.constant(given.get("create_experiment_if_not_exists")) is True
+    if not _in_training(context, call) or None in given or len(call.args) > 1:
+        if not _uses_tune(context):
+            context.manual(RM409, call, f"{message}.")
+    elif not creates:
+        advice = "Give it experiment_name=, of an experiment that exists, or with create_experiment_if_not_exists=True."
+        context.manual(RM409, call, f"{message}, and did so before.", advice)
+    elif context.converts(RM409, call, f"{message}; now the run's name."):
+        _need_ray_train(context, call)
+        context.plan.call(call).set("experiment_name", f"{CONTEXT}.get_experiment_name()")
+
+
+def _need_ray_train(context: Context, call: ast.Call) -> None:
+    reference = context.module.reference_at[call.func]
+    context.plan.need_import("ray.train", near=reference.binding.statement)
+
+
+def _in_training(context: Context, call: ast.Call) -> bool:
+    """Whether a call is in a function that a trainer of this module runs, where `ray` is Ray."""
+    module = context.module
+    trainers = (TrainerCall(module, node, "train_loop_per_worker") for node in module.calls(*TORCH_TRAINERS))
+    legacy = (TrainerCall(module, node, _first(module.qualified(node.func))) for node in module.calls(*TRAINERS))
+    functions = [trainer.function for trainer in (*trainers, *legacy)]
+    inside = any(function is not None and module.inside(call, function) for function in functions)
+    return inside and context.can_import("ray", module.reference_at[call.func])
+
+
+def _first(name: str | None) -> str:
+    return "train_loop_per_worker" if name and name.endswith("AccelerateTrainer") else "trainer_init_per_worker"
+
+
+def _uses_tune(context: Context) -> bool:
+    """Whether functions of this module may run under Tune, where both set-ups work as they did."""
+    return any(reference.qualified.startswith("ray.tune") for reference in context.module.references)
+
+
+@codemod("callbacks", "integration", order=41)
+def old_places(context: Context) -> None:
+    """Imports loggers from where they are; names what has no place any more."""
+    move_names(context, RM410, MOVED)
+    for reference in list(context.references(*GONE_PLACES)):
+        if reference.qualified in MOVED:
+            continue
+        context.manual(RM410, reference.node, f"{reference.qualified} is gone: current Ray raises an ImportError.")
+        context.handle(reference, gone=False)

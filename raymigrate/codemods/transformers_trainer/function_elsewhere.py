@@ -1,0 +1,172 @@
+"""The training function where the init function is in another file of the project.
+
+Where only one trainer uses the init function, it becomes the training function in its own file (inline form), and the
+import of the driver follows. Where anything else uses it, it stays as it is, and the driver gets the adapter form.
+"""
+
+import ast
+from functools import cached_property, partial
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.shared.cpu_workers import train_together_on_cpu
+from raymigrate.codemods.shared.import_cleanup import is_exported
+from raymigrate.codemods.shared.loss_scale import keep_loss_scale
+from raymigrate.codemods.shared.train_function import TrainFunction, has_inline_form
+from raymigrate.codemods.tracking.tracking import is_tracked
+from raymigrate.codemods.transformers_trainer.guide_form import guide_form
+from raymigrate.codemods.transformers_trainer.reports_to import RM105, check_use_of_datasets, silence_loggers
+from raymigrate.facts.legacy import TRAINING_ARGUMENTS
+from raymigrate.facts.project import Definition
+from raymigrate.facts.project_uses import answer
+from raymigrate.facts.requests import TrainingFunction
+from raymigrate.facts.trainers import TrainerCall
+from raymigrate.facts.values import has_unpacking
+
+RM120 = Rule(
+    "RM120",
+    "an init function in another file than its trainer",
+    "TorchTrainer calls a training function with the configuration alone, not an init function with two datasets.",
+    "The init function becomes the training function in its own file where only this trainer uses it; else the"
+    " trainer's file gets a training function that calls it.",
+    "https://docs.ray.io/en/latest/train/getting-started-transformers.html#transformerstrainer-migration-guide",
+)
+
+
+def train_function(context: Context, call: TrainerCall, argument: str) -> TrainFunction:
+    """The training function for a trainer call, in the form that fits."""
+    found = _sole_user_of(context, call)
+    exact = TrainFunction if found is None else partial(FunctionElsewhere, found=found)
+    function = exact(context, call, argument)
+    return guide_form(context, function) if context.options.guide else function
+
+
+def _sole_user_of(context: Context, call: TrainerCall) -> Definition | None:
+    """The init function in another file, if it may be converted there: nothing but this call uses it."""
+    found, given, module = call.imported, call.arguments.get(call.first), context.module
+    if found is None or found.function is None or found.re_exported or not isinstance(given, ast.Name):
+        return None
+    alias = module.definition(given)
+    if (
+        context.options.style == "adapter"
+        or context.options.freeze_numerics
+        or not context.may_ask(found.module.path)
+        or not isinstance(alias, ast.alias)
+        or alias.asname
+        or not _has_visible_arguments(found)
+        or is_tracked(context, call)
+        or not isinstance(module.scope_of[_legacy_import(context, call)].node, ast.Module)
+        or is_exported(found.module, found.name)
+        or is_exported(module, found.name)
+    ):
+        return None
+    assert module.project is not None
+    # The one read is the one in this call.
+    alone = answer(module.project, "read once", found, lambda u: len(u.imports) == len(u.reads) == 1 and not u.unclear)
+    return found if alone else None
+
+
+def _legacy_import(context: Context, call: TrainerCall) -> ast.AST:
+    reference = context.module.reference_at[call.node.func]
+    return reference.binding.statement or context.module.tree
+
+
+def _has_visible_arguments(found: Definition) -> bool:
+    """Whether the init function has the usual form, and makes its TrainingArguments in sight."""
+    module, function = found.module, found.function
+    assert function is not None
+    if not has_inline_form(module, function) or not isinstance(module.parent_of[function], ast.Module):
+        return False
+    inside = [call for call in module.calls(*TRAINING_ARGUMENTS) if module.inside(call, function)]
+    return bool(inside) and not any(has_unpacking(call) for call in inside)
+
+
+class FunctionElsewhere(TrainFunction):
+    """A training function that another file is asked to make of its init function."""
+
+    def __init__(self, context: Context, call: TrainerCall, argument: str, found: Definition) -> None:
+        super().__init__(context, call, argument)
+        taken = found.module.names
+        self.name = next(name for name in (self.name, *(f"train_func_{n}" for n in range(2, 99))) if name not in taken)
+        self.found = found
+
+    def emit(self) -> None:
+        """Asks the other file, and imports the function by its new name."""
+        path = self.found.module.path
+        self.context.converts(RM120, self.call.node, f"{self.found.name} of {path} becomes {self.name}(config) there.")
+        self.context.ask(TrainingFunction(path, self.found.name, self.name, self.call))
+        alias = self.module.definition(self.given)
+        assert isinstance(alias, ast.alias)
+        self.context.plan.renamed_imports[alias] = self.name
+
+
+class CallElsewhere(TrainerCall):
+    """A trainer call of another file, for the module that has its init function."""
+
+    def for_function(self, function: ast.FunctionDef) -> "CallElsewhere":
+        """The same call with the definition of its function."""
+        object.__setattr__(self, "_function", function)
+        return self
+
+    @cached_property
+    def function(self) -> ast.AST | None:
+        """The init function."""
+        return self._function  # type: ignore[no-any-return, attr-defined]
+
+
+class FunctionHere(TrainFunction):
+    """The training function that an init function of this file becomes, for a trainer in another one."""
+
+    def _can_inline(self) -> bool:
+        return True
+
+    def _visible_import(self) -> ast.stmt | None:
+        return None
+
+
+@codemod("TrainingArguments", "Seq2SeqTrainingArguments", order=12)
+def convert_for_others(context: Context) -> None:
+    """Makes training functions of the init functions whose trainers are in other files."""
+    for request in context.requests:
+        if not isinstance(request, TrainingFunction):
+            continue
+        bindings = context.module.scope_of[context.module.tree].bindings.get(request.name, [])
+        init = bindings[0].node if len(bindings) == 1 else None
+        if not isinstance(init, ast.FunctionDef):
+            continue
+        message = f"{request.name} becomes {request.new_name}(config), for the trainer in {request.call.module.path}."
+        if not context.converts(RM120, init, message):
+            continue
+        call = CallElsewhere(request.call.module, request.call.node, request.call.first).for_function(init)
+        function = FunctionHere(context, call, call.first)
+        function.name = request.new_name
+        check_use_of_datasets(context, function)
+        silence_loggers(context, init)
+        train_together_on_cpu(context, call, function)
+        keep_loss_scale(context, call, function)
+        function.emit()
+        context.done.append(request)
+
+
+def strip_loggers(context: Context, call: TrainerCall, function: TrainFunction) -> None:
+    """Takes away the loggers that an init function of another file starts by report_to, as the legacy trainer did."""
+    if function.body is None or function.body_module is context.module:
+        return
+    module = function.body_module
+    for arguments in module.calls(*TRAINING_ARGUMENTS):
+        given = {keyword.arg: keyword.value for keyword in arguments.keywords}.get("report_to")
+        if given is None or not module.inside(arguments, function.body) or module.constant(given) in (None, "none", []):
+            continue
+        message = (
+            f"report_to in {module.path} had no effect under the legacy trainer; on current Ray it starts loggers."
+        )
+        if context.converts(RM105, call.node, message):
+            context.plan.need_import(
+                "transformers.integrations", "get_reporting_integration_callbacks", near=function.nested_import
+            )
+            function.before_training.append(
+                "for callback in get_reporting_integration_callbacks({trainer}.args.report_to):\n"
+                "    {trainer}.remove_callback(callback)"
+            )
+            return

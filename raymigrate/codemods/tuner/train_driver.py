@@ -1,0 +1,186 @@
+"""The function that builds a trainer from a trial's configuration and fits it, for the Tuner (RM405)."""
+
+import ast
+
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.tuner.tuner_config import TunerRunConfig, tune_name
+from raymigrate.edits.plan import Code
+from raymigrate.facts.tuners import TUNE_CONFIGS, TunerCall
+from raymigrate.facts.values import is_none
+
+LEGACY_SCALING = ("trainer_resources", "_max_cpu_fraction_per_node")
+
+# Legacy Ray counted the workers as part of the trial. Now a trial is one process with one CPU, and its trainer asks for
+# the workers afterwards: trials that fill the cluster with themselves would wait for workers that never come.
+TRIALS_AT_ONCE = '''
+def $name(scaling_config):
+    """As many trials as there is room for: each holds a CPU of its own while it waits for those of its workers."""
+    if not ray.is_initialized():
+        ray.init()
+    needed = dict(scaling_config.total_resources)
+    needed["CPU"] = needed.get("CPU", 0) + 1
+    available = ray.cluster_resources()
+    return max(1, min(int(available.get(name, 0) // amount) for name, amount in needed.items() if amount))
+'''
+
+
+class TrainDriver:
+    """Plans the function that takes the place of a trainer, and the arguments of its Tuner.
+
+    Args:
+        context: The module.
+        tuner: The Tuner over a trainer; nothing may stand in the way: see `obstacle`.
+    """
+
+    def __init__(self, context: Context, tuner: TunerCall) -> None:
+        assert tuner.trainer is not None
+        self.context = context
+        self.module = context.module
+        self.tuner = tuner
+        self.trainer = tuner.trainer
+        self.assigned = context.module.parent_of[self.trainer]
+        self.edit = context.plan.call(self.trainer)
+        self.name = context.fresh("train_driver")
+        names = {node.id for node in ast.walk(self.trainer) if isinstance(node, ast.Name)}
+        self.config = "config" if "config" not in names else context.fresh("trial_config")
+        self.before: list[Code] = []
+        keywords = {keyword.arg: keyword.value for keyword in self.trainer.keywords if keyword.arg}
+        self.arguments = {name: value for name, value in keywords.items() if name not in self.edit.remove}
+
+    @property
+    def place(self) -> ast.stmt:
+        """The statement before which, or in whose place, the function stands."""
+        return self.module.statement(self.trainer)
+
+    def emit(self) -> None:
+        """Adds the function to the plan, and hands it to the Tuner."""
+        scaling = self._scaling_config()
+        self._loop_config()
+        TunerRunConfig(self.context, self.tuner, self.before).split()
+        self._hoist_what_calls()
+        self._write_function()
+        self._edit_tuner(scaling)
+
+    # -- the arguments of the trainer ------------------------------------------------------------
+
+    def _hoist(self, argument: str, code: Code) -> str:
+        """Computes an argument before the function, once and in the driver's own process."""
+        name = self.context.fresh(argument, f"{argument}s")
+        self.before.append(Code(f"{name} = {code.template}", code.parts))
+        return name
+
+    def _scaling_config(self) -> str:
+        """The name of the scaling configuration of the largest trial, which the number of trials depends on as well."""
+        tuned = self.tuner.tuned_scaling
+        if tuned is not None:
+            return self._tuned_scaling_config(tuned)
+        value = self.arguments["scaling_config"]
+        if isinstance(value, ast.Name):
+            return value.id
+        name = self._hoist("scaling_config", Code("$value", {"value": value}))
+        self.edit.set("scaling_config", name)
+        return name
+
+    def _tuned_scaling_config(self, tuned: ast.Call) -> str:
+        """Builds the trial's own ScalingConfig in the function; it took the place of the trainer's, whole."""
+        ignored = self.arguments.get("scaling_config")
+        for config in (tuned, ignored):
+            if isinstance(config, ast.Call) and config.func in self.module.reference_at:
+                self.context.handle(self.module.reference_at[config.func], gone=True)
+        self.context.plan.call(tuned).function = "dict"  # a ScalingConfig refuses what is still to be drawn
+        self.edit.set("scaling_config", f'ray.train.ScalingConfig(**{self.config}["scaling_config"])')
+        rest = {k.arg: self.module.source(k.value) for k in tuned.keywords if k.arg not in LEGACY_SCALING}
+        rest["num_workers"] = str(self.tuner.most_workers)
+        source = f"ray.train.ScalingConfig({', '.join(f'{name}={source}' for name, source in rest.items())})"
+        return self._hoist("largest_scaling_config", Code(source))
+
+    def _loop_config(self) -> None:
+        """Merges the trial's values into the trainer's own configuration, as legacy Ray did."""
+        key = self.tuner.loop_config_key
+        if key not in (self.tuner.param_space or {}):
+            return
+        given = self.arguments.get(key)
+        code = self.edit.values.get("train_loop_config")
+        if code is None and not is_none(given) and given is not None:
+            code = Code("$value", {"value": given})
+        base = None
+        if code is not None:
+            known = given.id if isinstance(given, ast.Name) and code.template == "$value" else None
+            base = known or self._hoist("train_loop_config", code)
+        self.edit.set("train_loop_config", self._merged(base))
+
+    def _merged(self, base: str | None) -> str:
+        """The configuration of the training function: the name of the trainer's own, if any, and the trial's values."""
+        tuned = f'{self.config}["{self.tuner.loop_config_key}"]'
+        return f"{{**{base}, **{tuned}}}" if base else tuned
+
+    def _hoist_what_calls(self) -> None:
+        """Computes arguments that call something before the function: its process has another folder and no argv."""
+        for old_name, value in self.arguments.items():
+            name = self.edit.rename.get(old_name, old_name)
+            calls = [node for node in _evaluated(value) if isinstance(node, ast.Call)]
+            if name not in self.edit.values and not all(self._is_configuration(call) for call in calls):
+                self.edit.set(name, self._hoist(name, Code("$value", {"value": value})))
+
+    def _is_configuration(self, call: ast.Call) -> bool:
+        name = self.module.qualified(call.func) or ""
+        return name.startswith(("ray.air.", "ray.train.")) and name.endswith("Config")
+
+    # -- the function and the Tuner --------------------------------------------------------------
+
+    def _write_function(self) -> None:
+        variable = "trainer"
+        if isinstance(self.assigned, ast.Assign) and isinstance(self.assigned.targets[0], ast.Name):
+            variable = self.assigned.targets[0].id
+        code = f"def {self.name}({self.config}):\n    {variable} = $trainer\n    {variable}.fit()\n"
+        function = Code(code, {"trainer": self.trainer})
+        statement = self.context.plan.statement(self.place)
+        if isinstance(self.assigned, ast.Assign):
+            statement.before.extend(self.before)
+            statement.replacement = function
+        else:
+            statement.before.extend([*self.before, function])
+
+    def _edit_tuner(self, scaling: str) -> None:
+        edit = self.context.plan.call(self.tuner.node)
+        if self.tuner.node.args:
+            edit.set_first(self.name)
+        else:
+            edit.set("trainable", self.name)
+        limit = f"{self._trials_at_once()}({scaling})"
+        given = self.tuner.made("tune_config", *TUNE_CONFIGS)
+        if given is None:
+            edit.set(
+                "tune_config",
+                f"{tune_name(self.context, self.tuner.node.func)}.TuneConfig(max_concurrent_trials={limit})",
+            )
+            return
+        asked = next((k.value for k in given.keywords if k.arg == "max_concurrent_trials"), None)
+        config = self.context.plan.call(given)
+        if asked is None or self.module.constant(asked) in (None, 0):
+            config.set("max_concurrent_trials", limit)
+        else:
+            config.set("max_concurrent_trials", f"min($asked, {limit})", asked=asked)
+
+    def _trials_at_once(self) -> str:
+        """The name of the function that counts; it is written at the first use."""
+        key = ("trials_at_once", None)
+        if key not in self.context.emitted:
+            name = self.context.emitted[key] = self.context.fresh("trials_at_once")
+            code = TRIALS_AT_ONCE.strip("\n").replace("$name", name) + "\n"
+            place = [self.place, *self.module.ancestors(self.place)][-2]
+            assert isinstance(place, ast.stmt)
+            self.context.plan.statement(place).before.insert(0, Code(code))
+            self.context.plan.need_import("ray")
+        return self.context.emitted[key]
+
+
+def _evaluated(node: ast.expr) -> list[ast.AST]:
+    """The nodes of an expression that are evaluated with it: not the bodies of its lambdas."""
+    found: list[ast.AST] = []
+    todo: list[ast.AST] = [node]
+    while todo:
+        found.append(current := todo.pop())
+        if not isinstance(current, ast.Lambda):
+            todo.extend(ast.iter_child_nodes(current))
+    return found

@@ -1,0 +1,160 @@
+"""RM413 and RM414: what a function that Tune runs calls of Ray.
+
+A Tune function no longer shares its session with the workers of a trainer. Measured on Ray 2.60: in a trial everything
+of `ray.train` raises a DeprecationWarning, `ray.air.session` still works, and `ray.tune` has lost the functions that it
+had before Ray 2.7.
+"""
+
+import ast
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.tuner.tuner_config import tune_name
+from raymigrate.facts.module import Reference
+from raymigrate.facts.places import Place
+
+RM413 = Rule(
+    "RM413",
+    "ray.air.session or ray.train in a function that Tune runs",
+    "On Ray >= 2.51 report(), get_checkpoint() and get_context() of ray.train raise a DeprecationWarning in a Tune"
+    " function; ray.air.session still works there, and is kept for old code only.",
+    "Use ray.tune.report(), ray.tune.get_checkpoint(), ray.tune.get_context() and ray.tune.Checkpoint.",
+    "https://docs.ray.io/en/latest/tune/api/trainable.html",
+)
+RM414 = Rule(
+    "RM414",
+    "a function that ray.tune no longer has",
+    "tune.report() takes a dict on current Ray, so keywords raise a TypeError; tune.get_trial_*(),"
+    " tune.checkpoint_dir() and tune.save_checkpoint() raise an AttributeError.",
+    "Use tune.report({...}), tune.get_context().get_trial_*() and tune.report(..., checkpoint=tune.Checkpoint(...)).",
+    "https://docs.ray.io/en/latest/tune/api/trainable.html",
+)
+
+SESSIONS = ("ray.air.session", "ray.train")
+CONTEXT = ("get_experiment_name", "get_trial_name", "get_trial_id", "get_trial_dir", "get_trial_resources")
+IN_TRIALS = {
+    "report": "report",
+    "get_checkpoint": "get_checkpoint",
+    **{name: f"get_context().{name}" for name in CONTEXT},
+}
+WORKERS_ONLY = (
+    "get_world_rank",
+    "get_world_size",
+    "get_local_rank",
+    "get_local_world_size",
+    "get_node_rank",
+    "get_dataset_shard",
+)
+CHECKPOINTS = (
+    "ray.air.Checkpoint",
+    "ray.air.checkpoint.Checkpoint",
+    "ray.air.config.Checkpoint",
+    "ray.train.Checkpoint",
+)
+LOST_FROM_CONTEXT = tuple(f"ray.tune.{name}" for name in CONTEXT if name != "get_experiment_name")
+LOST = tuple(f"ray.tune.{name}" for name in ("checkpoint_dir", "save_checkpoint", "load_checkpoint"))
+
+
+@codemod("session", "report", "get_checkpoint", "get_context", "Checkpoint", order=16)
+def tune_functions(context: Context) -> None:
+    """Sends what a Tune function calls to ray.tune; the rest of the module calls ray.train."""
+    references = list(context.references(*SESSIONS, *CHECKPOINTS))
+    if not references:
+        return
+    unseen = context.places.unseen_trainables
+    for reference in references:
+        place = context.place_of(reference.root)
+        if place is Place.TRIAL:
+            _in_trial(context, reference)
+        elif place is Place.BOTH and _session_function(context, reference):
+            message = "This runs in Tune trials and on the workers of a trainer, which need ray.tune and ray.train."
+            _undecided(context, reference, message)
+        elif place is Place.UNKNOWN and unseen and _session_function(context, reference):
+            message = "A Tuner here runs functions that cannot be seen; a Tune function needs ray.tune, not ray.train."
+            _undecided(context, reference, message)
+
+
+def _undecided(context: Context, reference: Reference, message: str) -> None:
+    context.manual(RM413, reference.node, message, "Call ray.tune in Tune functions, and ray.train on workers.")
+    context.handle(reference, gone=False)
+
+
+def _session_function(context: Context, reference: Reference) -> str:
+    """The function of a session that a reference stands for, with what follows it; "" for anything else."""
+    for session in SESSIONS:
+        name = reference.qualified.removeprefix(f"{session}.")
+        if name != reference.qualified and name in (*IN_TRIALS, *WORKERS_ONLY, "get_context"):
+            return name
+    return ""
+
+
+def _in_trial(context: Context, reference: Reference) -> None:
+    name = _session_function(context, reference)
+    old, source = reference.qualified.removeprefix("ray."), IN_TRIALS.get(name, name)
+    checkpoint = next((c for c in CHECKPOINTS if reference.is_within(c)), None)
+    if checkpoint is not None:
+        source = "Checkpoint" + reference.qualified.removeprefix(checkpoint)
+    elif not name:
+        return
+    if name in WORKERS_ONLY or _then(context, reference) in WORKERS_ONLY:
+        context.manual(RM413, reference.node, f"{old}() means nothing in a Tune trial, which is one process.")
+        context.handle(reference, gone=False)
+        return
+    if reference.qualified.startswith("ray.air."):
+        message = f"In a Tune function {old} is there for old code only; now ray.tune.{source}."
+    elif checkpoint is None:
+        message = f"In a Tune function {old}() raises a DeprecationWarning on Ray >= 2.51; now ray.tune.{source}()."
+    else:
+        message = f"In a Tune function {old} is now ray.tune.{source}."
+    _replace(context, RM413, reference, source, message)
+    if "get_trial_dir" in (name, _then(context, reference)):
+        context.manual(
+            RM413,
+            reference.node,
+            "Since Ray 2.7 the folder of a trial lies in Ray's session folder: files there are not among the results.",
+            "Write them into a checkpoint, or give the RunConfig sync_config=ray.tune.SyncConfig(sync_artifacts=True).",
+        )
+
+
+def _then(context: Context, reference: Reference) -> str:
+    """What is called on the result of a call: `get_world_rank` in `get_context().get_world_rank()`."""
+    parents = context.module.parent_of
+    call = parents[reference.node]
+    method = parents[call] if isinstance(call, ast.Call) and call.func is reference.node else None
+    return method.attr if isinstance(method, ast.Attribute) else ""
+
+
+def _replace(context: Context, rule: Rule, reference: Reference, source: str, message: str) -> None:
+    """Replaces a reference by a name of ray.tune, as the module calls it."""
+    if not context.can_import("ray", reference):
+        context.manual(rule, reference.node, f"{message.partition(';')[0]}; `ray` is another name here.")
+        context.handle(reference, gone=False)
+        return
+    if context.converts(rule, reference.node, message):
+        context.replace_reference(reference, f"{tune_name(context, reference.node)}.{source}")
+
+
+@codemod("tune", order=16)
+def names_of_tune(context: Context) -> None:
+    """Gives the functions of the old ray.tune their present form."""
+    module = context.module
+    for reference in list(context.references(*LOST_FROM_CONTEXT)):
+        name = reference.qualified.rpartition(".")[2]
+        message = f"tune.{name}() raises an AttributeError today; now tune.get_context().{name}()."
+        _replace(context, RM414, reference, f"get_context().{name}", message)
+    for reference in list(context.references(*LOST)):
+        message = f"{reference.qualified.removeprefix('ray.')}() raises an AttributeError today."
+        context.manual(RM414, reference.node, message)
+        context.handle(reference, gone=False)
+    for call in module.calls("ray.tune.report"):
+        given = [keyword.arg for keyword in call.keywords]
+        if call.args or not given or {"metrics", "checkpoint"} & set(given):
+            continue  # the form of today
+        message = "tune.report() takes a dict today: keywords raise a TypeError"
+        if "#" in module.source(call):
+            context.manual(RM414, call, f"{message}.")
+        elif context.converts(RM414, call, f"{message}; now a dict."):
+            parts = {f"value_{number}": keyword.value for number, keyword in enumerate(call.keywords)}
+            entries = [f'"{arg}": ${part}' if arg else f"**${part}" for arg, part in zip(given, parts, strict=True)]
+            context.plan.replace(call, f"{module.source(call.func)}({{{', '.join(entries)}}})", **parts)

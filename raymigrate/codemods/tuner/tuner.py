@@ -1,0 +1,40 @@
+"""RM405: a Tuner over a trainer becomes a Tuner over a function that builds the trainer and fits it.
+
+https://docs.ray.io/en/latest/train/user-guides/hyperparameter-optimization.html has the form; what legacy Ray did with
+the arguments of Tuner and trainer is in its base_trainer.py and tuner_internal.py (read in Ray 2.6.3).
+"""
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.tuner.train_driver import TrainDriver
+from raymigrate.codemods.tuner.train_driver_beside import TrainDriverBeside
+from raymigrate.codemods.tuner.tuner_obstacles import obstacle
+from raymigrate.facts.tuners import TUNERS, TunerCall, may_be_trainer
+
+RM405 = Rule(
+    "RM405",
+    "a Tuner over a trainer",
+    "On Ray >= 2.51 a trainer is not a Tune trainable: Tuner(trainer) raises a TuneError.",
+    "Write a function that builds the trainer from its config and calls fit(), and give that function to the Tuner. The"
+    " checkpoint_config and failure_config of the Tuner go to the RunConfig of that trainer.",
+    "https://docs.ray.io/en/latest/train/user-guides/hyperparameter-optimization.html",
+    errors=("Improper 'run' - not string nor trainable",),
+)
+MESSAGE = "Tuner(trainer) raises a TuneError on Ray >= 2.51"
+
+
+@codemod("Tuner", order=12)
+def tuners(context: Context) -> None:
+    """Converts every Tuner over a trainer that it understands, and reports the others."""
+    for call in list(context.module.calls(*TUNERS)):
+        tuner = TunerCall(context.module, call)
+        if tuner.trainer is None:  # the RunConfig of any other Tuner: see tuner_config
+            if may_be_trainer(context.module, tuner.arguments.get("trainable")):
+                context.manual(RM405, call, f"{MESSAGE}; not converted: which trainer it gets is decided at run time.")
+            continue
+        reason = obstacle(context, tuner)
+        if reason is not None:
+            context.manual(RM405, call, f"{MESSAGE}; not converted: {reason}.")
+        elif context.converts(RM405, call, f"{MESSAGE}; now a function that fits the trainer."):
+            (TrainDriverBeside if tuner.trainer_stays else TrainDriver)(context, tuner).emit()

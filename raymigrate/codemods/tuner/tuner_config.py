@@ -1,0 +1,242 @@
+"""RM411: the RunConfig of a Tuner, which Tune and Train no longer share.
+
+Legacy Ray had one RunConfig for both. Of the one in force, Tune's half goes to `ray.tune.RunConfig` and the trainers'
+half, checkpoints and failures, to the `ray.train.RunConfig` that each trial gives its trainer. Run on Ray 2.60:
+Tuner(f, run_config=ray.train.RunConfig(...)).fit() raises "AttributeError: 'str' object has no attribute 'value'".
+"""
+
+import ast
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.shared.definitions import drop_definition
+from raymigrate.edits.plan import CallEdit, Code, Part
+from raymigrate.facts.legacy import SYNC_CONFIGS
+from raymigrate.facts.storage import absolute, is_absolute
+from raymigrate.facts.tuners import (
+    REPORT_TO_TUNE,
+    TUNERS,
+    TunerCall,
+    all_seen,
+    config_names,
+    made,
+    only_use,
+)
+from raymigrate.facts.values import is_none
+
+RM411 = Rule(
+    "RM411",
+    "the RunConfig of a Tuner",
+    "Ray >= 2.51 has separate RunConfigs for Tune and for Train: Tuner(run_config=ray.train.RunConfig()) raises an"
+    " AttributeError, and the one of ray.air is kept for old code only.",
+    "Give the Tuner a ray.tune.RunConfig.",
+    "https://docs.ray.io/en/latest/tune/api/doc/ray.tune.RunConfig.html",
+)
+OF_THE_TRAINER = ("checkpoint_config", "failure_config", "worker_runtime_env")
+STORAGE = ("storage_path", "local_dir", "sync_config")
+
+
+def tune_name(context: Context, near: ast.AST) -> str:
+    """How generated code beside a node, the whole name of a reference, calls `ray.tune`."""
+    bindings = context.module.scope_of[near].lookup("tune")
+    if bindings and all(binding.qualified == "ray.tune" for binding in bindings):
+        return "tune"
+    context.plan.need_import("ray.tune", near=context.module.reference_at[near].binding.statement)
+    return "ray.tune"
+
+
+@codemod("Tuner", order=13)
+def run_configs(context: Context) -> None:
+    """Makes the RunConfig of every Tuner Tune's own, also where the Tuner itself is left to a person."""
+    for call in context.module.calls(*TUNERS):
+        tuner = TunerCall(context.module, call)
+        given = tuner.arguments.get("run_config")
+        config = tuner.made("run_config", *config_names("RunConfig"))
+        if config in context.tuned or given is None or is_none(given):
+            continue
+        if config is None:
+            if tuner.made("run_config", "ray.tune.RunConfig") is None and context.module.references_within("ray.air"):
+                context.manual(RM411, given, "Where this is not a ray.tune.RunConfig, the Tuner fails on Ray >= 2.51.")
+        elif not only_use(context.module, given) or not all_seen(config):
+            context.manual(RM411, given, "Only a ray.tune.RunConfig is one for a Tuner on Ray >= 2.51.")
+            context.tuned.add(config)
+        elif context.converts(RM411, config, "The RunConfig of a Tuner is ray.tune.RunConfig on Ray >= 2.51."):
+            tune = tune_name(context, tuner.node.func)
+            to_tune(context, config, tune)
+            storage(context, config, None)
+            for keyword in config.keywords:
+                for name in ("CheckpointConfig", "FailureConfig"):
+                    nested = made(context.module, keyword.value, *config_names(name))
+                    if nested is not None and only_use(context.module, keyword.value):
+                        to_tune(context, nested, tune, name)
+
+
+def to_tune(context: Context, config: ast.Call, tune: str, name: str = "RunConfig") -> None:
+    """Takes a configuration from Tune instead of Train."""
+    context.tuned.add(config)
+    context.plan.call(config).function = f"{tune}.{name}"
+    context.handle(context.module.reference_at[config.func], gone=True)
+
+
+def storage(context: Context, config: ast.Call, before: list[Code] | None) -> Part | None:
+    """Writes where results go as `storage_path`, under which Ray finds it today.
+
+    Args:
+        context: The module.
+        config: The RunConfig.
+        before: Where to put a statement that gives the path a name, if it is needed a second time.
+
+    Returns:
+        The path for a second use; None where there is none, or where Ray's default applies.
+    """
+    module, edit = context.module, context.plan.call(config)
+    keyword = storage_argument(config)
+    if keyword is None:
+        return None
+    value: ast.expr = keyword.value
+    if keyword.arg == "sync_config":
+        sync = made(module, value, *SYNC_CONFIGS)
+        uploads = next((k.value for k in sync.keywords if k.arg == "upload_dir"), None) if sync else None
+        edit.remove.add("sync_config")
+        drop_definition(context, value)
+        if uploads is None:
+            return None
+        value = uploads
+        edit.set("storage_path", "$value", value=value)
+    if keyword.arg == "local_dir":
+        edit.rename["local_dir"] = "storage_path"
+    template = "$value"
+    if keyword.arg == "local_dir" or is_absolute(module, value) is False:
+        template = absolute(module, value)
+    if template != "$value":
+        context.plan.need_import("os")
+        edit.set("storage_path", template, value=value)
+    literal = isinstance(module.constant(value), str)
+    if before is None or (template == "$value" and (literal or isinstance(value, ast.Name))):
+        return value
+    name = context.fresh("storage_path")
+    before.append(Code(f"{name} = {template}", {"value": value}))
+    edit.set("storage_path", name)
+    return name
+
+
+def storage_argument(config: ast.Call) -> ast.keyword | None:
+    """The argument of a RunConfig that says where results go."""
+    return next((k for k in config.keywords if k.arg in STORAGE and not is_none(k.value)), None)
+
+
+class TunerRunConfig:
+    """Parts the RunConfig in force over a trainer into Tune's half and Train's.
+
+    Args:
+        context: The module.
+        tuner: The Tuner over a trainer.
+        before: Where to put statements that have to come before the trainer.
+        beside: What gets Train's half, where the trainer itself stays as it is.
+    """
+
+    def __init__(self, context: Context, tuner: TunerCall, before: list[Code], beside: CallEdit | None = None) -> None:
+        assert tuner.trainer is not None
+        self.context = context
+        self.tuner = tuner
+        self.before = before
+        self.stays = beside is not None
+        self.trainer = beside or context.plan.call(tuner.trainer)
+        self.tune = tune_name(context, tuner.node.func)
+        self.given = run_config_in_force(tuner)
+        self.config = made(context.module, self.given, *config_names("RunConfig"))
+
+    def split(self) -> None:
+        """Plans both halves."""
+        arguments: dict[str, Part] = {}
+        path = storage(self.context, self.config, self.before) if self.config is not None else None
+        if path is not None:
+            arguments["storage_path"] = path
+        arguments |= self._of_the_trainer()
+        lines = [f'name=f"{self._prefix()}-{{{self.tune}.get_context().get_trial_id()}}"']
+        lines += [f"{name}=${name}" for name in arguments]
+        lines += ["callbacks=[TuneReportCallback()]"]
+        indent = " " * self._depth()
+        body = "".join(f"{indent}        {line},\n" for line in lines)
+        self._hand_over_the_rest()
+        self.trainer.set("run_config", f"ray.train.RunConfig(\n{body}{indent}    )", **arguments)
+        near = self.context.module.reference_at[self.tuner.node.func].binding.statement
+        self.context.plan.need_import("ray.train", near=near)
+        self.context.plan.need_import(REPORT_TO_TUNE.rpartition(".")[0], "TuneReportCallback", near=near)
+
+    def _depth(self) -> int:
+        """How much deeper than its statement the line is indented on which the trainer is built."""
+        if self.stays:
+            return 4
+        module, trainer = self.context.module, self.tuner.trainer
+        assert trainer is not None
+        line = module.lines[module.start(trainer)[0] - 1]
+        return len(line) - len(line.lstrip()) - module.start(module.statement(trainer))[1]
+
+    def _prefix(self) -> str:
+        """What the names of the trials' runs begin with: the name of the whole, where there is one."""
+        given = [*self.config.args, *(k.value for k in self.config.keywords if k.arg == "name")] if self.config else []
+        name = given[0] if given else None
+        if isinstance(name, ast.Name):
+            return f"{{{name.id}}}"
+        literal = self.context.module.constant(name)
+        plain = isinstance(literal, str) and not set(literal) & set('{}"\\$\n')
+        return literal if isinstance(literal, str) and plain else "train"
+
+    def _of_the_trainer(self) -> dict[str, Part]:
+        """Takes what is the trainer's out of the configuration in force."""
+        found: dict[str, Part] = {}
+        environment = self.trainer.values.pop("run_config", None)  # set for the workers of an AccelerateTrainer
+        if environment is not None:
+            found["worker_runtime_env"] = environment.template.partition("worker_runtime_env=")[2].removesuffix(")")
+        if self.config is None:
+            return found
+        edit = self.context.plan.call(self.config)
+        for keyword in self.config.keywords:
+            if keyword.arg in OF_THE_TRAINER:
+                edit.remove.add(keyword.arg)
+                if not is_none(keyword.value):
+                    found[keyword.arg] = keyword.value
+        own = self._argument_of_the_trainer()
+        for config in [c for c in (self.config, made(self.context.module, own, *config_names("RunConfig"))) if c]:
+            added = self.context.plan.call(config).values.pop("worker_runtime_env", None)
+            if added is not None:
+                found["worker_runtime_env"] = added.template
+        return found
+
+    def _hand_over_the_rest(self) -> None:
+        """Makes what is left of the configuration Tune's, and gives it to the Tuner."""
+        module, own = self.context.module, self._argument_of_the_trainer()
+        ignored = made(module, own, *config_names("RunConfig"))
+        if ignored is not None and own is ignored and ignored is not self.config:
+            self.context.tuned.add(ignored)
+            self.context.handle(module.reference_at[ignored.func], gone=True)
+        if self.config is None or self.given is None:
+            return
+        to_tune(self.context, self.config, self.tune)
+        edit, tuner = self.context.plan.call(self.config), self.context.plan.call(self.tuner.node)
+        rest = self.config.args or {keyword.arg for keyword in self.config.keywords} - edit.remove
+        if self.given is not self.tuner.arguments.get("run_config"):
+            if isinstance(self.given, ast.Name):
+                tuner.set("run_config", self.given.id)
+            elif rest:
+                tuner.set("run_config", "$config", config=self.config)
+        elif self.given is self.config and not rest:
+            tuner.remove.add("run_config")
+
+    def _argument_of_the_trainer(self) -> ast.expr | None:
+        if self.stays:
+            return None
+        assert self.tuner.trainer is not None
+        return next((k.value for k in self.tuner.trainer.keywords if k.arg == "run_config"), None)
+
+
+def run_config_in_force(tuner: TunerCall) -> ast.expr | None:
+    """The RunConfig that legacy Ray used: the Tuner's, else the trainer's (`_choose_run_config`)."""
+    own = tuner.arguments.get("run_config")
+    if not is_none(own):
+        return own
+    assert tuner.trainer is not None
+    given = next((k.value for k in tuner.trainer.keywords if k.arg == "run_config"), None)
+    return None if is_none(given) else given

@@ -1,0 +1,166 @@
+"""What keeps a Tuner over a trainer from being converted, in words that a person can act on."""
+
+import ast
+
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.tuner.tuner_config import run_config_in_force
+from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TRAINERS
+from raymigrate.facts.tuners import (
+    TUNE_CONFIGS,
+    TunerCall,
+    all_keywords,
+    all_seen,
+    config_names,
+    entries,
+    made,
+    only_fitted_besides,
+    only_use,
+)
+from raymigrate.facts.values import is_none
+
+# Schedulers that only stop trials. Others pause them, or let them go on from each other's checkpoints.
+STOPPING = ("", "FIFOScheduler", "ASHAScheduler", "AsyncHyperBandScheduler", "MedianStoppingRule")
+STOPPING_BY_NAME = ("fifo", "async_hyperband", "asynchyperband", "asha", "median_stopping_rule", "medianstopping")
+
+# Arguments of a trainer that a second one can be given too.
+COPIED = {
+    *("trainer_init_per_worker", "trainer_init_config", "train_loop_per_worker", "train_loop_config"),
+    *("scaling_config", "run_config", "datasets", "preprocessor", "torch_config"),
+}
+
+
+def obstacle(context: Context, tuner: TunerCall) -> str | None:
+    """Why a Tuner over a trainer cannot be converted for sure; None where it can."""
+    checks = (_unseen, _trainer, _changed_later, _search_space, _tune_config, _run_config)
+    return next((reason for check in checks if (reason := check(context, tuner))), None)
+
+
+def _unseen(context: Context, tuner: TunerCall) -> str | None:
+    trainer = tuner.trainer
+    assert trainer is not None
+    if tuner.unpacked or any(keyword.arg is None for keyword in trainer.keywords):
+        return "arguments passed as *args or **kwargs cannot be seen"
+    converted = context.plan.calls.get(trainer)
+    if context.module.qualified(trainer.func) in TRAINERS and (converted is None or not converted.function):
+        return "its trainer was not converted either"
+    if tuner.tuned_scaling is None and not any(keyword.arg == "scaling_config" for keyword in trainer.keywords):
+        return "the trainer has no scaling_config"
+    if not context.can_import("ray", context.module.reference_at[tuner.node.func]):
+        return "`ray` is another name here"
+    return None
+
+
+def _trainer(context: Context, tuner: TunerCall) -> str | None:
+    module, given = context.module, tuner.arguments["trainable"]
+    if given is tuner.trainer:
+        return None
+    assigned = module.parent_of[tuner.trainer]  # type: ignore[index]
+    if tuner.trainer_stays and (reason := _beside(context, tuner)) is not None:
+        return f"its trainer is used elsewhere as well{reason}"
+    if not isinstance(assigned, ast.Assign) or len(assigned.targets) != 1 or assigned.targets[0] is None:
+        return "its trainer is not simply assigned to a name"
+    return None if isinstance(assigned.targets[0], ast.Name) else "its trainer is not simply assigned to a name"
+
+
+def _beside(context: Context, tuner: TunerCall) -> str | None:
+    """Why a second trainer cannot be built of the same arguments; None where it can."""
+    module, given, trainer = context.module, tuner.arguments["trainable"], tuner.trainer
+    assert trainer is not None
+    if not isinstance(given, ast.Name) or not only_fitted_besides(module, given):
+        return ""
+    if module.scope_of[trainer] is not module.scope_of[tuner.node]:
+        return ", in another function"
+    if module.qualified(trainer.func) in ACCELERATE_TRAINERS:
+        return ", and its workers get their environment from its RunConfig"
+    if others := sorted({str(keyword.arg) for keyword in trainer.keywords} - COPIED):
+        return f", with {others[0]}="
+    if len(trainer.args) > 1 or tuner.tuned_scaling is not None:
+        return ", and a second one cannot be built for sure"
+    in_force = run_config_in_force(tuner)
+    return None if in_force is tuner.arguments.get("run_config") else ", and so is its RunConfig"
+
+
+def _changed_later(context: Context, tuner: TunerCall) -> str | None:
+    """The function is run later than the trainer was built: it must find the same values then."""
+    assert tuner.trainer is not None
+    end = tuner.trainer.end_lineno or tuner.trainer.lineno
+    for node in ast.walk(tuner.trainer):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            for binding in context.module.scope_of[node].lookup(node.id):
+                if binding.qualified is None and getattr(binding.node, "lineno", 0) > end:
+                    return f"{node.id} gets another value after the trainer is built"
+    return None
+
+
+def _search_space(context: Context, tuner: TunerCall) -> str | None:
+    key = tuner.loop_config_key
+    space = tuner.param_space
+    if space is None:
+        return "the entries of its param_space cannot be seen"
+    others = sorted(space.keys() - {key, "scaling_config"})
+    if others:
+        return f'param_space["{others[0]}"] has to be read from the config by hand'
+    if "scaling_config" in space and not _can_be_drawn(context, tuner):
+        return 'param_space["scaling_config"] has choices that cannot be seen'
+    if key not in space:
+        return None
+    assert tuner.trainer is not None
+    base = next((k.value for k in tuner.trainer.keywords if k.arg == key), None)
+    if not is_none(base):
+        tuned = entries(context.module, space[key])
+        if tuned is None or any(isinstance(context.module.value(value), ast.Dict) for value in tuned.values()):
+            return f"legacy Ray merged param_space into {key} entry by entry, at every depth"
+    return None
+
+
+def _can_be_drawn(context: Context, tuner: TunerCall) -> bool:
+    """Whether only the number of workers is searched, among numbers that can be seen."""
+    scaling = tuner.tuned_scaling
+    if scaling is None or scaling is not (tuner.param_space or {})["scaling_config"] or not all_keywords(scaling):
+        return False
+    others = [keyword.value for keyword in scaling.keywords if keyword.arg != "num_workers"]
+    return tuner.most_workers is not None and not any(isinstance(n, ast.Call) for v in others for n in ast.walk(v))
+
+
+def _tune_config(context: Context, tuner: TunerCall) -> str | None:
+    given = tuner.arguments.get("tune_config")
+    if is_none(given):
+        return None
+    config = tuner.made("tune_config", *TUNE_CONFIGS)
+    if config is None or not all_keywords(config) or (given is not None and not only_use(context.module, given)):
+        return "its TuneConfig cannot be seen"
+    keywords = {keyword.arg: keyword.value for keyword in config.keywords}
+    scheduler = _class_of(context, keywords.get("scheduler"))
+    what = scheduler.rpartition(".")[2] if scheduler is not None else "a scheduler that cannot be seen"
+    if what not in (*STOPPING, *STOPPING_BY_NAME) or _pauses(context, keywords.get("scheduler")):
+        return f"{what} may pause a trial or exchange its checkpoint, and a trainer in a function does not load it"
+    search = _class_of(context, keywords.get("search_alg"))
+    if search is None or search.endswith("ConcurrencyLimiter"):
+        return "its search_alg sets, or may set, the number of concurrent trials"
+    return None
+
+
+def _class_of(context: Context, node: ast.expr | None) -> str | None:
+    """The class that an expression constructs; "" for None, None where it cannot be seen."""
+    if is_none(node) or node is None:
+        return ""
+    value = context.module.value(node)
+    if isinstance(value, ast.Constant) and isinstance(value.value, str):
+        return value.value
+    return context.module.qualified(value.func) if isinstance(value, ast.Call) else None
+
+
+def _pauses(context: Context, node: ast.expr | None) -> bool:
+    """Whether a MedianStoppingRule pauses trials instead of stopping them."""
+    made = context.module.value(node) if node is not None else None
+    return isinstance(made, ast.Call) and any(keyword.arg in ("hard_stop", None) for keyword in made.keywords)
+
+
+def _run_config(context: Context, tuner: TunerCall) -> str | None:
+    given = run_config_in_force(tuner)
+    if given is None:
+        return None
+    config = made(context.module, given, *config_names("RunConfig"))
+    if config is None or not all_seen(config):
+        return "its RunConfig cannot be seen"
+    return None if only_use(context.module, given) else "its RunConfig is used elsewhere as well"

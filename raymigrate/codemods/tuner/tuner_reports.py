@@ -1,0 +1,78 @@
+"""RM412: how often the trials of a Tuner report, where a Transformers trainer reports by itself.
+
+The legacy Transformers trainer reported at every log, with a checkpoint or without
+(docs/semantics/legacy-transformers.md#when-it-reported-and-saved). The callback of the converted training function
+reports when the Trainer saves, and at the end.
+
+A trial that Tune stops gives its workers' CPUs back: run on Ray 2.60 with two CPUs and stop={"training_iteration": 2},
+the second of two trials got the worker of the first. On a machine under load 30 the questions of Ray's own cleaner
+timed out, and in the two minutes that were watched it got none.
+"""
+
+import ast
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.tuner.tuner_config import run_config_in_force
+from raymigrate.facts.legacy import TRAINING_ARGUMENTS, TRANSFORMERS_TRAINERS
+from raymigrate.facts.module import Module
+from raymigrate.facts.tuners import TUNE_CONFIGS, TUNERS, TunerCall, config_names, made
+from raymigrate.facts.values import is_none
+
+RM412 = Rule(
+    "RM412",
+    "trials that report when the Trainer saves",
+    "The converted trainer reports to Tune at each checkpoint, the legacy one at each log: a scheduler or stop="
+    '{"training_iteration": n} counts, and compares, other iterations.',
+    "Give logging, evaluation and saving the same strategy and steps, or let the numbers count checkpoints.",
+    "https://docs.ray.io/en/latest/train/user-guides/hyperparameter-optimization.html",
+)
+
+
+@codemod("Tuner", order=15)
+def trial_reports(context: Context) -> None:
+    """Names the schedulers and stop criteria that count the reports of a Transformers trainer."""
+    module = context.module
+    for call in module.calls(*TUNERS):
+        tuner = TunerCall(module, call)
+        if tuner.trainer is None or module.qualified(tuner.trainer.func) not in TRANSFORMERS_TRAINERS:
+            continue
+        stopping = _stopping(module, tuner) if call in context.plan.calls else []
+        counting = next((keyword for keyword in stopping if _counts_reports(module, keyword)), None)
+        if counting is not None and not _saves_as_often_as_it_logs(module):
+            context.manual(RM412, counting, f"{counting.arg} now counts the checkpoints of a trial, not its logs.")
+
+
+def _stopping(module: Module, tuner: TunerCall) -> list[ast.keyword]:
+    """The arguments that stop trials before their end: a scheduler, and a stop criterion."""
+    tune_config = tuner.made("tune_config", *TUNE_CONFIGS)
+    run_config = made(module, run_config_in_force(tuner), *config_names("RunConfig"))
+    return [
+        keyword
+        for config, argument in ((tune_config, "scheduler"), (run_config, "stop"))
+        for keyword in (config.keywords if config is not None else [])
+        if keyword.arg == argument and not is_none(keyword.value)
+    ]
+
+
+def _counts_reports(module: Module, keyword: ast.keyword) -> bool:
+    stop = module.constant(keyword.value)
+    return keyword.arg == "scheduler" or not isinstance(stop, dict) or "training_iteration" in stop
+
+
+def _saves_as_often_as_it_logs(module: Module) -> bool:
+    """Whether every TrainingArguments logs, evaluates and saves at the same steps."""
+    calls = list(module.calls(*TRAINING_ARGUMENTS))
+    return bool(calls) and all(_at_the_same_steps(module, call) for call in calls)
+
+
+def _at_the_same_steps(module: Module, call: ast.Call) -> bool:
+    given = {keyword.arg: module.constant(keyword.value) for keyword in call.keywords}
+    saves, logs = given.get("save_strategy", "steps"), given.get("logging_strategy", "steps")
+    evaluates = given.get("evaluation_strategy", given.get("eval_strategy", "no"))
+    if None in given or saves != logs or evaluates not in ("no", logs):
+        return False
+    steps = [given.get(f"{what}_steps", 500) for what in ("save", "logging")]
+    steps += [given.get("eval_steps", steps[1])] if evaluates == "steps" else []
+    return logs == "epoch" or (logs == "steps" and ... not in steps and len(set(steps)) == 1)

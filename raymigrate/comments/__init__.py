@@ -1,0 +1,1 @@
+"""Comments for the tool: reading and writing `# raymigrate: skip` and TODO comments."""

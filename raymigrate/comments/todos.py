@@ -1,0 +1,111 @@
+"""`--todo`: comments in the code at everything that is left for a person.
+
+A run takes the comments of earlier runs away and writes them again, so they go when what they refer to is gone, and are
+never there twice. What only the run that converts a file can tell (RM406) has comments that say so: later runs leave
+them where they are, and tell what they say, until a person deletes them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from raymigrate.base.findings import Finding, Kind
+from raymigrate.comments.skips import RM906
+from raymigrate.comments.tokens import Comment, logical_line_from, read_comments
+from raymigrate.run.engine import FileResult
+
+MARK = "TODO(raymigrate): "
+ONCE = " (told once: delete this line when it is done)"
+TODO = re.compile(r"# TODO\(raymigrate\): (?P<code>RM\d{3}) (?P<message>.*)")
+LINE = re.compile(r"[^\n]*\n|[^\n]+")
+
+
+def convert_with_todos(text: str, convert: Callable[[str], FileResult]) -> FileResult:
+    """Converts a text, and marks in it what is left for a person.
+
+    Args:
+        text: Source text, with or without comments of an earlier run.
+        convert: Converts it once those are removed.
+    """
+    bare, places = _without_todos(text)
+    result = convert(bare)
+    findings = [*_moved(result.findings, places), *_told_once(text, result.path)]
+    if any(finding.kind is Kind.ERROR for finding in findings):
+        return replace(result, before=text, findings=findings, changes=False, after=None)
+    if result.after is None:
+        new, due = bare, [(finding, True) for finding in result.findings]
+    else:
+        new, due = result.after, result.in_new_text()
+    after, new_places = _with_todos(new, due)
+    if after == text:
+        return replace(result, before=text, findings=findings, changes=False, after=None, left=[])
+    left = [
+        *_moved(result.findings if result.after is None else result.left, new_places),
+        *_told_once(after, result.path),
+    ]
+    return replace(result, before=text, findings=findings, changes=True, after=after, left=left)
+
+
+def _moved(findings: Sequence[Finding], places: Sequence[int]) -> list[Finding]:
+    """Findings with their lines looked up; a place after the last line stays where it is."""
+    return [
+        replace(finding, line=places[finding.line - 1]) if finding.line <= len(places) else finding
+        for finding in findings
+    ]
+
+
+def _without_todos(text: str) -> tuple[str, list[int]]:
+    """The text without the comments that are written again, and for each line of it the line where it is in it."""
+    lines = LINE.findall(text)
+    gone = {comment.line for comment, todo in _todos(text) if not todo["message"].endswith(ONCE)}
+    kept = [number for number in range(1, len(lines) + 1) if number not in gone]
+    return "".join(lines[number - 1] for number in kept), kept
+
+
+def _todos(text: str) -> list[tuple[Comment, re.Match[str]]]:
+    """The comments of this kind in a text, with their parts."""
+    comments = read_comments(text)[0] if MARK in text else []
+    return [(comment, todo) for comment in comments if comment.alone and (todo := TODO.fullmatch(comment.text))]
+
+
+def _told_once(text: str, path: str) -> list[Finding]:
+    """What comments of an earlier run say that no later run can know, each at the statement below it."""
+    advice = "Delete the comment when it is done."
+    todos = [(comment, todo) for comment, todo in _todos(text) if todo["message"].endswith(ONCE)]
+    starts = [logical.first for logical in read_comments(text)[1]] if todos else []
+    findings = []
+    for comment, todo in todos:
+        line = next((start for start in starts if start > comment.line), comment.line)
+        message = todo["message"].removesuffix(ONCE)
+        findings.append(Finding(todo["code"], Kind.MANUAL, message, advice, line, comment.column, path))
+    return findings
+
+
+def _with_todos(text: str, findings: Sequence[tuple[Finding, bool]]) -> tuple[str, list[int]]:
+    """The text with a comment before each statement that a finding refers to, and where its lines are in it then.
+
+    Args:
+        text: The text.
+        findings: What is reported of it, each with whether later runs report it too.
+    """
+    lines = LINE.findall(text)
+    logical_lines = read_comments(text)[1]
+    todos: dict[int, dict[str, None]] = defaultdict(dict)  # each comment once
+    # What is reported once comes first: later runs keep it, and write the others again below it.
+    for finding, again in sorted(findings, key=lambda told: (told[1], told[0].line, told[0].column, told[0].code)):
+        if finding.kind is Kind.MANUAL and finding.code != RM906.code:
+            logical = logical_line_from(logical_lines, finding.line)
+            start = logical.first if logical is not None and logical.first <= finding.line else finding.line
+            todos[start][f"# {MARK}{finding.code} {finding.message}{'' if again else ONCE}"] = None
+    result: list[str] = []
+    places: list[int] = []
+    for number, line in enumerate(lines, 1):
+        indentation = line[: len(line) - len(line.lstrip(" \t\f"))]
+        ending = "\r\n" if line.endswith("\r\n") else "\n"
+        result += [f"{indentation}{comment}{ending}" for comment in todos.get(number, ())]
+        result.append(line)
+        places.append(len(result))
+    return "".join(result), places

@@ -1,0 +1,1 @@
+"""Finding, reading and writing files, byte for byte."""

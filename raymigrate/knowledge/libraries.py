@@ -1,0 +1,305 @@
+"""What the current libraries offer: modules, names, parameters, and the attributes of objects.
+
+The tables in `raymigrate/knowledge/tables` are complete, so that a name that is not in them is gone. They are read from
+the pinned wheels by `scripts/generate_library_tables.py`, whose docstring describes the lines. A table is read when a
+file first uses its library, and only the lines that are asked for are taken apart.
+"""
+
+import importlib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+TABLES = Path(__file__).parent / "tables"
+LIBRARIES = ("ray", "transformers", "accelerate", "datasets", "evaluate", "huggingface_hub", "peft", "trl")
+MODELS = "transformers.models"  # what it holds has a table of its own: few scripts go there
+ANY_KEYWORD = "**"
+
+
+@dataclass(frozen=True)
+class Member:
+    """An attribute or a method of a class.
+
+    Args:
+        kind: The class of its value, or of what a call of the method gives; empty if unknown.
+        parameters: The parameters of a method; None for an attribute.
+    """
+
+    kind: str = ""
+    parameters: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Class:
+    """A class of a library.
+
+    Args:
+        parameters: Those of its constructor; None where it has the constructor of a base.
+        bases: Qualified names.
+        members: What the class itself has; None if that cannot be seen.
+    """
+
+    parameters: tuple[str, ...] | None
+    bases: tuple[str, ...]
+    members: dict[str, Member] | None
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of a library: its parameters, and the class of what it gives."""
+
+    parameters: tuple[str, ...]
+    kind: str
+
+
+@cache
+def _table(name: str) -> dict[str, str]:
+    """The lines of a table: what comes before the first tab, and what after it."""
+    text = (TABLES / f"{name}.txt").read_text(encoding="utf-8")
+    return {start: rest for start, _, rest in (line.partition("\t") for line in text.splitlines())}
+
+
+def _line(kind: str, qualified: str) -> str | None:
+    apart = qualified.startswith(f"{MODELS}.")
+    return _table(MODELS if apart else qualified.partition(".")[0]).get(f"{kind} {qualified}")
+
+
+@cache
+def _common() -> frozenset[str]:
+    """Names that many models import from elsewhere, which the lines of models leave out."""
+    return frozenset(_table(MODELS)["*"].split())
+
+
+@cache
+def version(library: str) -> str:
+    """The version that a table describes."""
+    return _table(library)["V"]
+
+
+@cache
+def _names(module: str) -> dict[str, str] | None:
+    """The names of a module with the place where each is defined; None if there is no such module."""
+    line = _line("M", module)
+    if line is None:
+        return None
+    found = {}
+    for entry in line.split():
+        name, elsewhere, place = entry.partition("@")
+        if not elsewhere:
+            name, elsewhere, place = entry.partition("=")
+            found[name] = place or f"{module}.{name}"
+        else:
+            found[name] = f"{place}.{name}"
+    return found
+
+
+def modules(library: str) -> list[str]:
+    """The modules of a library whose names are known."""
+    tables = [library, *([MODELS] if MODELS.startswith(library) else [])]
+    return [start[2:] for table in tables for start in _table(table) if start.startswith("M ")]
+
+
+def is_module(name: str) -> bool:
+    """Whether a module is there."""
+    return _line("M", name) is not None or is_closed_to_view(name)
+
+
+def is_closed_to_view(module: str) -> bool:
+    """Whether a module is there, or may be, and the tables do not say what it holds."""
+    parts = module.split(".")
+    return any(_line("?", ".".join(parts[:length])) is not None for length in range(1, len(parts) + 1))
+
+
+@cache
+def class_of(qualified: str) -> Class | None:
+    """A class by the place where it is defined; None if it is not described."""
+    line = _line("C", qualified) if qualified.partition(".")[0] in LIBRARIES else None
+    if line is None:
+        return None
+    parameters, bases, members = line.split("\t")
+    return Class(
+        None if parameters == "-" else _listed(parameters),
+        tuple(bases.split()),
+        None if members == "?" else dict(_member(text) for text in members.split()),
+    )
+
+
+def _member(text: str) -> tuple[str, Member]:
+    name, is_method, rest = text.partition("(")
+    if is_method:
+        parameters, _, kind = rest.rpartition(")")
+        return name, Member(kind, _listed(parameters))
+    name, _, kind = text.partition(":")
+    return name, Member(kind)
+
+
+def _listed(parameters: str) -> tuple[str, ...]:
+    return tuple(parameters.split(",")) if parameters else ()
+
+
+@cache
+def function_of(qualified: str) -> Function | None:
+    """A function by the place where it is defined; None if it is not described."""
+    line = _line("F", qualified) if qualified.partition(".")[0] in LIBRARIES else None
+    if line is None:
+        return None
+    parameters, kind = line.split("\t")
+    return Function(_listed(parameters), kind)
+
+
+@cache
+def lineage(qualified: str) -> tuple[str, ...]:
+    """A class and its bases, in the order in which Python looks for attributes."""
+    known = class_of(qualified)
+    below = [name for base in known.bases for name in lineage(base)] if known else []
+    return (qualified, *reversed(dict.fromkeys(reversed(below))))
+
+
+def member(kind: str, name: str) -> Member | None:
+    """An attribute of the objects of a class.
+
+    Args:
+        kind: The class, by the place where it is defined.
+        name: The attribute.
+
+    Returns:
+        The attribute; an empty one where it cannot be seen whether it is there; None if it is not.
+    """
+    seen_whole = True
+    for place in lineage(kind):
+        described = class_of(place)
+        if described is None or described.members is None:
+            if described is not None or place.partition(".")[0] in LIBRARIES or not _is_plain(place):
+                seen_whole = False
+            elif any(name in vars(base) for base in _standard_class(place).__mro__):
+                return Member()  # hasattr() would miss `value` and `name` of an Enum, which only its members have
+        if described is not None and described.members and name in described.members:
+            return described.members[name]
+    is_special = name.startswith("__") and name.endswith("__")
+    return None if seen_whole and not is_special else Member()
+
+
+def _standard_class(qualified: str) -> type:
+    """A class of the standard library; ImportError or AttributeError where there is none."""
+    module, _, name = qualified.rpartition(".")
+    if not module:
+        raise ImportError(f"no module is known for {name}")
+    found = getattr(importlib.import_module(module), name)
+    if not isinstance(found, type):
+        raise AttributeError(f"{qualified} is not a class")
+    return found
+
+
+def _is_plain(qualified: str) -> bool:
+    """Whether a class of the standard library has just the attributes that can be asked of it."""
+    try:
+        standard = _standard_class(qualified)
+    except (ImportError, AttributeError):
+        return False
+    return not any("__getattr__" in vars(base) for base in standard.__mro__)
+
+
+def constructor(kind: str) -> tuple[str, ...] | None:
+    """The parameters of a class; None if unknown."""
+    for place in lineage(kind):
+        described = class_of(place)
+        if described is None:
+            return None
+        if described.parameters is not None:
+            return described.parameters
+    return None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a qualified name stands for.
+
+    Args:
+        gone: The shortest part of it that is not there; None if all is there, or unknown.
+        place: Where a module, class or function is defined; empty if unknown.
+        method: The method of the class `place`, where the name is of one.
+    """
+
+    gone: str | None = None
+    place: str = ""
+    method: Member | None = None
+
+
+UNKNOWN = Answer()
+
+
+@cache
+def look_up(qualified: str) -> Answer:
+    """What a qualified name stands for, such as `ray.train.RunConfig` or `ray.data.Dataset.map_batches`."""
+    library, _, rest = qualified.partition(".")
+    if library not in LIBRARIES:
+        return UNKNOWN
+    place = library
+    parts = rest.split(".") if rest else []
+    for number, part in enumerate(parts):
+        if is_closed_to_view(place):
+            return UNKNOWN
+        gone = ".".join([library, *parts[: number + 1]])
+        names = _names(place)
+        if names is None:
+            return _member_of_class(place, parts[number:], gone)
+        # A package may give the name of a module of its own to something in it: `from .csv import csv`.
+        is_package = number + 1 < len(parts) and is_module(f"{place}.{part}.{parts[number + 1]}")
+        if part in names and not is_package:
+            place = names[part]
+        elif is_module(f"{place}.{part}"):
+            place = f"{place}.{part}"
+        elif part.startswith("__") or part == "*" or ("*" in names and part in _common()):
+            return UNKNOWN
+        else:
+            return Answer(gone=gone)
+        if not _is_described(place):
+            return UNKNOWN
+    return Answer(place=place)
+
+
+def _is_described(place: str) -> bool:
+    return place.partition(".")[0] in LIBRARIES and (
+        is_module(place) or class_of(place) is not None or function_of(place) is not None
+    )
+
+
+def _member_of_class(kind: str, parts: list[str], gone: str) -> Answer:
+    """A name below a class: `from_dict` of `ray.train.Checkpoint.from_dict`."""
+    if class_of(kind) is None or hasattr(type, parts[0]):
+        return UNKNOWN
+    found = member(kind, parts[0])
+    if found is None:
+        return Answer(gone=gone)
+    return Answer(place=kind, method=found) if len(parts) == 1 and found.parameters is not None else UNKNOWN
+
+
+def parameters(answer: Answer) -> tuple[str, ...] | None:
+    """The parameters of what a name stands for; None if it cannot be called, or that is unknown."""
+    if answer.method is not None:
+        return answer.method.parameters
+    if (function := function_of(answer.place)) is not None:
+        return function.parameters
+    return constructor(answer.place) if class_of(answer.place) is not None else None
+
+
+def takes(given: tuple[str, ...], keyword: str) -> bool:
+    """Whether parameters take a keyword."""
+    by_keyword = given[given.index("/") + 1 :] if "/" in given else given
+    return keyword in by_keyword or ANY_KEYWORD in given
+
+
+def result(answer: Answer) -> str:
+    """The class of what a call of a name gives; empty if unknown."""
+    if answer.method is not None:
+        return answer.method.kind
+    if (function := function_of(answer.place)) is not None:
+        # transformers annotates tensors with TensorType, the enum of their kinds.
+        return "" if "enum.Enum" in lineage(function.kind) else function.kind
+    return answer.place if class_of(answer.place) is not None else ""
+
+
+@cache
+def names_of(module: str) -> frozenset[str]:
+    """The public names of a module: what `from module import *` may bring in."""
+    return frozenset(name for name in _names(module) or () if not name.startswith("_"))

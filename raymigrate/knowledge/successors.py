@@ -1,0 +1,63 @@
+"""What took the place of names that are gone."""
+
+from raymigrate.knowledge.libraries import look_up
+
+# Several names may do, or the call changes with the name: a person chooses.
+ADVICE = {
+    "accelerate.DistributedType.TPU": "It is DistributedType.XLA now.",
+    "datasets.inspect_metric": "Metrics are in the package evaluate.",
+    "datasets.list_metrics": "Metrics are in the package evaluate: evaluate.list_evaluation_modules().",
+    "ray.serve.http_adapters": "Take the request in the deployment, and read it there: await request.json().",
+    "ray.util.ml_utils": "What loggers need is in ray.air.integrations.",
+    "ray.workflow": "Ray Workflows are gone; use tasks, or a workflow engine.",
+    "transformers.AutoModelWithLMHead": "Use AutoModelForCausalLM, AutoModelForMaskedLM or AutoModelForSeq2SeqLM,"
+    " as the model needs it.",
+    "transformers.TextDataset": "Load the text with datasets.load_dataset and tokenize it with map().",
+    "transformers.LineByLineTextDataset": "Load the text with datasets.load_dataset and tokenize it with map().",
+    "transformers.convert_graph_to_onnx": "Export with optimum: optimum-cli export onnx.",
+    "transformers.glue_compute_metrics": 'Use evaluate.load("glue", task).',
+    "transformers.glue_convert_examples_to_features": "Tokenize with the tokenizer, in the map() of the dataset.",
+    "transformers.onnx": "Export with optimum: optimum-cli export onnx.",
+    "trl.AutoModelForCausalLMWithValueHead": "See trl.experimental.ppo, or stay with the trl of the script.",
+    "trl.PPOTrainer": "It is trl.experimental.ppo.PPOTrainer, with other arguments.",
+}
+# The same function under another name (peft 0.10 took the old one away).
+RENAMED = {"peft.prepare_model_for_int8_training": "peft.prepare_model_for_kbit_training"}
+# Classes of whose kind there are many: the end of the old name, and that of the new one.
+ENDINGS = {"FeatureExtractor": "ImageProcessor"}
+# Libraries in which a name stands for one thing wherever it is imported from.
+ONE_MEANING = ("transformers", "datasets", "peft", "huggingface_hub", "evaluate")
+
+
+def successor(qualified: str) -> tuple[str, str] | None:
+    """The name to use in place of one that is gone, where it is used in the same way.
+
+    Args:
+        qualified: A dotted name, which may go on below what is gone.
+
+    Returns:
+        What is to be replaced, and by what; None if nothing is gone, or a person has to choose.
+    """
+    gone = look_up(qualified).gone
+    library = qualified.partition(".")[0]
+    if gone is None or library not in ONE_MEANING or gone in ADVICE:
+        return None
+    below = qualified.removeprefix(gone).removeprefix(".").partition(".")[0]
+    is_class = gone.rpartition(".")[2][:1].isupper()
+    old = gone if is_class or not below else f"{gone}.{below}"  # of a module, what is taken from it
+    name = old.rpartition(".")[2]
+    endings = [name.removesuffix(end) + new for end, new in ENDINGS.items() if name.endswith(end)]
+    for candidate in (RENAMED.get(gone, ""), *(f"{library}.{leaf}" for leaf in (name, *endings))):
+        if candidate not in ("", old) and look_up(candidate).gone is None:
+            return old, candidate
+    return None
+
+
+def advice_on(gone: str) -> str | None:
+    """What to do about a name that is gone; None where only the library's own guide can tell."""
+    name = gone
+    while name:
+        if name in ADVICE:
+            return ADVICE[name]
+        name = name.rpartition(".")[0]
+    return None

@@ -1,0 +1,143 @@
+"""One document's way through the engine: its text is converted, and has to fit into the file again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from raymigrate.base.findings import Finding, Kind, Rule
+from raymigrate.base.options import Options
+from raymigrate.comments.skips import RM906, Skip, Skips, comment_at
+from raymigrate.documents import Document, NotSplit, Plain, open_document, reopened
+from raymigrate.documents.remarks import pin_remark
+from raymigrate.facts.literals import shortened_text
+from raymigrate.run.engine import RM901, RM902, RM903, FileResult, Refused, convert
+
+if TYPE_CHECKING:
+    from raymigrate.facts.project import Project
+
+PACKAGE = Path(__file__).parent.parent
+RM731 = "RM731"  # its rule is beside the codemod, which needs more imports
+
+
+def failed(path: str, message: str, line: int = 1, column: int = 1) -> FileResult:
+    """The result of a file that could not be read or written."""
+    return FileResult(path, [Finding(RM902.code, Kind.ERROR, message, "", line, column, path)])
+
+
+def broken(path: str, error: Exception) -> FileResult:
+    """The result of a file whose conversion raised what it should not."""
+    if isinstance(error, (RecursionError, MemoryError)):
+        what = "is nested too deeply" if isinstance(error, RecursionError) else "takes too much memory"
+        return _left(path, RM901, f"left as it was: it {what} to be converted safely.")
+    import traceback  # noqa: PLC0415 - only then
+
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if PACKAGE in Path(frame.filename).parents]
+    place = f", {Path(frames[-1].filename).relative_to(PACKAGE).as_posix()}:{frames[-1].lineno}" if frames else ""
+    return _left(path, RM903, f"left as it was: raymigrate met an error of its own ({_first_line(error)}{place}).")
+
+
+def crashed(path: str, how: str = "") -> FileResult:
+    """The result of a file whose conversion ended the process, by a signal such as "SIGSEGV" if that is known."""
+    cause = f" ({how})" if how else ""
+    return _left(path, RM903, f"left as it was: the process that converted it ended before it was done{cause}.")
+
+
+def _left(path: str, rule: Rule, message: str) -> FileResult:
+    return FileResult(path, [Finding(rule.code, Kind.ERROR, message, rule.fix, path=path)])
+
+
+def _first_line(error: Exception) -> str:
+    text = f"{type(error).__name__}: {error}".strip()
+    return shortened_text(text.partition("\n")[0])
+
+
+def convert_document(
+    document: Document, path: str, options: Options, *, rewrite: bool = True, project: Project | None = None
+) -> FileResult:
+    """Converts what a file holds.
+
+    Args:
+        document: The file as it was opened.
+        path: Its name.
+        options: What the user asked for.
+        rewrite: See `engine.convert`.
+        project: See `engine.convert`.
+
+    Returns:
+        The result, with places in the text of the document; `FileResult.in_cells` gives those in the file.
+    """
+    comments = _heed(document, options)
+    refusals = [replace(remark, path=path) for remark in document.remarks if remark.code == RM901.code]
+    if refusals:
+        return FileResult(path, refusals, document.text)
+    if isinstance(document, Plain):
+        result = convert(document.text, path, options, rewrite=rewrite, project=project)
+        result.document = result.rewritten = document
+        return result
+    rewritten: list[Document] = []
+
+    def settle(text: str) -> str:
+        try:
+            rewritten[:] = [reopened(document, text, path)]
+        except NotSplit as error:
+            raise Refused(RM903, f"left as it was: {error}.") from error
+        return rewritten[0].text
+
+    result = convert(document.text, path, options, rewrite=rewrite, project=project, settle=settle)
+    result.document = document
+    result.findings = _without_stale(result.findings, document, comments)
+    if result.after is not None and rewritten:
+        result.rewritten = rewritten[0]
+        result.left = _without_stale(result.left, rewritten[0], _heed(rewritten[0], options))
+    raises = options.unsafe and options.enabled(RM731) and not any(f.kind is Kind.ERROR for f in result.findings)
+    return _with_versions_raised(result, document, path, options, rewrite=rewrite) if raises else result
+
+
+def _heed(document: Document, options: Options) -> set[tuple[int, int]]:
+    """Takes out of a document's remarks and pins what was not asked for, and marks what a comment in the file silences.
+
+    Returns:
+        Cell and line of the comments that did.
+    """
+    comments = Skips(document.text)
+    used: set[tuple[int, int]] = set()
+
+    def skip(code: str, cell: int, line: int) -> Skip | None:
+        if found := comment_at(document.lines_of(cell), line, code):
+            used.add((cell, found.line))
+        elif found := comments.of_file(code):
+            used.add(document.place(found.line, found.column)[:2])
+        return found
+
+    wanted = [remark for remark in document.remarks if remark.kind is Kind.ERROR or options.enabled(remark.code)]
+    skips = [skip(remark.code, remark.cell, remark.line) for remark in wanted]
+    document.remarks = [
+        remark if found is None else remark.skipped(found.reason) for remark, found in zip(wanted, skips, strict=True)
+    ]
+    document.pins = [(place, pin) for place, pin in document.pins if skip(RM731, place.cell, place.line) is None]
+    return used
+
+
+def _without_stale(findings: list[Finding], document: Document, comments: set[tuple[int, int]]) -> list[Finding]:
+    """Findings less those that call a comment stale which silences a remark of the document."""
+    return [f for f in findings if f.code != RM906.code or document.place(f.line, f.column)[:2] not in comments]
+
+
+def _with_versions_raised(
+    result: FileResult, document: Document, path: str, options: Options, *, rewrite: bool
+) -> FileResult:
+    """The same result with the versions raised that lines of the document install."""
+    if not any(pin.replaceable for _, pin in document.pins):
+        return result
+    new = result.rewritten or document
+    rewritten = open_document(new.raised(), path)
+    _heed(rewritten, options)
+    raised = [(place, pin) for place, pin in new.pins if pin.replaceable and (place, pin) not in rewritten.pins]
+    rewritten.remarks += [pin_remark(pin, place, changes=True) for place, pin in raised]
+    document.remarks = [remark for remark in document.remarks if remark.kind is not Kind.UNSAFE]
+    document.remarks += [pin_remark(pin, place, changes=True) for place, pin in document.pins if pin.replaceable]
+    if not rewrite:
+        return replace(result, changes=True)
+    return replace(result, changes=True, after=rewritten.text, rewritten=rewritten)

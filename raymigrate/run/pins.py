@@ -1,0 +1,322 @@
+# ruff: noqa: PTH113, PTH116, PTH117, PTH119 - works on strings, as discovery.py does
+"""The files beside legacy or converted scripts that pin versions."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from raymigrate.base.findings import Finding, Kind
+from raymigrate.codemods.pins.needed_packages import RM732
+from raymigrate.codemods.pins.needed_packages import advice as advice_of
+from raymigrate.codemods.pins.needed_packages import message as message_of
+from raymigrate.codemods.pins.pinned_versions import RM731, message
+from raymigrate.comments.skips import Skip, comment_at, skipped_whole
+from raymigrate.documents import Plain
+from raymigrate.facts.yaml_files import load_yaml
+from raymigrate.files.contents import read_bytes
+from raymigrate.files.discovery import too_large
+from raymigrate.files.gitignore import Patterns, excluded, is_ignored, read_gitignore, read_gitignores_above
+from raymigrate.files.script import Script
+from raymigrate.pins.evidence import is_converted, is_legacy
+from raymigrate.pins.needed import Needed, installed, listed, missing, needed_by
+from raymigrate.pins.readers import SUBFOLDERS, Reader, dockerfile, lock_file, reader_of
+from raymigrate.pins.versions import PACKAGES, Pin
+from raymigrate.run.conversion import broken
+from raymigrate.run.engine import FileResult
+
+if TYPE_CHECKING:
+    from raymigrate.files.discovery import Discovery
+    from raymigrate.run.session import Job
+
+UNREADABLE = "The file cannot be parsed; correct it, or change the version by hand."
+
+
+@dataclass
+class PinFile:
+    """A file that may pin versions.
+
+    Args:
+        path: Where it is.
+        reader: Who reads it.
+        data: Its bytes; None if it cannot be read.
+    """
+
+    path: str
+    reader: Reader
+    data: bytes | None
+
+    @cached_property
+    def script(self) -> Script:
+        """The text, with what is needed to write it back."""
+        return decode(self.data or b"")
+
+    @cached_property
+    def names(self) -> dict[str, int]:
+        """The packages that it lists, with their places; none in a file of locked or constrained versions."""
+        if self.data is None or self.reader is lock_file or "constraint" in os.path.basename(self.path).lower():
+            return {}
+        text = self.script.text
+        return installed(text) if self.reader is dockerfile else listed(text)
+
+    @property
+    def old_pins(self) -> list[Pin]:
+        """What excludes versions that are needed."""
+        return [pin for pin in self.pins if pin.is_too_low]
+
+    @cached_property
+    def skips(self) -> dict[Pin, Skip]:
+        """The comments that silence old pins: on their line, alone above it, or for the whole file."""
+        text, code = self.script.text, RM731.code
+        lines, whole = text.split("\n"), skipped_whole(text, code)
+        found = {pin: comment_at(lines, text.count("\n", 0, pin.start) + 1, code) or whole for pin in self.old_pins}
+        return {pin: skip for pin, skip in found.items() if skip is not None}
+
+    @cached_property
+    def pins(self) -> list[Pin]:
+        """The versions that it asks for; nothing in a file that cannot be understood."""
+        if self.data is None or not re.search(PACKAGES, self.data.replace(b"\0", b""), re.IGNORECASE):
+            return []
+        try:
+            return list(self.reader(self.script.text))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return []
+
+
+def pin_results(found: Discovery, results: Mapping[str, FileResult], job: Job) -> Iterator[FileResult]:
+    """Reports pins, and changes them with --unsafe.
+
+    Looked at are the folders of the scripts and those above them, up to what was named on the command line.
+
+    Args:
+        found: The paths that were named, and the scripts that were found.
+        results: What became of the scripts.
+        job: What to do with each file.
+    """
+    if not job.options.enabled(RM731.code):
+        return
+    legacy = {path for path, result in results.items() if is_legacy(result.findings)}
+    others = [path for path in found.candidates if path not in results]
+    scripts_of: dict[str, list[str]] = {}
+    for path in (*legacy, *others):
+        for folder in _folders(path, found.roots):
+            scripts_of.setdefault(folder, []).append(path)
+    named = [PinFile(path, reader, read(path)) for path in found.named if (reader := _reader(path))]
+    done: set[str] = set()
+    files = [
+        *((file, [*legacy, *others]) for file in named),
+        *((file, scripts) for folder, scripts in scripts_of.items() for file in _files(folder, found)),
+    ]
+    lacking = _lacking(files, {path: results[path] for path in legacy}) if job.options.enabled(RM732.code) else {}
+    for file, scripts in files:
+        if file.path in done:
+            continue
+        done.add(file.path)
+        try:
+            if (file.old_pins or file.path in lacking) and (
+                not legacy.isdisjoint(scripts)
+                or any(is_converted(read(path) or b"", file.old_pins) for path in scripts)
+            ):
+                earlier = results.get(file.path)
+                result = _result(file, job) if earlier is None else _added(earlier, file, job)
+                yield result.with_findings([*result.findings, *_told(file, lacking.get(file.path, []))])
+        except Exception as error:  # whatever it is, the other files are done
+            yield broken(file.path, error)
+
+
+def _lacking(
+    files: Sequence[tuple[PinFile, Sequence[str]]], legacy: Mapping[str, FileResult]
+) -> dict[str, list[tuple[Needed, int]]]:
+    """What converted scripts need and none of their files lists: by the path of the file that has to list it."""
+    found: dict[str, list[tuple[Needed, int]]] = {}
+    told = set[tuple[str, str]]()
+    files = [(file, users) for file, users in files if _is_read(file)]
+    for file, scripts in files:
+        ours = [path for path in scripts if path in legacy]
+        needed = {n.name: n for path in ours for n in needed_by(legacy[path].before, legacy[path].findings)}
+        others = {name for other, users in files if not set(ours).isdisjoint(users) for name in other.names}
+        for lacking, place in missing(needed.values(), file.names, others):
+            key = (lacking.name, min(ours))
+            if key not in told:  # one list of several is enough
+                told.add(key)
+                found.setdefault(file.path, []).append((lacking, place))
+    return found
+
+
+def _is_read(file: PinFile) -> bool:
+    """Whether the reader of a file gets along with it; what it raises is reported with the file."""
+    try:
+        return file.names is not None
+    except Exception:
+        return False
+
+
+def _told(file: PinFile, lacking: Iterable[tuple[Needed, int]]) -> Iterator[Finding]:
+    """The findings on packages that a file lacks."""
+    text = file.script.text
+    for needed, start in lacking:
+        line, column = _line_and_column(text, start)
+        finding = Finding(RM732.code, Kind.MANUAL, message_of(needed), advice_of(needed), line, column, file.path)
+        skip = comment_at(text.split("\n"), line, RM732.code) or skipped_whole(text, RM732.code)
+        yield finding if skip is None else finding.skipped(skip.reason)
+
+
+def _line_and_column(text: str, start: int) -> tuple[int, int]:
+    return text.count("\n", 0, start) + 1, start - (text.rfind("\n", 0, start) + 1) + 1
+
+
+def _folders(path: str, roots: Sequence[str]) -> Iterator[str]:
+    """The folder of a script, and those above it up to the named one: "" or ending with a slash."""
+    for root in roots:
+        if path.startswith(root) and not (root == "" and os.path.isabs(path)):
+            folder = path[: path.rfind("/") + 1]
+            while len(folder) > len(root):
+                yield folder
+                folder = folder[: folder.rstrip("/").rfind("/") + 1]
+            yield root
+            return
+
+
+def _reader(path: str) -> Reader | None:
+    folder, name = os.path.split(path)
+    return reader_of(name, os.path.basename(folder))
+
+
+def _files(folder: str, found: Discovery) -> list[PinFile]:
+    """The files of a folder, and of the subfolders that are named after such files."""
+    paths = [
+        path for directory in (folder, *(f"{folder}{name}/" for name in SUBFOLDERS)) for path in readers_in(directory)
+    ]
+    if not paths:
+        return []
+    layers = layers_of(folder, found)
+    files = []
+    for path, reader in paths:
+        subfolder = path[: path.rfind("/") + 1]
+        if not is_ignored(layers, path) and (subfolder == folder or not is_ignored(layers, subfolder)):
+            files.append(PinFile(path, reader, read(path)))
+    return files
+
+
+def readers_in(directory: str) -> list[tuple[str, Reader]]:
+    """The files of a directory that a reader reads; none where there is no such directory."""
+    try:
+        with os.scandir(directory or ".") as entries:
+            names = sorted(entry.name for entry in entries if not entry.name.startswith("."))
+    except OSError:
+        return []  # what cannot be read was reported by the search for scripts
+    paths = [directory + name for name in names]
+    return [(path, reader) for path in paths if (reader := _reader(path)) and os.path.isfile(path)]
+
+
+def layers_of(folder: str, found: Discovery) -> list[Patterns]:
+    """The patterns that hold in a folder, the strongest first."""
+    root = next(root for root in found.roots if folder.startswith(root))
+    own: list[Patterns] = []
+    try:
+        above = read_gitignores_above(root)
+        for slash in [len(root), *(match.end() for match in re.finditer("/", folder) if match.end() > len(root))]:
+            if os.path.isfile(f"{folder[:slash]}.gitignore"):
+                own.insert(0, read_gitignore(folder[:slash], slash))
+    except OSError:
+        above = []
+    return [*([excluded(found.exclude, root)] if found.exclude else []), *own, *above]
+
+
+def read(path: str) -> bytes | None:
+    """The bytes of a file; None if it cannot be read, or is too large for what it should be."""
+    try:
+        return read_bytes(path) if not too_large(path, os.stat(path).st_size) else None
+    except OSError:
+        return None
+
+
+def decode(data: bytes) -> Script:
+    """The text of a file: UTF-8, or UTF-16 with its mark (as PowerShell writes it), or else bytes as they are."""
+    bom = data.startswith(b"\xef\xbb\xbf")
+    body = data[3:] if bom else data
+    marks = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
+    for encoding in (marks.get(data[:2], "utf-8"), "utf-8"):
+        try:
+            return Script(body.decode(encoding), encoding, bom)
+        except UnicodeDecodeError:
+            continue
+    return Script(body.decode("latin-1"), "latin-1", bom)
+
+
+def _added(earlier: FileResult, file: PinFile, job: Job) -> FileResult:
+    """The result of a file that is a script as well, such as a setup.py that imports ray: both changes in turn."""
+    earlier = earlier.without_stale({skip.line for skip in file.skips.values()})
+    result = _result(file, job)
+    after = earlier.after
+    if result.changes:
+        after = result.after
+        if earlier.after is not None:
+            after = _result(PinFile(file.path, file.reader, earlier.new_bytes), job).after
+    document = earlier.document or result.document
+    whole = replace(earlier, after=after, document=document, changes=earlier.changes or result.changes)
+    return whole.with_findings([*earlier.findings, *result.findings])
+
+
+def _result(file: PinFile, job: Job) -> FileResult:
+    text = file.script.text
+    pins = file.old_pins
+    new = _applied(text, [pin for pin in pins if pin not in file.skips])
+    refused = new != text and not (_parses(file.path, text) and _parses(file.path, new))
+    findings = []
+    for pin in sorted(pins, key=lambda pin: pin.start):
+        line, column = _line_and_column(text, pin.start)
+        obstacle = pin.obstacle or (UNREADABLE if refused else "")
+        if obstacle:
+            kind, advice = Kind.MANUAL, obstacle
+        elif job.options.unsafe:
+            kind, advice = Kind.CONVERTED, ""
+        else:
+            kind, advice = Kind.UNSAFE, "Run with --unsafe to change it; then reinstall and verify the job."
+        finding = Finding(RM731.code, kind, message(pin), advice, line, column, file.path)
+        skip = file.skips.get(pin)
+        findings.append(finding if skip is None else finding.skipped(skip.reason))
+    changes = job.options.unsafe and new != text and not refused
+    after = new if changes and job.rewrite else None
+    return FileResult(file.path, findings, text, changes, after, document=Plain(file.script))
+
+
+def _applied(text: str, pins: Iterable[Pin]) -> str:
+    for pin in sorted(pins, key=lambda pin: pin.place, reverse=True):
+        if pin.replaceable:
+            start, end = pin.place
+            text = text[:start] + pin.replacement + text[end:]
+    return text
+
+
+def _parses(path: str, text: str) -> bool:
+    """Whether a file is what its name says, where a parser can tell."""
+    parser = next((parse for suffix, parse in PARSERS.items() if path.endswith(suffix)), None)
+    try:
+        if parser is not None:
+            parser(text)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+def _toml(text: str) -> object:
+    try:
+        import tomllib  # noqa: PLC0415
+    except ImportError:  # Python 3.10
+        import tomli as tomllib  # noqa: PLC0415
+    return tomllib.loads(text.replace("\r\n", "\n"))
+
+
+PARSERS: Mapping[str, Callable[[str], object]] = {
+    ".toml": _toml,
+    "Pipfile": _toml,
+    ".yml": load_yaml,
+    ".yaml": load_yaml,
+    ".py": ast.parse,
+}

@@ -1,0 +1,285 @@
+# ruff: noqa: PTH117, PTH120 - works on strings, as discovery.py does
+"""Files that are converted together: scripts that need other files of their project, and what their jobs import.
+
+What a script asks of another file is done in both or in neither: both are converted and checked before either is
+written. Files outside the paths that were given are read, and never written.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from raymigrate.base.findings import Finding, Kind
+from raymigrate.comments.skips import RM906, Skips
+from raymigrate.facts.project import LIBRARIES, Project
+from raymigrate.files.contents import read_bytes
+from raymigrate.files.discovery import SKIPPED, Discovery
+from raymigrate.files.gitignore import is_ignored
+from raymigrate.run.conversion import failed
+from raymigrate.run.engine import RM908, FileResult
+from raymigrate.run.pins import layers_of
+from raymigrate.run.session import Job
+
+DUE = (Kind.CONVERTED, Kind.UNSAFE, Kind.MANUAL)
+# The first part of a module that a text imports; none for a relative import.
+IMPORTED = re.compile(r"^[ \t]*(?:from|import)[ \t]+([^\W\d]\w*)?", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class ProjectSummary:
+    """A job of several files, as far as they import each other.
+
+    Args:
+        folder: Their common folder.
+        read: Files of the job.
+        converted: Those that change.
+        left: Those in which something is left for a person.
+        outside: Those outside the paths that were given.
+    """
+
+    folder: str
+    read: int
+    converted: int
+    left: int
+    outside: int
+
+
+class Together:
+    """Converts files that belong together.
+
+    Args:
+        found: What was named on the command line.
+        job: What to do with each file.
+        results: What became of the files that were converted on their own; what is converted here is added.
+    """
+
+    def __init__(self, found: Discovery, job: Job, results: dict[str, FileResult]) -> None:
+        self.found = found
+        self.job = job
+        self.part = replace(job, options=replace(job.options, part_of_job=True))
+        self.results = results
+        self.alone = {os.path.realpath(path): result for path, result in results.items()}
+        self.project = Project(
+            found.roots, (*found.named, *found.candidates), may_write=self._is_covered, crashed=job.crashed
+        )
+        self.given = {os.path.normpath(path) for path in (*found.named, *found.candidates)}
+        self.links: dict[str, set[str]] = {}  # the files of the project that each script of a job imports
+        self.new: dict[str, FileResult] = {}  # by real path: what was converted here
+
+    def convert(self, waiting: Iterable[str]) -> None:
+        """Converts the files that wait for others and what jobs import.
+
+        Args:
+            waiting: Files that could not be converted on their own.
+        """
+        waiting = dict.fromkeys(waiting)
+        while True:
+            self.new.clear()
+            self.links.clear()
+            self.project.asked.clear()
+            self.project.uses.clear()
+            self.project.places.clear()
+            for path in waiting:
+                self._add(path, self.job)
+            self._convert_asked()
+            self._convert_imported()
+            refused = self._refused()
+            if not refused:
+                break
+            self.project.refused |= refused
+        for result in self.new.values():
+            if (self._is_covered(result.path) or result.path in waiting) and (result.findings or result.changes):
+                self.results[result.path] = result
+        self._report_outside()
+
+    def groups(self) -> list[list[str]]:
+        """The files that change together: what a script asks of others, and the script. The asked ones come first."""
+        pairs = [(real, os.path.realpath(r.path)) for real, result in self.new.items() for r in result.asked]
+        return [
+            [self.project.name(real) for real in sorted(group, key=lambda real: (real not in self.project.asked, real))]
+            for group in _joined(set(pair) for pair in pairs)
+        ]
+
+    # -- conversion --------------------------------------------------------------------------------
+
+    def _add(self, path: str, job: Job) -> FileResult:
+        """Converts a file, and remembers what it asks of others."""
+        real = os.path.realpath(path)
+        try:
+            result = job.convert(path, read_bytes(path), self.project)
+        except OSError as error:
+            result = failed(path, f"cannot be read: {error.strerror or error}.")
+        self.new[real] = result
+        for request in result.asked:
+            asked = self.project.asked.setdefault(os.path.realpath(request.path), [])
+            if not any((other.path, other.name) == (request.path, request.name) for other in asked):
+                asked.append(request)
+        return result
+
+    def _convert_asked(self) -> None:
+        """Converts the files that others ask to change, with all that is asked of them; they may ask in turn."""
+        carried_out: dict[str, int] = {}
+        while True:
+            open_requests = [real for real, asked in self.project.asked.items() if carried_out.get(real) != len(asked)]
+            if not open_requests:
+                return
+            for real in open_requests:
+                asked = self.project.asked[real]
+                carried_out[real] = len(asked)
+                path = asked[0].path
+                known = real in self.alone or path in self.found.candidates
+                self._add(path, self.job if known else self.part)
+
+    def _convert_imported(self) -> None:
+        """Converts the modules of the same project that converted jobs import: their functions run in the job."""
+        results = {**self.alone, **self.new}
+        queue = [real for real, result in results.items() if is_job(result)]
+        seen = set(queue)
+        while queue:
+            real = queue.pop()
+            result = self.new.get(real) or self.alone.get(real)
+            path = self.project.name(real)
+            if result is not None and result.before and not may_import_files(result.before):
+                continue
+            module = self.project.module(path)
+            for path, _ in self.project.imported_files(module) if module is not None else ():
+                imported = os.path.realpath(path)
+                if imported != real:
+                    self.links.setdefault(real, set()).add(imported)
+                if imported in seen:
+                    continue
+                seen.add(imported)
+                queue.append(imported)
+                if imported not in results:
+                    self._add(path, self.part)
+
+    def _refused(self) -> set[str]:
+        """The files that cannot be changed as they are asked, or for a script that cannot be converted."""
+        refused = set()
+        for result in self.new.values():
+            for request in result.asked:
+                real = os.path.realpath(request.path)
+                target = self.new[real]
+                names = {(done.path, done.name) for done in target.done}
+                stays = has_error(result) or not self._is_covered(result.path)
+                if stays or has_error(target) or (request.path, request.name) not in names:
+                    refused.add(real)
+        return refused
+
+    # -- paths that were not given ---------------------------------------------------------------------
+
+    def _is_covered(self, path: str) -> bool:
+        """Whether a file is among those that were named: itself, or below a folder and not left out there."""
+        path = os.path.normpath(path)
+        if self.found.leads_out(path):
+            return False
+        if path in self.given:
+            return True
+        for root in self.found.roots:
+            base = os.path.normpath(root) if root else ""
+            below = path if not base or base == "." else path[len(base) + 1 :] if path.startswith(f"{base}/") else ""
+            if not below or os.path.isabs(below) or below.startswith("../"):
+                continue
+            folders = below.split("/")[:-1]
+            if any(folder in SKIPPED or folder.startswith(".") for folder in folders):
+                continue
+            start = root + below
+            layers = layers_of(start[: start.rfind("/") + 1], self.found)
+            inner = [root + "/".join(folders[: n + 1]) + "/" for n in range(len(folders))]
+            if not any(is_ignored(layers, name) for name in (*inner, start)):
+                return True
+        return False
+
+    def _report_outside(self) -> None:
+        """Says of each file that would have to change but was not named which file that is."""
+        if not self.job.options.enabled(RM908.code):
+            return
+        for real, result in self.new.items():
+            needed = None if self._is_covered(result.path) else _needed_outside(result)
+            if needed is None:
+                continue
+            for importer in (self.project.name(name) for name, links in self.links.items() if real in links):
+                if self._is_covered(importer):
+                    self._report_import(importer, real, needed)
+
+    def _report_import(self, importer: str, imported: str, needed: Finding) -> None:
+        """Puts a finding where a file imports another one, unless a comment there silences it."""
+        earlier = self.results.get(importer, FileResult(importer))
+        module = self.project.module(importer)
+        imports = self.project.imported_files(module) if module is not None else ()
+        line = next((statement.lineno for path, statement in imports if os.path.realpath(path) == imported), 1)
+        if skip := Skips(module.text if module is not None else "").of(RM908.code, line):
+            needed = needed.skipped(skip.reason)
+            earlier = earlier.without_stale({skip.line})
+        needed = replace(needed, line=line, path=importer)
+        self.results[importer] = earlier.with_findings([*earlier.findings, needed])
+
+    # -- summaries -------------------------------------------------------------------------------------
+
+    def summaries(self) -> list[ProjectSummary]:
+        """What became of each job of several files; jobs that share a file count as one."""
+        groups = _joined({real, *links} for real, links in self.links.items())
+        return sorted((self._summary(group) for group in groups), key=lambda summary: summary.folder)
+
+    def _summary(self, group: set[str]) -> ProjectSummary:
+        results = {os.path.realpath(path): result for path, result in self.results.items()}
+        known = [results[real] for real in group if real in results]
+        left = [r for r in known if any(f.kind in (Kind.MANUAL, Kind.UNSAFE, Kind.ERROR) for f in r.findings)]
+        folder = self.project.name(os.path.commonpath([os.path.dirname(real) for real in group]))
+        outside = sum(not self._is_covered(self.project.name(real)) for real in group)
+        changed = sum(result.changes for result in known)
+        return ProjectSummary(folder, len(group), changed, len(left), outside)
+
+
+def _joined(sets: Iterable[set[str]]) -> list[set[str]]:
+    """Sets, with those united that share something."""
+    groups: list[set[str]] = []
+    for group in sets:
+        joined = [other for other in groups if not group.isdisjoint(other)]
+        groups = [other for other in groups if other not in joined] + [group.union(*joined)]
+    return groups
+
+
+def left_outside(result: FileResult) -> FileResult:
+    """The result of a link to a file that was not named, which has to change: it stays as it is."""
+    codes = ", ".join(sorted({finding.code for finding in result.findings if finding.kind in DUE}))
+    target = os.path.realpath(result.path)
+    message = f"This is a link to {target}, which has to change ({codes}); it is not among the paths given."
+    return FileResult(result.path, [Finding(RM908.code, Kind.MANUAL, message, RM908.fix, path=result.path)])
+
+
+def _needed_outside(result: FileResult) -> Finding | None:
+    """What to say of a file that was not named: that it has to change, or that comments in it keep it as it is."""
+    due = [f for f in result.findings if f.kind in DUE and f.code != RM906.code]
+    kept = [finding for finding in result.findings if finding.kind is Kind.SKIPPED]
+    if not due and not kept:
+        return None
+    codes = ", ".join(sorted({finding.code for finding in due or kept}))
+    message = f"{result.path} is part of this job and has to change ({codes}); it is not among the paths given."
+    needed = Finding(RM908.code, Kind.MANUAL, message, RM908.fix)
+    return needed if due else needed.skipped(kept[0].reason)
+
+
+def may_import_files(text: str) -> bool:
+    """Whether a text may import anything but well-known libraries; saves parsing it once more."""
+    return any(found.group(1) not in LIBRARIES or "," in _line(found) for found in IMPORTED.finditer(text))
+
+
+def _line(found: re.Match[str]) -> str:
+    """The rest of a line after `import a`; nothing for `from a import b`, where only one module is named."""
+    if not found.group().lstrip().startswith("import"):
+        return ""
+    return found.string[found.end() : found.string.find("\n", found.end())]
+
+
+def is_job(result: FileResult) -> bool:
+    """Whether a file has a legacy trainer."""
+    return any(f.code[:3] in ("RM1", "RM2") and f.kind is not Kind.SKIPPED for f in result.findings)
+
+
+def has_error(result: FileResult) -> bool:
+    """Whether something could not be done."""
+    return any(finding.kind is Kind.ERROR for finding in result.findings)
