@@ -16,11 +16,12 @@ from hypothesis import strategies as st
 from raymigrate.base.findings import Kind
 from raymigrate.base.options import Options
 from raymigrate.cli import main
-from raymigrate.pins.readers import READERS, install_commands, requirements_file, setup_py
+from raymigrate.documents.install_commands import install_commands
+from raymigrate.knowledge.versions import LOWEST, PACKAGES, conda_specifier, keeps_out, poetry_specifier
+from raymigrate.pins.files import decode
+from raymigrate.pins.readers import READERS, requirements_file, setup_py
 from raymigrate.pins.toml import toml_pins
-from raymigrate.pins.versions import LOWEST, PACKAGES, conda_specifier, keeps_out, poetry_specifier
 from raymigrate.run.engine import convert
-from raymigrate.run.pins import decode
 
 LEGACY = """\
 from ray.train.huggingface import TransformersTrainer

@@ -15,7 +15,7 @@ from raymigrate.files.discovery import PAGES
 from raymigrate.files.script import Script, UndecodableError, decode
 
 if TYPE_CHECKING:
-    from raymigrate.pins.versions import Pin
+    from raymigrate.knowledge.versions import Pin
 
 __all__ = ["Document", "NotSplit", "Place", "Plain", "UndecodableError", "open_document", "reopened"]
 

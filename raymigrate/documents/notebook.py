@@ -25,7 +25,7 @@ from raymigrate.documents.remarks import Place, old_pins, other_language, pin_re
 from raymigrate.files.script import UndecodableError
 
 if TYPE_CHECKING:
-    from raymigrate.pins.versions import Pin
+    from raymigrate.knowledge.versions import Pin
 
 NEWLINE = r"(?:\\r|\\u000[dD])(?:\\n|\\u000[aA])|\\[nr]|\\u000[aAdD]"
 RAW_LINE = re.compile(

@@ -12,7 +12,7 @@ from raymigrate.documents.remarks import Place
 from raymigrate.files.script import Script
 
 if TYPE_CHECKING:
-    from raymigrate.pins.versions import Pin
+    from raymigrate.knowledge.versions import Pin
 
 
 class Regions:

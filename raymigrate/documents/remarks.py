@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from raymigrate.base.findings import Finding, Kind, Rule
-
-if TYPE_CHECKING:
-    from raymigrate.pins.versions import Pin
+from raymigrate.knowledge.versions import LOWEST, Pin
 
 CELL_MAGICS = "https://ipython.readthedocs.io/en/stable/interactive/magics.html#cell-magics"
 
@@ -34,6 +32,16 @@ RM907 = Rule(
     "The page shows old and new code side by side, or the block cannot be parsed.",
     "Change it by hand if it should not show the legacy form.",
     "https://docs.ray.io/en/latest/train/getting-started-transformers.html#transformerstrainer-migration-guide",
+)
+RM731 = Rule(
+    "RM731",
+    "a pinned version that the converted code does not run on",
+    "With the pinned version installed the converted code fails: it uses names and arguments that came later.",
+    "--unsafe raises the range to the lowest version that the converted code needs; lock files, hashes, addresses and"
+    " images are for a person.",
+    "https://docs.ray.io/en/latest/ray-core/handling-dependencies.html",
+    unproven="Ray would have pip install the pinned versions into the job's environment, gigabytes for each run. By"
+    " hand, on Ray 2.6.3: converted scripts end with ImportError: cannot import name 'ScalingConfig' from 'ray.train'.",
 )
 RULES = (RM904, RM905, RM907)
 
@@ -89,13 +97,18 @@ def old_pins(lines: Sequence[str]) -> Iterator[tuple[int, Pin]]:
     text = "\n".join(line.replace("# MAGIC ", " " * len("# MAGIC "), 1) for line in lines)
     if "install" not in text:
         return
-    from raymigrate.pins.readers import install_commands  # noqa: PLC0415 - few cells install anything
+    from raymigrate.documents.install_commands import install_commands  # noqa: PLC0415 - few cells install anything
 
     for pin in install_commands(text):
         if pin.is_too_low:
             index, start = text.count("\n", 0, pin.start), text.rfind("\n", 0, pin.start) + 1
             first, last = pin.place
             yield index, replace(pin, start=pin.start - start, place=(first - start, last - start))
+
+
+def pin_message(pin: Pin) -> str:
+    """What is wrong with a pin."""
+    return f"{' '.join(pin.written.split())} excludes {pin.name} >= {LOWEST[pin.name]}, which the converted code needs."
 
 
 def pin_remark(pin: Pin, place: Place, *, changes: bool = False) -> Finding:
@@ -106,12 +119,10 @@ def pin_remark(pin: Pin, place: Place, *, changes: bool = False) -> Finding:
         place: The start of its line.
         changes: Whether it is changed; else --unsafe changes it, unless it has an obstacle.
     """
-    from raymigrate.codemods.pins.pinned_versions import RM731, message  # noqa: PLC0415 - as above
-
     kind, advice = Kind.UNSAFE, "Run with --unsafe to change it; then reinstall and verify the job."
     if not pin.replaceable:
         kind, advice = Kind.MANUAL, pin.obstacle or RM731.fix
     elif changes:
         kind, advice = Kind.CONVERTED, ""
     column = place.column + pin.start
-    return Finding(RM731.code, kind, message(pin), advice, place.line, column, cell=place.cell)
+    return Finding(RM731.code, kind, pin_message(pin), advice, place.line, column, cell=place.cell)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 
 from raymigrate.base.findings import Finding, Kind
-from raymigrate.pins.versions import Pin, keeps_out
+from raymigrate.knowledge.versions import Pin, keeps_out
 
 LEGACY = ("RM1", "RM2", "RM3")
 # Comments of converted code (codemods/emitted.py, cpu_workers.py and loss_scale.py).

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from raymigrate.base.findings import Finding, Kind
-from raymigrate.pins.readers import INSTALL, WORD
-from raymigrate.pins.versions import LOWEST, NAME, package
+from raymigrate.documents.install_commands import INSTALL, WORD
+from raymigrate.knowledge.versions import LOWEST, NAME, package
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ parser (see `project.py`) only proves that the file is TOML, before and after.
 import re
 from collections.abc import Iterator
 
-from raymigrate.pins.versions import LOWEST, Pin, package, poetry_specifier, requirement_pins
+from raymigrate.knowledge.versions import LOWEST, Pin, package, poetry_specifier, requirement_pins
 
 TOKEN = re.compile(
     r'"""(?:\\.|[^\\])*?"""|\'\'\'.*?\'\'\'|#[^\n]*'

@@ -7,8 +7,8 @@ from raymigrate.base.options import Options
 from raymigrate.codemods.gone.names_in_strings import LEGACY, RM695, advice, message
 from raymigrate.comments.skips import comment_at, skipped_whole
 from raymigrate.documents import Plain
+from raymigrate.pins.files import decode
 from raymigrate.run.engine import FileResult
-from raymigrate.run.pins import decode
 
 COMMENT = re.compile(r"(?:^|[ \t])#[^\n]*", re.MULTILINE)
 NAME = re.compile(rf"(?<![\w./-])(?:{LEGACY.pattern})(?![\w/-])")

@@ -232,7 +232,7 @@ def convert(
     """
     options = options or Options()
     if options.todo and rewrite:
-        from raymigrate.comments.todos import convert_with_todos  # noqa: PLC0415 - only where it is asked for
+        from raymigrate.run.todos import convert_with_todos  # noqa: PLC0415 - only where it is asked for
 
         bare_options = replace(options, todo=False)
         result = convert_with_todos(

@@ -1,4 +1,4 @@
-# ruff: noqa: PTH113, PTH116, PTH117, PTH119 - works on strings, as discovery.py does
+# ruff: noqa: PTH113, PTH117 - works on strings, as discovery.py does
 """The files beside legacy or converted scripts that pin versions."""
 
 from __future__ import annotations
@@ -7,26 +7,23 @@ import ast
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.codemods.pins.needed_packages import RM732
 from raymigrate.codemods.pins.needed_packages import advice as advice_of
 from raymigrate.codemods.pins.needed_packages import message as message_of
-from raymigrate.codemods.pins.pinned_versions import RM731, message
-from raymigrate.comments.skips import Skip, comment_at, skipped_whole
+from raymigrate.comments.skips import comment_at, skipped_whole
 from raymigrate.documents import Plain
+from raymigrate.documents.remarks import RM731, pin_message
 from raymigrate.facts.yaml_files import load_yaml
-from raymigrate.files.contents import read_bytes
-from raymigrate.files.discovery import too_large
 from raymigrate.files.gitignore import Patterns, excluded, is_ignored, read_gitignore, read_gitignores_above
-from raymigrate.files.script import Script
+from raymigrate.knowledge.versions import Pin
 from raymigrate.pins.evidence import is_converted, is_legacy
-from raymigrate.pins.needed import Needed, installed, listed, missing, needed_by
-from raymigrate.pins.readers import SUBFOLDERS, Reader, dockerfile, lock_file, reader_of
-from raymigrate.pins.versions import PACKAGES, Pin
+from raymigrate.pins.files import PinFile, read, reader_by_path, readers_in
+from raymigrate.pins.needed import Needed, missing, needed_by
+from raymigrate.pins.readers import SUBFOLDERS
 from raymigrate.run.conversion import broken
 from raymigrate.run.engine import FileResult
 
@@ -35,57 +32,6 @@ if TYPE_CHECKING:
     from raymigrate.run.session import Job
 
 UNREADABLE = "The file cannot be parsed; correct it, or change the version by hand."
-
-
-@dataclass
-class PinFile:
-    """A file that may pin versions.
-
-    Args:
-        path: Where it is.
-        reader: Who reads it.
-        data: Its bytes; None if it cannot be read.
-    """
-
-    path: str
-    reader: Reader
-    data: bytes | None
-
-    @cached_property
-    def script(self) -> Script:
-        """The text, with what is needed to write it back."""
-        return decode(self.data or b"")
-
-    @cached_property
-    def names(self) -> dict[str, int]:
-        """The packages that it lists, with their places; none in a file of locked or constrained versions."""
-        if self.data is None or self.reader is lock_file or "constraint" in os.path.basename(self.path).lower():
-            return {}
-        text = self.script.text
-        return installed(text) if self.reader is dockerfile else listed(text)
-
-    @property
-    def old_pins(self) -> list[Pin]:
-        """What excludes versions that are needed."""
-        return [pin for pin in self.pins if pin.is_too_low]
-
-    @cached_property
-    def skips(self) -> dict[Pin, Skip]:
-        """The comments that silence old pins: on their line, alone above it, or for the whole file."""
-        text, code = self.script.text, RM731.code
-        lines, whole = text.split("\n"), skipped_whole(text, code)
-        found = {pin: comment_at(lines, text.count("\n", 0, pin.start) + 1, code) or whole for pin in self.old_pins}
-        return {pin: skip for pin, skip in found.items() if skip is not None}
-
-    @cached_property
-    def pins(self) -> list[Pin]:
-        """The versions that it asks for; nothing in a file that cannot be understood."""
-        if self.data is None or not re.search(PACKAGES, self.data.replace(b"\0", b""), re.IGNORECASE):
-            return []
-        try:
-            return list(self.reader(self.script.text))
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return []
 
 
 def pin_results(found: Discovery, results: Mapping[str, FileResult], job: Job) -> Iterator[FileResult]:
@@ -106,7 +52,7 @@ def pin_results(found: Discovery, results: Mapping[str, FileResult], job: Job) -
     for path in (*legacy, *others):
         for folder in _folders(path, found.roots):
             scripts_of.setdefault(folder, []).append(path)
-    named = [PinFile(path, reader, read(path)) for path in found.named if (reader := _reader(path))]
+    named = [PinFile(path, reader, read(path)) for path in found.named if (reader := reader_by_path(path))]
     done: set[str] = set()
     files = [
         *((file, [*legacy, *others]) for file in named),
@@ -182,11 +128,6 @@ def _folders(path: str, roots: Sequence[str]) -> Iterator[str]:
             return
 
 
-def _reader(path: str) -> Reader | None:
-    folder, name = os.path.split(path)
-    return reader_of(name, os.path.basename(folder))
-
-
 def _files(folder: str, found: Discovery) -> list[PinFile]:
     """The files of a folder, and of the subfolders that are named after such files."""
     paths = [
@@ -203,17 +144,6 @@ def _files(folder: str, found: Discovery) -> list[PinFile]:
     return files
 
 
-def readers_in(directory: str) -> list[tuple[str, Reader]]:
-    """The files of a directory that a reader reads; none where there is no such directory."""
-    try:
-        with os.scandir(directory or ".") as entries:
-            names = sorted(entry.name for entry in entries if not entry.name.startswith("."))
-    except OSError:
-        return []  # what cannot be read was reported by the search for scripts
-    paths = [directory + name for name in names]
-    return [(path, reader) for path in paths if (reader := _reader(path)) and os.path.isfile(path)]
-
-
 def layers_of(folder: str, found: Discovery) -> list[Patterns]:
     """The patterns that hold in a folder, the strongest first."""
     root = next(root for root in found.roots if folder.startswith(root))
@@ -226,27 +156,6 @@ def layers_of(folder: str, found: Discovery) -> list[Patterns]:
     except OSError:
         above = []
     return [*([excluded(found.exclude, root)] if found.exclude else []), *own, *above]
-
-
-def read(path: str) -> bytes | None:
-    """The bytes of a file; None if it cannot be read, or is too large for what it should be."""
-    try:
-        return read_bytes(path) if not too_large(path, os.stat(path).st_size) else None
-    except OSError:
-        return None
-
-
-def decode(data: bytes) -> Script:
-    """The text of a file: UTF-8, or UTF-16 with its mark (as PowerShell writes it), or else bytes as they are."""
-    bom = data.startswith(b"\xef\xbb\xbf")
-    body = data[3:] if bom else data
-    marks = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
-    for encoding in (marks.get(data[:2], "utf-8"), "utf-8"):
-        try:
-            return Script(body.decode(encoding), encoding, bom)
-        except UnicodeDecodeError:
-            continue
-    return Script(body.decode("latin-1"), "latin-1", bom)
 
 
 def _added(earlier: FileResult, file: PinFile, job: Job) -> FileResult:
@@ -278,7 +187,7 @@ def _result(file: PinFile, job: Job) -> FileResult:
             kind, advice = Kind.CONVERTED, ""
         else:
             kind, advice = Kind.UNSAFE, "Run with --unsafe to change it; then reinstall and verify the job."
-        finding = Finding(RM731.code, kind, message(pin), advice, line, column, file.path)
+        finding = Finding(RM731.code, kind, pin_message(pin), advice, line, column, file.path)
         skip = file.skips.get(pin)
         findings.append(finding if skip is None else finding.skipped(skip.reason))
     changes = job.options.unsafe and new != text and not refused

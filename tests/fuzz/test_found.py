@@ -92,7 +92,7 @@ def test_a_reader_of_pins_that_fails_costs_one_file(monkeypatch: pytest.MonkeyPa
     def fails(text: str) -> None:
         raise IndexError("x")
 
-    monkeypatch.setattr("raymigrate.run.pins.reader_of", lambda name, folder: fails if name == "a.txt" else None)
+    monkeypatch.setattr("raymigrate.pins.files.reader_of", lambda name, folder: fails if name == "a.txt" else None)
     Path("a.txt").write_text("ray==2.6.3\n")
     Path("train.py").write_text("from ray.air import session\n\n\ndef f():\n    session.report({})\n")
     result = CliRunner().invoke(main, ["."], catch_exceptions=False)

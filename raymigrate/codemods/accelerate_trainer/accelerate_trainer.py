@@ -11,9 +11,9 @@ from raymigrate.codemods.accelerate_trainer.accelerate_settings import convert_s
 from raymigrate.codemods.accelerate_trainer.loop_elsewhere import is_wrapped, report_loss_scale
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.data.split_datasets import SPLIT_ALL_SINCE, keep_whole, leaves_split_open
+from raymigrate.codemods.data.trainer_arguments import prepare_datasets
 from raymigrate.codemods.shared.loss_scale import keep_loss_scale
 from raymigrate.codemods.shared.trainer_annotations import name_as_type
-from raymigrate.codemods.shared.trainer_arguments import prepare_datasets
 from raymigrate.facts.functions import parameters
 from raymigrate.facts.legacy import ACCELERATE_TRAINERS, HF, TORCH_TRAINERS
 from raymigrate.facts.trainers import TrainerCall, trainer_calls

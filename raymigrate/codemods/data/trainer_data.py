@@ -8,7 +8,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.data.preprocessors import RM501, RM502, default_batch_size
 from raymigrate.codemods.data.split_datasets import SPLIT_ALL_SINCE, keep_whole, leaves_split_open, split_train_only
-from raymigrate.codemods.shared.trainer_arguments import prepare_datasets
+from raymigrate.codemods.data.trainer_arguments import prepare_datasets
 from raymigrate.facts.legacy import TORCH_TRAINERS
 from raymigrate.facts.preprocessors import BATCH_MAPPERS
 from raymigrate.facts.trainers import trainer_calls

@@ -8,34 +8,18 @@ import ast
 import re
 from collections.abc import Iterator
 
-from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.documents.remarks import RM731, pin_message
 from raymigrate.facts.values import seen_entries, seen_items, sources
+from raymigrate.knowledge.versions import LOWEST, Pin, conda_pins, package, requirement_pins
 from raymigrate.pins.evidence import is_converted, is_legacy
-from raymigrate.pins.readers import conda_pins
-from raymigrate.pins.versions import LOWEST, Pin, package, requirement_pins
 
-RM731 = Rule(
-    "RM731",
-    "a pinned version that the converted code does not run on",
-    "With the pinned version installed the converted code fails: it uses names and arguments that came later.",
-    "--unsafe raises the range to the lowest version that the converted code needs; lock files, hashes, addresses and"
-    " images are for a person.",
-    "https://docs.ray.io/en/latest/ray-core/handling-dependencies.html",
-    unproven="Ray would have pip install the pinned versions into the job's environment, gigabytes for each run. By"
-    " hand, on Ray 2.6.3: converted scripts end with ImportError: cannot import name 'ScalingConfig' from 'ray.train'.",
-)
 KEYWORDS = ("runtime_env", "worker_runtime_env")
 # Arguments of decorators and steps that take versions by package, as in Metaflow: @pypi(packages={"ray": "2.6.3"}).
 BY_PACKAGE = ("packages", "libraries")
 VERSION = re.compile(r"(?:[=<>!~]=?\s*)?\d+(?:\.[\d*]+)*(?:\s*,\s*[=<>!~]=?\s*[\d.*]+)*")
 RUNTIME_ENV = ("ray.runtime_env.RuntimeEnv",)
-
-
-def message(pin: Pin) -> str:
-    """What is wrong with a pin."""
-    return f"{' '.join(pin.written.split())} excludes {pin.name} >= {LOWEST[pin.name]}, which the converted code needs."
 
 
 @codemod(*KEYWORDS, "RuntimeEnv", *BY_PACKAGE, order=97)
@@ -49,8 +33,8 @@ def runtime_environments(context: Context) -> None:
     for node, pin in found.items():
         source = context.module.source(node)
         if pin.obstacle or source[1:-1] != node.value:
-            context.manual(RM731, node, message(pin), pin.obstacle or f"Write {pin.name}>={LOWEST[pin.name]}.")
-        elif context.converts(RM731, node, message(pin), safe=False):
+            context.manual(RM731, node, pin_message(pin), pin.obstacle or f"Write {pin.name}>={LOWEST[pin.name]}.")
+        elif context.converts(RM731, node, pin_message(pin), safe=False):
             start, end = pin.place
             context.plan.replace(node, source[: 1 + start] + pin.replacement + source[1 + end :])
 

@@ -10,7 +10,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.emitted import CHECKPOINT_FILE
-from raymigrate.codemods.tuner.tuner_config import tune_name
+from raymigrate.codemods.shared.tune_name import tune_name
 from raymigrate.edits.plan import Code
 from raymigrate.facts.module import Reference
 from raymigrate.facts.places import Place

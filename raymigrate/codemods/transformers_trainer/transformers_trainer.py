@@ -9,11 +9,11 @@ import ast
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.data.trainer_arguments import convert_trainer_arguments
 from raymigrate.codemods.libraries.freeze_numerics import keep_loss_mean
 from raymigrate.codemods.shared.cpu_workers import train_together_on_cpu
 from raymigrate.codemods.shared.loss_scale import keep_loss_scale
 from raymigrate.codemods.shared.trainer_annotations import name_as_type
-from raymigrate.codemods.shared.trainer_arguments import convert_trainer_arguments
 from raymigrate.codemods.tracking.tracking import report_logs
 from raymigrate.codemods.transformers_trainer.function_elsewhere import FunctionElsewhere, strip_loggers, train_function
 from raymigrate.codemods.transformers_trainer.reports_to import check_use_of_datasets, silence_loggers

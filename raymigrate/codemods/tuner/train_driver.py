@@ -3,7 +3,8 @@
 import ast
 
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.tuner.tuner_config import TunerRunConfig, tune_name
+from raymigrate.codemods.shared.tune_name import tune_name
+from raymigrate.codemods.tuner.tuner_config import TunerRunConfig
 from raymigrate.edits.plan import Code
 from raymigrate.facts.tuners import TUNE_CONFIGS, TunerCall
 from raymigrate.facts.values import is_none

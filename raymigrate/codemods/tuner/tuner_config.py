@@ -11,6 +11,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.definitions import drop_definition
+from raymigrate.codemods.shared.tune_name import tune_name
 from raymigrate.edits.plan import CallEdit, Code, Part
 from raymigrate.facts.legacy import SYNC_CONFIGS
 from raymigrate.facts.storage import absolute, is_absolute
@@ -35,15 +36,6 @@ RM411 = Rule(
 )
 OF_THE_TRAINER = ("checkpoint_config", "failure_config", "worker_runtime_env")
 STORAGE = ("storage_path", "local_dir", "sync_config")
-
-
-def tune_name(context: Context, near: ast.AST) -> str:
-    """How generated code beside a node, the whole name of a reference, calls `ray.tune`."""
-    bindings = context.module.scope_of[near].lookup("tune")
-    if bindings and all(binding.qualified == "ray.tune" for binding in bindings):
-        return "tune"
-    context.plan.need_import("ray.tune", near=context.module.reference_at[near].binding.statement)
-    return "ray.tune"
 
 
 @codemod("Tuner", order=13)

@@ -174,3 +174,13 @@ def _next(version: str, sign: str) -> str:
     else:
         place = next((index for index, part in enumerate(parts) if part), len(parts) - 1)
     return ".".join(map(str, [*parts[:place], parts[place] + 1]))
+
+
+def conda_pins(item: str, start: int = 0) -> Iterator[Pin]:
+    """The pin of a dependency as conda reads it: `pytorch=1.13.1=py3.9_cuda11.7`."""
+    match = re.match(rf"(?:[\w.-]+::)?{NAME}\s*(?P<specifier>[=<>!~][^\s#]*)", item)
+    name = package(match["name"]) if match else ""
+    versions = conda_specifier(match["specifier"]) if match else ""
+    if match and name in LOWEST:
+        place = (start + match.start("specifier"), start + match.end("specifier"))
+        yield Pin(name, match[0], start, versions, place, f">={LOWEST[name]}")

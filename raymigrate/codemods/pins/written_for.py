@@ -9,10 +9,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from raymigrate.codemods.pins.pinned_versions import environment_pins
+from raymigrate.documents.install_commands import install_commands
 from raymigrate.facts.project import Project
-from raymigrate.pins.readers import SUBFOLDERS, Reader, install_commands
-from raymigrate.pins.versions import Pin
-from raymigrate.run.pins import PinFile, read, readers_in
+from raymigrate.knowledge.versions import Pin
+from raymigrate.pins.files import PinFile, read, readers_in
+from raymigrate.pins.readers import SUBFOLDERS, Reader
 
 if TYPE_CHECKING:
     from raymigrate.codemods.context import Context

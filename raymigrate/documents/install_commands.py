@@ -1,0 +1,50 @@
+"""The packages that shell commands install: in a cell, a Dockerfile, a docstring."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from raymigrate.knowledge.versions import LOWEST, Pin, conda_pins, requirement_pins
+
+NESTED = "The command is in a string: write {name}>={lowest} there, with quotes around it for the inner shell."
+# A word of a shell command, which may be quoted, after `pip install` up to the end of that command.
+INSTALL = re.compile(
+    r"\b(?:pip[\d.]*|uv pip|conda|mamba)[ \t]+install\b(?P<words>(?:[^\n;&|#\\]|\\(?:[ \t]*\r?\n|.))*)"
+)
+WORD = re.compile(r"(?P<quote>\\?[\"'])(?P<quoted>[^\"'\n\\]*)(?P=quote)|(?P<plain>[^\s\"'\\]+)")
+
+
+def install_commands(text: str) -> Iterator[Pin]:
+    """The requirements that shell commands name: `pip install -q "ray[air]==2.6.3" transformers==4.30.2`."""
+    for command in INSTALL.finditer(text):
+        line = _line_before(command)
+        if not line.lstrip().startswith("#"):
+            yield from _command_pins(command, within_string=line.count('"') % 2 + line.count("'") % 2 > 0)
+
+
+def _line_before(command: re.Match[str]) -> str:
+    """What comes before a command on its line; of a line without end, the last part."""
+    text, end = command.string, command.start()
+    return text[max(text.rfind("\n", max(0, end - 1000), end) + 1, end - 1000, 0) : end]
+
+
+def _command_pins(command: re.Match[str], *, within_string: bool) -> Iterator[Pin]:
+    """The pins in an install command.
+
+    Args:
+        command: A match of `INSTALL`.
+        within_string: Whether the command is in a string of another one.
+    """
+    text = command.string
+    read = conda_pins if command[0].startswith(("conda", "mamba")) else requirement_pins
+    for word in WORD.finditer(command["words"]):
+        group = "quoted" if word["quoted"] is not None else "plain"
+        start = command.start("words") + word.start(group)
+        for pin in read(word[group], start):
+            if within_string and pin.replacement:
+                yield replace(pin, replacement="", obstacle=NESTED.format(name=pin.name, lowest=LOWEST[pin.name]))
+            elif not pin.replacement or text[start - 1] in "\"'":
+                yield pin
+            else:  # a shell would take the sign `>` for a redirection
+                head = pin.written[: pin.place[0] - pin.start]
+                yield replace(pin, place=(start, pin.place[1]), replacement=f"'{head}{pin.replacement}'")

@@ -1,0 +1,107 @@
+# ruff: noqa: PTH113, PTH116, PTH119 - works on strings, as discovery.py does
+"""The files that may pin versions: which there are in a folder, and what they pin."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+from raymigrate.comments.skips import Skip, comment_at, skipped_whole
+from raymigrate.documents.remarks import RM731
+from raymigrate.files.contents import read_bytes
+from raymigrate.files.discovery import too_large
+from raymigrate.files.script import Script
+from raymigrate.knowledge.versions import PACKAGES, Pin
+from raymigrate.pins.needed import installed, listed
+from raymigrate.pins.readers import Reader, dockerfile, lock_file, reader_of
+
+
+@dataclass
+class PinFile:
+    """A file that may pin versions.
+
+    Args:
+        path: Where it is.
+        reader: Who reads it.
+        data: Its bytes; None if it cannot be read.
+    """
+
+    path: str
+    reader: Reader
+    data: bytes | None
+
+    @cached_property
+    def script(self) -> Script:
+        """The text, with what is needed to write it back."""
+        return decode(self.data or b"")
+
+    @cached_property
+    def names(self) -> dict[str, int]:
+        """The packages that it lists, with their places; none in a file of locked or constrained versions."""
+        if self.data is None or self.reader is lock_file or "constraint" in os.path.basename(self.path).lower():
+            return {}
+        text = self.script.text
+        return installed(text) if self.reader is dockerfile else listed(text)
+
+    @property
+    def old_pins(self) -> list[Pin]:
+        """What excludes versions that are needed."""
+        return [pin for pin in self.pins if pin.is_too_low]
+
+    @cached_property
+    def skips(self) -> dict[Pin, Skip]:
+        """The comments that silence old pins: on their line, alone above it, or for the whole file."""
+        text, code = self.script.text, RM731.code
+        lines, whole = text.split("\n"), skipped_whole(text, code)
+        found = {pin: comment_at(lines, text.count("\n", 0, pin.start) + 1, code) or whole for pin in self.old_pins}
+        return {pin: skip for pin, skip in found.items() if skip is not None}
+
+    @cached_property
+    def pins(self) -> list[Pin]:
+        """The versions that it asks for; nothing in a file that cannot be understood."""
+        if self.data is None or not re.search(PACKAGES, self.data.replace(b"\0", b""), re.IGNORECASE):
+            return []
+        try:
+            return list(self.reader(self.script.text))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return []
+
+
+def reader_by_path(path: str) -> Reader | None:
+    """Who reads a file, by its name and that of its folder; None if nobody does."""
+    folder, name = os.path.split(path)
+    return reader_of(name, os.path.basename(folder))
+
+
+def readers_in(directory: str) -> list[tuple[str, Reader]]:
+    """The files of a directory that a reader reads; none where there is no such directory."""
+    try:
+        with os.scandir(directory or ".") as entries:
+            names = sorted(entry.name for entry in entries if not entry.name.startswith("."))
+    except OSError:
+        return []  # what cannot be read was reported by the search for scripts
+    paths = [directory + name for name in names]
+    return [(path, reader) for path in paths if (reader := reader_by_path(path)) and os.path.isfile(path)]
+
+
+def read(path: str) -> bytes | None:
+    """The bytes of a file; None if it cannot be read, or is too large for what it should be."""
+    try:
+        return read_bytes(path) if not too_large(path, os.stat(path).st_size) else None
+    except OSError:
+        return None
+
+
+def decode(data: bytes) -> Script:
+    """The text of a file: UTF-8, or UTF-16 with its mark (as PowerShell writes it), or else bytes as they are."""
+    bom = data.startswith(b"\xef\xbb\xbf")
+    body = data[3:] if bom else data
+    marks = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
+    for encoding in (marks.get(data[:2], "utf-8"), "utf-8"):
+        try:
+            return Script(body.decode(encoding), encoding, bom)
+        except UnicodeDecodeError:
+            continue
+    return Script(body.decode("latin-1"), "latin-1", bom)
