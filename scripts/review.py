@@ -22,9 +22,10 @@ from raymigrate.base.findings import Kind
 from raymigrate.base.options import Options
 from raymigrate.files.discovery import PAGES, SUFFIXES, Discovery, discover
 from raymigrate.reporting.html import html_text
-from raymigrate.run.engine import FileResult
 from raymigrate.run.gates import NEEDLES
-from raymigrate.run.session import Job, Summary, run
+from raymigrate.run.job import Job
+from raymigrate.run.outcome import FileResult, Summary
+from raymigrate.run.session import run
 
 # What pyflakes says of scripts as people write them, and of nothing that a conversion can break.
 STYLE = (

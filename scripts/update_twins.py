@@ -16,10 +16,11 @@ from raymigrate.base.options import Options
 from raymigrate.documents import open_document
 from raymigrate.files.discovery import SUFFIXES, Discovery, discover
 from raymigrate.run.conversion import convert_document
-from raymigrate.run.engine import FileResult
 from raymigrate.run.gates import needles
+from raymigrate.run.job import Job
+from raymigrate.run.outcome import FileResult
 from raymigrate.run.rules import EXAMPLES
-from raymigrate.run.session import Job, run
+from raymigrate.run.session import run
 from scripts.pages.examples import examples, shortened
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"

@@ -10,7 +10,8 @@ import yaml
 
 from raymigrate.base.findings import Kind
 from raymigrate.facts.literals import literal, string_literal
-from raymigrate.run.engine import FileResult, convert
+from raymigrate.run.engine import convert
+from raymigrate.run.outcome import FileResult
 
 NAMED = """
 from accelerate import Accelerator

@@ -270,7 +270,7 @@ def test_a_process_that_ends_over_a_file_that_is_only_read(monkeypatch: pytest.M
 
 
 def test_a_process_that_ends_over_and_over_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("raymigrate.run.session.concerns", lambda *_: crash())
+    monkeypatch.setattr("raymigrate.run.job.concerns", lambda *_: crash())
     result = invoke(".")
     assert result.exit_code == 2
     assert "no file was changed" in result.stderr

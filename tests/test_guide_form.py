@@ -8,7 +8,8 @@ from click.testing import CliRunner
 from raymigrate.base.findings import Kind
 from raymigrate.base.options import Options
 from raymigrate.cli import main
-from raymigrate.run.engine import FileResult, convert
+from raymigrate.run.engine import convert
+from raymigrate.run.outcome import FileResult
 from tests.conftest import FIXTURES
 
 SCRIPT = """\

@@ -1,7 +1,7 @@
 """A finding of the old text is named where it stands in the new one."""
 
 from raymigrate.base.findings import Finding, Kind
-from raymigrate.run.engine import FileResult
+from raymigrate.run.outcome import FileResult
 
 SAME = "get_model() is gone, if this is a checkpoint."
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from raymigrate.base.options import Options
-from raymigrate.run.engine import FileResult
+from raymigrate.run.outcome import FileResult
 from scripts.review import complaints, review, verdict
 from tests.conftest import FIXTURES
 

@@ -9,7 +9,8 @@ from click.testing import CliRunner
 from raymigrate.base.findings import Kind
 from raymigrate.base.options import Options
 from raymigrate.cli import main
-from raymigrate.run.engine import FileResult, convert
+from raymigrate.run.engine import convert
+from raymigrate.run.outcome import FileResult
 
 HEAD = "from ray.air import session\n\n"
 

@@ -17,7 +17,8 @@ from raymigrate.base.findings import Kind
 from raymigrate.base.options import Options
 from raymigrate.documents import open_document
 from raymigrate.run.engine import convert
-from raymigrate.run.session import Job, run
+from raymigrate.run.job import Job
+from raymigrate.run.session import run
 from scripts.update_twins import converted, found_in, options_of, project_findings, told
 from tests.conftest import DOCUMENTS, FALSE_FRIENDS, FIXTURES, PROJECTS, case_name
 

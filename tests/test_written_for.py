@@ -10,9 +10,9 @@ from click.testing import CliRunner
 from raymigrate.base.options import Options
 from raymigrate.cli import main
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.pins.written_for import NEWEST, OLDEST, admitted, imported_since
 from raymigrate.facts.module import Module
 from raymigrate.pins import written_for as evidence
+from raymigrate.pins.written_for import NEWEST, OLDEST, admitted, imported_since
 from tests.test_pins import project
 
 SCRIPT = """\
@@ -316,6 +316,6 @@ def test_a_check_that_asks_does_without_libcst(tmp_path: Path) -> None:
         "import sys\nfrom raymigrate.cli import main\n"
         f"try:\n    main(['--check', {str(tmp_path)!r}])\n"
         "except SystemExit:\n    assert 'libcst' not in sys.modules\n"
-        "    assert 'raymigrate.codemods.pins.written_for' in sys.modules\n"
+        "    assert 'raymigrate.pins.written_for' in sys.modules\n"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -16,7 +16,8 @@ from raymigrate.files.gitignore import is_excluded
 from raymigrate.run.gates import needles
 
 if TYPE_CHECKING:
-    from raymigrate.run.session import Job, Summary
+    from raymigrate.run.job import Job
+    from raymigrate.run.outcome import Summary
 
 DOCUMENTS = ("json", "sarif")  # formats that are one document, which is never missing
 NOTHING_THERE = (
@@ -104,7 +105,8 @@ def _convert_stdin(settings: Settings, choices: Choices) -> int:
     """
     from raymigrate.facts.project import Project  # noqa: PLC0415
     from raymigrate.run.conversion import failed  # noqa: PLC0415
-    from raymigrate.run.session import Summary, converted_apart  # noqa: PLC0415
+    from raymigrate.run.outcome import Summary  # noqa: PLC0415
+    from raymigrate.run.session import converted_apart  # noqa: PLC0415
 
     data = sys.stdin.buffer.read()
     path = choices["stdin_filename"] or "<stdin>"
@@ -143,7 +145,7 @@ def _dry_run(choices: Choices) -> bool:
 def _job(choices: Choices, *, write: bool) -> Job:
     from raymigrate.base.options import Options  # noqa: PLC0415
     from raymigrate.reporting.report_file import is_page  # noqa: PLC0415
-    from raymigrate.run.session import Job  # noqa: PLC0415
+    from raymigrate.run.job import Job  # noqa: PLC0415
 
     options = Options(**{f.name: choices[f.name] for f in fields(Options) if f.name in choices})
     # A check alone need not know the new text, so it does without LibCST; SARIF carries it as fixes, and comments

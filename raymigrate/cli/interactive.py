@@ -16,8 +16,8 @@ from raymigrate.base.findings import Finding, Kind, one_line
 from raymigrate.facts.project import Project
 from raymigrate.reporting.diff import unified_diff
 from raymigrate.reporting.text import finding_lines
-from raymigrate.run.engine import FileResult
-from raymigrate.run.session import Job
+from raymigrate.run.job import Job
+from raymigrate.run.outcome import FileResult
 from raymigrate.run.writing import written
 
 Key = tuple[str, str, str]  # code, message and line of a finding: stays the same while other lines change

@@ -18,7 +18,7 @@ from raymigrate.facts.requests import Request
 from raymigrate.facts.scopes import import_bindings
 
 if TYPE_CHECKING:
-    from raymigrate.codemods.pins.written_for import WrittenFor
+    from raymigrate.pins.written_for import WrittenFor
 
 Prepared = tuple[ast.AST, str, tuple[ast.AST | None, ...]]
 
@@ -100,9 +100,9 @@ class Context:
     @cached_property
     def from_ray(self) -> "WrittenFor":
         """The Ray that the module was written for; files of its project are read for it."""
-        from raymigrate.codemods.pins.written_for import written_for  # noqa: PLC0415 - few codemods ask
+        from raymigrate.pins.written_for import written_for  # noqa: PLC0415 - few codemods ask
 
-        return written_for(self)
+        return written_for(self.module, self.path, self.options.from_ray)
 
     @cached_property
     def places(self) -> Places:

@@ -8,7 +8,7 @@ from raymigrate.documents import Plain
 from raymigrate.documents.line_changes import LineMatcher
 from raymigrate.files.script import Script
 from raymigrate.reporting.paths import relative_posix
-from raymigrate.run.engine import FileResult
+from raymigrate.run.outcome import FileResult
 
 CONTEXT = 3
 QUOTED = re.compile(rb'[\x00-\x1f"\\\x7f]')  # what git puts into quotation marks

@@ -20,9 +20,8 @@ from raymigrate.base.findings import Finding, Kind, Rule
 from raymigrate.reporting.paths import relative_posix
 from raymigrate.reporting.side_by_side import Block, blocks_of
 from raymigrate.reporting.text import project_lines, summary_text
-from raymigrate.run.engine import FileResult
+from raymigrate.run.outcome import FileResult, Summary
 from raymigrate.run.rules import rule_by_code
-from raymigrate.run.session import Summary
 
 TO_DO = (Kind.ERROR, Kind.MANUAL, Kind.UNSAFE)
 WORDS = {

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from raymigrate.base.findings import Finding
-from raymigrate.run.session import Summary
+from raymigrate.run.outcome import Summary
 
 VERSION = 1
 NOT_ASCII = re.compile(r"[^\n\x20-\x7e]")

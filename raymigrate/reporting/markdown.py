@@ -8,8 +8,8 @@ from raymigrate.base.findings import Finding, Kind, one_line
 from raymigrate.reporting.paths import relative_posix
 from raymigrate.reporting.places import line_text
 from raymigrate.reporting.text import files_text, project_lines, summary_text
+from raymigrate.run.outcome import Summary
 from raymigrate.run.rules import rule_by_code
-from raymigrate.run.session import Summary
 
 SECTIONS = (
     (Kind.ERROR, "Could not be done"),

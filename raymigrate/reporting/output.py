@@ -7,7 +7,7 @@ import click
 
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.reporting.report_file import is_page, write_report
-from raymigrate.run.session import Summary
+from raymigrate.run.outcome import Summary
 
 
 @dataclass(frozen=True)

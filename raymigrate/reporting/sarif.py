@@ -14,9 +14,8 @@ from raymigrate.documents.line_changes import LineMatcher
 from raymigrate.reporting.json import json_document
 from raymigrate.reporting.paths import uri
 from raymigrate.reporting.places import place_in_file
-from raymigrate.run.engine import FileResult
+from raymigrate.run.outcome import FileResult, Summary
 from raymigrate.run.rules import every_rule
-from raymigrate.run.session import Summary
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 LINE = re.compile(r"[^\n]*\n|[^\n]+")  # what SARIF takes for a line (3.14.27)

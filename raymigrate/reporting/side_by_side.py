@@ -16,7 +16,7 @@ from pygments.token import STANDARD_TYPES
 
 from raymigrate.base.findings import Finding
 from raymigrate.documents import Document, Plain
-from raymigrate.run.engine import FileResult
+from raymigrate.run.outcome import FileResult
 
 CONTEXT = 3  # unchanged lines shown around what there is to see, as in a diff
 HUGE = 20_000  # lines; beyond, difflib may guess which lines are junk, or it would take minutes

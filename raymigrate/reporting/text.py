@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import click
 
 from raymigrate.base.findings import Finding, Kind, one_line
-from raymigrate.run.session import Summary
+from raymigrate.run.outcome import Summary
 
 COLOURS = {
     Kind.CONVERTED: "green",

@@ -8,7 +8,7 @@ from raymigrate.codemods.gone.names_in_strings import LEGACY, RM695, advice, mes
 from raymigrate.comments.skips import comment_at, skipped_whole
 from raymigrate.documents import Plain
 from raymigrate.pins.files import decode
-from raymigrate.run.engine import FileResult
+from raymigrate.run.outcome import FileResult
 
 COMMENT = re.compile(r"(?:^|[ \t])#[^\n]*", re.MULTILINE)
 NAME = re.compile(rf"(?<![\w./-])(?:{LEGACY.pattern})(?![\w/-])")

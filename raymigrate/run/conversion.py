@@ -12,7 +12,8 @@ from raymigrate.comments.skips import RM906, Skip, Skips, comment_at
 from raymigrate.documents import Document, NotSplit, Plain, open_document, reopened
 from raymigrate.documents.remarks import pin_remark
 from raymigrate.facts.literals import shortened_text
-from raymigrate.run.engine import RM901, RM902, RM903, FileResult, Refused, convert
+from raymigrate.run.engine import RM901, RM902, RM903, Refused, convert
+from raymigrate.run.outcome import FileResult
 
 if TYPE_CHECKING:
     from raymigrate.facts.project import Project

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -12,13 +12,12 @@ from raymigrate.base.findings import Finding, Kind, Rule
 from raymigrate.base.options import Options
 from raymigrate.comments.skips import RM906, skipped_whole
 from raymigrate.files.discovery import PAGES, SUFFIXES
+from raymigrate.run.outcome import FileResult, by_place
 
 if TYPE_CHECKING:
     from raymigrate.codemods.context import Context
-    from raymigrate.documents import Document
     from raymigrate.facts.module import Module
     from raymigrate.facts.project import Project
-    from raymigrate.facts.requests import Request
 
 # Beyond this depth of an expression LibCST needs minutes or overflows its stack.
 MAX_DEPTH = 300
@@ -57,147 +56,6 @@ RM908 = Rule(
     "https://docs.ray.io/en/latest/train/user-guides.html",
 )
 RULES = (RM901, RM902, RM903, RM906, RM908)
-
-
-@dataclass
-class FileResult:
-    """What became of one file.
-
-    Args:
-        path: The file, as the user named it.
-        findings: Sorted by place in the text as it was read.
-        before: Text as read.
-        changes: Whether the file changes.
-        after: Its new text, which may be empty; None if nothing changes, or if the new text was not worked out.
-        left: What a second run says of the new text.
-        document: How the text is stored in the file; None for text without a file.
-        rewritten: The document as it is with the new text; None if nothing changes.
-        places: The document in which the findings have their places; by default `document`.
-        asked: What this result asks of other files.
-        done: What other files asked of this one.
-        waits: Whether the file cannot be converted without reading others: nothing was done yet.
-        is_written: Whether the new text is in the file.
-        told_once: How many findings that are left for a person no later run can tell.
-    """
-
-    path: str
-    findings: list[Finding] = field(default_factory=list)
-    before: str = ""
-    changes: bool = False
-    after: str | None = None
-    left: list[Finding] = field(default_factory=list)
-    document: Document | None = None
-    rewritten: Document | None = None
-    places: Document | None = None
-    asked: list[Request] = field(default_factory=list)
-    done: list[Request] = field(default_factory=list)
-    waits: bool = False
-    is_written: bool = False
-    told_once: int = 0
-
-    @property
-    def old_bytes(self) -> bytes:
-        """What the file held when it was read."""
-        assert self.document is not None
-        return self.document.encode(self.before)
-
-    @property
-    def is_shown(self) -> bool:
-        """Whether a summary names the file: it changes, or there is something to say of it or of its document."""
-        return self.changes or bool(self.findings) or bool(self.document is not None and self.document.remarks)
-
-    @property
-    def new_bytes(self) -> bytes:
-        """What the file holds with the new text."""
-        document = self.rewritten or self.document
-        assert document is not None and self.after is not None
-        return document.encode(self.after)
-
-    def in_new_text(self) -> list[tuple[Finding, bool]]:
-        """The findings with their places in the new text, and whether a later run would tell them too.
-
-        A later run need not know all of them: how often something was logged, say, can be read from the old code only.
-        """
-        from raymigrate.documents.line_changes import moved_lines  # noqa: PLC0415 - only after a change
-
-        assert self.after is not None
-        moved = moved_lines(self.before, self.after)
-        placed = []
-        for finding, match in zip(self.findings, _told_again(self.findings, self.left, moved), strict=True):
-            if match is not None:
-                placed.append((replace(finding, line=match.line, column=match.column), True))
-            else:
-                placed.append((replace(finding, line=moved(finding.line)), False))
-        return placed
-
-    def written(self) -> FileResult:
-        """The same result once the new text is in the file: its findings have their places in that."""
-        if self.after is None:
-            return self
-        placed = self.in_new_text()
-        told_once = sum(finding.kind is Kind.MANUAL and not again for finding, again in placed)
-        findings = _sorted([finding for finding, _ in placed])
-        return replace(self, findings=findings, told_once=told_once, places=self.rewritten, is_written=True)
-
-    def without_stale(self, lines: Collection[int]) -> FileResult:
-        """The same result less what calls the comments on these lines stale, as they silence what was found later."""
-        if not lines:
-            return self
-        from raymigrate.documents.line_changes import moved_lines  # noqa: PLC0415 - only after a change
-
-        moved = moved_lines(self.before, self.before if self.after is None else self.after)
-        new_lines = {moved(line) for line in lines}
-        findings = [finding for finding in self.findings if finding.code != RM906.code or finding.line not in lines]
-        left = [finding for finding in self.left if finding.code != RM906.code or finding.line not in new_lines]
-        return replace(self, findings=findings, left=left)
-
-    def with_findings(self, findings: list[Finding]) -> FileResult:
-        """The same result with other findings, which are sorted by place."""
-        return replace(self, findings=_sorted(findings))
-
-    def in_cells(self) -> FileResult:
-        """The same result with the findings where a reader of the file sees them: in a notebook by cell."""
-        document = self.places or self.document
-        if document is None:
-            return self
-        findings = []
-        for finding in self.findings:
-            cell, line, column = document.place(finding.line, finding.column)
-            findings.append(replace(finding, cell=cell, line=line, column=column))
-        findings += [replace(remark, path=self.path) for remark in document.remarks]
-        return replace(self, findings=_sorted(findings))
-
-
-def _sorted(findings: list[Finding]) -> list[Finding]:
-    return sorted(findings, key=lambda finding: (finding.cell, finding.line, finding.column, finding.code))
-
-
-def _told_again(
-    findings: Sequence[Finding], left: Sequence[Finding], moved: Callable[[int], int]
-) -> list[Finding | None]:
-    """What a second run says in the place of each finding: on the line where it stands now, else in their order.
-
-    Args:
-        findings: What was found in the old text.
-        left: What a second run finds in the new one.
-        moved: Tells where a line of the old text is in the new one.
-    """
-    there: dict[tuple[str, Kind, str], dict[int, list[Finding]]] = {}
-    for finding in reversed(left):
-        by_line = there.setdefault((finding.code, finding.kind, finding.message), {})
-        by_line.setdefault(finding.line, []).append(finding)
-    matches: list[Finding | None] = []
-    for finding in findings:
-        same = there.get((finding.code, finding.kind, finding.message), {}).get(moved(finding.line))
-        matches.append(same.pop() if same else None)
-    rest = {
-        key: [finding for line in sorted(lines, reverse=True) for finding in lines[line]]
-        for key, lines in there.items()
-    }
-    for index, finding in enumerate(findings):
-        if matches[index] is None and (others := rest.get((finding.code, finding.kind, finding.message))):
-            matches[index] = others.pop()
-    return matches
 
 
 class Refused(Exception):
@@ -256,7 +114,7 @@ def convert(
         if skip := skipped_whole(text, finding.code):
             finding = finding.skipped(skip.reason)
         return FileResult(path, [finding], text)
-    findings = _sorted(context.findings)
+    findings = by_place(context.findings)
     return FileResult(path, findings, text, changes, after, left, asked=context.asked, done=context.done)
 
 

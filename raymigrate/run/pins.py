@@ -25,11 +25,11 @@ from raymigrate.pins.files import PinFile, read, reader_by_path, readers_in
 from raymigrate.pins.needed import Needed, missing, needed_by
 from raymigrate.pins.readers import SUBFOLDERS
 from raymigrate.run.conversion import broken
-from raymigrate.run.engine import FileResult
+from raymigrate.run.outcome import FileResult
 
 if TYPE_CHECKING:
     from raymigrate.files.discovery import Discovery
-    from raymigrate.run.session import Job
+    from raymigrate.run.job import Job
 
 UNREADABLE = "The file cannot be parsed; correct it, or change the version by hand."
 

@@ -3,145 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raymigrate.base.errors import CannotWorkError
-from raymigrate.base.findings import Finding, Kind
-from raymigrate.base.isolation import CrashedError, apart, working_on
-from raymigrate.base.options import Options
-from raymigrate.documents import UndecodableError, open_document
-from raymigrate.files.contents import read_bytes
-from raymigrate.files.discovery import CONFIGURATION, Discovery, processors
-from raymigrate.run.conversion import broken, convert_document, crashed, failed
-from raymigrate.run.engine import FileResult
-from raymigrate.run.gates import concerns
+from raymigrate.base.isolation import CrashedError, apart
+from raymigrate.files.discovery import Discovery, processors
+from raymigrate.run.conversion import crashed, failed
+from raymigrate.run.job import Job
+from raymigrate.run.outcome import FileResult, Summary
 
 if TYPE_CHECKING:
     from raymigrate.facts.project import Project
-    from raymigrate.run.together import ProjectSummary
 
 # A pool costs 40 ms and LibCST's import per worker; fewer bytes than this are done sooner without.
 BYTES_WORTH_A_POOL = 300_000
 # What overflows the stack of a parser is long. A process costs 3 ms, which one usual script need not spend.
 BYTES_WORTH_A_PROCESS = 16_000
-
-
-@dataclass
-class Summary:
-    """What a run found and did.
-
-    Args:
-        results: Files with findings or changes, in path order.
-        scanned: Number of files looked at.
-        projects: Jobs of several files.
-        together: Paths of files that change together or not at all.
-    """
-
-    results: list[FileResult] = field(default_factory=list)
-    scanned: int = 0
-    projects: list[ProjectSummary] = field(default_factory=list)
-    together: list[list[str]] = field(default_factory=list)
-
-    @property
-    def findings(self) -> Iterator[Finding]:
-        """All findings, by file and place."""
-        return (finding for result in self.results for finding in result.findings)
-
-    @property
-    def changed(self) -> list[FileResult]:
-        """Results of files that change."""
-        return [result for result in self.results if result.changes]
-
-    def exit_code(self, *, dry_run: bool) -> int:
-        """The exit code: 2 if something could not be done, 1 if something is left to do, else 0."""
-        kinds = {finding.kind for finding in self.findings}
-        if Kind.ERROR in kinds:
-            return 2
-        return int(Kind.MANUAL in kinds or Kind.UNSAFE in kinds or (dry_run and bool(self.changed)))
-
-
-@dataclass(frozen=True)
-class Job:
-    """What to do with each file.
-
-    Args:
-        options: For the codemods.
-        rewrite: Whether to work the new text out; False only tells whether there would be one.
-        write: Whether to write it to the file.
-        crashed: Files that ended the process when they were worked on, by real path, and how it ended.
-    """
-
-    options: Options
-    rewrite: bool = True
-    write: bool = True
-    crashed: Mapping[str, str] = field(default_factory=dict)
-
-    def __call__(self, path: str, project: Project | None = None) -> FileResult:
-        """Converts one file and writes it; every problem with it becomes a finding. For the arguments see `convert`."""
-        [result] = self.finished([self.look(path, project)])
-        return result
-
-    def look(self, path: str, project: Project | None = None) -> FileResult:
-        """Converts one file and writes nothing yet; every problem with it becomes a finding. See `convert`."""
-        try:
-            data = read_bytes(path)
-        except OSError as error:
-            return failed(path, f"cannot be read: {error.strerror or error}.")
-        return self.convert(path, data, project)
-
-    def convert(self, path: str, data: bytes, project: Project | None = None) -> FileResult:
-        """Converts the bytes of one file and writes nothing; every problem with them becomes a finding.
-
-        Places are those in the text of the document; `FileResult.in_cells` gives those in the file.
-
-        Args:
-            path: The file.
-            data: Its bytes.
-            project: The files that may be read besides; without, a file that cannot do without others waits.
-        """
-        if not self.options.part_of_job and not concerns(data, path, self.options):
-            return FileResult(path)
-        from raymigrate.facts.project import Alone, OtherFileNeeded  # noqa: PLC0415 - most runs never get here
-
-        if how := self.crashed and self.crashed.get(os.path.realpath(path)):
-            return crashed(path, how)
-        try:
-            with working_on(path):
-                return self._converted(path, data, project or Alone())
-        except OtherFileNeeded:
-            return FileResult(path, waits=True)
-        except UndecodableError as error:
-            return failed(path, f"{error}.", error.line, error.column)
-        except OSError as error:
-            return failed(path, f"cannot be read: {error.strerror or error}.")
-        except Exception as error:  # whatever it is, the other files are done
-            return broken(path, error)
-
-    def _converted(self, path: str, data: bytes, project: Project) -> FileResult:
-        if path.endswith(CONFIGURATION):
-            from raymigrate.run.configuration_names import legacy_names  # noqa: PLC0415 - few files name Ray
-
-            return legacy_names(path, data, self.options)
-        document = open_document(data, path)
-        result = convert_document(document, path, self.options, rewrite=self.rewrite, project=project)
-        if result.after is not None:
-            _ = result.new_bytes  # its encoding may lack a character
-        return result
-
-    def finished(self, results: Sequence[FileResult], together: Sequence[Sequence[str]] = ()) -> list[FileResult]:
-        """The results as a reader of the files sees them, once those are written that the job writes.
-
-        Args:
-            results: Results with places in the texts as they were read.
-            together: Paths of files that change together or not at all.
-        """
-        if self.write:
-            from raymigrate.run.writing import written  # noqa: PLC0415 - a check writes nothing
-
-            results = written(results, together)
-        return [result.in_cells() for result in results]
 
 
 Progress = Callable[[Iterator[FileResult], int], Iterator[FileResult]]

@@ -15,7 +15,7 @@ from dataclasses import replace
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.comments.skips import RM906
 from raymigrate.comments.tokens import Comment, logical_line_from, read_comments
-from raymigrate.run.engine import FileResult
+from raymigrate.run.outcome import FileResult
 
 MARK = "TODO(raymigrate): "
 ONCE = " (told once: delete this line when it is done)"

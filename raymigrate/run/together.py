@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.comments.skips import RM906, Skips
@@ -19,32 +19,14 @@ from raymigrate.files.contents import read_bytes
 from raymigrate.files.discovery import SKIPPED, Discovery
 from raymigrate.files.gitignore import is_ignored
 from raymigrate.run.conversion import failed
-from raymigrate.run.engine import RM908, FileResult
+from raymigrate.run.engine import RM908
+from raymigrate.run.job import Job
+from raymigrate.run.outcome import FileResult, ProjectSummary
 from raymigrate.run.pins import layers_of
-from raymigrate.run.session import Job
 
 DUE = (Kind.CONVERTED, Kind.UNSAFE, Kind.MANUAL)
 # The first part of a module that a text imports; none for a relative import.
 IMPORTED = re.compile(r"^[ \t]*(?:from|import)[ \t]+([^\W\d]\w*)?", re.MULTILINE)
-
-
-@dataclass(frozen=True)
-class ProjectSummary:
-    """A job of several files, as far as they import each other.
-
-    Args:
-        folder: Their common folder.
-        read: Files of the job.
-        converted: Those that change.
-        left: Those in which something is left for a person.
-        outside: Those outside the paths that were given.
-    """
-
-    folder: str
-    read: int
-    converted: int
-    left: int
-    outside: int
 
 
 class Together:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from raymigrate.base.signals import undisturbed
 from raymigrate.files.contents import read_bytes, stage, write_atomically
 from raymigrate.run.conversion import failed
-from raymigrate.run.engine import FileResult
+from raymigrate.run.outcome import FileResult
 
 CHANGED = "changed while it was being converted; run raymigrate again."
 

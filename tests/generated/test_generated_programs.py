@@ -12,7 +12,7 @@ from random import Random
 import pytest
 
 from raymigrate.base.options import Options
-from raymigrate.run.session import Job
+from raymigrate.run.job import Job
 from tests.generated.libraries import Notes
 from tests.generated.programs import Meaning, Spelling, meaning, render, spelling
 from tests.generated.trials import PARTS, judged, problems_of, try_out

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from raymigrate.base.findings import Kind
-from raymigrate.run.session import Job
+from raymigrate.run.job import Job
 from tests.generated.libraries import Notes, run
 from tests.projects.files import convert
 

@@ -7,7 +7,9 @@ from raymigrate.base.findings import Kind
 from raymigrate.base.options import Options
 from raymigrate.files.discovery import SUFFIXES, discover
 from raymigrate.run.gates import NEEDLES
-from raymigrate.run.session import Job, Summary, run
+from raymigrate.run.job import Job
+from raymigrate.run.outcome import Summary
+from raymigrate.run.session import run
 
 DRIVER = """
 from ray.train.huggingface import TransformersTrainer

@@ -7,7 +7,7 @@ import pytest
 
 from raymigrate.base.findings import Kind
 from raymigrate.base.options import Options
-from raymigrate.run.session import Job
+from raymigrate.run.job import Job
 from tests.projects.files import DRIVER, INIT, MAPPED, MAPPER, codes, convert, write
 
 # -- the init function -----------------------------------------------------------------------------

@@ -14,9 +14,10 @@ from raymigrate.files.discovery import SUFFIXES, discover
 from raymigrate.files.script import decode
 from raymigrate.reporting.html import html_text
 from raymigrate.reporting.side_by_side import Line, blocks_of
-from raymigrate.run.engine import FileResult
 from raymigrate.run.gates import NEEDLES
-from raymigrate.run.session import Job, Summary, run
+from raymigrate.run.job import Job
+from raymigrate.run.outcome import FileResult, Summary
+from raymigrate.run.session import run
 from tests.conftest import FIXTURES
 
 LEGACY = FIXTURES / "transformers_trainer/readme_example/before.py"

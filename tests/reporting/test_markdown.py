@@ -9,8 +9,7 @@ from click.testing import CliRunner
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.cli import main
 from raymigrate.reporting.markdown import markdown_text
-from raymigrate.run.engine import FileResult
-from raymigrate.run.session import Summary
+from raymigrate.run.outcome import FileResult, Summary
 from tests.conftest import FIXTURES
 
 LEGACY = FIXTURES / "transformers_trainer/readme_example/before.py"

@@ -12,8 +12,8 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.transformers_arguments import GUIDE
-from raymigrate.codemods.torch_trainer.captured_metrics import comments_of
 from raymigrate.edits.plan import Code
+from raymigrate.facts.comments import comments_of
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import written
 

@@ -9,7 +9,7 @@ import ast
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.pins.pinned_versions import package_lists
+from raymigrate.pins.environments import package_lists
 from raymigrate.pins.needed import Needed, listed, missing, needed_by
 
 RM732 = Rule(
@@ -40,7 +40,7 @@ def runtime_environments(context: Context) -> None:
     if not context.is_legacy_script:
         return
     needed = needed_by(context.module.text, context.findings)
-    for strings in package_lists(context):
+    for strings in package_lists(context.module):
         nodes: dict[str, ast.Constant] = {}
         for node in strings:
             for name in listed(str(node.value)):

@@ -21,6 +21,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.renamed_names import LOAD_METRIC
 from raymigrate.edits.plan import Code
+from raymigrate.facts.comments import comments_of
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import FUNCTIONS
@@ -150,14 +151,3 @@ def _source(context: Context, call: ast.Call) -> str | None:
         return None
     arguments = [*map(module.source, call.args), *map(module.source, call.keywords)]
     return f"evaluate.load({', '.join(arguments)})"
-
-
-def comments_of(module: Module, statement: ast.stmt) -> str:
-    """The comments over a statement, which move with it."""
-    found: list[str] = []
-    for line in reversed(module.lines[: statement.lineno - 1]):
-        if not line.lstrip().startswith("#"):
-            break
-        found.insert(0, f"{line.strip()}\n")
-    tail = module.lines[_last(statement) - 1][module.end(statement)[1] :].strip()
-    return "".join([*found, *([f"{tail}\n"] if tail.startswith("#") else [])])

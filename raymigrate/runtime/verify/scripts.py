@@ -13,7 +13,6 @@ from pathlib import Path
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.base.options import Options
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.pins.written_for import WrittenFor
 from raymigrate.documents import NOTEBOOK, UndecodableError, open_document
 from raymigrate.documents.cells import STAND_INS
 from raymigrate.documents.magics import syntax_error
@@ -21,8 +20,10 @@ from raymigrate.facts.module import Module
 from raymigrate.facts.project import Project
 from raymigrate.files.discovery import SUFFIXES, Discovery, discover
 from raymigrate.files.script import decode
+from raymigrate.pins.written_for import WrittenFor
 from raymigrate.run.gates import NEEDLES
-from raymigrate.run.session import Job, run
+from raymigrate.run.job import Job
+from raymigrate.run.session import run
 from raymigrate.runtime.verify.copies import copied, left_out
 from raymigrate.runtime.verify.errors import VerifyError
 

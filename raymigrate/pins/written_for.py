@@ -8,15 +8,14 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from raymigrate.codemods.pins.pinned_versions import environment_pins
 from raymigrate.documents.install_commands import install_commands
 from raymigrate.facts.project import Project
 from raymigrate.knowledge.versions import Pin
+from raymigrate.pins.environments import environment_pins
 from raymigrate.pins.files import PinFile, read, readers_in
 from raymigrate.pins.readers import SUBFOLDERS, Reader
 
 if TYPE_CHECKING:
-    from raymigrate.codemods.context import Context
     from raymigrate.facts.module import Module
 
 Version = tuple[int, int]
@@ -62,18 +61,23 @@ class WrittenFor(NamedTuple):
         return self.highest < version
 
 
-def written_for(context: Context) -> WrittenFor:
+def written_for(module: Module, path: str = "", said: str = "") -> WrittenFor:
     """The Ray that a module was written for: `--from-ray`, its pins, what it imports, or 2.6.
 
     A pin that is too low for what the module imports tells nothing. Rules tell no versions from 2.7 on apart, so no
     pins are read for what imports names of that.
+
+    Args:
+        module: The module.
+        path: Its file, beside which pins are looked for; "" for text without one.
+        said: What the user says, such as "2.6"; "" to look for it.
     """
-    if context.options.from_ray:
-        major, minor = context.options.from_ray.split(".")[:2]
+    if said:
+        major, minor = said.split(".")[:2]
         version = (int(major), int(minor))
         return WrittenFor(version, version, version)
-    imported = imported_since(context.module)
-    pinned = _pinned(context) if imported < (2, 7) else None
+    imported = imported_since(module)
+    pinned = _pinned(module, path) if imported < (2, 7) else None
     if pinned is None or pinned.highest < imported:
         return WrittenFor(imported, NEWEST, max(imported, USUAL))
     lowest = max(pinned.lowest, imported)
@@ -115,12 +119,12 @@ def admitted(versions: str) -> Range | None:
     return Range((2, minors[0]), (2, minors[-1])) if minors else None
 
 
-def _pinned(context: Context) -> Range | None:
+def _pinned(module: Module, path: str) -> Range | None:
     """What the nearest pins say: those in the script, in its folder, in the folders above it up to the project's.
 
     Of several the narrowest counts, such as an exact version; of several of these, what they allow together.
     """
-    for ranges in _ranges(context):
+    for ranges in _ranges(module, path):
         if ranges:
             width = min(found.width for found in ranges)
             best = [found for found in ranges if found.width == width]
@@ -128,13 +132,13 @@ def _pinned(context: Context) -> Range | None:
     return None
 
 
-def _ranges(context: Context) -> Iterator[list[Range]]:
+def _ranges(module: Module, path: str) -> Iterator[list[Range]]:
     """The ranges in each of these places, the nearest first."""
-    yield _of_ray(pin for _, pin in environment_pins(context))
-    if not context.path:
+    yield _of_ray(pin for _, pin in environment_pins(module))
+    if not path:
         return
-    yield _in_file(context.path, _install_commands)
-    folder, top = os.path.dirname(os.path.abspath(context.path)), Project().folder(context.path)
+    yield _in_file(path, _install_commands)
+    folder, top = os.path.dirname(os.path.abspath(path)), Project().folder(path)
     while True:
         places = [os.path.join(folder, name, "") for name in ("", *SUBFOLDERS)]
         yield [found for place in places for path, reader in readers_in(place) for found in _in_file(path, reader)]

@@ -1,0 +1,91 @@
+"""Versions that a script asks for by itself: in runtime environments of Ray, and in decorators that take packages."""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from raymigrate.facts.module import Module
+from raymigrate.facts.values import seen_entries, seen_items, sources
+from raymigrate.knowledge.versions import LOWEST, Pin, conda_pins, package, requirement_pins
+
+KEYWORDS = ("runtime_env", "worker_runtime_env")
+# Arguments of decorators and steps that take versions by package, as in Metaflow: @pypi(packages={"ray": "2.6.3"}).
+BY_PACKAGE = ("packages", "libraries")
+VERSION = re.compile(r"(?:[=<>!~]=?\s*)?\d+(?:\.[\d*]+)*(?:\s*,\s*[=<>!~]=?\s*[\d.*]+)*")
+RUNTIME_ENV = ("ray.runtime_env.RuntimeEnv",)
+
+
+def environment_pins(module: Module) -> Iterator[tuple[ast.Constant, Pin]]:
+    """The requirements in the environments that the module describes, each with the string that it is in."""
+    for environment in _environments(module):
+        yield from _pins(module, environment)
+    for call in module.of_type(ast.Call):
+        given = {keyword.arg: keyword.value for keyword in call.keywords}
+        packages = [value for name in BY_PACKAGE for value in _entries(module, given.get(name)).items()]
+        found = [(value, pin) for name, value in packages if (pin := _version_of(name, value)) is not None]
+        python = _version_of("python", given["python"]) if found and "python" in given else None
+        yield from ((value, pin) for value, pin in found if isinstance(value, ast.Constant))
+        if python is not None and isinstance(value := given["python"], ast.Constant):
+            yield value, python
+
+
+def _version_of(name: str, node: ast.expr) -> Pin | None:
+    """The pin that a version is where it is beside the name of its package: `"ray[air]": "2.6.3"`."""
+    written = node.value if isinstance(node, ast.Constant) else None
+    name = package(name.partition("[")[0].strip())
+    if name not in LOWEST or not isinstance(written, str) or VERSION.fullmatch(written.strip()) is None:
+        return None
+    text = written.strip()
+    versions = f"=={text}" if text[0].isdigit() else re.sub(r"^=(?!=)", "==", text)
+    # "3.9" of Python is any 3.9, as conda and pip tools understand it.
+    versions = f"{versions}.*" if name == "python" and text.count(".") == 1 and text[0].isdigit() else versions
+    replacement = LOWEST[name] if name == "python" else f">={LOWEST[name]}"
+    return Pin(name, f"{name} {text}", 0, versions, (0, len(written)), replacement)
+
+
+def _environments(module: Module) -> Iterator[dict[str, ast.expr]]:
+    """The runtime environments that the module gives to calls, by key."""
+    for call in (node for node in module.nodes if isinstance(node, ast.Call)):
+        if module.qualified(call.func) in RUNTIME_ENV:
+            yield {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
+        for keyword in call.keywords:
+            if keyword.arg in KEYWORDS:
+                yield _entries(module, keyword.value)
+
+
+def _entries(module: Module, node: ast.expr | None) -> dict[str, ast.expr]:
+    """The entries of a dict that can be seen; empty for anything else."""
+    return {} if node is None else seen_entries(module, node)
+
+
+def package_lists(module: Module) -> Iterator[list[ast.Constant]]:
+    """The lists of packages in the runtime environments of the module, each as the strings in it."""
+    for environment in _environments(module):
+        for key in ("pip", "uv"):
+            packages = environment.get(key)
+            yield _strings(module, _entries(module, packages).get("packages", packages))
+        dependencies = _entries(module, environment.get("conda")).get("dependencies")
+        inner = [_entries(module, item).get("pip") for item in _items(module, dependencies)]
+        yield [node for part in (dependencies, *inner) for node in _strings(module, part)]
+
+
+def _pins(module: Module, environment: dict[str, ast.expr]) -> Iterator[tuple[ast.Constant, Pin]]:
+    for key in ("pip", "uv"):
+        packages = environment.get(key)
+        for node in _strings(module, _entries(module, packages).get("packages", packages)):
+            yield from ((node, pin) for pin in requirement_pins(str(node.value)))
+    dependencies = _entries(module, environment.get("conda")).get("dependencies")
+    for node in _strings(module, dependencies):
+        yield from ((node, pin) for pin in conda_pins(str(node.value)))
+    for item in _items(module, dependencies):
+        for node in _strings(module, _entries(module, item).get("pip")):
+            yield from ((node, pin) for pin in requirement_pins(str(node.value)))
+
+
+def _items(module: Module, node: ast.expr | None) -> list[ast.expr]:
+    return [] if node is None else seen_items(module, node)
+
+
+def _strings(module: Module, node: ast.expr | None) -> list[ast.Constant]:
+    found = [source for item in _items(module, node) for source in sources(module, item)]
+    return [item for item in found if isinstance(item, ast.Constant) and isinstance(item.value, str)]

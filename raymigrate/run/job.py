@@ -1,0 +1,102 @@
+"""What is done with each file of a run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from raymigrate.base.isolation import working_on
+from raymigrate.base.options import Options
+from raymigrate.documents import UndecodableError, open_document
+from raymigrate.files.contents import read_bytes
+from raymigrate.files.discovery import CONFIGURATION
+from raymigrate.run.conversion import broken, convert_document, crashed, failed
+from raymigrate.run.gates import concerns
+from raymigrate.run.outcome import FileResult
+
+if TYPE_CHECKING:
+    from raymigrate.facts.project import Project
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to do with each file.
+
+    Args:
+        options: For the codemods.
+        rewrite: Whether to work the new text out; False only tells whether there would be one.
+        write: Whether to write it to the file.
+        crashed: Files that ended the process when they were worked on, by real path, and how it ended.
+    """
+
+    options: Options
+    rewrite: bool = True
+    write: bool = True
+    crashed: Mapping[str, str] = field(default_factory=dict)
+
+    def __call__(self, path: str, project: Project | None = None) -> FileResult:
+        """Converts one file and writes it; every problem with it becomes a finding. For the arguments see `convert`."""
+        [result] = self.finished([self.look(path, project)])
+        return result
+
+    def look(self, path: str, project: Project | None = None) -> FileResult:
+        """Converts one file and writes nothing yet; every problem with it becomes a finding. See `convert`."""
+        try:
+            data = read_bytes(path)
+        except OSError as error:
+            return failed(path, f"cannot be read: {error.strerror or error}.")
+        return self.convert(path, data, project)
+
+    def convert(self, path: str, data: bytes, project: Project | None = None) -> FileResult:
+        """Converts the bytes of one file and writes nothing; every problem with them becomes a finding.
+
+        Places are those in the text of the document; `FileResult.in_cells` gives those in the file.
+
+        Args:
+            path: The file.
+            data: Its bytes.
+            project: The files that may be read besides; without, a file that cannot do without others waits.
+        """
+        if not self.options.part_of_job and not concerns(data, path, self.options):
+            return FileResult(path)
+        from raymigrate.facts.project import Alone, OtherFileNeeded  # noqa: PLC0415 - most runs never get here
+
+        if how := self.crashed and self.crashed.get(os.path.realpath(path)):
+            return crashed(path, how)
+        try:
+            with working_on(path):
+                return self._converted(path, data, project or Alone())
+        except OtherFileNeeded:
+            return FileResult(path, waits=True)
+        except UndecodableError as error:
+            return failed(path, f"{error}.", error.line, error.column)
+        except OSError as error:
+            return failed(path, f"cannot be read: {error.strerror or error}.")
+        except Exception as error:  # whatever it is, the other files are done
+            return broken(path, error)
+
+    def _converted(self, path: str, data: bytes, project: Project) -> FileResult:
+        if path.endswith(CONFIGURATION):
+            from raymigrate.run.configuration_names import legacy_names  # noqa: PLC0415 - few files name Ray
+
+            return legacy_names(path, data, self.options)
+        document = open_document(data, path)
+        result = convert_document(document, path, self.options, rewrite=self.rewrite, project=project)
+        if result.after is not None:
+            _ = result.new_bytes  # its encoding may lack a character
+        return result
+
+    def finished(self, results: Sequence[FileResult], together: Sequence[Sequence[str]] = ()) -> list[FileResult]:
+        """The results as a reader of the files sees them, once those are written that the job writes.
+
+        Args:
+            results: Results with places in the texts as they were read.
+            together: Paths of files that change together or not at all.
+        """
+        if self.write:
+            from raymigrate.run.writing import written  # noqa: PLC0415 - a check writes nothing
+
+            results = written(results, together)
+        return [result.in_cells() for result in results]
