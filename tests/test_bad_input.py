@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from raymigrate.cli import main
-from raymigrate.run import conversion, session
+from raymigrate.run import conversion, job
 from raymigrate.run.engine import convert
 from tests.conftest import FIXTURES, ROOT
 
@@ -106,14 +106,14 @@ def test_an_unreadable_file_is_named(tmp_path: Path, good: Path) -> None:
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, good: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     broken = tmp_path / "broken.py"
     broken.write_text(SMALL)
-    read = session.read_bytes
+    read = job.read_bytes
 
     def read_or_fail(path: str) -> bytes:
         if path.endswith("broken.py"):
             raise OSError(5, "Input/output error")
         return read(path)
 
-    monkeypatch.setattr(session, "read_bytes", read_or_fail)
+    monkeypatch.setattr(job, "read_bytes", read_or_fail)
     result = invoke("--jobs", "1", tmp_path)
     assert result.exit_code == 2
     assert "broken.py" in result.stderr

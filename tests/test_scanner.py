@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from raymigrate.scanner import Words
 
-from raymigrate import scanner
+from raymigrate.files import scanner
+from raymigrate.files.scanner import Words
 from tests.trees import CLEAN, LEGACY, find, found, write
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from raymigrate.cli import convert, main
+from raymigrate.cli.commands import convert, main
 from raymigrate.cli.settings import NOT_SETTINGS
 from tests.conftest import FIXTURES
 

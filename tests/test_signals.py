@@ -16,7 +16,7 @@ from tests.test_faults import CONVERTED, SMALL
 # Each file takes a while, so that every moment of a run can be met; `fork` hands that down to all processes.
 SLOW = """
 import sys, time
-from raymigrate import conversion, session
+from raymigrate.run import conversion, session
 convert = conversion.convert
 
 def slowly(*arguments, **options):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from raymigrate.cli import convert, main
+from raymigrate.cli.commands import convert, main
 from tests.conftest import ROOT
 
 USAGE = (ROOT / "docs/usage.md").read_text()

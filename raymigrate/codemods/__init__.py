@@ -6,7 +6,7 @@ are found by being there: no list anywhere names them.
 
 import pkgutil
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -14,6 +14,7 @@ from importlib import import_module
 from raymigrate.base.findings import Rule
 from raymigrate.base.options import Options
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
 
 
 @dataclass(frozen=True)
@@ -23,23 +24,32 @@ class Codemod:
     Args:
         apply: The function.
         words: Words of which a file must hold one to concern it.
-        order: Codemods with a lower number run first.
+        phase: When it runs.
+        after: Those of its phase that run before it.
         option: The field of `Options` that the user has to set for it; empty where it always runs.
     """
 
     apply: Callable[[Context], None]
     words: tuple[str, ...]
-    order: int
+    phase: Phase
+    after: tuple["Codemod", ...] = ()
     option: str = ""
+
+    @property
+    def place(self) -> tuple[Phase, int]:
+        """When it runs; those with the same place may run in any order."""
+        return self.phase, 1 + max((item.place[1] for item in self.after), default=0)
 
     def __call__(self, context: Context) -> None:
         """Runs the function."""
         self.apply(context)
 
 
-def codemod(*words: str, order: int = 50, option: str = "") -> Callable[[Callable[[Context], None]], Codemod]:
+def codemod(
+    *words: str, phase: Phase = Phase.CALLS, after: Sequence[Codemod] = (), option: str = ""
+) -> Callable[[Callable[[Context], None]], Codemod]:
     """Marks a function as a codemod; see `Codemod` for the arguments."""
-    return lambda function: Codemod(function, words, order, option)
+    return lambda function: Codemod(function, words, phase, tuple(after), option)
 
 
 @cache
@@ -53,7 +63,7 @@ def _contents() -> tuple[list[Rule], list[Codemod]]:
                 raise ValueError(f"two rules have the code {value.code}")
             if isinstance(value, Codemod) and value not in codemods:
                 codemods.append(value)
-    return sorted(rules.values(), key=lambda rule: rule.code), sorted(codemods, key=lambda item: item.order)
+    return sorted(rules.values(), key=lambda rule: rule.code), sorted(codemods, key=lambda item: item.place)
 
 
 def all_rules() -> list[Rule]:

@@ -12,6 +12,7 @@ from raymigrate.codemods.accelerate_trainer.loop_elsewhere import is_wrapped, re
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.data.split_datasets import SPLIT_ALL_SINCE, keep_whole, leaves_split_open
 from raymigrate.codemods.data.trainer_arguments import prepare_datasets
+from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.loss_scale import keep_loss_scale
 from raymigrate.codemods.shared.trainer_annotations import name_as_type
 from raymigrate.facts.functions import parameters
@@ -56,7 +57,7 @@ RM209 = Rule(
 FIRST = "train_loop_per_worker"
 
 
-@codemod("AccelerateTrainer", order=10)
+@codemod("AccelerateTrainer", phase=Phase.TRAINERS)
 def convert(context: Context) -> None:
     """Converts every construction, and reports every other use."""
     for call in trainer_calls(context.module, ACCELERATE_TRAINERS, FIRST):
@@ -84,7 +85,7 @@ def convert(context: Context) -> None:
         context.handle(reference, gone=False)
 
 
-@codemod("TorchTrainer", order=11)
+@codemod("TorchTrainer", phase=Phase.TRAINERS)
 def required_config(context: Context) -> None:
     """Makes sure that the training functions of TorchTrainers get their config, in scripts that use ray.air."""
     if not any(reference.is_within("ray.air") for reference in context.module.references):

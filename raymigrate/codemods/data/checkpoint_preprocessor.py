@@ -28,7 +28,7 @@ METHODS = ("get_preprocessor", "set_preprocessor")
 DELETE = "Delete the line: no checkpoint holds a preprocessor any more, so none is applied."
 
 
-@codemod(*METHODS, order=48)
+@codemod(*METHODS)
 def checkpoint_preprocessors(context: Context) -> None:
     """Takes the preprocessor given to a trainer for the one in its checkpoint, and deletes what sets none."""
     module = context.module

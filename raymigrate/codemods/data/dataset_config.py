@@ -169,7 +169,7 @@ def _remove(context: Context, given: ast.expr, choices: DatasetChoices) -> None:
     drop_definition(context, given)
 
 
-@codemod("DatasetConfig", order=46)
+@codemod("DatasetConfig")
 def report_dataset_config(context: Context) -> None:
     """Reports every DatasetConfig that is left."""
     for reference in list(context.references(*NAMES)):

@@ -19,7 +19,7 @@ RM505 = Rule(
 FROM_HUGGINGFACE = "ray.data.from_huggingface"
 
 
-@codemod("from_huggingface", order=55)
+@codemod("from_huggingface")
 def dataset_dicts(context: Context) -> None:
     """Converts from_huggingface() of a DatasetDict into one call per split."""
     module = context.module

@@ -50,7 +50,7 @@ OF_ARRAYS = (ast.Compare, ast.UnaryOp)
 OF_A_TEXT = frozenset({"encode", "endswith", "lower", "replace", "split", "splitlines", "startswith", "strip", "upper"})
 
 
-@codemod("ray", order=55)
+@codemod("ray")
 def plain_rows(context: Context) -> None:
     """Reports functions that take rows or batches for what they hold, or return no dict."""
     if not context.is_ray_script:
@@ -91,7 +91,7 @@ def _taken(context: Context, call: ast.Call, method: str, function: BatchFunctio
     )
 
 
-@codemod("Predictor", order=55)
+@codemod("Predictor")
 def batches_of_predictors(context: Context) -> None:
     """Reports predictors of the user's own that read the column which a table of rows that are not dicts had."""
     module = context.module

@@ -5,6 +5,7 @@ import ast
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.data.preprocessors import RM501, change_helper, function_body, remove_mappers
+from raymigrate.codemods.phases import Phase
 from raymigrate.edits.plan import Code
 from raymigrate.facts.preprocessor_uses import has_place
 from raymigrate.facts.preprocessors import Helper, Imported, Mapper, imported_as
@@ -12,7 +13,7 @@ from raymigrate.facts.project import Definition
 from raymigrate.facts.requests import DatasetFunction
 
 
-@codemod("BatchMapper", order=43)
+@codemod("BatchMapper", phase=Phase.CONFIGURATION)
 def convert_for_others(context: Context) -> None:
     """Lets what other files give to their trainers as preprocessor map a dataset."""
     for request in context.requests:

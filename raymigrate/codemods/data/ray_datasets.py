@@ -85,7 +85,7 @@ GONE_ARGUMENTS = {
 }
 
 
-@codemod("ray", order=55)
+@codemod("ray")
 def gone_methods(context: Context) -> None:
     """Converts and reports methods and properties that Datasets no longer have."""
     if not context.is_ray_script:
@@ -147,7 +147,7 @@ def _method(context: Context, method: ast.Attribute) -> None:
         )
 
 
-@codemod("ray", order=55)
+@codemod("ray")
 def gone_arguments(context: Context) -> None:
     """Deletes arguments without effect, and reports the others."""
     if not context.is_ray_script:
@@ -215,7 +215,7 @@ def _compute(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
         context.manual(RM507, keyword, f"{message}.", "Use concurrency=(1, n), with the largest number of actors.")
 
 
-@codemod("map_batches", order=55)
+@codemod("map_batches")
 def mapped_batches(context: Context) -> None:
     """Lets functions given to map_batches get the batches that they got from legacy Ray."""
     if not context.is_ray_script:
@@ -271,7 +271,7 @@ def _copied(context: Context, call: ast.Call, function: BatchFunction, batch_for
         edit.set("zero_copy_batch", "False")
 
 
-@codemod("datasets", order=55)
+@codemod("datasets")
 def hugging_face_datasets(context: Context) -> None:
     """Reports datasets of Hugging Face handed to a trainer whose training function is the user's own."""
     for call in trainer_calls(context.module, TORCH_TRAINERS | ACCELERATE_TRAINERS, "train_loop_per_worker"):
@@ -280,7 +280,7 @@ def hugging_face_datasets(context: Context) -> None:
                 context.manual(RM509, value, "This is not a Ray Dataset: the trainer fails before training begins.")
 
 
-@codemod("get_dataset_shard", order=55)
+@codemod("get_dataset_shard")
 def shards(context: Context) -> None:
     """Reports what scripts do with a shard as if it were a Dataset, which it was until Ray 2.2."""
     module = context.module

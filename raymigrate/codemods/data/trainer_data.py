@@ -9,6 +9,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.data.preprocessors import RM501, RM502, default_batch_size
 from raymigrate.codemods.data.split_datasets import SPLIT_ALL_SINCE, keep_whole, leaves_split_open, split_train_only
 from raymigrate.codemods.data.trainer_arguments import prepare_datasets
+from raymigrate.codemods.phases import Phase
 from raymigrate.facts.legacy import TORCH_TRAINERS
 from raymigrate.facts.preprocessors import BATCH_MAPPERS
 from raymigrate.facts.trainers import trainer_calls
@@ -27,7 +28,7 @@ SIBLINGS = frozenset(
 SPLIT_ALL = frozenset(name for name in SIBLINGS if name.endswith(("XGBoostTrainer", "LightGBMTrainer")))
 
 
-@codemod(*sorted({name.rpartition(".")[2] for name in TORCH_TRAINERS | SIBLINGS}), order=44)
+@codemod(*sorted({name.rpartition(".")[2] for name in TORCH_TRAINERS | SIBLINGS}), phase=Phase.CONFIGURATION)
 def convert_data(context: Context) -> None:
     """Applies the preprocessor before the trainer is built, and makes a DataConfig of a dict."""
     for call in trainer_calls(context.module, TORCH_TRAINERS | SIBLINGS, "train_loop_per_worker"):
@@ -51,7 +52,7 @@ def convert_data(context: Context) -> None:
             split_train_only(context, call)  # with a preprocessor only the training data was split, up to Ray 2.8
 
 
-@codemod("BatchMapper", order=90)
+@codemod("BatchMapper", phase=Phase.REST)
 def report_batch_mappers(context: Context) -> None:
     """Reports every BatchMapper that is left: made for a trainer in another file, or for something else."""
     context.settle_removed_arguments()
@@ -67,7 +68,7 @@ def report_batch_mappers(context: Context) -> None:
         context.handle(reference, gone=False)
 
 
-@codemod("Concatenator", order=55)
+@codemod("Concatenator")
 def concatenators(context: Context) -> None:
     """Reports the arguments that Concatenator lost."""
     for call in context.module.calls("ray.data.preprocessors.Concatenator"):

@@ -9,6 +9,7 @@ import ast
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.import_cleanup import is_exported
 from raymigrate.facts.guards import is_guarded
 from raymigrate.facts.module import Reference
@@ -47,7 +48,7 @@ RM692 = Rule(
 )
 
 
-@codemod("ray", order=95)
+@codemod("ray", phase=Phase.GONE)
 def gone_names(context: Context) -> None:
     """Drops unused imports of names that are gone, and reports every use of one that is left."""
     if not context.is_ray_script:

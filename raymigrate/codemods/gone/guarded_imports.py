@@ -9,13 +9,14 @@ import ast
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.gone.gone_names import gone_part
+from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.ray_air import MOVED, RM301, RM302, SESSION
 
 OF_TODAY = "ray.train"
 ONE_WAY = "Import it from ray.train first, or in one way only, and run raymigrate again."
 
 
-@codemod("air", order=21)
+@codemod("air", phase=Phase.SESSION)
 def guarded_imports(context: Context) -> None:
     """Reports names of ray.air that current Ray gets in spite of the other ways."""
     for statement in context.module.imports:

@@ -10,6 +10,7 @@ import re
 from raymigrate.base.findings import Kind, Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.ray_air import MOVED, SESSION, SESSION_FUNCTIONS
 from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TRANSFORMERS_TRAINERS
 
@@ -34,7 +35,7 @@ MODULES = ("ray.air", "ray.ml", "ray.train.huggingface")
 LOADERS = ("import_module", "__import__", "patch", "setattr", "delattr", "get_class", "locate", "import_string")
 
 
-@codemod(r"ray[.](?:air|ml|train|data)", order=97)
+@codemod(r"ray[.](?:air|ml|train|data)", phase=Phase.PINS)
 def names_in_strings(context: Context) -> None:
     """Reports strings that are legacy names, and `getattr()` on modules of legacy Ray."""
     module = context.module

@@ -19,6 +19,7 @@ from raymigrate.codemods.libraries.argument_changes import (
     TRAINER_CHANGES,
     TRAINING_ARGUMENTS_CHANGES,
 )
+from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.ray_air import MOVED
 from raymigrate.facts.guards import is_guarded
 from raymigrate.facts.instances import instance_of
@@ -59,7 +60,7 @@ CHANGES = {
 LEGACY_MODULES = ("ray.air", "ray.train.huggingface", "ray.ml", "ray.data.preprocessors", "ray.train.batch_predictor")
 
 
-@codemod("ray", order=94)
+@codemod("ray", phase=Phase.REST)
 def plain_imports(context: Context) -> None:
     """Drops `import ray.ml` where `ray` is used and nothing of `ray.ml`: it fails on import."""
     if not context.is_ray_script:
@@ -79,7 +80,7 @@ def plain_imports(context: Context) -> None:
                     context.plan.need_import(root, near=statement)
 
 
-@codemod("ray", order=96)
+@codemod("ray", phase=Phase.GONE)
 def rescan(context: Context) -> None:
     """Reports what is gone behind star imports, strings and keyword arguments."""
     if not context.is_ray_script:

@@ -9,6 +9,7 @@ import ast
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.transformers_arguments import RM701
+from raymigrate.codemods.phases import Phase
 from raymigrate.facts.module import Module
 
 ARGUMENT = "use_auth_token"
@@ -17,7 +18,7 @@ METHODS = frozenset({"push_to_hub", "from_pretrained", "save_pretrained"})
 FUNCTIONS = frozenset({"transformers.pipeline", "transformers.pipelines.pipeline", "datasets.get_dataset_config_names"})
 
 
-@codemod(ARGUMENT, order=61)
+@codemod(ARGUMENT, phase=Phase.LIBRARIES)
 def access_tokens(context: Context) -> None:
     """Renames the argument."""
     if not context.is_ray_script:

@@ -11,6 +11,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_changes import LOAD_DATASET
+from raymigrate.codemods.phases import Phase
 from raymigrate.facts.module import Module
 
 RM716 = Rule(
@@ -50,7 +51,7 @@ READERS = frozenset(
 CONVERTERS = frozenset({"array", "asarray", "tensor", "Counter", "from_list"})
 
 
-@codemod("load_dataset", "load_from_disk", order=63)
+@codemod("load_dataset", "load_from_disk", phase=Phase.LIBRARIES)
 def dataset_columns(context: Context) -> None:
     """Reads columns into lists where the file shows that they are columns."""
     if not context.is_ray_script:

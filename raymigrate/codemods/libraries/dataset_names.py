@@ -10,6 +10,7 @@ import re
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.import_cleanup import is_exported
 from raymigrate.facts.module import Module
 from raymigrate.facts.project import Definition
@@ -113,7 +114,9 @@ UNSEEN = (
 )
 
 
-@codemod("load_dataset", "load_dataset_builder", "get_dataset_config_names", "get_dataset_split_names", order=60)
+@codemod(
+    "load_dataset", "load_dataset_builder", "get_dataset_config_names", "get_dataset_split_names", phase=Phase.LIBRARIES
+)
 def dataset_names(context: Context) -> None:
     """Gives datasets their namespace where their names are written, and tells of those that cannot be seen."""
     if not context.is_ray_script:

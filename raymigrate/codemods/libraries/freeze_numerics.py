@@ -11,6 +11,8 @@ import re
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.libraries.transformers_arguments import keyword_arguments
+from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.train_function import TrainFunction
 from raymigrate.facts.legacy import ACCELERATORS, TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
@@ -38,7 +40,14 @@ TRAINED_IN_HALF = "if it holds half precision, dtype=torch.float32 here trains i
 LOSS_MEAN = "{trainer}.model_accepts_loss_kwargs = False  # the mean over each batch, as before transformers 4.46"
 
 
-@codemod("TrainingArguments", "Seq2SeqTrainingArguments", "from_pretrained", "from_config", order=61)
+@codemod(
+    "TrainingArguments",
+    "Seq2SeqTrainingArguments",
+    "from_pretrained",
+    "from_config",
+    phase=Phase.LIBRARIES,
+    after=[keyword_arguments],
+)
 def freeze_numerics(context: Context) -> None:
     """Writes the old defaults out where models and arguments are made."""
     if not context.is_ray_script:

@@ -11,6 +11,7 @@ import re
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.transformers_arguments import RM701
+from raymigrate.codemods.phases import Phase
 from raymigrate.facts.module import Module
 
 RENAMED = {"reduce_labels": "do_reduce_labels", "pad_and_return_pixel_mask": "do_pad"}
@@ -19,7 +20,7 @@ MAKES_ONE = re.compile(
 )
 
 
-@codemod(*RENAMED, order=61)
+@codemod(*RENAMED, phase=Phase.LIBRARIES)
 def image_processors(context: Context) -> None:
     """Renames the arguments where an image processor is made or called."""
     if not context.is_ray_script:

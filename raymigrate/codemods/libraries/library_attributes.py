@@ -13,6 +13,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_changes import TRAINING_ARGUMENTS_CHANGES
 from raymigrate.codemods.libraries.transformers_arguments import GUIDE
+from raymigrate.codemods.phases import Phase
 from raymigrate.facts.guards import is_guarded
 from raymigrate.facts.instances import ACCELERATOR, TRAINER, TRAINING_ARGUMENTS, classes_of, instance_of, may_be_derived
 from raymigrate.facts.legacy import TRAINING_ARGUMENTS as OLD_TRAINING_ARGUMENTS
@@ -39,7 +40,7 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
 }
 
 
-@codemod("ray", order=96)
+@codemod("ray", phase=Phase.GONE)
 def attributes(context: Context) -> None:
     """Renames and reports attributes that the classes of the libraries do not have."""
     if not context.is_ray_script:

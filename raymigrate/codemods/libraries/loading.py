@@ -10,6 +10,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.dataset_names import LOADERS, RM715
 from raymigrate.codemods.libraries.transformers_arguments import GUIDE
+from raymigrate.codemods.phases import Phase
 
 RM717 = Rule(
     "RM717",
@@ -34,7 +35,7 @@ TASKS = frozenset(
 PIPELINES = ("transformers.pipeline", "transformers.pipelines.pipeline")
 
 
-@codemod("load_dataset", "load_dataset_builder", order=60)
+@codemod("load_dataset", "load_dataset_builder", phase=Phase.LIBRARIES)
 def dataset_scripts(context: Context) -> None:
     """Reports `load_dataset("my_dataset.py")`."""
     if not context.is_ray_script:
@@ -46,7 +47,7 @@ def dataset_scripts(context: Context) -> None:
             context.manual(RM715, given, f'"{path}" is a script: load_dataset raises a RuntimeError today.')
 
 
-@codemod(*GONE_FROM_HUB, order=60)
+@codemod(*GONE_FROM_HUB, phase=Phase.LIBRARIES)
 def hub_names(context: Context) -> None:
     """Reports what huggingface_hub no longer has."""
     if not context.is_ray_script:
@@ -56,7 +57,7 @@ def hub_names(context: Context) -> None:
         context.handle(reference, gone=False)
 
 
-@codemod("pipeline", order=60)
+@codemod("pipeline", phase=Phase.LIBRARIES)
 def pipelines(context: Context) -> None:
     """Reports pipelines of tasks that are gone."""
     if not context.is_ray_script:

@@ -8,6 +8,7 @@ import ast
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.moves import Move, move_names
 from raymigrate.facts.guards import is_guarded
 from raymigrate.knowledge.error_texts import gone_names
@@ -72,14 +73,14 @@ ADAMW_GONE = {"correct_bias", "no_deprecation_warning"}
 LOAD_METRIC = ("datasets.load_metric", "datasets.load.load_metric")
 
 
-@codemod(*(name.rpartition(".")[2] for name in MOVED), order=50)
+@codemod(*(name.rpartition(".")[2] for name in MOVED))
 def moved(context: Context) -> None:
     """Names with a plain successor."""
     if context.is_ray_script:
         move_names(context, RM711, MOVED)
 
 
-@codemod("ray", order=93)
+@codemod("ray", phase=Phase.REST)
 def found_elsewhere(context: Context) -> None:
     """Names that no other rule deals with, and that are gone from one place and found in another."""
     if not context.is_ray_script:
@@ -93,7 +94,7 @@ def found_elsewhere(context: Context) -> None:
     move_names(context, RM711, moves)
 
 
-@codemod("load_metric", order=50)
+@codemod("load_metric")
 def load_metric(context: Context) -> None:
     """`load_metric("glue", "mrpc")` becomes `evaluate.load("glue", "mrpc")`."""
     if not context.is_ray_script:
@@ -108,7 +109,7 @@ def load_metric(context: Context) -> None:
             context.replace_reference(reference, "evaluate.load")
 
 
-@codemod("AdamW", order=50)
+@codemod("AdamW")
 def adamw(context: Context) -> None:
     """`AdamW(parameters, lr=...)` of transformers becomes torch's, with the same numbers."""
     if not context.is_ray_script:

@@ -11,6 +11,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.transformers_arguments import GUIDE
+from raymigrate.codemods.phases import Phase
 from raymigrate.facts.legacy import ACCELERATORS
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import is_none
@@ -31,7 +32,7 @@ POSITION = 3  # of save_function in transformers 4; push_to_hub has it now
 DEFAULT = "torch.save"
 
 
-@codemod(ARGUMENT, "save_pretrained", order=60)
+@codemod(ARGUMENT, "save_pretrained", phase=Phase.LIBRARIES)
 def save_functions(context: Context) -> None:
     """Replaces accelerate's function by `is_main_process=`, and reports others."""
     if not context.is_ray_script:

@@ -12,6 +12,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.transformers_arguments import GUIDE
+from raymigrate.codemods.phases import Phase
 from raymigrate.edits.plan import Code
 from raymigrate.facts.comments import comments_of
 from raymigrate.facts.module import Module
@@ -66,7 +67,7 @@ def _imports_transformers(context: Context) -> bool:
     return context.is_ray_script and any(r.is_within("transformers") for r in context.module.references)
 
 
-@codemod(*CALLS, AS_TARGET, *GONE, *RENAMED, order=58)
+@codemod(*CALLS, AS_TARGET, *GONE, *RENAMED, phase=Phase.LIBRARIES)
 def tokenizer_methods(context: Context) -> None:
     """Turns calls of methods that are gone into calls of the tokenizer."""
     if not _imports_transformers(context):
@@ -129,7 +130,7 @@ def _write_as_targets(context: Context, method: ast.Attribute, body: list[tuple[
     context.plan.statement(block).replacement = Code("\n".join(lines) + "\n", parts)
 
 
-@codemod(PADDING, order=59)
+@codemod(PADDING, phase=Phase.LIBRARIES)
 def padding(context: Context) -> None:
     """Writes `padding="max_length"` for `pad_to_max_length=True`."""
     if not _imports_transformers(context):

@@ -10,6 +10,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.transformers_arguments import GUIDE
+from raymigrate.codemods.phases import Phase
 from raymigrate.facts.functions import default_of
 from raymigrate.facts.trainers import is_transformers_trainer
 
@@ -57,7 +58,7 @@ GONE = {
 }
 
 
-@codemod(*ADDED, SAVE, LOG, *GONE, order=60)
+@codemod(*ADDED, SAVE, LOG, *GONE, phase=Phase.LIBRARIES)
 def method_overrides(context: Context) -> None:
     """Gives overridden methods of Trainer subclasses the parameters of transformers 5, and reports the others."""
     if not context.is_ray_script:

@@ -5,6 +5,7 @@ import ast
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.transformers_arguments import RM701
+from raymigrate.codemods.phases import Phase
 from raymigrate.facts.instances import TRAINER, TRAINING_ARGUMENTS, instance_of, library_base
 from raymigrate.facts.values import definition
 from raymigrate.knowledge.libraries import LIBRARIES, lineage
@@ -12,7 +13,7 @@ from raymigrate.knowledge.libraries import LIBRARIES, lineage
 OLD, NEW = "tokenizer", "processing_class"
 
 
-@codemod(OLD, order=61)
+@codemod(OLD, phase=Phase.LIBRARIES)
 def tokenizer_of_subclasses(context: Context) -> None:
     """Renames the argument where the class is in the file, and reports it where the class cannot be seen."""
     if not context.is_ray_script:

@@ -26,6 +26,7 @@ from raymigrate.codemods.libraries.argument_changes import (
     Change,
     is_falsy,
 )
+from raymigrate.codemods.phases import Phase
 from raymigrate.facts.keys import keys_of
 from raymigrate.facts.legacy import ACCELERATORS, HF_TRAINERS, TRAINERS, TRAINING_ARGUMENTS
 from raymigrate.facts.values import constants, written
@@ -128,7 +129,7 @@ WORDS = (
 )
 
 
-@codemod(*WORDS, order=60)
+@codemod(*WORDS, phase=Phase.LIBRARIES)
 def keyword_arguments(context: Context) -> None:
     """Renames and deletes keyword arguments of transformers, accelerate and datasets."""
     if not context.is_ray_script:

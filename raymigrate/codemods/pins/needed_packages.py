@@ -9,6 +9,7 @@ import ast
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
 from raymigrate.pins.environments import package_lists
 from raymigrate.pins.needed import Needed, listed, missing, needed_by
 
@@ -34,7 +35,7 @@ def advice(needed: Needed) -> str:
     return f"Add {needed.requirement}, unless the environment has it from elsewhere."
 
 
-@codemod("runtime_env", "worker_runtime_env", "RuntimeEnv", order=98)
+@codemod("runtime_env", "worker_runtime_env", "RuntimeEnv", phase=Phase.PINS)
 def runtime_environments(context: Context) -> None:
     """Reports packages that the lists of runtime environments lack."""
     if not context.is_legacy_script:

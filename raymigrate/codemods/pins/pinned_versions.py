@@ -6,13 +6,14 @@ files are found by `raymigrate.run.pins`, after the scripts.
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
 from raymigrate.documents.remarks import RM731, pin_message
 from raymigrate.knowledge.versions import LOWEST
 from raymigrate.pins.environments import BY_PACKAGE, KEYWORDS, environment_pins
 from raymigrate.pins.evidence import is_converted, is_legacy
 
 
-@codemod(*KEYWORDS, "RuntimeEnv", *BY_PACKAGE, order=97)
+@codemod(*KEYWORDS, "RuntimeEnv", *BY_PACKAGE, phase=Phase.PINS)
 def runtime_environments(context: Context) -> None:
     """Raises the ranges of requirements in runtime environments, and of versions given by package."""
     found = {node: pin for node, pin in environment_pins(context.module) if pin.is_too_low}

@@ -10,6 +10,7 @@ from string import ascii_lowercase
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.predictors.batch_predictor import (
     BATCH_SIZE,
     MAP_BATCHES,
@@ -86,7 +87,7 @@ ADVICE = {
 }
 
 
-@codemod("(?:HuggingFace|Transformers|Batch|Torch)?Predictor", order=70)
+@codemod("(?:HuggingFace|Transformers|Batch|Torch)?Predictor", phase=Phase.RESULTS)
 def predictors(context: Context) -> None:
     """Converts predictors that apply a pipeline, and names every use of the others."""
     if not context.options.enabled(RM603.code):

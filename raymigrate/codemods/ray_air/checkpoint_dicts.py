@@ -9,6 +9,7 @@ import ast
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.ray_checkpoint import API, FROM_DICT
 from raymigrate.codemods.shared.checkpoint_files import before_statement
 from raymigrate.codemods.shared.emitted import CHECKPOINT_FILE
@@ -41,7 +42,7 @@ MADE_HERE = "Use the dict that the checkpoint was made from."
 USUAL_NAMES = frozenset({"checkpoint", "ckpt", "best_checkpoint", "last_checkpoint"})
 
 
-@codemod("to_dict", order=16)
+@codemod("to_dict", phase=Phase.CHECKPOINTS)
 def to_dict(context: Context) -> None:
     """Rewrites `checkpoint.to_dict()` where this file also writes the checkpoint from a dict."""
     module = context.module

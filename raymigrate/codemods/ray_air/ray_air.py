@@ -9,6 +9,7 @@ from collections.abc import Callable
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.moves import Move, drop_unused, move_names
 from raymigrate.facts.module import Reference
 from raymigrate.knowledge.error_texts import gone_names
@@ -100,13 +101,13 @@ SESSION_FUNCTIONS = {
 }
 
 
-@codemod("air", order=20)
+@codemod("air", phase=Phase.SESSION)
 def config_classes(context: Context) -> None:
     """Moves the classes of ray.air to ray.train."""
     move_names(context, RM301, MOVED)
 
 
-@codemod("air", order=30)
+@codemod("air", phase=Phase.SESSION)
 def session_functions(context: Context) -> None:
     """Sends the session functions to ray.train, under every way of importing them."""
     outside = set[ast.AST]()
@@ -203,7 +204,7 @@ def _cpu_read(context: Context, bundle: ast.expr) -> ast.expr | None:
     return node if isinstance(node, ast.expr) and key is not None and context.module.constant(key) == "CPU" else None
 
 
-@codemod("air", order=80)
+@codemod("air", phase=Phase.REST)
 def other_names(context: Context) -> None:
     """Names what is left of ray.air; the private parts of it are nobody's legacy code."""
     for reference in list(context.references("ray.air")):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.emitted import CHECKPOINT_FILE
 from raymigrate.codemods.shared.tune_name import tune_name
 from raymigrate.edits.plan import Code
@@ -91,7 +92,7 @@ class Flow:
     optional: bool
 
 
-@codemod("Checkpoint", order=15)
+@codemod("Checkpoint", phase=Phase.TRIALS)
 def from_dict(context: Context) -> None:
     """Rewrites `report(metrics, checkpoint=Checkpoint.from_dict(data))`, also with the checkpoint in a variable."""
     for reference in list(context.references(*CHECKPOINTS)):

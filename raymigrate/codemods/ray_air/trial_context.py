@@ -8,6 +8,7 @@ import ast
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.ray_air import RM305
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.places import Place
@@ -21,7 +22,7 @@ FOLDER = "get_storage().experiment_fs_path"
 STORAGE = frozenset({"storage_path", "storage_filesystem", "local_dir", "sync_config"})
 
 
-@codemod("get_trial_(?:name|id|dir|resources)", order=29)
+@codemod("get_trial_(?:name|id|dir|resources)", phase=Phase.CHECKPOINTS)
 def trial_of_context(context: Context) -> None:
     """Rewrites `ray.train.get_context().get_trial_name()` and similar methods."""
     module = context.module
@@ -43,7 +44,7 @@ def trial_of_context(context: Context) -> None:
             context.manual(RM305, node, f"{method}() raises a DeprecationWarning on Ray >= 2.51.")
 
 
-@codemod("get_trial_dir", order=29)
+@codemod("get_trial_dir", phase=Phase.CHECKPOINTS)
 def trial_folder_of_session(context: Context) -> None:
     """Rewrites `session.get_trial_dir()` where the run is kept in a folder of the machine."""
     for reference in list(context.references("ray.air.session.get_trial_dir")):

@@ -12,6 +12,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.freeze_numerics import MODEL, freeze_model
+from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.checkpoint_files import (
     METHODS,
     before_statement,
@@ -59,7 +60,7 @@ MAKERS: Mapping[str, Mapping[str | None, str]] = {
 }
 
 
-@codemod("(?:HuggingFace|Transformers|LegacyTransformers)(?:Checkpoint|Trainer)", order=65)
+@codemod("(?:HuggingFace|Transformers|LegacyTransformers)(?:Checkpoint|Trainer)", phase=Phase.RESULTS)
 def checkpoint_methods(context: Context) -> None:
     """Loads models, tokenizers and arguments from the folder of a checkpoint, as its methods did."""
     for node in context.module.nodes:
@@ -121,7 +122,7 @@ def _may_be_checkpoint(context: Context, call: ast.Call, method: ast.Attribute) 
     return (by_class or is_called_checkpoint(context.module, method.value)) and context.is_ray_script
 
 
-@codemod("(?:HuggingFace|Transformers|LegacyTransformers)Checkpoint", order=66)
+@codemod("(?:HuggingFace|Transformers|LegacyTransformers)Checkpoint", phase=Phase.RESULTS, after=[checkpoint_methods])
 def checkpoint_classes(context: Context) -> None:
     """Replaces every use of the classes by ray.train.Checkpoint, or reports it."""
     for reference in list(context.references(*CHECKPOINT_CLASSES)):

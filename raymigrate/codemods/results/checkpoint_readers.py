@@ -5,6 +5,7 @@ import ast
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.ray_checkpoint import RM308
 from raymigrate.codemods.results.results import is_placed, is_shown
 from raymigrate.codemods.shared.checkpoint_files import can_open, files_in, layout_after, opened
@@ -42,7 +43,7 @@ OTHER_FORMS = {
 }
 
 
-@codemod("as_directory", "to_directory", "path", "uri", *OTHER_FORMS, order=67)
+@codemod("as_directory", "to_directory", "path", "uri", *OTHER_FORMS, phase=Phase.RESULTS)
 def readers(context: Context) -> None:
     """Inserts the folder where a checkpoint of a Transformers run is read."""
     for node in context.module.nodes:

@@ -6,6 +6,7 @@ import sys
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
 from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.reports import Carried, carried
@@ -75,7 +76,7 @@ ATTRIBUTES = {
 }
 
 
-@codemod("metrics", "log_dir", "config", "dataset_stats", "metrics_dataframe", order=70)
+@codemod("metrics", "log_dir", "config", "dataset_stats", "metrics_dataframe", phase=Phase.RESULTS)
 def results(context: Context) -> None:
     """Reads of a trainer's result that find nothing, or something else, on current Ray."""
     legacy = any(reference.qualified.startswith("ray.air.") for reference in context.module.references)

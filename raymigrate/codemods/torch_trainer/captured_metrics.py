@@ -20,6 +20,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.renamed_names import LOAD_METRIC
+from raymigrate.codemods.phases import Phase
 from raymigrate.edits.plan import Code
 from raymigrate.facts.comments import comments_of
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
@@ -39,7 +40,7 @@ LOADERS = frozenset({"evaluate.load", "evaluate.loading.load", *LOAD_METRIC})
 FIRST_PARAMETERS = {"trainer_init_per_worker": TRAINERS, "train_loop_per_worker": TRAINERS | TORCH_TRAINERS}
 
 
-@codemod("evaluate", "load_metric", order=56)
+@codemod("evaluate", "load_metric", phase=Phase.LIBRARIES)
 def captured_metrics(context: Context) -> None:
     """Moves the loading of a metric into the function of the workers that uses it."""
     module = context.module

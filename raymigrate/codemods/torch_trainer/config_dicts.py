@@ -5,6 +5,7 @@ import ast
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.torch_trainer.storage import ISSUE
 from raymigrate.codemods.torch_trainer.train_v2_arguments import REFUSED
 from raymigrate.edits.plan import Part
@@ -24,7 +25,7 @@ RM422 = Rule(
 CLASSES = {"scaling_config": "ScalingConfig", "run_config": "RunConfig"}
 
 
-@codemod(*CLASSES, order=42)
+@codemod(*CLASSES, phase=Phase.CONFIGURATION)
 def config_dicts(context: Context) -> None:
     """Constructs the configuration of every trainer that is given a dict."""
     for call in context.module.calls(*TRAINERS, *TORCH_TRAINERS):

@@ -10,6 +10,7 @@ import ast
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
 from raymigrate.facts.legacy import CONFIG_CLASSES
 from raymigrate.facts.tuners import config_names
 
@@ -50,7 +51,7 @@ TODAY = {
 }
 
 
-@codemod(*CONFIG_CLASSES, order=5)
+@codemod(*CONFIG_CLASSES, phase=Phase.POSITIONS)
 def positions(context: Context) -> None:
     """Names the arguments whose places changed, and reports those that depend on an unknown version."""
     module = context.module

@@ -4,6 +4,7 @@ import ast
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.torch_trainer.storage import RM401, RM402, STORAGE
 from raymigrate.codemods.torch_trainer.train_v2_arguments import REFUSED, RM404, STOP
 from raymigrate.facts.legacy import CONFIG_CLASSES
@@ -12,7 +13,7 @@ from raymigrate.facts.tuners import config_names
 STORED = "Give RunConfig(storage_path=) an absolute path or a URI when it is constructed."
 
 
-@codemod(*CONFIG_CLASSES, order=41)
+@codemod(*CONFIG_CLASSES, phase=Phase.CONFIGURATION)
 def configuration_attributes(context: Context) -> None:
     """Reports values that go into a RunConfig, ScalingConfig, CheckpointConfig or FailureConfig and no further."""
     for name in CONFIG_CLASSES:

@@ -9,6 +9,7 @@ import ast
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
 from raymigrate.edits.plan import Code
 from raymigrate.facts.ranks import rank_condition, skipped_by_rank
 from raymigrate.facts.reports import REPORTS
@@ -41,7 +42,7 @@ PLAIN_CALLS = frozenset({"item", "tolist"})
 PLAIN_FUNCTIONS = frozenset({"float", "int", "len", "round", "str", "dict"})
 
 
-@codemod("report", order=14)
+@codemod("report", phase=Phase.TRIALS)
 def reports_by_rank(context: Context) -> None:
     """Takes the condition away from a report that stands alone under it; names every other one."""
     module = context.module

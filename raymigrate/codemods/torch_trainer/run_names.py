@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
 from raymigrate.facts.keys import keys_of
 from raymigrate.facts.legacy import TRAINERS
 from raymigrate.facts.module import Module
@@ -31,7 +32,7 @@ UNIQUE = re.compile(
 JOB_VARIABLE = re.compile(r"(JOB|RUN|TASK|BUILD|TRIAL).*ID|_ID$")
 
 
-@codemod(*(name.rpartition(".")[2] for name in sorted(TRAINERS)), order=46)
+@codemod(*(name.rpartition(".")[2] for name in sorted(TRAINERS)), phase=Phase.CONFIGURATION)
 def run_names(context: Context) -> None:
     """Tells what a run name means now, where a legacy trainer is converted and the name is not seen to be unique."""
     for call in context.module.calls(*TRAINERS):

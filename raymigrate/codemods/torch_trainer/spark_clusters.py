@@ -34,7 +34,7 @@ POSITIONS = [
 MESSAGE = "setup_ray_cluster() takes no num_worker_nodes today: this raises a TypeError"
 
 
-@codemod("setup_ray_cluster", order=50)
+@codemod("setup_ray_cluster")
 def spark_clusters(context: Context) -> None:
     """Gives setup_ray_cluster() the arguments of today, and reports uses of its result as one address."""
     for call in context.module.calls(*SETUP):

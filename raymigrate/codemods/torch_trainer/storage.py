@@ -110,7 +110,7 @@ def _sync_config(context: Context, call: ast.Call, keyword: ast.keyword) -> None
         )
 
 
-@codemod("SyncConfig", order=47)
+@codemod("SyncConfig")
 def sync_configs(context: Context) -> None:
     """Reports what is left of SyncConfigs that current Ray refuses to construct."""
     for call in context.module.calls(*SYNC_CONFIGS):

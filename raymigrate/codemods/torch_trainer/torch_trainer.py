@@ -10,6 +10,7 @@ from raymigrate.codemods.accelerate_trainer.accelerate_settings import CPU, RM20
 from raymigrate.codemods.accelerate_trainer.loop_elsewhere import report_loss_scale
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_changes import TRAINER_CHANGES, TRAINING_ARGUMENTS_CHANGES
+from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.cpu_workers import VARIABLE, is_told, set_cpu, set_use_cpu
 from raymigrate.codemods.shared.loss_scale import ARGUMENT, MESSAGE, RM110, report_accumulation
 from raymigrate.facts.legacy import ACCELERATORS, HF_TRAINERS, TORCH_TRAINERS, TRAINING_ARGUMENTS
@@ -20,7 +21,7 @@ from raymigrate.facts.trainers import TrainerCall, trainer_calls
 FIRST = "train_loop_per_worker"
 
 
-@codemod("TorchTrainer", order=11)
+@codemod("TorchTrainer", phase=Phase.TRAINERS)
 def torch_trainers(context: Context) -> None:
     """Keeps CPU workers together and the loss what it was, in training functions for older libraries."""
     if not context.is_legacy_script and not _is_for_old_transformers(context):

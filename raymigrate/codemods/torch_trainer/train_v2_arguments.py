@@ -20,6 +20,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.data.preprocessors import PREPROCESSOR_REFUSED, RM502
+from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.torch_trainer.storage import ISSUE, RM401, STORAGE, convert_storage
 from raymigrate.facts.keys import keys_of
 from raymigrate.facts.legacy import CONFIG_CLASSES, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
@@ -87,7 +88,7 @@ RESUME_TRANSFORMERS = (
 REFUSED_BY_TRAINER = ("preprocessor", "resume_from_checkpoint", "metadata")
 
 
-@codemod(*CONFIG_CLASSES, order=40)
+@codemod(*CONFIG_CLASSES, phase=Phase.CONFIGURATION)
 def configuration(context: Context) -> None:
     """Deletes what Train V2 refuses in RunConfig, ScalingConfig, CheckpointConfig and FailureConfig."""
     for name in CONFIG_CLASSES:
@@ -137,7 +138,12 @@ def _run_config(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
         convert_storage(context, call, keyword)
 
 
-@codemod("TorchTrainer", "TransformersTrainer", "HuggingFaceTrainer", "AccelerateTrainer", order=45)
+@codemod(
+    "TorchTrainer",
+    "TransformersTrainer",
+    "HuggingFaceTrainer",
+    "AccelerateTrainer",
+)
 def trainer_arguments(context: Context) -> None:
     """Reports the arguments that TorchTrainer refuses and that no codemod moved elsewhere."""
     for call in context.module.calls(*TORCH_TRAINERS, *TRAINERS):

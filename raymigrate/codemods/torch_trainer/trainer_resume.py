@@ -10,6 +10,7 @@ import ast
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.torch_trainer.train_v2_arguments import RM403
 from raymigrate.edits.plan import Code
 from raymigrate.facts.functions import DefinitionNode
@@ -31,7 +32,7 @@ PREPARE_TRAINER = "ray.train.huggingface.transformers.prepare_trainer"
 GET_CHECKPOINT = ("ray.air.session.get_checkpoint", "ray.train.get_checkpoint")
 
 
-@codemod(ARGUMENT, order=18)
+@codemod(ARGUMENT, phase=Phase.CHECKPOINTS)
 def resume(context: Context) -> None:
     """Hands the checkpoint over in train_loop_config, where the training function can be seen to read it."""
     module = context.module
@@ -121,7 +122,7 @@ def _hand_over(context: Context, call: TrainerCall, given: ast.expr) -> None:
         edit.set("train_loop_config", template, config=config, checkpoint=given)
 
 
-@codemod("restore", "can_restore", order=42)
+@codemod("restore", "can_restore", phase=Phase.CONFIGURATION)
 def restored(context: Context) -> None:
     """Names every restore() of a TorchTrainer."""
     for trainer in sorted(TORCH_TRAINERS):

@@ -12,6 +12,7 @@ from pathlib import Path
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.torch_trainer.captured_metrics import worker_functions
 from raymigrate.facts.module import Module
 
@@ -38,7 +39,7 @@ WRITERS = {"save_pretrained": 0, "save_model": 0}  # methods, with the position 
 LEGACY_TRIGGERS = ("ray.air", "ray.train.huggingface")
 
 
-@codemod(VARIABLE, order=66)
+@codemod(VARIABLE, phase=Phase.RESULTS)
 def original_directory(context: Context) -> None:
     """Reports reads of the variable."""
     if not context.is_ray_script:
@@ -50,7 +51,7 @@ def original_directory(context: Context) -> None:
                 context.manual(RM482, node, f"{VARIABLE} is not set on the workers of Ray >= 2.51.")
 
 
-@codemod("save_pretrained", "save_model", "save", "open", order=66)
+@codemod("save_pretrained", "save_model", "save", "open", phase=Phase.RESULTS)
 def relative_writes(context: Context) -> None:
     """Reports files that a legacy training function writes to its working directory by a literal path."""
     module = context.module

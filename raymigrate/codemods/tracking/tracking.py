@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.train_function import TrainFunction
 from raymigrate.codemods.tracking import emitted_tracking
 from raymigrate.edits.plan import Code
@@ -141,7 +142,7 @@ def _check_arguments(context: Context, made: ast.Call, service: str) -> None:
         raise NotSure(f"{needed}= came from the environment")
 
 
-@codemod(*CONFIG_CLASSES, order=39)
+@codemod(*CONFIG_CLASSES, phase=Phase.CONFIGURATION)
 def convert(context: Context) -> None:
     """Turns loggers of Tune into UserCallbacks, and reports other callbacks of Tune."""
     for config in context.module.calls(*RUN_CONFIGS):

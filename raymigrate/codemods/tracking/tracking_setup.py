@@ -13,7 +13,9 @@ import ast
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.moves import Move, move_names
+from raymigrate.codemods.tracking import tracking
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.trainers import TrainerCall
 
@@ -52,7 +54,7 @@ MOVED = {
 GONE_PLACES = ("ray.air.callbacks", *(f"ray.tune.integration.{name}" for name in ("mlflow", "wandb", "comet")))
 
 
-@codemod("setup_wandb", "setup_mlflow", order=37)
+@codemod("setup_wandb", "setup_mlflow", phase=Phase.CONFIGURATION)
 def setups(context: Context) -> None:
     """Tells the set-up functions of W&B and MLflow what they cannot find out on Train V2."""
     for call in context.module.calls(*(f"{place}.setup_wandb" for place in _places("wandb"))):
@@ -130,7 +132,7 @@ def _uses_tune(context: Context) -> bool:
     return any(reference.qualified.startswith("ray.tune") for reference in context.module.references)
 
 
-@codemod("callbacks", "integration", order=41)
+@codemod("callbacks", "integration", phase=Phase.CONFIGURATION, after=[tracking.convert])
 def old_places(context: Context) -> None:
     """Imports loggers from where they are; names what has no place any more."""
     move_names(context, RM410, MOVED)

@@ -10,6 +10,7 @@ from functools import cached_property, partial
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.cpu_workers import train_together_on_cpu
 from raymigrate.codemods.shared.import_cleanup import is_exported
 from raymigrate.codemods.shared.loss_scale import keep_loss_scale
@@ -125,7 +126,7 @@ class FunctionHere(TrainFunction):
         return None
 
 
-@codemod("TrainingArguments", "Seq2SeqTrainingArguments", order=12)
+@codemod("TrainingArguments", "Seq2SeqTrainingArguments", phase=Phase.TRAINERS)
 def convert_for_others(context: Context) -> None:
     """Makes training functions of the init functions whose trainers are in other files."""
     for request in context.requests:

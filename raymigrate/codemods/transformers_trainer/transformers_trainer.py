@@ -11,6 +11,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.data.trainer_arguments import convert_trainer_arguments
 from raymigrate.codemods.libraries.freeze_numerics import keep_loss_mean
+from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.cpu_workers import train_together_on_cpu
 from raymigrate.codemods.shared.loss_scale import keep_loss_scale
 from raymigrate.codemods.shared.trainer_annotations import name_as_type
@@ -109,7 +110,7 @@ FIRST = "trainer_init_per_worker"
 BY_NAME = "Construct the class by its name, where its arguments are given, and run raymigrate again."
 
 
-@codemod("HuggingFaceTrainer", "TransformersTrainer", order=10)
+@codemod("HuggingFaceTrainer", "TransformersTrainer", phase=Phase.TRAINERS)
 def convert(context: Context) -> None:
     """Converts every construction, and reports every other use."""
     for call in trainer_calls(context.module, TRANSFORMERS_TRAINERS, FIRST):

@@ -10,6 +10,7 @@ import ast
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.tune_name import tune_name
 from raymigrate.facts.module import Reference
 from raymigrate.facts.places import Place
@@ -56,7 +57,7 @@ LOST_FROM_CONTEXT = tuple(f"ray.tune.{name}" for name in CONTEXT if name != "get
 LOST = tuple(f"ray.tune.{name}" for name in ("checkpoint_dir", "save_checkpoint", "load_checkpoint"))
 
 
-@codemod("session", "report", "get_checkpoint", "get_context", "Checkpoint", order=16)
+@codemod("session", "report", "get_checkpoint", "get_context", "Checkpoint", phase=Phase.CHECKPOINTS)
 def tune_functions(context: Context) -> None:
     """Sends what a Tune function calls to ray.tune; the rest of the module calls ray.train."""
     references = list(context.references(*SESSIONS, *CHECKPOINTS))
@@ -135,7 +136,7 @@ def _replace(context: Context, rule: Rule, reference: Reference, source: str, me
         context.replace_reference(reference, f"{tune_name(context, reference.node)}.{source}")
 
 
-@codemod("tune", order=16)
+@codemod("tune", phase=Phase.CHECKPOINTS)
 def names_of_tune(context: Context) -> None:
     """Gives the functions of the old ray.tune their present form."""
     module = context.module

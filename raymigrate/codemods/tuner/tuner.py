@@ -7,6 +7,7 @@ the arguments of Tuner and trainer is in its base_trainer.py and tuner_internal.
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.tuner.train_driver import TrainDriver
 from raymigrate.codemods.tuner.train_driver_beside import TrainDriverBeside
 from raymigrate.codemods.tuner.tuner_obstacles import obstacle
@@ -24,7 +25,7 @@ RM405 = Rule(
 MESSAGE = "Tuner(trainer) raises a TuneError on Ray >= 2.51"
 
 
-@codemod("Tuner", order=12)
+@codemod("Tuner", phase=Phase.TUNERS)
 def tuners(context: Context) -> None:
     """Converts every Tuner over a trainer that it understands, and reports the others."""
     for call in list(context.module.calls(*TUNERS)):

@@ -10,6 +10,7 @@ import ast
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.definitions import drop_definition
 from raymigrate.codemods.shared.tune_name import tune_name
 from raymigrate.edits.plan import CallEdit, Code, Part
@@ -38,7 +39,7 @@ OF_THE_TRAINER = ("checkpoint_config", "failure_config", "worker_runtime_env")
 STORAGE = ("storage_path", "local_dir", "sync_config")
 
 
-@codemod("Tuner", order=13)
+@codemod("Tuner", phase=Phase.TRIALS)
 def run_configs(context: Context) -> None:
     """Makes the RunConfig of every Tuner Tune's own, also where the Tuner itself is left to a person."""
     for call in context.module.calls(*TUNERS):

@@ -14,6 +14,7 @@ import ast
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.tuner.tuner_config import run_config_in_force
 from raymigrate.facts.legacy import TRAINING_ARGUMENTS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
@@ -30,7 +31,7 @@ RM412 = Rule(
 )
 
 
-@codemod("Tuner", order=15)
+@codemod("Tuner", phase=Phase.TRIALS)
 def trial_reports(context: Context) -> None:
     """Names the schedulers and stop criteria that count the reports of a Transformers trainer."""
     module = context.module

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.results.checkpoint_readers import RM602
 from raymigrate.codemods.tuner.tuner_config import run_config_in_force, storage_argument
 from raymigrate.facts.legacy import TRANSFORMERS_TRAINERS
@@ -37,7 +38,7 @@ GRIDS = ("fit", "get_results")
 OPENED = ("as_directory", "to_directory", "path")
 
 
-@codemod("Tuner", order=14)
+@codemod("Tuner", phase=Phase.TRIALS)
 def tuner_results(context: Context) -> None:
     """Lets readers of `result.checkpoint` find it, and reports those that cannot for sure."""
     module = context.module

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.tuner.tuner import RM405
 from raymigrate.facts.module import Module
 from raymigrate.facts.places import Place
@@ -33,7 +34,7 @@ MESSAGE = "{way} takes functions on Ray >= 2.51, and raises for a trainer; not c
 EXPERIMENT_NAMES = ("ray.air.session.get_experiment_name", "ray.train.get_context")
 
 
-@codemod("restore", "with_resources", "with_parameters", "run", "as_trainable", order=14)
+@codemod("restore", "with_resources", "with_parameters", "run", "as_trainable", phase=Phase.TRIALS)
 def other_ways(context: Context) -> None:
     """Names the places where a trainer is wrapped, restored, or made a trainable."""
     module = context.module
@@ -52,7 +53,7 @@ def _arguments(call: ast.Call) -> Iterator[ast.expr]:
     yield from (keyword.value for keyword in call.keywords)
 
 
-@codemod("get_experiment_name", order=14)
+@codemod("get_experiment_name", phase=Phase.TRIALS)
 def experiment_names(context: Context) -> None:
     """Names readers of the experiment's name on workers whose run is a Tuner's trial."""
     module = context.module

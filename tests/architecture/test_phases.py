@@ -1,0 +1,45 @@
+"""The order of codemods that share a place is nobody's business: whatever it is, the fixtures come out the same."""
+
+import random
+from collections.abc import Callable
+from itertools import groupby
+
+import pytest
+
+from raymigrate import codemods
+from raymigrate.codemods import Codemod, all_codemods
+from scripts.update_twins import converted, options_of, told
+from tests.conftest import DOCUMENTS
+from tests.test_twins import read, twin_of
+
+
+def test_those_that_wait_for_others_come_after_them() -> None:
+    order = all_codemods()
+    for place, item in enumerate(order):
+        assert all(order.index(other) < place for other in item.after)
+        assert all(other.phase is item.phase for other in item.after)
+
+
+def shuffled(items: list[Codemod]) -> list[Codemod]:
+    return random.Random(7).sample(items, len(items))
+
+
+@pytest.mark.parametrize("mixed", [lambda items: items[::-1], shuffled], ids=["reversed", "shuffled"])
+def test_within_a_place_any_order_will_do(
+    mixed: Callable[[list[Codemod]], list[Codemod]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places = [list(items) for _, items in groupby(all_codemods(), key=lambda item: item.place)]
+    order = [item for items in places for item in mixed(items)]
+    assert order != all_codemods()
+    monkeypatch.setattr(codemods, "all_codemods", lambda: order)
+    assert differing() == []
+
+
+def differing() -> list[str]:
+    found = []
+    for document in DOCUMENTS:
+        after, result = converted(document, options_of(document))
+        expected = twin_of(document).read_bytes(), read(document.with_name("findings.txt"))
+        if (after, told(result.findings)) != expected:
+            found.append(str(document.parent))
+    return found
