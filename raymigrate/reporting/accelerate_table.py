@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from raymigrate.errors import CannotWorkError
+from raymigrate.base.errors import CannotWorkError
 
 if TYPE_CHECKING:
     from raymigrate.facts.launch_form import LaunchForm, Row

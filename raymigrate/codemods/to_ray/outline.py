@@ -17,9 +17,9 @@ import json
 import textwrap
 from functools import cached_property
 
+from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.script import Script, is_parsed
 from raymigrate.codemods.to_ray.statements import Role, Roles
-from raymigrate.context import Context
 from raymigrate.edits.plan import Code
 from raymigrate.facts.functions import parameters
 from raymigrate.facts.values import argument

@@ -14,12 +14,12 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
+from raymigrate.base.findings import Rule
+from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.statements import Role
 from raymigrate.codemods.to_ray.trainer_calls import is_trainer, makes_arguments
-from raymigrate.context import Context
 from raymigrate.facts.values import argument
-from raymigrate.findings import Rule
 
 RM805 = Rule(
     "RM805",

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ast
 
+from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.to_ray import emitted
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.paths import make_paths_absolute
@@ -13,10 +16,8 @@ from raymigrate.codemods.to_ray.results import return_results
 from raymigrate.codemods.to_ray.script import PARSERS, script_of
 from raymigrate.codemods.to_ray.statements import Mixed, Role, Roles
 from raymigrate.codemods.to_ray.trainer_calls import Training, makes_arguments, training_of
-from raymigrate.context import Context
 from raymigrate.edits.plan import Code
 from raymigrate.facts.values import argument, has_unpacking
-from raymigrate.findings import Rule
 
 GUIDE = "https://docs.ray.io/en/latest/train/getting-started-transformers.html"
 RM801 = Rule(
@@ -55,7 +56,7 @@ RM806 = Rule(
 DEFAULT_BATCH = 8  # transformers/training_args.py
 
 
-@codemod(r"\w*Trainer", order=1, option="to_ray")
+@codemod(r"\w*Trainer", phase=Phase.POSITIONS, option="to_ray")
 def convert(context: Context) -> None:
     """Moves the training of a plain script to Ray."""
     module = context.module

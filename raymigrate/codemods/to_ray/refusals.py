@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
+from raymigrate.base.findings import Rule
+from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.trainer_calls import Training
-from raymigrate.context import Context
-from raymigrate.findings import Rule
 
 RM802 = Rule(
     "RM802",

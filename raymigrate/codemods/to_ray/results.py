@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import ast
 
+from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.script import executed
 from raymigrate.codemods.to_ray.trainer_calls import Training, is_trainer
-from raymigrate.context import Context
 from raymigrate.edits.plan import Code
 
 PROCESS_ZERO = "ray.train.get_context().get_world_rank() == 0"
