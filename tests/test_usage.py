@@ -20,4 +20,4 @@ def test_the_settings_are_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_the_options_exist() -> None:
     options = {name for parameter in convert.params for name in (*parameter.opts, *parameter.secondary_opts)}
-    assert set(re.findall(r"`(--[a-z-]+)", USAGE)) <= options
+    assert set(re.findall(r"`(--[a-z-]+)(?!\w)", USAGE)) <= options
