@@ -2,8 +2,8 @@
 
 import pytest
 
-from raymigrate.config import Options
-from raymigrate.engine import convert
+from raymigrate.base.options import Options
+from raymigrate.run.engine import convert
 
 SCRIPT = """
 import json
