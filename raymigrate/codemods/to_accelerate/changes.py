@@ -6,11 +6,11 @@ import ast
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from raymigrate.base.findings import Finding, Kind, Rule
+from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_accelerate.rules import RM851, Refusal
-from raymigrate.context import Context
 from raymigrate.edits.line_length import line_length
 from raymigrate.edits.plan import Code, Part, StatementEdit
-from raymigrate.findings import Finding, Kind, Rule
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 
 from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.to_accelerate.access import Access
 from raymigrate.codemods.to_accelerate.accumulation import Accumulation
 from raymigrate.codemods.to_accelerate.changes import Changes, refuse
@@ -20,7 +22,6 @@ from raymigrate.codemods.to_accelerate.rules import RM850, RM855, RM858, Refusal
 from raymigrate.codemods.to_accelerate.schedules import Schedules
 from raymigrate.codemods.to_accelerate.training import Loop, Training
 from raymigrate.codemods.to_accelerate.variables import Variable
-from raymigrate.context import Context
 
 CLIPPING = {
     "clip_grad_norm_": "clip_grad_norm_",
@@ -29,7 +30,7 @@ CLIPPING = {
 }
 
 
-@codemod("backward", order=60, option="to_accelerate")
+@codemod("backward", phase=Phase.LIBRARIES, option="to_accelerate")
 def convert(context: Context) -> None:
     """Converts the training loop of a module, or says why it is left as it is."""
     training = Training(context.module)

@@ -2,7 +2,7 @@
 
 import ast
 
-from raymigrate.findings import Rule
+from raymigrate.base.findings import Rule
 
 MIGRATION = "https://huggingface.co/docs/accelerate/basic_tutorials/migration"
 
