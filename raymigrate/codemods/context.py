@@ -60,10 +60,11 @@ class Context:
     @property
     def is_ray_script(self) -> bool:
         """Whether the module trains with Ray, or is part of a job that does: others may well use old libraries."""
-        return self.options.part_of_job or self.joins_ray or self._imports_ray
+        return self.options.part_of_job or self.joins_ray or self.imports_ray
 
     @cached_property
-    def _imports_ray(self) -> bool:
+    def imports_ray(self) -> bool:
+        """Whether the module imports something of Ray."""
         return any(
             alias.name.partition(".")[0] == "ray"
             if isinstance(statement, ast.Import)

@@ -82,6 +82,17 @@ def uses_of(project: Project, definition: Definition) -> Uses:
     return uses
 
 
+def importing_modules(project: Project, module: Module) -> Iterator[Module]:
+    """The other files of a project that import a module."""
+    home = os.path.realpath(module.path)
+    for path in _importers(project, project.folder(module.path), module.path):
+        if not path.endswith(".py") or os.path.realpath(path) == home:
+            continue
+        other = project.module(path)
+        if other is not None and any(os.path.realpath(f) == home for f, _ in project.imported_files(other)):
+            yield other
+
+
 def _importers(project: Project, folder: str, source: str) -> list[str]:
     """The files of a folder that can get a name from one of them: they name its module, or are part of its package.
 

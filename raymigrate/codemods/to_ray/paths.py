@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import PurePosixPath
 
 from raymigrate.base.findings import Rule
@@ -60,7 +61,10 @@ PATHS: dict[str, tuple[int, str]] = {
     "datasets.load_dataset": (99, "data_files"),
 }
 LOADERS = (".from_pretrained", "transformers.pipeline")
-KEEPS = ("save_model", "save_state", "save_metrics", "log_metrics", "create_model_card", "push_to_hub")
+JOINS = frozenset({"os.path.join", "pathlib.Path", "os.fspath", "os.path.normpath"})
+ABSOLUTE = frozenset({"os.path.abspath", "os.path.realpath", "os.path.expanduser", "tempfile.mkdtemp", "os.getcwd"})
+MOST_STEPS = 30
+KEEPS = ("save_model", "save_state", "save_metrics", "log_metrics", "create_model_card")
 
 
 def make_paths_absolute(context: Context, outline: Outline) -> bool:
@@ -78,27 +82,27 @@ class _Paths:
         self.module = context.module
         self.outline = outline
         self.constants: dict[str, str] = {}  # by path
-        self.wrapped: set[ast.expr] = set()
+        self.changed: set[ast.expr] = set()
+        self.joined = False  # whether a path is joined with the driver's folder where it is used
         steps = set(outline.roles.moved_or_makers())
         self.calls = [call for call in self.module.of_type(ast.Call) if outline.script.step_of(call) in steps]
 
     def change(self) -> bool:
-        paths = [(call, path) for call in self.calls for path in self._paths(call)]
+        paths = [path for call in self.calls for path in self._paths(call)]
         arguments = [call for call in self.calls if makes_arguments(self.module, call)]
         folders = [path for call in arguments if (path := argument(call, 0, "output_dir")) is not None]
-        if self.outline.needs_argv or any(map(self._needs_directory, (*(p for _, p in paths), *folders))):
+        every = [*paths, *folders]
+        if self.outline.needs_argv or any(not self._is_literal(path) for path in every):
             self._go_to_directory()
             return True
-        for call, path in paths:
-            self._make_absolute(call, path)
-        kept = [path for path in folders if self._is_kept(path)]
-        for path in kept:
-            self._make_absolute(self.module.parent_of[path], path)
-        if self.constants:
+        for path in [*paths, *(path for path in folders if self._is_kept(path))]:
+            self._make_absolute(path)
+        lines = [f"{self.directory} = os.getcwd()"] if self.joined else []
+        lines += [f'{name} = os.path.abspath("{path}")' for path, name in self.constants.items()]
+        if lines:
             self.context.plan.need_import("os")
-            lines = [f'{name} = os.path.abspath("{path}")' for path, name in self.constants.items()]
             self.outline.support.insert(0, "\n".join([lines[0] + WHY, *lines[1:]]))
-        return bool(kept)
+        return any(self._source(path) in self.changed or self._is_kept(path) for path in folders)
 
     # -- which -----------------------------------------------------------------------------------
 
@@ -116,8 +120,8 @@ class _Paths:
             yield from _written(argument(call, len(call.args), "data_dir"))
         if name.endswith(LOADERS) or f".{name.rpartition('.')[2]}" in LOADERS:
             yield from (path for path in _written(argument(call, 0, "model")) if self._is_saved(path))
-        if name == ".train":
-            yield from _written(argument(call, 0, "resume_from_checkpoint"))
+        if name == ".train" and isinstance(given := argument(call, 0, "resume_from_checkpoint"), ast.Constant):
+            yield from _written(given)
 
     def _is_saved(self, path: ast.expr) -> bool:
         """Whether a name to load from is a folder: it looks like one, or the script saves to it."""
@@ -151,73 +155,100 @@ class _Paths:
         uses = [node for node in self.module.spelling(text) if node is not folder]
         return len(uses) > 1
 
-    def _needs_directory(self, path: ast.expr) -> bool:
-        """Whether no constant can stand for a path, or for how it begins."""
-        source = self._source(path)
-        return self._from_command_line(path) or not isinstance(source, ast.Constant)
-
-    def _from_command_line(self, path: ast.expr) -> bool:
-        """Whether a path comes from what the driver read of the command line."""
-        for node in ast.walk(path):
-            scope = self.module.scope_of[node].find(node.id) if isinstance(node, ast.Name) else None
-            if scope is None or not isinstance(node, ast.Name):
-                continue
-            if node.id in self.outline.passed and scope is not self.module.scope_of[self.module.tree]:
-                return True
-            roles = {self.outline.roles.of[step] for step in self.outline.script.binders(node.id, scope)}
-            if Role.DRIVER in roles:
-                return True
-        return False
+    def _is_literal(self, path: ast.expr) -> bool:
+        """Whether a path begins with a literal, which shows whether it is relative."""
+        return isinstance(self._source(path), ast.Constant)
 
     # -- change ----------------------------------------------------------------------------------
 
-    def _make_absolute(self, call: ast.AST, path: ast.expr) -> None:
+    def _make_absolute(self, path: ast.expr) -> None:
         source = self._source(path)
-        if source in self.wrapped:
+        assert isinstance(source, ast.Constant)
+        text = str(source.value)
+        if source in self.changed or not _is_relative(text):
             return
-        text = str(source.value) if isinstance(source, ast.Constant) else "/"
-        if _is_relative(text) and self.context.converts(RM805, source, f'"{text}" is made absolute on the driver.'):
-            assert isinstance(source, ast.Constant)
-            self.wrapped.add(source)
-            self._replace(source, text)
+        if self.context.converts(RM805, source, f'"{text}" is made absolute on the driver.'):
+            self._replace(path, source, text)
 
     def _source(self, path: ast.expr) -> ast.expr:
         """The expression that a path begins with: `OUT` of `f"{OUT}/model"`, and what is assigned to that."""
-        while True:
+        return self._way_to_source(path)[-1]
+
+    def _steps_to_source(self, path: ast.expr) -> set[ast.AST]:
+        return {node for node in self._way_to_source(path) if isinstance(node, ast.Name)}
+
+    def _way_to_source(self, path: ast.expr) -> list[ast.expr]:
+        way = [path]
+        for _ in range(MOST_STEPS):
             if isinstance(path, ast.JoinedStr) and path.values and _begins(path.values[0]):
                 path = path.values[0]  # "/" and more, or what stands in braces
             elif isinstance(path, ast.FormattedValue):
                 path = path.value
             elif isinstance(path, ast.BinOp):
                 path = path.left
-            elif (
-                isinstance(path, ast.Call)
-                and path.args
-                and self.module.qualified(path.func)
-                in (*("os.path.join", "pathlib.Path", "os.path.abspath", "os.fspath"),)
-            ):
-                if self.module.qualified(path.func) == "os.path.abspath":
-                    return ast.Constant("/")
+            elif isinstance(path, ast.Call) and path.args and self.module.qualified(path.func) in JOINS:
                 path = path.args[0]
-            elif isinstance(path, ast.Name) and (value := self.module.value(path)) is not path:
-                path = value
+            elif isinstance(path, ast.Call) and self.module.qualified(path.func) in ABSOLUTE:
+                return [*way, ast.Constant("/")]
+            elif isinstance(path, (ast.Name, ast.Attribute)):
+                found = self.module.origins(path, elsewhere=False)
+                if len(found) != 1 or found[0].node is path:
+                    break
+                path = found[0].node
             else:
-                return path
+                break
+            way.append(path)
+        return way
 
-    def _replace(self, source: ast.Constant, text: str) -> None:
+    def _replace(self, path: ast.expr, source: ast.Constant, text: str) -> None:
         step = self.outline.script.step_of(source)
-        if step is not None and not self.outline.roles.of[step].moves:  # a constant of the module
-            self.context.plan.need_import("os")
-            self.context.plan.replace(source, f"os.path.abspath({self.module.source(source)})")
+        if step is not None and self.outline.roles.of[step] is Role.DEFINITION and isinstance(step, ast.Assign):
+            if self._names_a_path_only(step):
+                self.changed.add(source)
+                self._replace_value(step.value)  # a constant of the module
+            else:
+                self.joined = True
+                self.context.plan.replace(path, f"os.path.join({self.directory}, $path)", path=path)
             return
+        self.changed.add(source)
         if text not in self.constants:
             stem = re.sub(r"\W+", "_", PurePosixPath(text).stem).strip("_").upper() or "OUTPUT"
             stem = stem if not stem[0].isdigit() else f"PATH_{stem}"
             self.constants[text] = self.context.fresh(stem, f"{stem}_PATH")
         self.context.plan.replace(source, self.constants[text])
 
+    @cached_property
+    def directory(self) -> str:
+        """The name of the constant that holds the driver's folder."""
+        return self.context.fresh("DIRECTORY", "START_DIRECTORY")
+
+    def _names_a_path_only(self, step: ast.Assign) -> bool:
+        """Whether a constant is nothing but the beginning of paths, and not the name of a model as well."""
+        return all(
+            use in self._begins_paths
+            for name in self.outline.script.bound(step)
+            for use in self.module.uses(name, self.outline.script.scope(step))
+        )
+
+    @cached_property
+    def _begins_paths(self) -> set[ast.AST]:
+        """The names that paths begin with, in all calls of the module."""
+        found = set[ast.AST]()
+        for call in self.module.of_type(ast.Call):
+            folder = argument(call, 0, "output_dir") if makes_arguments(self.module, call) else None
+            for path in (*self._paths(call), *([folder] if folder is not None else [])):
+                found |= self._steps_to_source(path)
+        return found
+
+    def _replace_value(self, value: ast.expr) -> None:
+        if isinstance(value, ast.Call) and self.module.qualified(value.func) == "pathlib.Path":
+            self.context.plan.replace(value, "$value.absolute()", value=value)
+            return
+        self.context.plan.need_import("os")
+        self.context.plan.replace(value, "os.path.abspath($value)", value=value)
+
     def _go_to_directory(self) -> None:
-        name = self.context.fresh("DIRECTORY", "START_DIRECTORY")
+        name = self.directory
         first = self.outline.roles.moved()[0]
         if self.context.converts(RM805, first, "The workers go to the folder of the driver, for relative paths."):
             self.context.plan.need_import("os")

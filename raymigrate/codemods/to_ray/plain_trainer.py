@@ -11,9 +11,9 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.to_ray import emitted
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.paths import make_paths_absolute
-from raymigrate.codemods.to_ray.refusals import RM802, refusal
+from raymigrate.codemods.to_ray.refusals import RM802, Reason, refusal, refusal_for_others
 from raymigrate.codemods.to_ray.results import return_results
-from raymigrate.codemods.to_ray.script import PARSERS, script_of
+from raymigrate.codemods.to_ray.script import DEFINITIONS, PARSERS, Script, script_of
 from raymigrate.codemods.to_ray.statements import Mixed, Role, Roles
 from raymigrate.codemods.to_ray.trainer_calls import Training, makes_arguments, training_of
 from raymigrate.edits.plan import Code
@@ -53,6 +53,16 @@ RM806 = Rule(
     "Divide per_device_train_batch_size by the number of workers to train as one process did.",
     GUIDE,
 )
+GROUP = "Give TorchTrainer a torch_config=TorchConfig(timeout_s=, backend=) instead."
+NOTES: dict[tuple[str | None, object], str] = {
+    (
+        "save_strategy",
+        "no",
+    ): "Nothing is saved, so nothing is reported: result.metrics and result.checkpoint are None,"
+    " and a run that fails starts anew.",
+    ("load_best_model_at_end", True): "result.checkpoint is the last checkpoint, not the best: take the model that the"
+    " script saves at its end.",
+}
 DEFAULT_BATCH = 8  # transformers/training_args.py
 
 
@@ -60,7 +70,7 @@ DEFAULT_BATCH = 8  # transformers/training_args.py
 def convert(context: Context) -> None:
     """Moves the training of a plain script to Ray."""
     module = context.module
-    if context.is_ray_script:
+    if context.imports_ray:  # it trains on Ray already, or another rule moves it to current Ray
         return
     training = training_of(module)
     if not (training.trains or training.searches):
@@ -75,7 +85,26 @@ def convert(context: Context) -> None:
     except Mixed as mixed:
         context.manual(RM802, mixed.node, f"The statement cannot be moved: {mixed}.")
         return
+    reason = refusal_for_others(context, script, roles, training) or _unreached(script, roles, training)
+    if reason is not None:
+        context.manual(RM802, reason.node, reason.message)
+        return
     _convert(context, training, Outline(context, script, roles))
+
+
+def _unreached(script: Script, roles: Roles, training: Training) -> Reason | None:
+    """Why a file is left that trains in a function which it does not call itself."""
+    [call] = training.trains
+    step = script.step_of(call)
+    if step is not None and (roles.of[step].moves or any(roles.of[s].moves for s in _behind(roles, step))):
+        return None
+    message = "The function that trains is not called in this file, so that its arguments cannot be seen."
+    return Reason(call, f"{message} Call it here, below `if __name__`, or convert it by hand.")
+
+
+def _behind(roles: Roles, definition: ast.stmt) -> list[ast.stmt]:
+    """The statements that lead to the training in a function: work of the workers that is more than definitions."""
+    return [step for step in roles.moved() if not isinstance(step, DEFINITIONS) and step is not definition]
 
 
 def _convert(context: Context, training: Training, outline: Outline) -> None:
@@ -87,6 +116,7 @@ def _convert(context: Context, training: Training, outline: Outline) -> None:
         return
     context.joins_ray = True
     _tell_defaults(context, training, outline)
+    _tell_changes(context)
     outline.needs_argv = _reads_command_line(outline)
     kept = make_paths_absolute(context, outline)
     callback = _add_callback(context, outline, kept_folder=kept)
@@ -121,6 +151,25 @@ def _tell_defaults(context: Context, training: Training, outline: Outline) -> No
         f"{rows} that of one worker: N workers see N times the rows in each step and take 1/N of the steps, at the same"
         f" learning rate{f'; here {batch} x {outline.workers}' if batch and outline.workers > 1 else ''}.",
     )
+
+
+def _tell_changes(context: Context) -> None:
+    """Tells what the settings of a script mean on Ray that they did not mean before."""
+    module = context.module
+    for call in module.of_type(ast.Call):
+        if makes_arguments(module, call):
+            for keyword in call.keywords:
+                value = module.constant(keyword.value)
+                if isinstance(value, (str, bool)) and (keyword.arg, value) in NOTES:
+                    context.note(RM806, keyword, NOTES[keyword.arg, value])
+                elif keyword.arg in ("ddp_timeout", "ddp_backend"):
+                    context.note(RM806, keyword, f"{keyword.arg} has no effect: Ray makes the process group. {GROUP}")
+    for call in module.calls("huggingface_hub.login", "huggingface_hub.notebook_login", "wandb.login"):
+        context.note(
+            RM806,
+            call,
+            "The login holds on the machine of the driver; on others, workers need the token in worker_runtime_env.",
+        )
 
 
 def _batch_size(context: Context) -> int | None:

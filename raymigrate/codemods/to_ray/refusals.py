@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from pathlib import PurePath
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.to_ray.script import Script
+from raymigrate.codemods.to_ray.statements import Role, Roles
 from raymigrate.codemods.to_ray.trainer_calls import Training
+from raymigrate.facts.module import Module
+from raymigrate.facts.project_uses import importing_modules
 
 RM802 = Rule(
     "RM802",
@@ -65,6 +70,41 @@ def refusal(context: Context, training: Training) -> Reason | None:
         lines = ", ".join(str(call.lineno) for call in training.trains)
         return Reason(training.trains[1], f"Two trainings in one script (lines {lines}); convert them one at a time.")
     return None
+
+
+def refusal_for_others(context: Context, script: Script, roles: Roles, training: Training) -> Reason | None:
+    """Why a script cannot be converted that other files of its project import; None if it can."""
+    module, project = context.module, context.module.project
+    if project is None or not context.path:
+        return None
+    project.module(context.path)  # where other files cannot be read now, this file waits
+    moved = {name for step in roles.moved() if not script.is_in_main(step) for name in script.bound(step)}
+    trained = script.step_of(training.trains[0])
+    at_import = script.main is None and trained is not None and module.parent_of[trained] is module.tree
+    for other in importing_modules(project, module):
+        if at_import and roles.of.get(trained) is Role.WORKER:  # type: ignore[arg-type]
+            return Reason(
+                training.trains[0],
+                f"{context.path} trains where its file is imported, and {other.path} imports it: a worker would start"
+                " the training again. Put the training into a function.",
+            )
+        for name in sorted(moved & _imported_names(other, module)):
+            return Reason(
+                next(step for step in roles.moved() if name in script.bound(step)),
+                f"{name} has to move into the training function, but {other.path} imports it.",
+            )
+    return None
+
+
+def _imported_names(other: Module, module: Module) -> set[str]:
+    """The names by which another file may mean something of a module: what it imports from it, its attributes."""
+    stem = PurePath(module.path).stem
+    names = set[str]()
+    for statement in other.imports:
+        if isinstance(statement, ast.ImportFrom) and (statement.module or "").rpartition(".")[2] in (stem, ""):
+            names |= {alias.name for alias in statement.names}
+    names |= {reference.qualified.rpartition(".")[2] for reference in other.references if stem in reference.qualified}
+    return names
 
 
 def _starts_training(name: str, parent: ast.AST | None) -> bool:

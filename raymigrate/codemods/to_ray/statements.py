@@ -109,7 +109,11 @@ class Roles:
         for step in script.steps:
             self._begin(step)
         for node in trains:
-            if (found := script.step_of(node)) is not None:
+            found = script.step_of(node)
+            if isinstance(found, DEFINITIONS):
+                self.makers.add(found)
+                self._waiting.append(found)
+            elif found is not None:
                 self._add(found)
         self._spread()
         self._pull()
