@@ -98,7 +98,10 @@ def handed_down(body: Sequence[cst.BaseStatement], gone: Collection[cst.CSTNode]
 
 
 def gathered(statements: Sequence[Statement]) -> list[Statement]:
-    """Makes one block of statements that come from several places, one blank line at most between them."""
+    """Makes one block of statements that come from several places: one blank line at most between them.
+
+    Definitions always have one.
+    """
     result: list[Statement] = []
     for statement in statements:
         lines: list[cst.EmptyLine] = []
@@ -108,7 +111,7 @@ def gathered(statements: Sequence[Statement]) -> list[Statement]:
             elif (lines or result) and (not lines or lines[-1].comment):
                 lines.append(cst.EmptyLine(indent=False))
         result.append(statement.with_changes(leading_lines=lines))
-    return result
+    return spaced(result, result, 1)  # type: ignore[return-value]
 
 
 def bare_code(statement: Statement) -> str:

@@ -40,6 +40,8 @@ class Outline:
         start: First lines of the training function.
         support: Classes and constants that stand before it.
         environment: Environment variables of the workers.
+        torch_config: Arguments of TorchConfig, as source.
+        resources: What each worker needs instead of a GPU.
         returned: What the training function returns, as source; empty if nothing.
         needs_argv: Whether the workers read the command line.
         shown: Code that comes behind the training and shows what that returns.
@@ -55,6 +57,8 @@ class Outline:
         self.start: list[str] = []
         self.support: list[str] = []
         self.environment: dict[str, str] = {}
+        self.torch_config: dict[str, str] = {}
+        self.resources: dict[str, int] = {}
         self.returned = ""
         self.needs_argv = False
         self.shown: list[Code] = []
@@ -134,8 +138,12 @@ class Outline:
         need = self.context.plan.need_import
         need("ray.train", "ScalingConfig")
         need("ray.train.torch", "TorchTrainer")
-        scaling = f"ScalingConfig(num_workers={self.workers}, use_gpu={self.use_gpu})"
-        arguments = [function, *([f"train_loop_config={config}"] if config else []), f"scaling_config={scaling}"]
+        arguments = [function, *([f"train_loop_config={config}"] if config else [])]
+        arguments.append(f"scaling_config={self._scaling_config()}")
+        if self.torch_config:
+            need("ray.train.torch", "TorchConfig")
+            given = ", ".join(f"{name}={value}" for name, value in self.torch_config.items())
+            arguments.append(f"torch_config=TorchConfig({given})")
         if self.environment:
             need("ray.train", "RunConfig")
             variables = json.dumps(self.environment)
@@ -143,6 +151,12 @@ class Outline:
         name = self._trainer_name()
         line = f"{name} = TorchTrainer({', '.join(arguments)})"
         return [line, f"result = {name}.fit()" if self.shown else f"{name}.fit()"]
+
+    def _scaling_config(self) -> str:
+        devices = f"use_gpu={self.use_gpu}"
+        if self.resources:
+            devices = f"resources_per_worker={json.dumps(self.resources)}"
+        return f"ScalingConfig(num_workers={self.workers}, {devices})"
 
     def _trainer_name(self) -> str:
         """`trainer`, if nothing that stays on the driver is called so."""

@@ -117,15 +117,15 @@ def _convert(context: Context, training: Training, outline: Outline) -> None:
     context.joins_ray = True
     _tell_defaults(context, training, outline)
     _tell_changes(context)
-    outline.needs_argv = _reads_command_line(outline)
+    outline.needs_argv = reads_command_line(outline)
     kept = make_paths_absolute(context, outline)
     callback = _add_callback(context, outline, kept_folder=kept)
     for call in training.trains:
         _finish(context, call, callback)
     if not outline.use_gpu:
         _train_together_on_cpu(context, training, outline)
-    _set_environment(context, outline)
-    _drop_launcher(context, outline)
+    set_environment(context, outline)
+    drop_launcher(context, outline)
     return_results(context, outline, training)
     outline.emit()
 
@@ -250,7 +250,7 @@ def _train_together_on_cpu(context: Context, training: Training, outline: Outlin
             outline.environment["ACCELERATE_USE_CPU"] = "true"
 
 
-def _set_environment(context: Context, outline: Outline) -> None:
+def set_environment(context: Context, outline: Outline) -> None:
     """Gives the workers the environment variables that the script sets for itself."""
     for step in outline.roles.staying(Role.DRIVER):
         if not (isinstance(step, ast.Assign) and isinstance(step.targets[0], ast.Subscript)):
@@ -260,7 +260,7 @@ def _set_environment(context: Context, outline: Outline) -> None:
             outline.environment[name] = value
 
 
-def _drop_launcher(context: Context, outline: Outline) -> None:
+def drop_launcher(context: Context, outline: Outline) -> None:
     """Takes out what Ray does for its workers."""
     for step in outline.roles.staying(Role.LAUNCHER):
         what = context.module.source(step).partition("(")[0].strip()
@@ -268,7 +268,7 @@ def _drop_launcher(context: Context, outline: Outline) -> None:
             context.plan.statement(step).removed = True
 
 
-def _reads_command_line(outline: Outline) -> bool:
+def reads_command_line(outline: Outline) -> bool:
     """Whether code that moves, or that it calls, reads the command line."""
     module = outline.module
     steps = set(outline.roles.moved_or_makers())

@@ -38,15 +38,23 @@ class Reason:
     message: str
 
 
-def refusal(context: Context, training: Training) -> Reason | None:
-    """Why a script with a Trainer cannot be converted; None if it can, as far as a first look shows."""
+def refusal(context: Context, training: Training, besides: tuple[str, ...] = ()) -> Reason | None:
+    """Why a script cannot be converted; None if it can, as far as a first look shows.
+
+    Args:
+        context: The module.
+        training: What it does with Trainers.
+        besides: Names of what starts processes, and is converted.
+    """
     module = context.module
     if training.searches:
         return Reason(
             training.searches[0], "hyperparameter_search starts its own trials; use Ray Tune around TorchTrainer."
         )
     for reference in module.references_within(*STARTS_PROCESSES):
-        if _starts_training(reference.qualified, module.parent_of[reference.node]):
+        if reference.qualified not in besides and _starts_training(
+            reference.qualified, module.parent_of[reference.node]
+        ):
             return Reason(
                 reference.node,
                 f"The script starts its own processes ({reference.qualified}) around the training; remove that first.",

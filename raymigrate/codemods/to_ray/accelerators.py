@@ -1,0 +1,93 @@
+"""RM821, RM822: the Accelerator of a plain script on Ray's workers."""
+
+from __future__ import annotations
+
+import ast
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.to_ray.outline import Outline
+from raymigrate.facts.launch_form import LaunchForm
+from raymigrate.facts.literals import shortened
+from raymigrate.facts.values import argument
+
+RM821 = Rule(
+    "RM821",
+    "an Accelerator on CPU workers",
+    "accelerate joins CPU workers only when it is told to use the CPU: without, every worker trains a model of its own,"
+    " and nothing says so.",
+    "With --to-ray, cpu=True is set where the workers have no GPU.",
+    "https://huggingface.co/docs/accelerate/package_reference/accelerator#accelerate.Accelerator.cpu",
+)
+RM822 = Rule(
+    "RM822",
+    "a key of accelerate's file",
+    "accelerate launch hands the file on as environment variables, which Ray's workers do not have.",
+    "With --to-ray each key becomes an argument of Accelerator, ScalingConfig or TorchConfig that has the same effect;"
+    " `raymigrate config FILE` shows the table.",
+    "https://huggingface.co/docs/accelerate/package_reference/cli",
+)
+BEATS_ARGUMENT = "gradient_accumulation_steps"  # the only variable that wins over an argument (accelerator.py:546)
+
+
+def set_cpu(context: Context, made: list[ast.Call]) -> None:
+    """Lets every Accelerator join the CPU workers."""
+    for call in made:
+        given = argument(call, 4, "cpu")
+        if isinstance(given, ast.Constant) and given.value is True:
+            continue
+        message = "On CPU workers each would train a model of its own; now cpu=True."
+        if context.converts(RM821, call, message):
+            context.plan.call(call).set("cpu", "True")
+
+
+def apply_file(context: Context, outline: Outline, made: list[ast.Call], form: LaunchForm, name: str) -> None:
+    """Gives the Accelerators what a file of accelerate said.
+
+    Args:
+        context: The module.
+        outline: What is planned for it.
+        made: The Accelerators.
+        form: What the file comes to.
+        name: The file's name, for messages.
+    """
+    _read_on_driver(context, outline, form)
+    arguments = form.accelerator_arguments()
+    outline.environment |= form.variables
+    outline.torch_config |= form.torch_config if outline.use_gpu else {}
+    outline.resources = form.resources
+    for call in made:
+        given = {keyword.arg for keyword in call.keywords if keyword.arg}
+        for parameter, source in arguments.items():
+            if parameter not in given or parameter == BEATS_ARGUMENT:
+                context.plan.call(call).set(parameter, source)
+        near = context.module.reference_at[call.func].binding.statement
+        for plugin, module in form.imports().items():
+            context.plan.need_import(module, plugin, near=near)
+        for parameter in sorted(given & arguments.keys()):
+            if parameter == BEATS_ARGUMENT:
+                message = (
+                    f"{name} says {parameter}={arguments[parameter]}, which wins over the argument: now it is that."
+                )
+                context.converts(RM822, call, message)
+    _tell_rows(context, made[0], form, name)
+
+
+def _read_on_driver(context: Context, outline: Outline, form: LaunchForm) -> None:
+    """Reads DeepSpeed's own file before the workers start: they have a working directory of their own."""
+    plugin = form.plugins.get("deepspeed_plugin", ("", {}))[1]
+    source = plugin.get("hf_ds_config")
+    if source is not None:
+        name = plugin["hf_ds_config"] = context.fresh("DEEPSPEED_CONFIG")
+        context.plan.need_import("json")
+        context.plan.need_import("pathlib", "Path")
+        outline.support.insert(0, f"{name} = {source}")
+
+
+def _tell_rows(context: Context, place: ast.Call, form: LaunchForm, name: str) -> None:
+    for row in form.rows:
+        if row.ray and row.in_file:
+            what = "; ".join(filter(None, (row.ray, row.remark)))
+            context.converts(RM822, place, f"{name}, {row.key}: {shortened(row.value)}: {what}.")
+        elif row.remark.startswith("dropped: accelerate knows no such key") or "flag" in row.remark:
+            context.note(RM822, place, f"{name}, {row.key}: {shortened(row.value)}: {row.remark}.")

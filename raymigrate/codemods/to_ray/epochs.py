@@ -1,0 +1,353 @@
+"""RM823: what the loop of an Accelerate script tells Ray at the end of each epoch.
+
+`ray.train.report` has to be called on every worker, outside of what only the main process runs, and with numbers: it
+raises a ValueError for tensors (docs/semantics/plain-accelerate.md).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.to_ray.script import executed
+from raymigrate.edits.plan import Code, Part
+from raymigrate.facts.module import Module
+from raymigrate.facts.values import argument, origins
+
+RM823 = Rule(
+    "RM823",
+    "an Accelerate loop that reports nothing to Ray",
+    "Ray knows of the metrics and checkpoints of a run what ray.train.report tells it: without, result.metrics is None,"
+    " and a run that fails starts again with the first epoch.",
+    "With --to-ray every worker reports at the end of each epoch.",
+    "https://docs.ray.io/en/latest/train/user-guides/monitoring-logging.html",
+)
+NUMBERS = ("float", "int", "round", "len", "bool")
+NUMBER_METHODS = ("item", "size", "numel")
+PRINTS = ("print", "info", "write", "log", "warning")
+BATCHES_TO_SKIP = "resume_step"  # as the scripts of transformers and accelerate call it
+SAVED = """\
+with tempfile.TemporaryDirectory() as {folder}:
+    {accelerator}.save_state({folder})
+    {new} = ray.train.Checkpoint.from_directory({folder})
+    {new}.set_metadata({{"epoch": {epoch}}})
+    ray.train.report({metrics}, checkpoint={new})"""
+RESUMED = """\
+{start}{checkpoint} = ray.train.get_checkpoint()
+if {checkpoint}:
+    with {checkpoint}.as_directory() as {folder}:
+        {accelerator}.load_state({folder})
+    {first} = {checkpoint}.get_metadata()["epoch"] + 1
+"""
+
+
+@dataclass
+class Epochs:
+    """The loop over epochs.
+
+    Args:
+        module: The module.
+        loop: The loop; None where none was found.
+        backward: The call that it is around.
+    """
+
+    module: Module
+    loop: ast.For | None
+    backward: ast.Call | None
+
+    @property
+    def variable(self) -> str | None:
+        """The name that counts the epochs."""
+        target = self.loop.target if self.loop is not None else None
+        return target.id if isinstance(target, ast.Name) and target.id != "_" else None
+
+
+def epochs_of(module: Module) -> Epochs:
+    """The loop over epochs of a script with an Accelerator: the outermost one around `accelerator.backward`."""
+    backward = next((call for call in module.of_type(ast.Call) if _is_backward(call)), None)
+    if backward is None:
+        return Epochs(module, None, None)
+    loops = list(_loops_around(module, backward))
+    outermost = loops[-1] if len(loops) > 1 else None  # a single one goes over batches
+    return Epochs(module, outermost if isinstance(outermost, ast.For) else None, backward)
+
+
+def _is_backward(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Attribute) and call.func.attr == "backward" and bool(call.args)
+
+
+def _loops_around(module: Module, node: ast.AST) -> Iterator[ast.AST]:
+    """The loops that a node runs in, the inner ones first; also around the only call of its function."""
+    seen = set[ast.AST]()
+    while node not in seen:
+        seen.add(node)
+        function = module.function(node)
+        for around in module.ancestors(node):
+            if around is function:
+                break
+            if isinstance(around, (ast.For, ast.While)):
+                yield around
+        if not isinstance(function, ast.FunctionDef):
+            return
+        uses = _uses(module, function)
+        if len(uses) != 1:
+            return
+        node = uses[0]
+
+
+def _uses(module: Module, function: ast.FunctionDef) -> list[ast.AST]:
+    """Where a function is used: by its name, or as a method `self.name`."""
+    parent = module.parent_of[function]
+    if isinstance(parent, ast.ClassDef):
+        attributes = module.of_type(ast.Attribute)
+        return [node for node in attributes if node.attr == function.name and isinstance(node.ctx, ast.Load)]
+    return list(module.uses(function.name, module.scope_of[function]))
+
+
+# -- what is reported ----------------------------------------------------------------------------
+
+
+@dataclass
+class Metrics:
+    """What a report says.
+
+    Args:
+        entries: Source of the entries of a dict, in their order.
+        logged: The dict that the script logs at the end of an epoch, if it is the same.
+    """
+
+    entries: dict[str, str] = field(default_factory=dict)
+    logged: ast.expr | None = None
+
+
+def metrics_of(epochs: Epochs) -> Metrics:
+    """The numbers that the script shows or logs at the end of an epoch, as far as they surely are numbers."""
+    module, loop = epochs.module, epochs.loop
+    assert loop is not None
+    found = Metrics()
+    if epochs.variable:
+        found.entries[f'"{epochs.variable}"'] = epochs.variable
+    for statement in loop.body:
+        for call in _shown(module, statement):
+            logged = argument(call, 0, "values")
+            if isinstance(logged, ast.Dict) and isinstance(call.func, ast.Attribute) and call.func.attr == "log":
+                if module.statement(call) in loop.body and _is_numbers(module, logged):
+                    return Metrics(logged=logged)
+            for value in _values(call):
+                _add(module, loop, found, value)
+    return found
+
+
+def _shown(module: Module, statement: ast.stmt) -> Iterator[ast.Call]:
+    """The calls at the end of an epoch that show something; not those for each batch."""
+    if isinstance(statement, (ast.For, ast.While, ast.AsyncFor)):
+        return
+    for node in executed(module, statement):
+        if isinstance(node, ast.Call):
+            name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+            if name in PRINTS:
+                yield node
+
+
+def _values(call: ast.Call) -> Iterator[ast.expr]:
+    """The values that a call shows, in f-strings and dicts too."""
+    waiting: list[ast.AST] = [*call.args, *(keyword.value for keyword in call.keywords)]
+    while waiting:
+        node = waiting.pop(0)
+        if isinstance(node, ast.FormattedValue):
+            waiting.insert(0, node.value)
+        elif isinstance(node, (ast.JoinedStr, ast.Dict, ast.Tuple, ast.BinOp)):
+            waiting[:0] = list(ast.iter_child_nodes(node))
+        elif isinstance(node, ast.expr):
+            yield node
+
+
+def _add(module: Module, loop: ast.For, found: Metrics, value: ast.expr) -> None:
+    """Adds a value that is shown, if it is a number or a dict of numbers that every worker has."""
+    name = value
+    if isinstance(value, ast.Subscript) and isinstance(value.value, ast.Name) and _is_scores(module, value.value):
+        name = value.value
+    if not isinstance(name, ast.Name) or not _is_bound_on_every_worker(module, loop, name):
+        return
+    if _is_scores(module, name):
+        found.entries[f"**{name.id}"] = ""
+    elif _is_number(module, name, set()):
+        found.entries.setdefault(f'"{name.id}"', name.id)
+
+
+def _is_bound_on_every_worker(module: Module, loop: ast.For, name: ast.Name) -> bool:
+    """Whether a name gets its value in each epoch, on each worker: by a statement right in the loop's body."""
+    scope = module.scope_of[name].find(name.id)
+    if scope is None:
+        return False
+    statements = [module.statement(binding.node) for binding in scope.bindings[name.id]]
+    return any(statement in loop.body for statement in statements)
+
+
+def _is_scores(module: Module, name: ast.expr) -> bool:
+    """Whether a value is what `compute` of a metric gave, a dict of numbers."""
+    calls = [source.node for source in origins(module, name)]
+    return bool(calls) and all(
+        isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "compute"
+        for call in calls
+    )
+
+
+def _is_numbers(module: Module, display: ast.Dict) -> bool:
+    return all(key is not None for key in display.keys) and all(
+        _is_number(module, value, set()) or _is_scores(module, value) for value in display.values
+    )
+
+
+def _is_number(module: Module, node: ast.expr, seen: set[str]) -> bool:
+    """Whether a value is a number of Python, and surely no tensor."""
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, (int, float))
+    if isinstance(node, ast.Call):
+        name = module.qualified(node.func) or ""
+        if isinstance(node.func, ast.Name):
+            return node.func.id in NUMBERS
+        if getattr(node.func, "attr", "") in NUMBER_METHODS or name.startswith("math."):
+            return True
+        returned = origins(module, node)  # of a function of the project
+        return all(s.node is not node and _is_number(s.module, s.node, seen) for s in returned)
+    if isinstance(node, (ast.BinOp, ast.UnaryOp, ast.IfExp)):
+        parts = [node.left, node.right] if isinstance(node, ast.BinOp) else []
+        parts += [node.operand] if isinstance(node, ast.UnaryOp) else []
+        parts += [node.body, node.orelse] if isinstance(node, ast.IfExp) else []
+        return all(_is_number(module, part, seen) for part in parts)
+    if isinstance(node, ast.Subscript):
+        return getattr(node.value, "attr", "") == "shape" or _is_scores(module, node.value)
+    return isinstance(node, ast.Name) and _is_named_number(module, node, seen)
+
+
+def _is_named_number(module: Module, name: ast.Name, seen: set[str]) -> bool:
+    scope = module.scope_of[name].find(name.id)
+    if scope is None or name.id in seen:
+        return scope is not None
+    values = [_bound_value(module, binding.node) for binding in scope.bindings[name.id]]
+    return all(value is not None and _is_number(module, value, {*seen, name.id}) for value in values)
+
+
+def _bound_value(module: Module, node: ast.AST) -> ast.expr | None:
+    """What a name is given; the step of a loop over a range is a number."""
+    parent = module.parent_of[node]
+    if isinstance(parent, ast.AugAssign):
+        return parent.value
+    if isinstance(parent, (ast.For, ast.comprehension)) and parent.target is node:
+        is_range = isinstance(parent.iter, ast.Call) and getattr(parent.iter.func, "id", "") == "range"
+        return ast.Constant(0) if is_range else None
+    return module.assigned(node)
+
+
+# -- emission ------------------------------------------------------------------------------------
+
+
+def report_epochs(context: Context, epochs: Epochs) -> None:
+    """Lets every worker report at the end of each epoch, with a checkpoint if the script saves its state there."""
+    loop = epochs.loop
+    if loop is None:
+        _tell_unknown(context, epochs)
+        return
+    metrics = metrics_of(epochs)
+    saving = _saving(context.module, loop)
+    first = _first_epoch(loop) if saving is not None else None
+    names = ", ".join(key.strip('"*') for key in metrics.entries) or "what the script logs"
+    message = f"Every worker reports {names} at the end of each epoch"
+    if saving is not None and first is not None and epochs.variable:
+        message += ", with its state as the checkpoint that a run goes on from after a failure"
+    if not context.converts(RM823, loop, f"{message}."):
+        return
+    context.plan.need_import("ray.train")
+    shown = _name_logged(context, metrics)
+    if saving is not None and first is not None and epochs.variable:
+        _save(context, epochs, saving, first, shown)
+        return
+    context.plan.statement(loop.body[-1]).after.append(Code(f"ray.train.report({shown})"))
+    if saving is None:
+        context.note(
+            RM823,
+            loop,
+            "The script saves no state for each epoch: after a failure it starts with the first epoch again.",
+        )
+
+
+def _tell_unknown(context: Context, epochs: Epochs) -> None:
+    place = epochs.backward
+    if place is None:
+        return  # nothing trains here that Ray could hear of
+    context.manual(
+        RM823,
+        place,
+        "No loop over epochs was found around backward: nothing is reported, and result.metrics is None.",
+        "Call ray.train.report({...}) on every worker, outside of what only the main process runs, with numbers.",
+    )
+
+
+def _name_logged(context: Context, metrics: Metrics) -> str:
+    """The metrics as source; what the script logs gets a name before."""
+    if metrics.logged is None:
+        return "{" + ", ".join(f"{key}: {value}" if value else key for key, value in metrics.entries.items()) + "}"
+    name = context.fresh("metrics", "epoch_metrics")
+    statement = context.module.statement(metrics.logged)
+    context.plan.statement(statement).before.append(Code(f"{name} = $logged", {"logged": metrics.logged}))
+    context.plan.hoist(metrics.logged, name)
+    return name
+
+
+def _saving(module: Module, loop: ast.For) -> ast.Call | None:
+    """The call of `save_state` at the end of an epoch, if there is one."""
+    for statement in loop.body:
+        if isinstance(statement, (ast.For, ast.While)):
+            continue
+        for node in executed(module, statement):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "save_state":
+                return node
+    return None
+
+
+def _first_epoch(loop: ast.For) -> ast.expr | str | None:
+    """Where the loop starts: a name, or the number 0 as text; None where it cannot start elsewhere."""
+    call = loop.iter
+    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "range"):
+        return None
+    if len(call.args) == 1 and not call.keywords:
+        return "0"
+    return call.args[0] if len(call.args) == 2 and isinstance(call.args[0], ast.Name) else None
+
+
+def _save(context: Context, epochs: Epochs, saving: ast.Call, first: ast.expr | str, metrics: str) -> None:
+    """Reports the state of the accelerator, and goes on from it."""
+    assert epochs.loop is not None and isinstance(saving.func, ast.Attribute) and isinstance(epochs.loop.iter, ast.Call)
+    accelerator = context.module.source(saving.func.value)
+    folder, checkpoint = context.fresh("checkpoint_dir"), context.fresh("checkpoint", "ray_checkpoint")
+    context.plan.need_import("tempfile")
+    text = SAVED.format(
+        folder=folder,
+        accelerator=accelerator,
+        new=context.fresh("new_checkpoint"),
+        epoch=epochs.variable,
+        metrics=metrics,
+    )
+    context.plan.statement(epochs.loop.body[-1]).after.append(Code(text))
+    start, name = "", first.id if isinstance(first, ast.Name) else context.fresh("first_epoch", "start_epoch")
+    if isinstance(first, str):
+        start = f"{name} = 0\n"
+        end: dict[str, Part] = {"end": epochs.loop.iter.args[0]}
+        context.plan.replace(epochs.loop.iter, f"range({name}, $end)", **end)
+    skipped = context.module.scope_of[epochs.loop].find(BATCHES_TO_SKIP)
+    resumed = RESUMED.format(start=start, checkpoint=checkpoint, folder=folder, accelerator=accelerator, first=name)
+    if skipped is not None:  # the script's own way to go on within an epoch
+        resumed += f"    {BATCHES_TO_SKIP} = None\n"
+    edit = context.plan.statement(epochs.loop)
+    edit.before.append(Code(resumed))
+    edit.blank_line = True
+    context.note(
+        RM823,
+        epochs.loop,
+        "A run that goes on after a failure shuffles its next epoch as the first one was, where several workers train;"
+        " use_seedable_sampler=True and train_loader.iteration = epoch keep the order, which is another one then.",
+    )

@@ -1,0 +1,160 @@
+"""How a plain Accelerate script was started: the lines in its project that launch it, and accelerate's file there."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from raymigrate.facts.accelerate_config import read_file
+from raymigrate.files.contents import read_bytes
+
+DEFAULT_FILE = "default_config.yaml"
+SCRIPTS = (".sh", ".bash", ".md", ".rst", ".txt", ".slurm", ".sbatch", ".yml", ".yaml")
+NAMES = ("Makefile", "makefile", "justfile")
+MOST_FILES = 200
+MOST_BYTES = 200_000
+LAUNCH = re.compile(r"accelerate\s+launch\b(?P<rest>[^\n|&;`]*)")
+# Flags of accelerate launch that take no value (accelerate/commands/launch.py, 1.15).
+SWITCHES = frozenset(
+    {
+        *("cpu", "multi_gpu", "tpu", "use_deepspeed", "use_fsdp", "use_megatron_lm", "use_parallelism_config", "quiet"),
+        *("dynamo_use_fullgraph", "dynamo_use_dynamic", "dynamo_use_regional_compilation", "enable_cpu_affinity"),
+        *("same_network", "module", "m", "no_python", "debug", "downcast_bf16", "tpu_cluster", "tpu_use_sudo", "q"),
+    }
+)
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A line that starts a script with `accelerate launch`.
+
+    Args:
+        file: Where it stands.
+        line: Its number.
+        text: The command.
+        flags: Flags of the launcher and their values; empty for a switch.
+    """
+
+    file: Path
+    line: int
+    text: str
+    flags: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def known_flags(self) -> dict[str, str]:
+        """The flags whose value is not one of a variable of the shell."""
+        return {name: value for name, value in self.flags.items() if not any(sign in value for sign in "$<{")}
+
+
+def is_launched_one_way(launches: list[Launch]) -> bool:
+    """Whether all lines that launch a script say the same."""
+    return len({tuple(sorted(launch.flags.items())) for launch in launches}) == 1
+
+
+def launches_of(script: str) -> list[Launch]:
+    """The lines of a script's folder, and of the folders above it in its project, that launch the script."""
+    if not script or not os.path.exists(script):  # noqa: PTH110 - as the others that get a path as text
+        return []
+    name = Path(script).name
+    found = [launch for folder in _folders(Path(script)) for launch in _launches_in(folder) if _starts(launch, name)]
+    return sorted(found, key=lambda launch: (launch.file, launch.line))
+
+
+def file_of(script: str, launches: list[Launch]) -> Path | None:
+    """The file of accelerate that a script was launched with.
+
+    It is one that a line names; else a default_config.yaml of the project; else the only one of the script's folder.
+    """
+    folders = _folders(Path(script)) if script else []
+    named = [launch.flags["config_file"] for launch in launches if launch.flags.get("config_file")]
+    for name in named:
+        for base in (launches[0].file.parent, *folders):
+            if (base / name).is_file():
+                return base / name
+    if named:
+        return None
+    default = next((folder / DEFAULT_FILE for folder in folders if _is_accelerates(folder / DEFAULT_FILE)), None)
+    beside = [path for path in _settings_in(Path(script).parent) if _is_accelerates(path)] if script else []
+    return default or (beside[0] if len(beside) == 1 else None)
+
+
+def _settings_in(folder: Path) -> list[Path]:
+    try:
+        return sorted(path for path in folder.iterdir() if path.suffix in (".yaml", ".yml"))[:MOST_FILES]
+    except OSError:
+        return []
+
+
+def _is_accelerates(path: Path) -> bool:
+    try:
+        return path.is_file() and "distributed_type" in read_file(path)
+    except (OSError, ValueError):
+        return False
+
+
+def _folders(script: Path) -> list[Path]:
+    """The script's folder, and those above it up to the root of the project."""
+    folders = []
+    for folder in script.absolute().parents:
+        folders.append(folder)
+        if any((folder / mark).exists() for mark in (".git", "pyproject.toml", "setup.py", "setup.cfg")):
+            return folders
+    return folders[:1]
+
+
+@cache
+def _launches_in(folder: Path) -> tuple[Launch, ...]:
+    """The launch lines in the files of a folder."""
+    try:
+        files = sorted(folder.iterdir())[: 10 * MOST_FILES]
+    except OSError:
+        return ()
+    wanted = [file for file in files if file.name in NAMES or file.suffix in SCRIPTS][:MOST_FILES]
+    return tuple(launch for file in wanted for launch in _launches_of_file(file))
+
+
+def _launches_of_file(file: Path) -> Iterator[Launch]:
+    try:
+        if not file.is_file():
+            return
+        text = read_bytes(str(file), at_most=MOST_BYTES).decode(errors="replace")
+    except (OSError, ValueError):
+        return
+    joined = re.sub(r"\\\r?\n", lambda match: " " * len(match.group()), text)  # one command over several lines
+    for match in LAUNCH.finditer(joined):
+        words = _words(match["rest"])
+        yield Launch(
+            file, joined.count("\n", 0, match.start()) + 1, " ".join(["accelerate launch", *words]), _flags(words)
+        )
+
+
+def _words(text: str) -> list[str]:
+    try:
+        return shlex.split(text, comments=True)
+    except ValueError:
+        return text.split()
+
+
+def _flags(words: list[str]) -> dict[str, str]:
+    """The flags before the script's name."""
+    flags: dict[str, str] = {}
+    waiting = list(words)
+    while waiting and waiting[0].startswith("-"):
+        name, separator, value = waiting.pop(0).lstrip("-").partition("=")
+        name = name.replace("-", "_")
+        if not separator and name not in SWITCHES and waiting:
+            value = waiting.pop(0)
+        flags[name] = value
+    return flags
+
+
+def _starts(launch: Launch, script: str) -> bool:
+    words = launch.text.split()
+    module = script.removesuffix(".py")
+    is_module = "m" in launch.flags or "module" in launch.flags
+    return any(Path(word).name == script or (is_module and word.split(".")[-1] == module) for word in words)

@@ -1,0 +1,125 @@
+"""RM827, RM828: what an Accelerate script does that means something else on Ray, or once several workers train."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods.context import Context
+from raymigrate.facts.module import Module
+from raymigrate.facts.values import argument, origins
+
+RM827 = Rule(
+    "RM827",
+    "a process group that accelerate no longer makes",
+    "Ray makes the process group before the training function starts: the timeout and the backend that accelerate is"
+    " given come too late, and nothing says so.",
+    "Give them to Ray: TorchTrainer(torch_config=TorchConfig(timeout_s=..., backend=...)); Ray's timeout is 1800 s.",
+    "https://docs.ray.io/en/latest/train/api/doc/ray.train.torch.TorchConfig.html",
+)
+RM828 = Rule(
+    "RM828",
+    "what several processes change in an Accelerate loop",
+    "Some things mean another training as soon as several processes take part: under accelerate launch as on Ray.",
+    "Read the message; with one worker nothing changes.",
+    "https://huggingface.co/docs/accelerate/basic_tutorials/migration",
+)
+GROUP = ("accelerate.InitProcessGroupKwargs", "accelerate.utils.InitProcessGroupKwargs")
+SAVES = ("torch.save", "open", "json.dump")
+MAIN = ("is_main_process", "is_local_main_process", "on_main_process", "on_local_main_process")
+COLLECTIVES = ("prepare", "gather", "gather_for_metrics", "reduce", "save_state", "wait_for_everyone")
+PER_EPOCH = ("StepLR", "MultiStepLR", "ExponentialLR", "ReduceLROnPlateau", "CosineAnnealingLR")
+
+
+def tell_traps(context: Context, made: list[ast.Call]) -> None:
+    """Tells what a person should look at, in a script that is converted."""
+    module = context.module
+    for call in module.calls(*GROUP):
+        given = ", ".join(keyword.arg or "**" for keyword in call.keywords)
+        context.manual(
+            RM827, call, f"InitProcessGroupKwargs({given}) has no effect: Ray made the process group already."
+        )
+    for call in module.of_type(ast.Call):
+        if isinstance(call.func, ast.Attribute):
+            _tell_method(context, call, call.func)
+    for call in _unguarded_saves(module):
+        message = (
+            "Every process writes this file, one over the other; it belongs below `if accelerator.is_main_process:`."
+        )
+        context.manual(RM828, call, message, "Guard it, or use accelerator.save, which writes once.")
+
+
+def _tell_method(context: Context, call: ast.Call, function: ast.Attribute) -> None:
+    module = context.module
+    if function.attr == "backward" and not call.args and not call.keywords:
+        message = "loss.backward() passes accelerate by: no scaling with fp16, no division by the accumulation steps."
+        context.manual(RM828, call, message, "Use accelerator.backward(loss), if the script means to.")
+    if function.attr == "end_training":
+        later = [other for other in _collectives(module) if other.lineno > call.lineno and _same(module, other, call)]
+        for other in later:
+            message = (
+                "end_training() has destroyed the process group that Ray made: this raises a ValueError, or hangs."
+            )
+            context.manual(RM828, other, message, "Call end_training() last.")
+    if function.attr == "prepare":
+        for prepared in call.args:
+            if _is_per_epoch(module, prepared):
+                message = (
+                    "A scheduler that steps once an epoch is prepared: it steps once for each worker then, and the"
+                    " learning rate falls N times too fast."
+                )
+                context.manual(RM828, prepared, message, "Leave it out of prepare(); its steps are counted in epochs.")
+
+
+def _collectives(module: Module) -> Iterator[ast.Call]:
+    for call in module.of_type(ast.Call):
+        if isinstance(call.func, ast.Attribute) and call.func.attr in COLLECTIVES:
+            yield call
+
+
+def _same(module: Module, one: ast.Call, other: ast.Call) -> bool:
+    return module.function(one) is module.function(other)
+
+
+def _is_per_epoch(module: Module, node: ast.expr) -> bool:
+    """Whether this is a scheduler that the script steps outside of the loop over batches."""
+    if not isinstance(node, ast.Name):
+        return False
+    made = [source.node for source in origins(module, node)]
+    names = [(module.qualified(call.func) or "") for call in made if isinstance(call, ast.Call)]
+    if not any(name.startswith("torch.optim.lr_scheduler.") and name.rpartition(".")[2] in PER_EPOCH for name in names):
+        return False
+    steps = [
+        call
+        for call in module.of_type(ast.Call)
+        if isinstance(call.func, ast.Attribute)
+        and call.func.attr == "step"
+        and isinstance(call.func.value, ast.Name)
+        and call.func.value.id == node.id
+    ]
+    return bool(steps) and all(_loops(module, call) < 2 for call in steps)
+
+
+def _loops(module: Module, node: ast.AST) -> int:
+    return sum(isinstance(around, (ast.For, ast.While)) for around in module.ancestors(node))
+
+
+def _unguarded_saves(module: Module) -> Iterator[ast.Call]:
+    """Calls that write a file in every process, without asking for the rank."""
+    for call in module.of_type(ast.Call):
+        name = module.qualified(call.func) or ""
+        is_open = isinstance(call.func, ast.Name) and call.func.id == "open" and not name
+        if name != "torch.save" and not (is_open and _writes(module, call)):
+            continue
+        around = [node for node in module.ancestors(call) if isinstance(node, ast.If)]
+        decorators = [d for node in module.ancestors(call) for d in getattr(node, "decorator_list", ())]
+        tests = [part for node in (*around, *decorators) for part in ast.walk(getattr(node, "test", node))]
+        if not any(getattr(part, "attr", getattr(part, "id", "")) in (*MAIN, "rank", "local_rank") for part in tests):
+            yield call
+
+
+def _writes(module: Module, call: ast.Call) -> bool:
+    mode = argument(call, 1, "mode")
+    text = module.constant(mode) if mode is not None else "r"
+    return isinstance(text, str) and any(letter in text for letter in "wax")
