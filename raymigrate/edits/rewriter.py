@@ -178,7 +178,7 @@ class Rewriter(cst.CSTTransformer):
             found += (self._fitting(node, span[0][1]) for node in self.moved[span[0]])
         block = blocks.gathered(blocks.joined(found, self.enclosing))  # type: ignore[arg-type]
         self.new.update(block)
-        return block
+        return blocks.spaced(block, self.new, 1)  # type: ignore[return-value]
 
     def _fitting(self, statement: Statement, column: int) -> Statement:
         """A statement that moves into a function, broken into lines where it gets too long there."""

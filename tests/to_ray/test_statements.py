@@ -147,3 +147,13 @@ def test_what_is_of_the_command_line_and_of_the_training_is_refused() -> None:
     text = 'parser = argparse.ArgumentParser()\nparser.add_argument("--n")\n'
     with pytest.raises(Mixed):
         roles(f'{text}model = AutoModel.from_pretrained("x")\nargs = parser.parse_args(model.names)\n{TRAIN}')
+
+
+def test_what_uses_the_saved_model_at_the_end_stays_with_the_driver() -> None:
+    after = 'trainer.save_model("m")\nmodel = AutoModel.from_pretrained("m")\nprint(model("a"))\n'
+    module = Module(HEAD + TRAIN + after)
+    trains = training_of(module).trains
+    script = script_of(module, trains)
+    found = Roles(script, trains)
+    found.release(script.step_of(trains[0]))
+    assert [found.of[step] for step in script.steps[-3:]] == [Role.WORKER, Role.DRIVER, Role.DRIVER]

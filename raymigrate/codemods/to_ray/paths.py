@@ -152,8 +152,7 @@ class _Paths:
                 return True
             if name == "train" and (given := argument(call, 0, "resume_from_checkpoint")) is not None:
                 return not (isinstance(given, ast.Constant) and given.value in (None, False))
-        uses = [node for node in self.module.spelling(text) if node is not folder]
-        return len(uses) > 1
+        return sum(isinstance(node, ast.Constant) for node in self.module.spelling(text)) > 1
 
     def _is_literal(self, path: ast.expr) -> bool:
         """Whether a path begins with a literal, which shows whether it is relative."""

@@ -82,6 +82,7 @@ def convert(context: Context) -> None:
     try:
         script = script_of(module, training.trains)
         roles = Roles(script, training.trains)
+        roles.release(script.step_of(training.trains[0]))
     except Mixed as mixed:
         context.manual(RM802, mixed.node, f"The statement cannot be moved: {mixed}.")
         return

@@ -12,6 +12,7 @@ import ast
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.script import executed
+from raymigrate.codemods.to_ray.statements import stands_for_cell
 from raymigrate.codemods.to_ray.trainer_calls import Training, is_trainer
 from raymigrate.edits.plan import Code
 
@@ -38,6 +39,9 @@ class _Results:
         self.hoisted: dict[str, ast.expr] = {}  # by the name that each gets, evaluations within what shows them
 
     def arrange(self) -> None:
+        for step in self.outline.roles.moved():
+            if self._is_display(step):
+                self.context.plan.statement(step).removed = True
         behind = self._behind()
         if any(isinstance(step, ast.Return) for step in behind):
             return
@@ -65,6 +69,13 @@ class _Results:
         places = [moved.index(s) for call in self.training.trains if (s := self.script.step_of(call)) in moved]
         return moved[max(places) + 1 :] if places else []
 
+    def _is_display(self, step: ast.stmt) -> bool:
+        """Whether a statement does nothing but show a value at the end of a cell."""
+        value = step.value if isinstance(step, ast.Expr) else None
+        while isinstance(value, (ast.Attribute, ast.Subscript)):
+            value = value.value
+        return isinstance(value, ast.Name)
+
     # -- kinds of statements -------------------------------------------------------------------
 
     def _is_evaluation(self, step: ast.stmt) -> bool:
@@ -87,7 +98,11 @@ class _Results:
 
     def _evaluation_shown(self, step: ast.stmt) -> ast.expr | None:
         """The one evaluation in a call of print that reads nothing else of the workers."""
-        if not (isinstance(step, ast.Expr) and self._shows(step.value)):
+        if not isinstance(step, ast.Expr):
+            return None
+        if self._evaluates(step.value) and any(map(stands_for_cell, self.script.steps)):  # the cell shows it
+            return step.value
+        if not self._shows(step.value):
             return None
         found = [node for node in ast.walk(step) if self._evaluates(node) or self._is_log_history(node)]
         if len(found) != 1:
@@ -183,7 +198,8 @@ class _Results:
                 call = self.hoisted[name]
                 self.context.plan.hoist(call, values[name])
                 self.context.plan.statement(step).replacement = Code(f"{name} = $call", {"call": call})
-                self.outline.shown.append(Code("$shown", {"shown": step.value}))
+                bare = step.value is call
+                self.outline.shown.append(Code(values[name]) if bare else Code("$shown", {"shown": step.value}))
             else:
                 self.outline.behind.add(step)
                 self.outline.shown.append(Code("$shown", blocks={"shown": [step]}))

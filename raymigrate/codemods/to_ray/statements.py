@@ -24,6 +24,7 @@ from collections.abc import Iterable
 from enum import Enum
 
 from raymigrate.codemods.to_ray.script import DEFINITIONS, PARSE_METHODS, Script, executed
+from raymigrate.documents.cells import STAND_INS
 from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import Scope
 
@@ -123,6 +124,32 @@ class Roles:
         """The steps that move into the training function, in their order."""
         return [step for step in self.script.steps if self.of[step].moves]
 
+    def release(self, trained: ast.stmt | None) -> None:
+        """Gives the driver back what comes last, behind the training, and reads nothing of it: a saved model's use.
+
+        Args:
+            trained: The step that trains.
+        """
+        moved = self.moved()
+        last = moved[moved.index(trained) + 1 :] if trained in moved else []
+        tied = [number for number, step in enumerate(last, 1) if self._speaks_of_process(step)]
+        for start in range(max(tied, default=0), len(last)):
+            rest = last[start:]
+            homes = {(name, self.script.scope(step)) for step in rest for name in self.script.bound(step)}
+            read = {entry for step in rest for entry in self.script.read(step)} - homes
+            if all(isinstance(self.of.get(s), Role) and not self.of[s].moves for n, h in read for s in self._by(n, h)):
+                for step in rest:
+                    self.of[step] = Role.DRIVER
+                return
+
+    def _speaks_of_process(self, step: ast.stmt) -> bool:
+        """Whether a step is about the process that trains: its tracker, its group, its memory."""
+        calls = (self._called(node) for node in executed(self.module, step) if isinstance(node, ast.Call))
+        return any(name.startswith((*TRACKING, "wandb.", "torch.distributed.", "torch.cuda.")) for name in calls)
+
+    def _by(self, name: str, scope: Scope) -> list[ast.stmt]:
+        return list(self.script.binders(name, scope))
+
     def staying(self, *roles: Role) -> list[ast.stmt]:
         """The steps that have one of these roles, in their order."""
         return [step for step in self.script.steps if self.of[step] in roles]
@@ -131,7 +158,7 @@ class Roles:
 
     def _begin(self, step: ast.stmt) -> None:
         """Notes what a step is by itself, and puts it among those to follow up if it is work of the workers."""
-        if isinstance(step, (ast.Import, ast.ImportFrom)) or _is_text(step):
+        if isinstance(step, (ast.Import, ast.ImportFrom)) or _is_text(step) or stands_for_cell(step):
             self.of[step] = Role.DEFINITION
             return
         if isinstance(step, DEFINITIONS):
@@ -317,6 +344,13 @@ def _is_plain_call(module: Module, call: ast.Call) -> bool:
     if isinstance(call.func, ast.Name):
         return call.func.id in PLAIN_BUILTINS and not module.scope_of[call.func].lookup(call.func.id)
     return isinstance(call.func, ast.Attribute) and isinstance(call.func.value, (ast.Constant, ast.JoinedStr))
+
+
+def stands_for_cell(step: ast.stmt) -> bool:
+    """Whether a statement stands for what is not Python in a notebook: the edge of a cell, a magic."""
+    if not (isinstance(step, ast.Expr) and isinstance(step.value, ast.Name)):
+        return False
+    return STAND_INS.fullmatch(step.value.id) is not None
 
 
 def _is_text(step: ast.stmt) -> bool:
