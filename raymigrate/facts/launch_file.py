@@ -203,8 +203,7 @@ def _distributed_type(form: LaunchForm, key: str, values: Mapping[str, Any]) -> 
         )
     else:
         launch = "starts DeepSpeed" if form.kind == "DEEPSPEED" else "torchrun"
-        plugin = {"FSDP": ", fsdp_plugin below", "DEEPSPEED": ", deepspeed_plugin below"}.get(form.kind, "")
-        form.rows.append(Row(key, values[key], launch, scaling + plugin))
+        form.rows.append(Row(key, values[key], launch, scaling))
 
 
 def _num_processes(form: LaunchForm, key: str, values: Mapping[str, Any]) -> None:
@@ -235,14 +234,12 @@ def _mixed_precision(form: LaunchForm, key: str, values: Mapping[str, Any]) -> N
     if precision == "no":
         form.drop(key, values[key], launch, "dropped: it is the default")
         return
+    as_trainer = f"for a Trainer: {precision}=True"
     remark = {
         "fp8": "it needs torchao or Transformer Engine on the workers",
-        "fp16": "on CPU workers it does nothing" if form.use_gpu is not True and not form.resources else "",
-    }.get(precision, "")
-    ray = f'Accelerator(mixed_precision="{precision}"); for a Trainer: {precision}=True'
-    if precision == "fp8":
-        ray = 'Accelerator(mixed_precision="fp8")'
-    form.rows.append(Row(key, values[key], launch, ray, remark))
+        "fp16": as_trainer if form.use_gpu or form.resources else f"{as_trainer}; on CPU workers it does nothing",
+    }.get(precision, as_trainer)
+    form.rows.append(Row(key, values[key], launch, f'Accelerator(mixed_precision="{precision}")', remark))
 
 
 def _use_cpu(form: LaunchForm, key: str, values: Mapping[str, Any]) -> None:

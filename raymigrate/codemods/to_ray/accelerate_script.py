@@ -155,7 +155,7 @@ def _form(file: Path | None, launches: list[Launch]) -> LaunchForm | None:
         raise RejectedFileError(str(error)) from error
     if not config and not flags:
         return None
-    return launch_form(with_flags(config, flags), str(file))
+    return launch_form(with_flags(config, flags), file.name if file is not None else "the command")
 
 
 def _unfit(file: Path | None, error: ValueError) -> str:
@@ -175,7 +175,8 @@ def _convert(
     context.joins_ray = True
     _tell_launch(context, made[0], outline, file, launches)
     if outline.form is not None:
-        apply_file(context, outline, made, outline.form, file.name if file is not None else launches[0].text)
+        name = file.name if file is not None else f"{launches[0].file.name}:{launches[0].line}"
+        apply_file(context, outline, made, outline.form, name)
     if not outline.use_gpu and not outline.resources:
         set_cpu(context, made)
     if outline.notebook is not None:
@@ -184,8 +185,9 @@ def _convert(
     make_paths_absolute(context, outline)
     set_environment(context, outline)
     drop_launcher(context, outline)
-    report_epochs(context, epochs_of(context.module))
-    tell_traps(context, made)
+    epochs = epochs_of(context.module)
+    report_epochs(context, epochs)
+    tell_traps(context, epochs)
     outline.emit()
 
 

@@ -7,7 +7,7 @@ import ast
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.outline import Outline
-from raymigrate.facts.launch_form import LaunchForm
+from raymigrate.facts.launch_form import LaunchForm, Row
 from raymigrate.facts.literals import shortened
 from raymigrate.facts.values import argument
 
@@ -27,6 +27,8 @@ RM822 = Rule(
     " `raymigrate config FILE` shows the table.",
     "https://huggingface.co/docs/accelerate/package_reference/cli",
 )
+ABOUT_TRAINERS = "for a Trainer"
+WORTH_A_NOTE = ("knows no such key", "the flag's default", "has to be in storage")
 BEATS_ARGUMENT = "gradient_accumulation_steps"  # the only variable that wins over an argument (accelerator.py:546)
 
 
@@ -56,21 +58,21 @@ def apply_file(context: Context, outline: Outline, made: list[ast.Call], form: L
     outline.environment |= form.variables
     outline.torch_config |= form.torch_config if outline.use_gpu else {}
     outline.resources = form.resources
+    beaten: set[str] = set()
     for call in made:
         given = {keyword.arg for keyword in call.keywords if keyword.arg}
+        beaten |= given & arguments.keys() - {BEATS_ARGUMENT}
         for parameter, source in arguments.items():
             if parameter not in given or parameter == BEATS_ARGUMENT:
                 context.plan.call(call).set(parameter, source)
         near = context.module.reference_at[call.func].binding.statement
         for plugin, module in form.imports().items():
             context.plan.need_import(module, plugin, near=near)
-        for parameter in sorted(given & arguments.keys()):
-            if parameter == BEATS_ARGUMENT:
-                message = (
-                    f"{name} says {parameter}={arguments[parameter]}, which wins over the argument: now it is that."
-                )
-                context.converts(RM822, call, message)
-    _tell_rows(context, made[0], form, name)
+        if BEATS_ARGUMENT in given & arguments.keys():
+            message = f"{name} says {BEATS_ARGUMENT}={arguments[BEATS_ARGUMENT]}, which won over the argument"
+            context.converts(RM822, call, f"{message}: now it is that.")
+    for row in form.rows:
+        _tell_row(context, made[0], row, name, beaten)
 
 
 def _read_on_driver(context: Context, outline: Outline, form: LaunchForm) -> None:
@@ -84,10 +86,13 @@ def _read_on_driver(context: Context, outline: Outline, form: LaunchForm) -> Non
         outline.support.insert(0, f"{name} = {source}")
 
 
-def _tell_rows(context: Context, place: ast.Call, form: LaunchForm, name: str) -> None:
-    for row in form.rows:
-        if row.ray and row.in_file:
-            what = "; ".join(filter(None, (row.ray, row.remark)))
-            context.converts(RM822, place, f"{name}, {row.key}: {shortened(row.value)}: {what}.")
-        elif row.remark.startswith("dropped: accelerate knows no such key") or "flag" in row.remark:
-            context.note(RM822, place, f"{name}, {row.key}: {shortened(row.value)}: {row.remark}.")
+def _tell_row(context: Context, place: ast.Call, row: Row, name: str, beaten: set[str]) -> None:
+    """Tells where a key goes, if it goes anywhere, or that it never had an effect."""
+    what = f"{name}, {row.key}: {shortened(row.value)}"
+    if row.key in beaten or row.ray.partition(":")[0] in beaten:
+        context.note(RM822, place, f"{what}: dropped: the script's own argument won, and still does.")
+    elif row.ray and row.in_file:
+        known = row.remark if not row.remark.startswith(ABOUT_TRAINERS) else ""
+        context.converts(RM822, place, f"{what}: {'; '.join(filter(None, (row.ray, known)))}.")
+    elif any(words in row.remark for words in WORTH_A_NOTE):
+        context.note(RM822, place, f"{what}: {row.remark}.")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.to_ray.script import executed
+from raymigrate.codemods.to_ray.script import DEFINITIONS, executed
 from raymigrate.edits.plan import Code, Part
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import argument, origins
@@ -266,13 +266,48 @@ def report_epochs(context: Context, epochs: Epochs) -> None:
     if saving is not None and first is not None and epochs.variable:
         _save(context, epochs, saving, first, shown)
         return
-    context.plan.statement(loop.body[-1]).after.append(Code(f"ray.train.report({shown})"))
+    _put(context, loop, f"ray.train.report({shown})")
     if saving is None:
         context.note(
             RM823,
             loop,
             "The script saves no state for each epoch: after a failure it starts with the first epoch again.",
         )
+
+
+def _put(context: Context, loop: ast.For, text: str) -> None:
+    """Puts code at the end of an epoch, before what may leave the loop early once the metrics are there."""
+    module, names = context.module, {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
+    given = [
+        number
+        for number, statement in enumerate(loop.body)
+        if any(isinstance(node, (ast.For, ast.While)) for node in executed(module, statement))
+        or _binds(statement, names)
+    ]
+    behind = loop.body[max(given, default=-1) + 1 :]
+    leaving = next((statement for statement in behind if leaves(statement)), None)
+    if leaving is None:
+        context.plan.statement(loop.body[-1]).after.append(Code(text))
+    else:
+        context.plan.statement(leaving).before.append(Code(text))
+
+
+def _binds(statement: ast.stmt, names: set[str]) -> bool:
+    """Whether a statement gives one of these names a value, or hands on what is reported."""
+    return any(
+        isinstance(node, ast.Name) and node.id in names and isinstance(node.ctx, ast.Store)
+        for node in ast.walk(statement)
+    )
+
+
+def leaves(statement: ast.AST) -> bool:
+    """Whether a statement of a loop can end it, or the rest of its body."""
+    if isinstance(statement, (ast.For, ast.While, *DEFINITIONS)):
+        return False
+    if isinstance(statement, (ast.Break, ast.Continue, ast.Return)):
+        return True
+    inner = (ast.stmt, ast.ExceptHandler, ast.match_case)
+    return any(leaves(child) for child in ast.iter_child_nodes(statement) if isinstance(child, inner))
 
 
 def _tell_unknown(context: Context, epochs: Epochs) -> None:
@@ -332,7 +367,7 @@ def _save(context: Context, epochs: Epochs, saving: ast.Call, first: ast.expr | 
         epoch=epochs.variable,
         metrics=metrics,
     )
-    context.plan.statement(epochs.loop.body[-1]).after.append(Code(text))
+    _put(context, epochs.loop, text)
     start, name = "", first.id if isinstance(first, ast.Name) else context.fresh("first_epoch", "start_epoch")
     if isinstance(first, str):
         start = f"{name} = 0\n"

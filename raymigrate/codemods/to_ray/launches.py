@@ -14,7 +14,7 @@ from raymigrate.facts.accelerate_config import read_file
 from raymigrate.files.contents import read_bytes
 
 DEFAULT_FILE = "default_config.yaml"
-SCRIPTS = (".sh", ".bash", ".md", ".rst", ".txt", ".slurm", ".sbatch", ".yml", ".yaml")
+SCRIPTS = (".sh", ".bash", ".md", ".rst", ".slurm", ".sbatch", ".yml", ".yaml")
 NAMES = ("Makefile", "makefile", "justfile")
 MOST_FILES = 200
 MOST_BYTES = 200_000

@@ -16,6 +16,7 @@ import ast
 import json
 import textwrap
 from functools import cached_property
+from itertools import pairwise
 
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.script import Script, is_parsed
@@ -121,7 +122,13 @@ class Outline:
             instead += [*(Code(line) for line in self.read_back), *self.shown]
 
     def _support(self) -> list[Code]:
-        return [Code("\n\n\n".join(self.support) + "\n")] if self.support else []
+        if not self.support:
+            return []
+        text = self.support[0]
+        for last, piece in pairwise(self.support):
+            constants = not any(part.startswith(("class ", "def ", "@")) for part in (last, piece))
+            text += f"\n{piece}" if constants else f"\n\n\n{piece}"
+        return [Code(f"{text}\n")]
 
     def _put(self, last: ast.stmt, codes: list[Code]) -> None:
         """Puts definitions before the code that runs them: on the level of the module."""

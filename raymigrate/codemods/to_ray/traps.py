@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.to_ray.epochs import Epochs, leaves
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import argument, origins
 
@@ -26,14 +27,19 @@ RM828 = Rule(
     "https://huggingface.co/docs/accelerate/basic_tutorials/migration",
 )
 GROUP = ("accelerate.InitProcessGroupKwargs", "accelerate.utils.InitProcessGroupKwargs")
-SAVES = ("torch.save", "open", "json.dump")
 MAIN = ("is_main_process", "is_local_main_process", "on_main_process", "on_local_main_process")
 COLLECTIVES = ("prepare", "gather", "gather_for_metrics", "reduce", "save_state", "wait_for_everyone")
+GATHERED = {"gather", "gather_for_metrics", "reduce", "all_reduce", "compute", "check_trigger"}
 PER_EPOCH = ("StepLR", "MultiStepLR", "ExponentialLR", "ReduceLROnPlateau", "CosineAnnealingLR")
 
 
-def tell_traps(context: Context, made: list[ast.Call]) -> None:
-    """Tells what a person should look at, in a script that is converted."""
+def tell_traps(context: Context, epochs: Epochs) -> None:
+    """Tells what a person should look at, in a script that is converted.
+
+    Args:
+        context: The module.
+        epochs: Its loop over epochs.
+    """
     module = context.module
     for call in module.calls(*GROUP):
         given = ", ".join(keyword.arg or "**" for keyword in call.keywords)
@@ -43,6 +49,13 @@ def tell_traps(context: Context, made: list[ast.Call]) -> None:
     for call in module.of_type(ast.Call):
         if isinstance(call.func, ast.Attribute):
             _tell_method(context, call, call.func)
+    for test in _early_ends(epochs):
+        message = (
+            "Each worker decides by a loss of its own whether the loop ends here: one may leave it while others wait"
+            " for it in the next step, for good."
+        )
+        advice = "Decide by a value of all: accelerator.gather(loss).mean(), or set_trigger() and check_trigger()."
+        context.manual(RM828, test, message, advice)
     for call in _unguarded_saves(module):
         message = (
             "Every process writes this file, one over the other; it belongs below `if accelerator.is_main_process:`."
@@ -70,6 +83,47 @@ def _tell_method(context: Context, call: ast.Call, function: ast.Attribute) -> N
                     " learning rate falls N times too fast."
                 )
                 context.manual(RM828, prepared, message, "Leave it out of prepare(); its steps are counted in epochs.")
+
+
+def _early_ends(epochs: Epochs) -> Iterator[ast.expr]:
+    """The conditions on which the loop over epochs ends early, where they rest on a value of one worker."""
+    if epochs.loop is None:
+        return
+    for node in (part for statement in epochs.loop.body for part in ast.walk(statement)):
+        if isinstance(node, ast.If) and leaves(node) and not any(isinstance(part, ast.Continue) for part in node.body):
+            inner = [a for a in epochs.module.ancestors(node) if isinstance(a, (ast.For, ast.While))]
+            if inner and inner[0] is epochs.loop and _is_of_one_worker(epochs.module, node.test, set()):
+                yield node.test
+
+
+def _is_of_one_worker(module: Module, node: ast.AST, seen: set[str]) -> bool:
+    """Whether a value comes from `.item()` of a tensor that was not gathered."""
+    parts = list(ast.walk(node))
+    called = {part.func.attr for part in parts if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute)}
+    if called & GATHERED:
+        return False
+    if "item" in called:
+        return not any(_is_gathered(module, part) for part in parts if isinstance(part, ast.Name))
+    names = [part for part in parts if isinstance(part, ast.Name) and part.id not in seen]
+    values = [(name.id, value) for name in names for value in _given(module, name)]
+    return any(_is_of_one_worker(module, value, {*seen, name}) for name, value in values)
+
+
+def _is_gathered(module: Module, name: ast.Name) -> bool:
+    return any(
+        isinstance(part, ast.Call) and getattr(part.func, "attr", "") in GATHERED
+        for value in _given(module, name)
+        for part in ast.walk(value)
+    )
+
+
+def _given(module: Module, name: ast.Name) -> Iterator[ast.expr]:
+    """What a name is given, wherever that is."""
+    scope = module.scope_of[name].find(name.id)
+    for binding in scope.bindings[name.id] if scope is not None else ():
+        statement = module.statement(binding.node)
+        if isinstance(statement, (ast.Assign, ast.AugAssign, ast.AnnAssign)) and statement.value is not None:
+            yield statement.value
 
 
 def _collectives(module: Module) -> Iterator[ast.Call]:
