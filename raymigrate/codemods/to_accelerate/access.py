@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.cleanup import Cleanup
 from raymigrate.codemods.to_accelerate.devices import DEVICE, Devices
-from raymigrate.codemods.to_accelerate.home import Block, Home, blocks_around, position
+from raymigrate.codemods.to_accelerate.home import Block, Home, is_main_guard, position
 from raymigrate.codemods.to_accelerate.rules import Refusal
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
@@ -28,6 +28,7 @@ class Access:
         scaled: The functions that are given a GradScaler, each with its name for it.
 
     Attributes:
+        owner: The function, or the module, in which the Accelerator is made.
         block: The block in which the Accelerator is made.
         place: The position there of the statement before which that is.
     """
@@ -40,45 +41,76 @@ class Access:
         self.devices = devices
         self.scaled = scaled
         self.given: dict[ast.FunctionDef, str] = {}  # functions that get it, and the parameter whose place it takes
-        self.block: Block = home.top
+        self.owner, self.block = self._find_block()
         self.place = 0
         if NAME in self.module.names:
             raise Refusal(home.block[home.setup], f"the name `{NAME}` is used for something else")
 
     # -- where it is made ----------------------------------------------------------------------
 
-    def settle(self, changes: Changes) -> None:
-        """Finds where the Accelerator is made, and lets the functions have it that need it."""
-        device = self._global_device()
-        if device is not None:
-            self.block, self.place = self.module.tree.body, self.module.tree.body.index(device)
+    def settle(self, changes: Changes, after: list[ast.Call]) -> None:
+        """Finds where the Accelerator is made, and lets the functions have it that need it.
+
+        Args:
+            changes: The edits.
+            after: Code before which it has to be made, where both stand in the same block.
+        """
         self._hand_on(changes)
         Cleanup(self.training, changes).clean()  # of the device that no function is given any more
-        if device is None:
-            self.place = self._first(changes)
+        self.place = self._first(changes, after)
 
-    def _global_device(self) -> ast.stmt | None:
-        """The statement that gives the device of all functions its name."""
-        for variable in self.devices.held:
-            if not isinstance(variable.scope.node, ast.Module):
-                continue
-            statement = self.module.statement(self.variables.bindings(variable)[0])
-            if statement in self.module.tree.body and self.home.top is not self.module.tree.body:
-                return statement
-        return None
+    def _things(self) -> list[Variable]:
+        """What needs the Accelerator, or what it has to come before."""
+        loaders = [v for loop in self.training.loops for loader, _ in loop.loaders for v in self.variables.of(loader)]
+        return [*self.training.models, *self.training.optimizers, *self.devices.held, *loaders]
+
+    def _find_block(self) -> tuple[ast.AST, Block]:
+        """The outermost function in which something is made that is trained or moved, or the module."""
+        owners = {thing.scope.node for thing in self._things()}
+        modules = [owner for owner in owners if isinstance(owner, ast.Module)]
+        if not modules:
+            functions = [owner for owner in owners if isinstance(owner, ast.FunctionDef)]
+            outer = [f for f in functions if not any(self._calls(g, f) for g in functions if g is not f)]
+            if len(outer) != 1 or len(functions) != len(owners):
+                made = self.home.block[self.home.setup]
+                raise Refusal(made, "what it trains is made in several functions, none of which calls the others")
+            return outer[0], outer[0].body
+        bound = [node for t in self._things() if t.scope.node is modules[0] for node in self.variables.bindings(t)]
+        blocks = []
+        for node in bound:
+            guarded = [p for p in self.module.ancestors(node) if is_main_guard(p)]
+            blocks.append(guarded[-1].body if guarded and isinstance(guarded[-1], ast.If) else self.module.tree.body)
+        return modules[0], next((b for b in blocks if b is self.module.tree.body), blocks[0])
+
+    def _calls(self, caller: ast.FunctionDef, function: ast.FunctionDef) -> bool:
+        """Whether a function calls another one, perhaps through others."""
+        seen: set[ast.AST] = set()
+        waiting: list[ast.AST] = [caller]
+        while waiting:
+            for part in ast.walk(waiting.pop()):
+                called = self.variables.called(part) if isinstance(part, ast.Call) else None
+                if called is function:
+                    return True
+                if called is not None and called not in seen:
+                    seen.add(called)
+                    waiting.append(called)
+        return False
 
     @property
     def is_global(self) -> bool:
         """Whether every function of the module sees the Accelerator."""
         return self.block is self.module.tree.body
 
-    def _first(self, changes: Changes) -> int:
+    def _first(self, changes: Changes, after: list[ast.Call]) -> int:
         """The position of the first statement that needs the Accelerator, or begins to make what is prepared."""
-        made = [*self.training.models, *self.training.optimizers, *self.devices.held]
-        made += [v for loop in self.training.loops for loader, _ in loop.loaders for v in self.variables.of(loader)]
-        nodes: list[ast.AST] = [node for v in made for node in self.variables.bindings(v) if v.scope is self.home.scope]
+        nodes: list[ast.AST] = [
+            node
+            for thing in self._things()
+            if thing.scope.node is self.owner
+            for node in self.variables.bindings(thing)
+        ]
         nodes += [site for site in changes.sites if not changes.is_gone(site) or site in changes.expressions]
-        nodes += [statement for statement in changes.dropped if isinstance(statement, ast.Expr)]
+        nodes += [*after, *(statement for statement in changes.dropped if isinstance(statement, ast.Expr))]
         nodes += [call for function in self.given for call in self.variables.calls_of(function)]
         places = [
             place
@@ -87,16 +119,12 @@ class Access:
             and (place := position(self.module, self.block, node)) is not None
             and not isinstance(self.block[place], (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom))
         ]
-        return min(places, default=self.home.setup)
+        return min(places, default=0)
 
     def _runs_here(self, node: ast.AST) -> bool:
-        return not any(
-            isinstance(parent, (*FUNCTIONS, ast.ClassDef)) and not self._is_around_home(parent)
-            for parent in self.module.ancestors(node)
-        ) and not isinstance(node, FUNCTIONS)
-
-    def _is_around_home(self, node: ast.AST) -> bool:
-        return self.module.inside(self.home.block[0], node)
+        """Whether code runs as part of the function, or the module, in which the Accelerator is made."""
+        inner = (p for p in self.module.ancestors(node) if isinstance(p, (*FUNCTIONS, ast.ClassDef)))
+        return next(inner, self.module.tree) is self.owner and not isinstance(node, FUNCTIONS)
 
     def check_names(self, expressions: Iterable[ast.expr]) -> None:
         """Checks that what the arguments of the Accelerator are made of has its value where that is made.
@@ -111,7 +139,7 @@ class Access:
             home = next(iter(homes), None)
             if home is None:
                 continue
-            in_reach = isinstance(home.scope.node, ast.Module) or home.scope is self.home.scope
+            in_reach = isinstance(home.scope.node, ast.Module) or home.scope.node is self.owner
             if len(homes) > 1 or home.name != part.id or not in_reach or self._is_late(home):
                 raise Refusal(part, f"`{part.id}` has no value yet where the Accelerator is made")
 
@@ -128,31 +156,18 @@ class Access:
     def _sees(self, node: ast.AST) -> ast.FunctionDef | None:
         """The function that has to be given the Accelerator for code in it; None where it is seen."""
         functions = [p for p in self.module.ancestors(node) if isinstance(p, FUNCTIONS)]
-        if any(self._is_around_home(function) for function in functions):
+        if self.owner in functions or not functions:
             return None
         if any(isinstance(parent, ast.ClassDef) for parent in self.module.ancestors(node)):
             raise Refusal(node, "it is spread over the methods of a class, which are not followed")
-        outermost = functions[-1] if functions else None
-        if outermost is None:
-            if self._top_level(node):
-                return None
-            raise Refusal(node, "this runs outside of the function that trains")
+        outermost = functions[-1]
         if not isinstance(outermost, ast.FunctionDef):
             if self.is_global:
                 return None
             raise Refusal(node, "the Accelerator cannot be given to it")
-        if outermost in self.given:
-            return None
-        if self.is_global and not self._gets_things(outermost):
+        if outermost in self.given or (self.is_global and not self._gets_things(outermost)):
             return None
         return outermost
-
-    def _top_level(self, node: ast.AST) -> bool:
-        return (
-            self.home.top is self.module.tree.body
-            or any(block is self.home.top for block, _ in blocks_around(self.module, node))
-            or self.is_global
-        )
 
     def _gets_things(self, function: ast.FunctionDef) -> bool:
         """Whether a function is given what is trained, and not left to find it in the module."""
@@ -182,7 +197,7 @@ class Access:
             added = f"*, {NAME}" if has_defaults and not function.args.kwonlyargs else NAME
             changes.edits.append(lambda: self._add_parameter(changes, function, added))
             for call in calls:
-                changes.argument(call, NAME, NAME)
+                self._add_argument(changes, call, in_order=added == NAME)
             return
         changes.edits.append(lambda: changes.context.plan.function(function).renamed.update({parameter: NAME}))
         for read in self.variables.reads(Variable(self.module.scope(function), parameter)):
@@ -194,6 +209,14 @@ class Access:
             changes.replace(value, NAME)
             if any(keyword.arg == parameter for keyword in call.keywords):
                 self._rename(changes, call, parameter)
+
+    def _add_argument(self, changes: Changes, call: ast.Call, *, in_order: bool) -> None:
+        if not in_order or call.keywords or call.lineno != call.end_lineno:
+            changes.argument(call, NAME, NAME)
+            return
+        parts = {f"argument_{number}": value for number, value in enumerate(call.args)}
+        given = ", ".join([*(f"${name}" for name in parts), NAME])
+        changes.replace(call, f"$function({given})", function=call.func, **parts)
 
     def _add_parameter(self, changes: Changes, function: ast.FunctionDef, added: str) -> None:
         changes.context.plan.function(function).added_parameter = added
@@ -238,35 +261,27 @@ class Access:
     # -- what runs when ------------------------------------------------------------------------
 
     def holds(self, node: ast.AST) -> bool:
-        """Whether code runs after the models were prepared."""
-        block = self.home.block
-        place = position(self.module, block, node)
-        if place is not None:
-            return place > self.home.setup
-        if self._runs_here(node):
-            return self.module.start(node) > self.module.start(block[self.home.setup])
-        return self._is_called_later(node, frozenset())
+        """Whether code runs after the models were prepared, and sees them so."""
+        return self._is_later(node, frozenset())
 
-    def _is_called_later(self, node: ast.AST, seen: frozenset[ast.AST]) -> bool:
-        function = self.module.function(node)
+    def _is_later(self, node: ast.AST, seen: frozenset[ast.AST]) -> bool:
+        block, function = self.home.block, self.module.function(node)
+        home = self.home.scope.node
+        if function is (home if isinstance(home, FUNCTIONS) else None):
+            place = position(self.module, block, node)
+            if place is not None:
+                return place > self.home.setup
+            return self.module.start(node) > self.module.start(block[self.home.setup])
         if not isinstance(function, ast.FunctionDef) or function in seen:
             return False
-        calls = self.variables.calls_of(function)
-        return any(
-            self.holds(call) if self._runs_here(call) else self._is_called_later(call, seen | {function})
-            for call in calls
-        )
+        return any(self._is_later(call, seen | {function}) for call in self.variables.calls_of(function))
 
     def reaches(self, node: ast.AST) -> bool:
         """Whether the Accelerator is there when code runs, without being handed on for that alone."""
         functions = [parent for parent in self.module.ancestors(node) if isinstance(parent, ast.FunctionDef)]
-        if functions and not self._is_around_home(functions[-1]):
+        if functions and self.owner not in functions:
             return functions[-1] in self.given
         place = position(self.module, self.block, node)
         if place is not None:
             return place >= self.place
-        return (
-            self.is_global
-            and self._runs_here(node)
-            and self.module.start(node) > self.module.start(self.block[self.place])
-        )
+        return self.module.start(node) > self.module.start(self.block[self.place])

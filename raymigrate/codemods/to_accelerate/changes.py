@@ -33,6 +33,10 @@ class Changes:
         sites: The nodes at which new code needs the Accelerator.
         gone: Statements and expressions whose old code goes.
         kept: Parts of those that stay.
+        dropped: The statements that are taken away.
+        grouped: The first ones of statements that go into a compound one.
+        expressions: The code that takes the place of expressions.
+        edits: What plans all other edits.
     """
 
     context: Context
@@ -41,6 +45,7 @@ class Changes:
     gone: set[ast.AST] = field(default_factory=set)
     kept: set[ast.AST] = field(default_factory=set)
     dropped: set[ast.stmt] = field(default_factory=set)
+    grouped: set[ast.stmt] = field(default_factory=set)
     expressions: dict[ast.expr, Code] = field(default_factory=dict)
     edits: list[Callable[[], None]] = field(default_factory=list)
 
@@ -67,6 +72,10 @@ class Changes:
         self.kept.update(part for part in parts.values() if isinstance(part, ast.AST))
         self._needs(node, template)
 
+    def hoist(self, node: ast.expr, name: str) -> None:
+        """Puts a name in the place of an expression that is a part of code elsewhere."""
+        self.edits.append(lambda: self.context.plan.hoist(node, name))
+
     def drop(self, statement: ast.stmt) -> None:
         """Takes a statement away."""
         self.dropped.add(statement)
@@ -89,7 +98,14 @@ class Changes:
     def before(self, statement: ast.stmt, template: str, **parts: Part) -> None:
         """Puts code before a statement."""
         self._needs(statement, template)
-        self.edits.append(lambda: self._statement(statement).before.append(Code(template, parts)))
+        self.edits.append(lambda: self._put_before(statement, Code(template, parts)))
+
+    def _put_before(self, statement: ast.stmt, code: Code) -> None:
+        edit = self._statement(statement)
+        if statement in self.grouped:  # before the compound statement that it goes into
+            edit.instead.insert(0, code)
+        else:
+            edit.before.append(code)
 
     def after(self, statement: ast.stmt, template: str, **parts: Part) -> None:
         """Puts code after a statement."""
@@ -101,10 +117,15 @@ class Changes:
         self._needs(call, template)
         self.edits.append(lambda: self.context.plan.call(call).set(keyword, template))
 
+    def need_import(self, module: str, name: str) -> None:
+        """Asks for an import."""
+        self.edits.append(lambda: self.context.plan.need_import(module, name))
+
     def put_into(self, statements: list[ast.stmt], head: str) -> None:
         """Puts statements that stand together into a compound statement."""
         self._needs(statements[0], head)
         code = Code(f"{head}\n    $body", blocks={"body": statements})
+        self.grouped.add(statements[0])
         self.edits.append(lambda: self._statement(statements[0]).instead.append(code))
 
     def wide(self, statement: ast.stmt, text: str) -> bool:

@@ -107,7 +107,7 @@ class Cleanup:
             return False
         if ast.unparse(source) == ast.unparse(target):
             return True
-        if value not in replaced:
+        if value not in replaced and not isinstance(value, ast.GeneratorExp):
             self.changes.replace(value, "$source", source=source)
         return False
 
@@ -176,17 +176,24 @@ class Cleanup:
 
     def _drop_unread(self) -> None:
         """Drops names whose every read is gone."""
-        for statement in self.module.of_type(ast.Assign):
-            target = statement.targets[0]
-            if statement in self.changes.dropped or len(statement.targets) != 1 or not isinstance(target, ast.Name):
-                continue
-            variable = self.variables.spelled(target)
-            if variable is None or len(self.variables.bindings(variable)) != 1 or self._is_public(variable):
+        for name in self.module.of_type(ast.Name):
+            variable = self.variables.spelled(name) if isinstance(name.ctx, ast.Store) else None
+            if variable is None or self._is_public(variable):
                 continue
             reads = self.variables.reads(variable)
-            pure = self._only_looks(statement.value) or statement.value in self.changes.expressions
-            if reads and pure and all(self.changes.is_gone(read) for read in reads):
-                self.changes.drop(statement)
+            statements = [self._plain_assignment(node) for node in self.variables.bindings(variable)]
+            if reads and None not in statements and all(self.changes.is_gone(read) for read in reads):
+                for statement in statements:
+                    if statement is not None and statement not in self.changes.dropped:
+                        self.changes.drop(statement)
+
+    def _plain_assignment(self, node: ast.AST) -> ast.stmt | None:
+        """The statement that gives a name a value and does nothing else; None where there is more to it."""
+        statement = self.module.parent_of[node]
+        if not isinstance(statement, ast.Assign) or statement.targets != [node]:
+            return None
+        is_plain = self._only_looks(statement.value) or statement.value in self.changes.expressions
+        return statement if is_plain else None
 
     def _is_public(self, variable: Variable) -> bool:
         return variable.name in self.module.exported

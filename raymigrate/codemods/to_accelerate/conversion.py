@@ -86,20 +86,21 @@ class Conversion:
             )
             self.evaluation.convert(changes, gathering)
         models = frozenset(model for model in training.models if self._is_left_to_prepare(model))
-        self.devices.convert(changes, models, frozenset(loaders))
+        self.devices.convert(changes, models, frozenset(loaders), access.holds)
         output = Output(training, self.processes)
         output.unwrap(changes, access)
         output.save(changes, access)
         self._prepare(loaders, schedulers)
         Cleanup(training, changes).clean()
-        access.settle(changes)
+        access.settle(changes, output.logs())
         access.check_names([*([half.flag] if half.flag else []), *([steps] if steps else [])])
         output.show(changes, access)
         self._running_values()
+        self._progress()
         self._make(access, steps, precision)
         for function, names in self.processes.removed.items():
             changes.edits.append(lambda f=function, n=names: self.context.plan.function(f).without.update(n))  # type: ignore[misc]
-        self.context.plan.need_import("accelerate", "Accelerator")
+        changes.need_import("accelerate", "Accelerator")
         changes.carry_out(first_loop.node)
 
     # -- loops and loaders ---------------------------------------------------------------------
@@ -125,7 +126,11 @@ class Conversion:
             and not self.training.trains(loop.node)
             and self.evaluation.runs_models(loop.node)
         ]
-        understood = {loop.node: self.evaluation.gathering(loop) for loop in evaluations}
+        seen = {v for loop in evaluations for loader, _ in loop.loaders for v in self.variables.of(loader)}
+        split = {loader for loader in seen if self.processes.is_sampled(loader)}
+        trained.update(dict.fromkeys(sorted(split, key=lambda loader: loader.name)))
+        evaluations = [loop for loop in evaluations if not self._counts_itself(loop, split)]
+        understood = {loop.node: self._gathering(loop) for loop in evaluations}
         left: set[Variable] = set()
         for loop in evaluations:
             if understood[loop.node] is None:
@@ -140,13 +145,24 @@ class Conversion:
                 self.changes.note(
                     RM858,
                     loop.node,
-                    "This loop is left as it is, as it cannot be seen how its results are counted: every process"
-                    " evaluates all rows.",
+                    "The rows of this loop are not split, and every process that runs it evaluates all of them: it"
+                    " cannot be seen how its results are counted, or the script adds them up itself.",
                 )
             else:
                 self.gatherings.append(gathering)
                 trained.update(dict.fromkeys(sorted(homes, key=lambda home: home.name)))
         return list(trained)
+
+    def _counts_itself(self, loop: Loop, split: set[Variable]) -> bool:
+        """Whether each process had a part of the rows before, whose counts the script adds up as it did."""
+        homes = {v for loader, _ in loop.loaders for v in self.variables.of(loader)}
+        return homes <= split and (self.processes.reduces or self.evaluation.gathering(loop) is None)
+
+    def _gathering(self, loop: Loop) -> Gathering | None:
+        """How a loop that all processes run gathers its rows, where the script does not add them up itself."""
+        if self.processes.reduces or self.processes.runs_in_main_only(loop.node):
+            return None
+        return self.evaluation.gathering(loop)
 
     def _gradients(self) -> None:
         for call in self.training.backwards:
@@ -166,28 +182,32 @@ class Conversion:
 
     def _is_left_to_prepare(self, model: Variable) -> bool:
         """Whether nothing needs a model on its device before it is prepared."""
-        return self.home.holds(model) and self.home.is_in_block(model) and not self.home.runs_early
+        is_here = model.scope is self.home.scope and self.home.is_in_block(model)
+        if not is_here or not self.home.early:
+            return is_here
+        moves = [call for call in self.devices.moves() if self.variables.of(call.func.value) == {model}]  # type: ignore[attr-defined]
+        first_run = self.module.start(self.home.early[0])
+        made = self.module.statement(self.training.made_at(model))
+        is_moved = any(self.module.inside(call, made) for call in self.devices.moves())
+        return not is_moved and all(self.module.start(call) > first_run for call in moves)
 
     # -- prepare -------------------------------------------------------------------------------
 
     def _prepare(self, loaders: list[Variable], schedulers: list[Variable]) -> None:
+        home = self.home
         for model in self.training.models:
-            if not self.home.holds(model):
-                raise Refusal(
-                    self.training.made_at(model), f"`{model.name}` is made in another place than its optimizer"
-                )
-        here = [loader for loader in loaders if self.home.holds(loader)]
-        names = [v.name for v in (*self.training.models, *self.training.optimizers, *here, *schedulers)]
-        target = ", ".join(names)
-        if self.home.runs_early:
-            raise Refusal(self.home.block[self.home.start], "a model runs before its optimizer is made")
-        setup = self.home.block[self.home.setup]
+            if home.local(model) is None:
+                reason = f"`{model.name}` does not come to the place where its optimizer is made by a name of its own"
+                raise Refusal(self.training.made_at(model), reason)
+        things = [*self.training.models, *self.training.optimizers, *loaders, *schedulers]
+        target = ", ".join(name for thing in things if (name := home.local(thing)) is not None)
+        setup = home.block[home.setup]
         line = f"{target} = accelerator.prepare({target})"
         if self.changes.wide(setup, line):
             line = f"{target} = accelerator.prepare(\n    {target}\n)"
         self.changes.after(setup, line)
         for loader in loaders:
-            if loader not in here:
+            if home.local(loader) is None:
                 self._prepare_alone(loader)
 
     def _prepare_alone(self, loader: Variable) -> None:
@@ -207,7 +227,7 @@ class Conversion:
             arguments.append(f"gradient_accumulation_steps={self.module.source(steps)}")
         if self.processes.kwargs:
             arguments.append(f"kwargs_handlers=[DistributedDataParallelKwargs({self.processes.kwargs})]")
-            self.context.plan.need_import("accelerate", "DistributedDataParallelKwargs")
+            self.changes.need_import("accelerate", "DistributedDataParallelKwargs")
         statement = access.block[access.place]
         self.changes.before(statement, f"accelerator = Accelerator({', '.join(arguments)})")
 
@@ -226,3 +246,27 @@ class Conversion:
                         " part of the rows.",
                     )
                     break
+
+    def _progress(self) -> None:
+        """Says which progress bars count the steps of one process, and so stop early under several."""
+        for call in self.module.of_type(ast.Call):
+            counted = call.args[0] if self.training.is_bar(call) and call.args else None
+            is_range = (
+                isinstance(counted, ast.Call) and isinstance(counted.func, ast.Name) and counted.func.id == "range"
+            )
+            names = [part for part in ast.walk(counted) if isinstance(part, ast.Name)] if is_range and counted else []
+            if any(self._is_length(name) for name in names):
+                self.changes.note(
+                    RM858, call, "With several processes the bar stops before its end: each of them takes fewer steps."
+                )
+
+    def _is_length(self, name: ast.Name) -> bool:
+        value = self.module.value(name)
+        return value is not name and any(
+            isinstance(part, ast.Call)
+            and isinstance(part.func, ast.Name)
+            and part.func.id == "len"
+            and bool(part.args)
+            and self.training.is_loaders(self.variables.of(part.args[0]))
+            for part in ast.walk(value)
+        )

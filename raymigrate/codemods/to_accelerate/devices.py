@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from functools import cached_property
 
 from raymigrate.codemods.to_accelerate.changes import Changes
@@ -90,7 +91,14 @@ class Devices:
             return False
         if call.func.attr == "cuda":
             return True
-        return self.is_device(argument(call, 0, "device"))
+        place = argument(call, 0, "device")
+        return self.is_device(place) and not self._is_cpu(place)
+
+    def _is_cpu(self, place: ast.expr | None) -> bool:
+        """Whether something is wanted on the CPU whatever trains, as NumPy wants it."""
+        if isinstance(place, ast.Call) and place.args:
+            place = place.args[0]
+        return isinstance(place, ast.Constant) and place.value == "cpu"
 
     def is_on_device(self, node: ast.expr, models: frozenset[Variable], loaders: frozenset[Variable]) -> bool:
         """Whether the Accelerator has put something on its device: a model, or a batch of a loader."""
@@ -100,13 +108,20 @@ class Devices:
         batch = self.training.batch_of(node)
         return bool(batch) and batch <= loaders
 
-    def convert(self, changes: Changes, models: frozenset[Variable], loaders: frozenset[Variable]) -> None:
+    def convert(
+        self,
+        changes: Changes,
+        models: frozenset[Variable],
+        loaders: frozenset[Variable],
+        is_prepared: Callable[[ast.AST], bool],
+    ) -> None:
         """Takes away what the Accelerator does, and moves the rest to its device.
 
         Args:
             changes: The edits.
-            models: The models that are prepared, and not run before.
-            loaders: The loaders that are.
+            models: The models that need not be on a device before they are prepared.
+            loaders: The loaders that are prepared.
+            is_prepared: Whether code sees them so.
         """
         for call in self.moves():
             if changes.is_gone(call):
@@ -119,7 +134,8 @@ class Devices:
                 if self._tells_of_choice:
                     message = f"The Accelerator chooses the device: `{ast.unparse(chosen)}` has no effect any more."
                     changes.note(RM858, chosen, message)
-            if makes_model or self.is_on_device(call.func.value, models, loaders):
+            is_moved = self.is_on_device(call.func.value, models, loaders if is_prepared(call) else frozenset())
+            if makes_model or is_moved:
                 self._take_away(changes, call)
             elif call.func.attr == "cuda" or not self._is_variable(argument(call, 0, "device")):
                 self._move_to_accelerator(changes, call)
@@ -145,8 +161,8 @@ class Devices:
 
     def _take_away(self, changes: Changes, call: ast.Call) -> None:
         assert isinstance(call.func, ast.Attribute)
-        rest = [f"${name}" for name in self._kept_arguments(call)]
         parts = self._kept_arguments(call)
+        rest = [f"${name}" if name.startswith("kept_") else f"{name}=${name}" for name in parts]
         owner = call.func.value
         if rest:
             changes.replace(call, f"$owner.to({', '.join(rest)})", owner=owner, **parts)

@@ -16,6 +16,8 @@ from raymigrate.facts.scopes import FUNCTIONS
 
 # Attributes of what models of transformers return: one value for a batch, and one for each row.
 LOSS = "loss"
+# Methods that work on each row by itself.
+BY_ROW = frozenset({"argmax", "softmax", "log_softmax", "sigmoid", "squeeze", "detach", "float", "round", "topk"})
 SIZES = frozenset({"size", "shape", "__len__"})
 
 
@@ -72,10 +74,26 @@ class Evaluation:
         if len(calls) != 1 or len(loop.loaders) != 1 or self._indexes_rows(loop):
             return None
         statement = self.module.statement(calls[0])
-        if not self._is_in_body(statement, loop) or not isinstance(statement, ast.Assign):
+        if not self._is_in_body(statement, loop):
             return None
-        found = self._cut(loop, statement, calls[0])
+        if isinstance(statement, (ast.AugAssign, ast.Expr)):
+            found: Gathering | None = self._before(loop, statement, calls[0])
+        else:
+            found = self._cut(loop, statement, calls[0]) if isinstance(statement, ast.Assign) else None
         return found if found is not None and self._with_labels(found) else None
+
+    def _before(self, loop: Loop, statement: ast.stmt, call: ast.Call) -> Gathering:
+        """Gathers outputs that have no name, such as `model(x).argmax(1)` in a sum of hits, before their statement."""
+        output: ast.expr = call
+        while True:
+            parent = self.module.parent_of[output]
+            outer = self.module.parent_of.get(parent)
+            is_method = isinstance(parent, ast.Attribute) and isinstance(outer, ast.Call) and outer.func is parent
+            if not is_method or not isinstance(parent, ast.Attribute) or parent.attr not in BY_ROW:
+                break
+            assert isinstance(outer, ast.Call)
+            output = outer
+        return Gathering(loop, statement, is_after=False, outputs=[output], name="predictions")
 
     def _indexes_rows(self, loop: Loop) -> bool:
         """Whether the number of a batch says which rows it has."""
@@ -198,14 +216,15 @@ class Evaluation:
 
     def _with_labels(self, found: Gathering) -> bool:
         """Adds what is read of the batch below; False where something else that stands for rows is read there."""
-        end = self.module.end(found.statement)
+        end = self.module.end(found.statement) if found.is_after else self.module.start(found.statement)
         start = self.module.start(found.loop.node)
+        inputs = {part for output in found.outputs for part in ast.walk(output)} if not found.is_after else set()
         for node in self.module.below(found.loop.node):
             if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load) or self.module.start(node) < end:
                 continue
             if any(isinstance(parent, FUNCTIONS) for parent in self._within(node, found.loop)):
                 return False
-            if node.id == found.name:
+            if node.id == found.name or node in inputs:
                 continue
             if self.training.batch_of(node):
                 part = self._item(node)
@@ -296,32 +315,43 @@ class Evaluation:
 
     def convert(self, changes: Changes, found: Gathering) -> None:
         """Plans the edits of one loop."""
-        names, values = [found.name], [self.module.source(found.outputs[0]) if found.outputs else found.name]
-        for name, parts in found.labels.items():
-            own = name
-            if not isinstance(parts[0], ast.Name):
-                own = changes.context.fresh(name, "references")
-                for part in parts:
-                    changes.replace(part, own)
-            names.append(own)
-            values.append(self.module.source(parts[0]))
+        names, values = [found.name], [found.name]
+        parts: dict[str, ast.expr] = {}
         if found.outputs:
             names[0] = changes.context.fresh(found.name, "scores")
-            for output in found.outputs:
-                changes.replace(output, names[0])
+            values[0] = self.module.source(found.outputs[0]) if found.is_after else "$output"
+            self._name_outputs(changes, found, names[0])
+            parts = {} if found.is_after else {"output": found.outputs[0]}
+        for name, items in found.labels.items():
+            own = name
+            if not isinstance(items[0], ast.Name):
+                own = changes.context.fresh(name, "references")
+                for item in items:
+                    changes.replace(item, own)
+            names.append(own)
+            values.append(self.module.source(items[0]))
         for part in found.sizes:
             size = self._size(part)
-            rows = names[-1]
-            if isinstance(part, ast.Name) and part.id in names:
-                continue
-            assert size is not None
-            changes.replace(size, f"{rows}.size(0)")
+            if size is not None and not (isinstance(part, ast.Name) and part.id in names):
+                changes.replace(size, f"{names[-1]}.size(0)")
         gathered = f"({', '.join(values)})" if len(values) > 1 else values[0]
-        changes.after(found.statement, f"{', '.join(names)} = accelerator.gather_for_metrics({gathered})")
-        if found.on_cpu is not None and isinstance(found.on_cpu.func, ast.Attribute):
-            changes.replace(found.on_cpu, "$owner", owner=found.on_cpu.func.value)
-            if self._leaves_tensors(found):
-                moved = ", ".join(f"{name}.cpu()" for name in names)
-                changes.after(found.statement, f"{', '.join(names)} = {moved}")
+        add = changes.after if found.is_after else changes.before
+        add(found.statement, f"{', '.join(names)} = accelerator.gather_for_metrics({gathered})", **parts)
+        self._stay_on_device(changes, found, names)
         for loss in found.losses:
             changes.replace(loss, f'accelerator.reduce({self.module.source(loss)}, reduction="mean")')
+
+    def _name_outputs(self, changes: Changes, found: Gathering, name: str) -> None:
+        for output in found.outputs:
+            if found.is_after:
+                changes.replace(output, name)
+            else:
+                changes.hoist(output, name)
+
+    def _stay_on_device(self, changes: Changes, found: Gathering, names: list[str]) -> None:
+        """Moves outputs to the CPU after they are gathered, where code below needs them there."""
+        if found.on_cpu is None or not isinstance(found.on_cpu.func, ast.Attribute):
+            return
+        changes.replace(found.on_cpu, "$owner", owner=found.on_cpu.func.value)
+        if self._leaves_tensors(found):
+            changes.after(found.statement, f"{', '.join(names)} = {', '.join(f'{name}.cpu()' for name in names)}")

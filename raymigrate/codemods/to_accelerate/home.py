@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from raymigrate.codemods.to_accelerate.rules import Refusal
 from raymigrate.codemods.to_accelerate.training import Training
@@ -41,7 +41,7 @@ class Home:
         scope: Their scope.
         start: The position of the first statement that trains, or runs the models.
         setup: The position of the last one before it that makes or fills what is prepared.
-        runs_early: Whether the models run before all of it is there.
+        early: The statements that run a model before all of it is there.
 
     Raises:
         Refusal: If there is no one block of that kind.
@@ -65,7 +65,8 @@ class Home:
         )
         self._check_one_training()
         self.setup = self._last_setup()
-        self.runs_early = any(self._uses_models(statement) for statement in self.block[: self.start])
+        self.early = [statement for statement in self.block[: self.start] if self._uses_models(statement)]
+        self._check_early()
 
     def _find_block(self) -> tuple[Block, int]:
         bindings = [node for optimizer in self.training.optimizers for node in self.variables.bindings(optimizer)]
@@ -83,22 +84,32 @@ class Home:
         raise Refusal(bindings[0], "the optimizer is made in another place than the one where the training begins")
 
     def _check_one_training(self) -> None:
-        later = self.block[self.start :]
+        reached = set(self._reached(self.block[self.start :]))
+        for call in self.training.backwards:
+            if call not in reached:
+                first, second = self.module.start(self.block[self.start])[0], self.module.start(call)[0]
+                reason = f"two trainings in one script (lines {first} and {second}); convert them one at a time"
+                raise Refusal(call, reason)
+
+    def _check_early(self) -> None:
+        """Refuses an evaluation before the training: its loader is prepared later, and its function works on that."""
+        loops = {loop.node for loop in self.training.loops}
+        for statement in self.early:
+            for part in self._reached([statement]):
+                if part in loops and self._uses_models(part):
+                    raise Refusal(statement, "a model is evaluated before its optimizer is made")
+
+    def _reached(self, statements: Sequence[ast.AST]) -> Iterator[ast.AST]:
+        """What is in statements, and in the functions that they call."""
         functions: set[ast.AST] = set()
-        waiting: list[ast.AST] = list(later)
+        waiting = list(statements)
         while waiting:
-            node = waiting.pop()
-            for part in ast.walk(node):
+            for part in ast.walk(waiting.pop()):
+                yield part
                 function = self.variables.called(part) if isinstance(part, ast.Call) else None
                 if function is not None and function not in functions:
                     functions.add(function)
                     waiting.append(function)
-        for call in self.training.backwards:
-            around = set(self.module.ancestors(call))
-            if not around & {*later, *functions}:
-                first, second = self.module.start(self.block[self.start])[0], self.module.start(call)[0]
-                reason = f"two trainings in one script (lines {first} and {second}); convert them one at a time"
-                raise Refusal(call, reason)
 
     def _uses_models(self, statement: ast.AST, seen: frozenset[ast.AST] = frozenset()) -> bool:
         """Whether a statement trains or runs a model, or calls a function that does."""
@@ -137,33 +148,30 @@ class Home:
 
     # -- what is prepared here -----------------------------------------------------------------
 
-    def holds(self, variable: Variable) -> bool:
-        """Whether a variable is bound before the training begins, where what is bound here is seen."""
-        if variable.scope is not self.scope:
-            return False
-        first = self.block[0]
+    def local(self, variable: Variable) -> str | None:
+        """The name of something here, if it has its value before the training begins: its own, or of a parameter."""
+        if variable.scope is self.scope:
+            return variable.name if self._is_bound_before(variable) else None
+        function = self.scope.node
+        if not isinstance(function, ast.FunctionDef):
+            return None
+        parameters = [*function.args.args, *function.args.kwonlyargs]
+        return next(
+            (p.arg for p in parameters if self.variables.of_variable(Variable(self.scope, p.arg)) == {variable}), None
+        )
+
+    def _is_bound_before(self, variable: Variable) -> bool:
         for node in self.variables.bindings(variable):
             place = position(self.module, self.block, node)
             if place is not None and place > self.setup:
                 return False
-            if place is None and self.module.start(node) > self.module.start(first):
+            if place is None and self.module.start(node) > self.module.start(self.block[0]):
                 return False
         return True
 
     def is_in_block(self, variable: Variable) -> bool:
         """Whether all that binds a variable is in the block itself."""
         return all(position(self.module, self.block, node) is not None for node in self.variables.bindings(variable))
-
-    @property
-    def top(self) -> Block:
-        """The outermost block around the home block in its function, or below `if __name__`."""
-        found = self.block
-        for block, _ in blocks_around(self.module, self.block[0]):
-            owner = self.module.parent_of[block[0]]
-            found = block
-            if isinstance(owner, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)) or is_main_guard(owner):
-                return found
-        return found
 
 
 def is_main_guard(node: ast.AST) -> bool:

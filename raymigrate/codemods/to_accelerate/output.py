@@ -119,18 +119,21 @@ class Output:
                 continue
         self._log(changes, access)
 
-    def _log(self, changes: Changes, access: Access) -> None:
+    def logs(self) -> list[ast.Call]:
+        """The calls that log, or make what logs."""
         writers = {v for call in self.module.calls(*WRITERS) if (v := self._named(call)) is not None}
-        calls = [*self.module.calls(*WRITERS, *LOGGERS)]
-        calls += [
+        methods = [
             call
             for call in self.module.of_type(ast.Call)
             if isinstance(call.func, ast.Attribute)
             and isinstance(call.func.value, ast.Name)
             and self.variables.of(call.func.value) & writers
         ]
+        return [*self.module.calls(*WRITERS, *LOGGERS), *methods]
+
+    def _log(self, changes: Changes, access: Access) -> None:
         statements: dict[ast.stmt, None] = {}
-        for call in calls:
+        for call in self.logs():
             if changes.is_gone(call) or self.processes.is_main_only(call):
                 continue
             statement = self.module.statement(call)

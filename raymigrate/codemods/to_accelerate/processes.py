@@ -225,7 +225,8 @@ class Processes:
         samplers: dict[Variable, ast.Call] = {}
         for call in self.module.calls(*SAMPLERS):
             statement = self.module.statement(call)
-            target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+            is_named = isinstance(statement, ast.Assign) and statement.value is call
+            target = statement.targets[0] if is_named and isinstance(statement, ast.Assign) else None
             variable = self.variables.spelled(target) if target is not None else None
             changes.converted(RM856, call, "The Accelerator splits the data: prepared twice, rows would be lost.")
             if variable is None and not isinstance(self.module.parent_of[call], ast.keyword):
@@ -338,8 +339,37 @@ class Processes:
             child = parent
         return False
 
+    @property
+    def reduces(self) -> bool:
+        """Whether the script adds up values of all processes itself."""
+        return any(self.module.calls(f"{DIST}.all_reduce"))
+
+    def is_sampled(self, loader: Variable) -> bool:
+        """Whether a loader gives each process a part of the rows already."""
+        for maker in self.variables.makers(loader):
+            given = [k.value for k in maker.keywords if k.arg == "sampler"] if isinstance(maker, ast.Call) else []
+            if given and given[0] in self.module.scope_of:
+                made = self.module.origins(given[0])
+                if any(
+                    isinstance(source.node, ast.Call) and self.module.qualified(source.node.func) in SAMPLERS
+                    for source in made
+                ):
+                    return True
+        return False
+
+    def runs_in_main_only(self, node: ast.AST) -> bool:
+        """Whether code runs in the main process alone, perhaps in a function that is called there."""
+        if self.is_main_only(node):
+            return True
+        function = self.module.function(node)
+        calls = self.variables.calls_of(function) if function is not None else []
+        return any(self.is_main_only(call) for call in calls)
+
     def _tests_main(self, test: ast.expr) -> bool:
         for part in ast.walk(test):
+            if isinstance(part, ast.Name) and (value := self.module.value(part)) is not part:
+                if self._tests_main(value):
+                    return True
             if isinstance(part, ast.Compare) and isinstance(part.ops[0], ast.Eq):
                 if self.module.constant(part.comparators[0]) == 0 and self._is_rank(part.left):
                     return True

@@ -43,7 +43,7 @@ class Schedules:
             elif not any(self._counts_batches(maker) for maker in makers):
                 message = "is not prepared: it counts optimizer steps, each of which sees the rows of all processes."
             else:
-                if not self.home.holds(variable):
+                if self.home.local(variable) is None:
                     raise Refusal(made, f"`{variable.name}` is made in another place than the optimizer")
                 found.append(variable)
                 message = (

@@ -1,0 +1,323 @@
+"""--to-accelerate: other spellings of what native loops do, and what is refused with its reason."""
+
+from pathlib import Path
+from textwrap import dedent, indent
+
+import pytest
+
+from raymigrate.base.findings import Kind
+from tests.conftest import FALSE_FRIENDS
+from tests.rules.scripts import Outcome, converted
+
+HEAD = """import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from torch.utils.data import DataLoader
+
+from job import data, test_data
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+loader = DataLoader(data, batch_size=8, shuffle=True)
+test_loader = DataLoader(test_data, batch_size=8)
+model = nn.Linear(4, 2).to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+"""
+STEP = "    loss = F.cross_entropy(model(x), y)\n    optimizer.zero_grad()\n    loss.backward()\n    optimizer.step()\n"
+LOOP = f"for x, y in loader:\n    x, y = x.to(device), y.to(device)\n{STEP}"
+OPTIM = "torch.optim.lr_scheduler"
+ITEMS = "    x, y = batch['x'], batch['y']\n"
+
+
+def indented(block: str) -> str:
+    return indent(block, "        ")
+
+
+def accelerated(*parts: str, head: str = HEAD) -> Outcome:
+    return converted(head + "".join(parts), to_accelerate=True)
+
+
+def refusal(*parts: str, head: str = HEAD) -> str:
+    """Why a script is left as it is."""
+    text = head + "".join(parts)
+    outcome = converted(text, to_accelerate=True)
+    assert outcome.text == text
+    assert [(code, kind) for code, kind, _ in outcome.findings] == [("RM851", Kind.MANUAL)]
+    return outcome.messages[0]
+
+
+def test_without_the_option_a_native_loop_stays_as_it_is() -> None:
+    text = HEAD + LOOP
+    outcome = converted(text)
+    assert (outcome.text, outcome.findings) == (text, [])
+
+
+@pytest.mark.parametrize("friend", [f for f in FALSE_FRIENDS if f.stem != "native_loop"], ids=lambda path: path.stem)
+def test_false_friends_are_left_alone_with_the_option_too(friend: Path) -> None:
+    text = friend.read_text(encoding="utf-8")
+    trains_on_ray = friend.stem == "torch_trainer_function_name"  # which is told
+    told = {code for code, _, _ in converted(text, to_accelerate=True).findings if code.startswith("RM85")}
+    assert told == ({"RM851"} if trains_on_ray else set())
+
+
+@pytest.mark.parametrize(
+    "moves",
+    [
+        "for x, y in loader:\n    x, y = x.to(device), y.to(device)\n",
+        "for x, y in loader:\n    x = x.cuda()\n    y = y.cuda(non_blocking=True)\n",
+        "for x, y in loader:\n    if torch.cuda.is_available():\n        x, y = x.cuda(), y.cuda()\n",
+        "for i, (x, y) in enumerate(loader):\n    x, y = x.to(device=device), y.to('cuda')\n",
+        "for batch in loader:\n    batch = tuple(t.to(device) for t in batch)\n    x, y = batch\n",
+        "for batch in loader:\n    x, y = [t.to(device) for t in batch]\n",
+        "for batch in loader:\n    x, y = (t.to(device) for t in batch)\n",
+        "for batch in loader:\n    for key in batch:\n        batch[key] = batch[key].to(device)\n" + ITEMS,
+        "for batch in loader:\n    batch = {k: v.to(device) for k, v in batch.items()}\n" + ITEMS,
+    ],
+)
+def test_batches_of_a_prepared_loader_are_not_moved(moves: str) -> None:
+    text = accelerated(moves, STEP).text
+    body = text[text.index(" in loader") if " in loader" in text else text.index("enumerate(loader") :]
+    assert ".to(" not in body and ".cuda(" not in body and "accelerator.backward(loss)" in body
+    assert "model, optimizer, loader = accelerator.prepare(model, optimizer, loader)" in text
+    assert "model = nn.Linear(4, 2)\n" in text
+
+
+def test_a_move_that_changes_the_type_keeps_that() -> None:
+    text = accelerated(
+        "for x, y in loader:\n    x = x.to(device, torch.float32)\n    y = y.to(device, dtype=torch.long)\n", STEP
+    ).text
+    assert "x = x.to(torch.float32)" in text
+    assert "y = y.to(dtype=torch.long)" in text
+
+
+@pytest.mark.parametrize(
+    "made", ["torch.randn(4).to(device)", "torch.zeros(4, device=device)", "torch.randn(4).cuda()"]
+)
+def test_tensors_made_in_the_loop_go_to_the_device_of_the_accelerator(made: str) -> None:
+    text = accelerated(f"for x, y in loader:\n    x = x.to(device) + {made}\n    y = y.to(device)\n", STEP).text
+    assert "device = accelerator.device" in text or "accelerator.device)" in text
+    assert "torch.randn(4)\n" not in text
+
+
+def test_what_goes_to_the_cpu_goes_there() -> None:
+    text = accelerated(LOOP, "    print(y.to('cpu').numpy(), y.to(torch.device('cpu')), y.cpu())\n").text
+    assert "accelerator.print(y.to('cpu').numpy(), y.to(torch.device('cpu')), y.cpu())" in text
+
+
+@pytest.mark.parametrize(
+    ("counted", "expected"),
+    [
+        (
+            "        out = model(x.to(device))\n        hits += (out.argmax(1) == y.to(device)).sum().item()\n",
+            "hits += (out == y).sum().item()",
+        ),
+        (
+            "        hits += (model(x.to(device)).argmax(1) == y.to(device)).sum().item()\n",
+            "predictions, y = accelerator.gather_for_metrics((model(x).argmax(1), y))",
+        ),
+        (
+            "        scores = model(x.to(device))\n        _, best = scores.max(1)\n"
+            "        hits += best.eq(y.to(device)).sum().item()\n",
+            "best, y = accelerator.gather_for_metrics((best, y))",
+        ),
+        (
+            "        best = model(x.to(device)).argmax(1).cpu()\n        hits += (best == y).sum().item()\n",
+            "best = model(x).argmax(1)\n        best, y = accelerator.gather_for_metrics((best, y))",
+        ),
+        (
+            "        out = model(x.to(device))\n        hits += F.cross_entropy(out, y.to(device)).item() * len(x)\n",
+            "hits += F.cross_entropy(out, y).item() * y.size(0)",
+        ),
+    ],
+)
+def test_what_is_counted_is_gathered_first(counted: str, expected: str) -> None:
+    text = accelerated(LOOP, "hits = 0\nwith torch.no_grad():\n    for x, y in test_loader:\n", counted).text
+    if expected == "hits += (out == y).sum().item()":
+        assert (
+            "out, y = accelerator.gather_for_metrics((out, y))\n        hits += (out.argmax(1) == y).sum().item()"
+            in text
+        )
+    else:
+        assert expected in text
+    assert "model, optimizer, loader, test_loader = accelerator.prepare" in text
+
+
+@pytest.mark.parametrize(
+    "counted",
+    [
+        "        hits += metric(model, x, y)\n",
+        "        first = model(x)\n        hits += (first + model(x * 2)).sum().item()\n",
+    ],
+)
+def test_an_evaluation_that_is_not_understood_sees_all_rows_in_every_process(counted: str) -> None:
+    outcome = accelerated(
+        "def metric(model, x, y):\n    return model(x.to(device)).sum().item()\n",
+        LOOP,
+        "hits = 0\nfor x, y in test_loader:\n    if True:\n",
+        counted,
+    )
+    assert "gather_for_metrics" not in outcome.text
+    assert "test_loader = accelerator" not in outcome.text and ", test_loader" not in outcome.text
+
+
+def test_rows_are_not_gathered_where_the_main_process_evaluates_alone() -> None:
+    script = """
+    import os
+    import torch
+    import torch.distributed as dist
+    import torch.nn as nn
+    import torch.nn.functional as F
+    from torch.nn.parallel import DistributedDataParallel as DDP
+    from torch.utils.data import DataLoader, DistributedSampler
+    from job import data, test_data
+
+    dist.init_process_group("nccl")
+    rank = int(os.environ["RANK"])
+    device = torch.device("cuda", rank)
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    test_loader = DataLoader(test_data)
+    model = DDP(nn.Linear(4, 2).to(device), device_ids=[rank])
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x, y in loader:
+        loss = F.cross_entropy(model(x.to(device)), y.to(device))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    is_main = rank == 0
+    if is_main:
+        for x, y in test_loader:
+            out = model(x.to(device))
+            print((out.argmax(1) == y.to(device)).sum())
+    """
+    text = accelerated(head=dedent(script)).text
+    assert "gather" not in text and "x.to(device)" in text
+    assert "model, optimizer, loader = accelerator.prepare" in text
+    assert "init_process_group" not in text and "DDP" not in text and "Sampler" not in text
+
+
+@pytest.mark.parametrize("last", ["i == len(loader) - 1", "i + 1 == len(loader)", "len(loader) == i + 1"])
+@pytest.mark.parametrize("every", ["(i + 1) % 4 == 0", "not (i + 1) % 4"])
+@pytest.mark.parametrize(
+    "divided",
+    [
+        "    (loss / 4).backward()\n",
+        "    loss = loss / 4\n    loss.backward()\n",
+        "    loss /= 4\n    loss.backward()\n",
+    ],
+)
+def test_a_loop_that_steps_at_the_end_of_an_epoch_accumulates(last: str, every: str, divided: str) -> None:
+    loop = f"for i, (x, y) in enumerate(loader):\n    loss = F.cross_entropy(model(x), y)\n{divided}"
+    text = accelerated(
+        loop, f"    if {every} or {last}:\n        optimizer.step()\n        optimizer.zero_grad()\n"
+    ).text
+    assert "Accelerator(gradient_accumulation_steps=4)" in text
+    assert "with accelerator.accumulate(model):" in text
+    assert "/ 4" not in text and "/= 4" not in text and "if " not in text.partition("in enumerate")[2]
+
+
+@pytest.mark.parametrize(
+    ("divided", "condition"),
+    [
+        ("    (loss / 4).backward()\n", "(i + 1) % 4 == 0"),
+        ("    (loss / 4).backward()\n", "i % 4 == 0"),
+        ("    (loss / 4).backward()\n", "i % 4 == 0 or i == len(loader) - 1"),
+        ("    (loss / 4).backward()\n", "(i + 1) % 4 == 0 or i == len(test_loader) - 1"),
+        ("    loss.backward()\n", "(i + 1) % 4 == 0 or i == len(loader) - 1"),
+        (
+            "    loss = loss / 4\n    loss.backward()\n    print(loss.item())\n",
+            "(i + 1) % 4 == 0 or i == len(loader) - 1",
+        ),
+    ],
+)
+def test_another_accumulation_keeps_its_condition(divided: str, condition: str) -> None:
+    loop = f"for i, (x, y) in enumerate(loader):\n    loss = F.cross_entropy(model(x), y)\n{divided}"
+    outcome = accelerated(loop, f"    if {condition}:\n        optimizer.step()\n        optimizer.zero_grad()\n")
+    assert f"if {condition}:" in outcome.text and "accumulat" not in outcome.text
+    assert [code for code, kind, _ in outcome.findings if kind is Kind.NOTE].count("RM853") == 1
+
+
+def test_what_else_an_accumulating_loop_does_for_each_step_it_does_so_still() -> None:
+    loop = "for i, (x, y) in enumerate(loader):\n    loss = F.cross_entropy(model(x), y)\n    (loss / 4).backward()\n"
+    text = accelerated(
+        "steps = 0\n",
+        loop,
+        "    if (i + 1) % 4 == 0 or i + 1 == len(loader):\n        optimizer.step()\n        steps += 1\n",
+    ).text
+    assert "        if accelerator.sync_gradients:\n            optimizer.step()\n            steps += 1\n" in text
+
+
+@pytest.mark.parametrize(
+    ("made", "stepped", "is_prepared"),
+    [
+        ("get_linear_schedule_with_warmup(optimizer, 0, len(loader) * 3)", "    scheduler.step()\n", True),
+        (f"{OPTIM}.OneCycleLR(optimizer, 0.1, epochs=3, steps_per_epoch=len(loader))", "    scheduler.step()\n", True),
+        ("get_linear_schedule_with_warmup(optimizer, 10, 1000)", "    scheduler.step()\n", False),
+        (f"{OPTIM}.CosineAnnealingLR(optimizer, T_max=500)", "    scheduler.step()\n", False),
+        (f"{OPTIM}.StepLR(optimizer, 2)", "scheduler.step()\n", False),
+        (f"{OPTIM}.ReduceLROnPlateau(optimizer)", "scheduler.step(loss)\n", False),
+        (f"{OPTIM}.CosineAnnealingLR(optimizer, T_max=len(loader))", "scheduler.step()\n", False),
+    ],
+)  # fmt: skip
+def test_a_scheduler_is_prepared_where_its_length_counts_batches(made: str, stepped: str, is_prepared: bool) -> None:
+    text = accelerated(
+        f"from transformers import get_linear_schedule_with_warmup\nscheduler = {made}\n", LOOP, stepped
+    ).text
+    assert ("loader, scheduler = accelerator.prepare" in text) is is_prepared
+    assert text.index("scheduler = ") < text.index("accelerator.prepare")
+
+
+@pytest.mark.parametrize(
+    ("context", "precision"),
+    [
+        ("torch.autocast('cuda', dtype=torch.bfloat16)", '"bf16"'),
+        ("torch.autocast(device_type='cuda', dtype=torch.float16)", '"fp16"'),
+        ("torch.cuda.amp.autocast()", '"fp16"'),
+        ("torch.amp.autocast('cuda')", '"fp16"'),
+        ("torch.cuda.amp.autocast(enabled=True, dtype=torch.bfloat16)", '"bf16"'),
+        ("torch.autocast('cpu')", '"bf16"'),
+    ],
+)
+def test_autocast_says_which_half_precision(context: str, precision: str) -> None:
+    loop = f"for x, y in loader:\n    with {context}:\n        loss = F.cross_entropy(model(x), y)\n"
+    text = accelerated(loop, "    optimizer.zero_grad()\n    loss.backward()\n    optimizer.step()\n").text
+    assert f"Accelerator(mixed_precision={precision})" in text
+    assert "with accelerator.autocast():" in text
+
+
+def test_a_saved_model_is_unwrapped_and_saved_once() -> None:
+    saves = (
+        "torch.save(model.state_dict(), 'a.pt')\nif loss < 1:\n    torch.save({'model': model.state_dict()}, 'b.pt')\n"
+    )
+    text = accelerated(LOOP, saves).text
+    assert (
+        "accelerator.wait_for_everyone()\naccelerator.save(accelerator.unwrap_model(model).state_dict(), 'a.pt')"
+        in text
+    )
+    assert "if loss < 1:\n    accelerator.save({'model': accelerator.unwrap_model(model).state_dict()}, 'b.pt')" in text
+
+
+@pytest.mark.parametrize(
+    ("loop", "reason"),
+    [
+        ("for x, y in loader:\n    optimizer.step(lambda: 1)\n    model(x).sum().backward()\n", "step(closure)"),
+        (f"{LOOP}    torch.autograd.grad(loss, x)\n", "autograd.grad"),
+        (f"import apex\n{LOOP}", "apex"),
+        (f"import pytorch_lightning\n{LOOP}", "Lightning"),
+        (f"import ray\n{LOOP}", "Ray already"),
+        (f"for x, y in zip(data, test_data):\n{STEP}", "DataLoader"),
+        (f"accelerator = 1\n{LOOP}", "the name `accelerator`"),
+        (f"class Own:\n    def fit(self):\n        for x, y in loader:\n{indented(STEP)}", "the methods of `Own`"),
+        (f"{LOOP}optimizer = torch.optim.Adam(model.parameters())\n{LOOP}", "two trainings"),
+        (f"def other():\n    for x, y in loader:\n        model(x).sum().backward()\n{LOOP}", "two trainings"),
+        (f"import torch.distributed as dist\ndist.broadcast(torch.zeros(1), 0)\n{LOOP}", "torch.distributed.broadcast"),
+    ],
+)  # fmt: skip
+def test_a_loop_that_cannot_be_expressed_is_left_with_its_reason(loop: str, reason: str) -> None:
+    assert reason in refusal(loop)
+
+
+def test_a_loop_is_converted_whole_or_not_at_all() -> None:
+    text = HEAD + LOOP + "torch.save(model.state_dict(), 'a.pt')  # raymigrate: skip[RM857]\n"
+    outcome = converted(text, to_accelerate=True)
+    assert outcome.text == text
+    assert "RM857 is left out" in outcome.messages[0]
+    assert converted(HEAD + LOOP, to_accelerate=True, ignore=("RM850",)).text == HEAD + LOOP
