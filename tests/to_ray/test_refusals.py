@@ -36,6 +36,15 @@ def indented(text: str) -> str:
         (f"import pytorch_lightning\n{HEAD}{TRAIN}pytorch_lightning.Trainer()\n", "uses pytorch_lightning"),
         (f"{HEAD}{TRAIN}trainer.train()\n", "Two trainings in one script (lines 3, 4)"),
         (f"{HEAD}{TRAIN.replace('trainer.train()', 'print(trainer.train())')}", "give it a statement of its own"),
+        (f"{HEAD}for fold in range(3):\n{indented(TRAIN)}", "The training is carried out in a loop"),
+        (f"{HEAD}def run():\n{indented(TRAIN)}for fold in range(3):\n    run()\n", "carried out in a loop"),
+        (f"{HEAD}def run():\n{indented(TRAIN)}run()\nrun()\n", "run trains, and is called several times (lines 5, 6)"),
+        (
+            f"import torch.distributed as dist\n{HEAD}if dist.is_available():\n    n = 3\n"
+            f"    dist.init_process_group()\n{TRAIN}",
+            "it does what Ray does for its workers",
+        ),
+        (f"{HEAD}name = input()\n{TRAIN}", "asks for input"),
         (f"{HEAD}def run(model, args):\n{indented(TRAIN)}", "not called in this file"),
         (
             f"import argparse\n{HEAD}{TRAIN}args = argparse.ArgumentParser().parse_args(trainer.names)\n",
@@ -93,3 +102,9 @@ def test_a_file_whose_other_names_are_imported_is_converted(tmp_path: Path) -> N
     said = project(tmp_path, guarded, "from train import SIZE\n")
     assert "RM802" not in said
     assert "train.py" in said
+
+
+def test_arguments_that_another_file_makes_are_in_the_way(tmp_path: Path) -> None:
+    train = f"from other import arguments\n{HEAD}{TRAIN}".replace('TrainingArguments("out")', "arguments")
+    said = project(tmp_path, train, f'{HEAD}arguments = TrainingArguments("out")\n')
+    assert "arguments holds TrainingArguments made in" in said

@@ -62,6 +62,8 @@ def test_what_means_the_same_in_any_process_stays(line: str) -> None:
         'device = "cuda" if torch.cuda.is_available() else "cpu"',
         'if torch.cuda.is_available(): print("GPU")',
         'for name in ("a", "b"): metric = evaluate.load(name)',
+        'rank = int(os.environ["LOCAL_RANK"])',
+        'world_size = int(os.environ.get("WORLD_SIZE", 1))',
     ],
 )
 def test_what_makes_models_and_data_moves(line: str) -> None:
@@ -86,7 +88,15 @@ def test_settings_of_the_process_move(line: str) -> None:
     assert role(line) is Role.SETTING
 
 
-@pytest.mark.parametrize("line", ["torch.distributed.init_process_group('nccl')", "torch.cuda.set_device(0)"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "torch.distributed.init_process_group('nccl')",
+        "torch.cuda.set_device(0)",
+        'os.environ["CUDA_VISIBLE_DEVICES"] = "0"',
+        'os.environ["MASTER_PORT"] = "29500"',
+    ],
+)
 def test_tasks_of_the_launcher_go(line: str) -> None:
     assert role(line) is Role.LAUNCHER
 

@@ -273,6 +273,6 @@ def reads_command_line(outline: Outline) -> bool:
     """Whether code that moves, or that it calls, reads the command line."""
     module = outline.module
     steps = set(outline.roles.moved_or_makers())
-    reads = [*module.calls(*(name for name in PARSERS if not name.startswith("argparse")))]
-    reads += [reference.node for reference in module.references_within("sys.argv")]  # type: ignore[misc]
+    reads: list[ast.AST] = [*module.calls(*PARSERS)]
+    reads += [reference.node for reference in module.references_within("sys.argv")]
     return any(outline.script.step_of(node) in steps for node in reads)

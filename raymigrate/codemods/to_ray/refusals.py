@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import PurePath
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.script import Script
 from raymigrate.codemods.to_ray.statements import Role, Roles
-from raymigrate.codemods.to_ray.trainer_calls import Training
+from raymigrate.codemods.to_ray.trainer_calls import Training, given_arguments, is_trainer, makes_arguments
 from raymigrate.facts.module import Module
 from raymigrate.facts.project_uses import importing_modules
+from raymigrate.facts.scopes import FUNCTIONS
 
 RM802 = Rule(
     "RM802",
@@ -26,6 +28,8 @@ STARTS_PROCESSES = (
     *("subprocess.run", "subprocess.call", "subprocess.Popen", "subprocess.check_call", "os.system"),
     *("torch.distributed.run.main", "torch.distributed.launch.main", "accelerate.notebook_launcher"),
 )
+LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 OTHER_TRAINERS = ("pytorch_lightning", "lightning", "fastai", "keras", "tensorflow.keras")
 OWN_COMMAND_LINES = ("hydra.main", "click.command", "fire.Fire", "typer.run", "typer.Typer", "absl.app.run")
 
@@ -77,6 +81,69 @@ def refusal(context: Context, training: Training, besides: tuple[str, ...] = ())
     if len(training.trains) > 1:
         lines = ", ".join(str(call.lineno) for call in training.trains)
         return Reason(training.trains[1], f"Two trainings in one script (lines {lines}); convert them one at a time.")
+    repeated = (_repeated(module, call) for call in training.trains)
+    return next(repeated, None) or _arguments_made_elsewhere(module, training) or _asks(module)
+
+
+def _repeated(module: Module, call: ast.Call) -> Reason | None:
+    """Why a training cannot be converted that is carried out several times: a fold or a setting after the other."""
+    node: ast.AST = call
+    seen = set[ast.AST]()
+    while node not in seen:
+        seen.add(node)
+        around = list(takewhile(lambda ancestor: not isinstance(ancestor, FUNCTIONS), module.ancestors(node)))
+        if any(isinstance(ancestor, LOOPS) for ancestor in around):
+            message = (
+                "The training is carried out in a loop: from the second time on it would go on from the checkpoint"
+            )
+            return Reason(node, f"{message} of the first. Start a TorchTrainer for each, or convert one by hand.")
+        function = module.function(node)
+        if not isinstance(function, ast.FunctionDef):
+            return None
+        calls = _calls_of(module, function)
+        if len(calls) > 1:
+            lines = ", ".join(str(other.lineno) for other in calls)
+            return Reason(calls[1], f"{function.name} trains, and is called several times (lines {lines}).")
+        node = calls[0] if calls else function
+    return None
+
+
+def _calls_of(module: Module, function: ast.FunctionDef) -> list[ast.Call]:
+    """The calls of a function by its name, or of a method by any object but a Trainer."""
+    if isinstance(module.parent_of[function], ast.ClassDef):
+        return [
+            call
+            for call in module.of_type(ast.Call)
+            if isinstance(call.func, ast.Attribute)
+            and call.func.attr == function.name
+            and not is_trainer(module, call.func.value)
+        ]
+    parents = [module.parent_of[use] for use in module.uses(function.name, module.scope_of[function])]
+    return [parent for parent in parents if isinstance(parent, ast.Call)]
+
+
+def _arguments_made_elsewhere(module: Module, training: Training) -> Reason | None:
+    """Why a script cannot be converted whose TrainingArguments another file makes while it is imported."""
+    for call in training.makes:
+        given = given_arguments(module, call)
+        for source in module.origins(given) if given is not None else ():
+            made = source.node
+            if source.module is module or not isinstance(made, ast.Call) or not makes_arguments(source.module, made):
+                continue
+            if source.module.function(made) is None:
+                return Reason(
+                    given or call,
+                    f"{module.source(given or call)} holds TrainingArguments made in {source.module.path}, outside of"
+                    " what runs on the workers: each worker would train alone. Build it in the training function.",
+                )
+    return None
+
+
+def _asks(module: Module) -> Reason | None:
+    """Why a script cannot be converted that asks its user something."""
+    for call in module.of_type(ast.Call):
+        if isinstance(call.func, ast.Name) and call.func.id == "input" and not module.scope_of[call].lookup("input"):
+            return Reason(call, "The script asks for input, which a worker has not; give it as an argument.")
     return None
 
 

@@ -46,6 +46,9 @@ LAUNCHER = (
     *("torch.distributed.init_process_group", "torch.distributed.destroy_process_group", "torch.cuda.set_device"),
     "deepspeed.init_distributed",
 )
+# Variables that tell a process its place among the others, and those by which a launcher sets up each process.
+RANKS = frozenset({"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "NODE_RANK", "GROUP_RANK"})
+OF_LAUNCHER = RANKS | {"CUDA_VISIBLE_DEVICES", "MASTER_ADDR", "MASTER_PORT"}
 # Values of a library that mean the same in any process: loggers, which are made by name, and tables of its classes.
 SAME_ANYWHERE = re.compile(r".*\.get_?logger|transformers\.(\w+\.)*MODEL_\w*MAPPING\w*\..*", re.IGNORECASE)
 # Calls of these make values that mean the same in any process.
@@ -176,11 +179,15 @@ class Roles:
 
     def _kind(self, step: ast.stmt) -> Role | None:
         """What the calls in a step say of it."""
-        if _sets_environment(self.module, step):
-            return Role.DRIVER
+        if (variable := _environment_set(self.module, step)) is not None:
+            return Role.LAUNCHER if variable in OF_LAUNCHER else Role.DRIVER
+        if _reads_rank(self.module, step):
+            return Role.WORKER
         names = [self._called(node) for node in executed(self.module, step) if isinstance(node, ast.Call)]
         names = [name for name in names if not SAME_ANYWHERE.fullmatch(name)]
         if any(name.startswith(LAUNCHER) for name in names):
+            if not all(isinstance(s, ast.Expr) for s in (getattr(step, "body", None) or [step])):
+                raise Mixed(step, "it does what Ray does for its workers, and more; take that out first")
             return Role.LAUNCHER
         if _sets_backend(self.module, step) or any(name.startswith(SETTINGS) for name in names):
             return Role.SETTING if isinstance(step, (ast.Expr, ast.Assign)) else Role.WORKER
@@ -357,10 +364,21 @@ def _is_text(step: ast.stmt) -> bool:
     return isinstance(step, ast.Expr) and isinstance(step.value, ast.Constant)
 
 
-def _sets_environment(module: Module, step: ast.stmt) -> bool:
-    """Whether this is `os.environ["..."] = ...`."""
+def _environment_set(module: Module, step: ast.stmt) -> str | None:
+    """The variable that `os.environ["..."] = ...` sets; None for any other statement."""
     target = step.targets[0] if isinstance(step, ast.Assign) else None
-    return isinstance(target, ast.Subscript) and module.qualified(target.value) == "os.environ"
+    if not isinstance(target, ast.Subscript) or module.qualified(target.value) != "os.environ":
+        return None
+    return str(module.constant(target.slice))
+
+
+def _reads_rank(module: Module, step: ast.stmt) -> bool:
+    """Whether a statement reads a variable by which each process knows its place among the others."""
+    names = {node.value for node in executed(module, step) if isinstance(node, ast.Constant)}
+    if names.isdisjoint(RANKS):
+        return False
+    read = {module.qualified(node) for node in executed(module, step) if isinstance(node, ast.Attribute)}
+    return not read.isdisjoint({"os.environ", "os.environ.get", "os.getenv"})
 
 
 def _sets_backend(module: Module, step: ast.stmt) -> bool:
