@@ -167,3 +167,27 @@ def test_what_uses_the_saved_model_at_the_end_stays_with_the_driver() -> None:
     found = Roles(script, trains)
     found.release(script.step_of(trains[0]))
     assert [found.of[step] for step in script.steps[-3:]] == [Role.WORKER, Role.DRIVER, Role.DRIVER]
+
+
+def test_settings_of_an_own_class_stay() -> None:
+    found = roles(f"class Settings: epochs = 3\nsettings = Settings()\n{TRAIN}print(settings.epochs)\n")
+    assert list(found.values())[:2] == [Role.DEFINITION, Role.DEFINITION]
+
+
+def test_an_import_in_main_goes_with_what_reads_it() -> None:
+    body = f"import math\nargs = argparse.ArgumentParser(DOC).parse_args()\n{TRAIN}print(math.pi)\n"
+    text = f"def main():\n    {body[:-1]}".replace("\n", "\n    ").replace("\n        ", "\n    ") + "\nmain()\n"
+    assert roles(text)["import math"] is Role.WORKER
+    with pytest.raises(Mixed):
+        roles(text.replace("DOC", "math.e"))
+
+
+@pytest.mark.parametrize("call", ["main()", "sys.exit(main())", 'if __name__ == "__main__":\n    sys.exit(main())'])
+def test_the_call_of_main_may_stand_in_an_exit(call: str) -> None:
+    found = roles(
+        f"import sys\ndef main():\n    args = argparse.ArgumentParser().parse_args()\n    {TRAIN[:-1]}".replace(
+            "\ntrainer.train", "\n    trainer.train"
+        )
+        + f"\n{call}\n"
+    )
+    assert list(found.values())[1:] == [Role.DRIVER, Role.WORKER, Role.WORKER]

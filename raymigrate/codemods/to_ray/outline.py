@@ -19,7 +19,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.to_ray.script import Script, is_parsed
+from raymigrate.codemods.to_ray.script import Script, called_by, is_parsed
 from raymigrate.codemods.to_ray.statements import Role, Roles
 from raymigrate.edits.plan import Code
 from raymigrate.facts.functions import parameters
@@ -82,13 +82,12 @@ class Outline:
     def _is_namespace(self, name: str) -> bool:
         """Whether a variable of `main` is what argparse made of the command line."""
         main = self.script.main
-        assert main is not None and isinstance(self.script.call, ast.Expr)
+        assert main is not None and self.script.call is not None
         [binding, *others] = self.module.scope(main).bindings[name]
         value = self.module.assigned(binding.node)
         if isinstance(binding.node, ast.arg):
-            assert isinstance(self.script.call.value, ast.Call)
             place = parameters(main).index(binding.node)
-            value = argument(self.script.call.value, place, name)
+            value = argument(called_by(self.script.call, main), place, name)
         return not others and value is not None and is_parsed(self.module, value)
 
     def _config(self) -> tuple[str, str]:

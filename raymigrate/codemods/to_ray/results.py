@@ -12,7 +12,7 @@ import ast
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.script import executed
-from raymigrate.codemods.to_ray.statements import stands_for_cell
+from raymigrate.codemods.to_ray.statements import TRACKING, stands_for_cell
 from raymigrate.codemods.to_ray.trainer_calls import Training, is_trainer
 from raymigrate.edits.plan import Code
 
@@ -42,6 +42,8 @@ class _Results:
         for step in self.outline.roles.moved():
             if self._is_display(step):
                 self.context.plan.statement(step).removed = True
+            elif self._starts_tracking(step):
+                self.context.plan.statement(step).within = Code(f"if {PROCESS_ZERO}:\n    pass\n")
         behind = self._behind()
         if any(isinstance(step, ast.Return) for step in behind):
             return
@@ -75,6 +77,11 @@ class _Results:
         while isinstance(value, (ast.Attribute, ast.Subscript)):
             value = value.value
         return isinstance(value, ast.Name)
+
+    def _starts_tracking(self, step: ast.stmt) -> bool:
+        """Whether a statement starts a run of a tracker, which one worker does for all."""
+        call = step.value if isinstance(step, ast.Expr) else None
+        return isinstance(call, ast.Call) and (self.module.qualified(call.func) or "").startswith(TRACKING)
 
     # -- kinds of statements -------------------------------------------------------------------
 

@@ -127,7 +127,7 @@ def script_of(module: Module, trains: Sequence[ast.AST]) -> Script:
     definition = _called_from_outside(module, trains)
     if isinstance(definition, ast.FunctionDef) and not definition.decorator_list:
         call = _only_call(module, definition)
-        if call is not None and _is_given_the_command_line(module, call):
+        if call is not None and _is_given_the_command_line(module, call, definition):
             return Script(module, definition, call)
     return Script(module)
 
@@ -186,16 +186,24 @@ def _only_call(module: Module, function: ast.FunctionDef) -> ast.stmt | None:
     """The statement on the level of the module that calls a function, if that is all its use."""
     uses = module.uses(function.name, module.scope_of[function])
     call = module.parent_of[uses[0]] if len(uses) == 1 else None
-    statement = module.parent_of.get(call) if call is not None else None
-    if not (isinstance(call, ast.Call) and call.func is uses[0] and isinstance(statement, ast.Expr)):
+    if not (isinstance(call, ast.Call) and call.func is uses[0]):
         return None
-    return statement if statement in list(_module_steps(module)) else None
+    outer = module.parent_of[call]
+    if isinstance(outer, ast.Call) and module.qualified(outer.func) == "sys.exit":
+        outer = module.parent_of[outer]
+    return outer if isinstance(outer, ast.Expr) and outer in list(_module_steps(module)) else None
 
 
-def _is_given_the_command_line(module: Module, statement: ast.stmt) -> bool:
+def called_by(statement: ast.AST, function: ast.FunctionDef) -> ast.Call:
+    """The call of a function in a statement that calls it."""
+    calls = (node for node in ast.walk(statement) if isinstance(node, ast.Call))
+    return next(c for c in calls if isinstance(c.func, ast.Name) and c.func.id == function.name)
+
+
+def _is_given_the_command_line(module: Module, statement: ast.stmt, function: ast.FunctionDef) -> bool:
     """Whether a call hands over nothing, or what was parsed and nothing else."""
-    assert isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
-    values = [*statement.value.args, *(keyword.value for keyword in statement.value.keywords)]
+    call = called_by(statement, function)
+    values = [*call.args, *(keyword.value for keyword in call.keywords)]
     return all(is_parsed(module, value) for value in values)
 
 

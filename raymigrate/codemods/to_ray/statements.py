@@ -20,7 +20,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from enum import Enum
 
 from raymigrate.codemods.to_ray.script import DEFINITIONS, PARSE_METHODS, Script, executed
@@ -161,7 +161,11 @@ class Roles:
 
     def _begin(self, step: ast.stmt) -> None:
         """Notes what a step is by itself, and puts it among those to follow up if it is work of the workers."""
-        if isinstance(step, (ast.Import, ast.ImportFrom)) or _is_text(step) or stands_for_cell(step):
+        if isinstance(step, (ast.Import, ast.ImportFrom)):
+            if not self.script.is_in_main(step):
+                self.of[step] = Role.DEFINITION
+            return
+        if _is_text(step) or stands_for_cell(step):
             self.of[step] = Role.DEFINITION
             return
         if isinstance(step, DEFINITIONS):
@@ -271,7 +275,18 @@ class Roles:
         """Whether a step that binds a name can stay: it is a literal of the module, or comes of the command line."""
         if any(self._reads_command_line(name, scope) for name, scope in self.script.read(step)):
             return True
-        return not self.script.is_in_main(step) and is_plain(self.module, step)
+        return not self.script.is_in_main(step) and self._is_plain(step)
+
+    def _is_plain(self, step: ast.stmt) -> bool:
+        """As `is_plain`; an object of a class of the module that makes nothing of the workers is plain too."""
+        made = [node for node in executed(self.module, step) if isinstance(node, ast.Call)]
+        return is_plain(self.module, step, [call for call in made if self._makes_settings(call)])
+
+    def _makes_settings(self, call: ast.Call) -> bool:
+        definition = self.module.definition(call.func)
+        if not isinstance(definition, ast.ClassDef) or definition in self.makers:
+            return False
+        return self.of.get(definition, Role.DEFINITION) is Role.DEFINITION
 
     def _is_filled(self, name: str, scope: Scope) -> bool:
         """Whether workers put something into what a name stands for: a list of losses, a dict of results."""
@@ -292,7 +307,7 @@ class Roles:
         started = False
         for step in self.script.steps:
             started = started or self.of.get(step) is Role.WORKER
-            if step in self.of:
+            if step in self.of or isinstance(step, (ast.Import, ast.ImportFrom)):
                 continue
             if isinstance(step, DEFINITIONS):
                 self.of[step] = Role.DEFINITION
@@ -300,12 +315,25 @@ class Roles:
                 self.of[step] = Role.DRIVER
             elif self.script.is_in_main(step):
                 self._take(step)
-            elif is_plain(self.module, step) and self.script.bound(step):
+            elif self._is_plain(step) and self.script.bound(step):
                 self.of[step] = Role.DEFINITION
             elif started:
                 self._take(step)
             else:
                 self.of[step] = Role.DRIVER
+
+        for step in self.script.steps:
+            if step not in self.of:
+                self.of[step] = self._side_of_import(step)
+
+    def _side_of_import(self, step: ast.stmt) -> Role:
+        """Where an import of `main` goes: with what reads its names."""
+        scope = self.script.scope(step)
+        readers = [reader for name in self.script.bound(step) for reader in self.script.readers(name, scope)]
+        moves = {reader in self.of and self.of[reader].moves for reader in readers}
+        if moves == {True, False}:
+            raise Mixed(step, "both the driver and the workers need it; import it on the level of the module")
+        return Role.WORKER if True in moves else Role.DRIVER
 
     def _belongs_to_driver(self, step: ast.stmt) -> bool:
         """Whether a step makes something of the command line: it calls a function that does, or works on a parser."""
@@ -332,14 +360,20 @@ class Roles:
         self._spread()
 
 
-def is_plain(module: Module, step: ast.stmt) -> bool:
-    """Whether a step gives names values that mean the same in any process: literals, paths, environment variables."""
+def is_plain(module: Module, step: ast.stmt, besides: Collection[ast.Call] = ()) -> bool:
+    """Whether a step gives names values that mean the same in any process: literals, paths, environment variables.
+
+    Args:
+        module: The module.
+        step: The step.
+        besides: Calls in it that make such values.
+    """
     if not isinstance(step, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
         return False
     for node in executed(module, step):
         if isinstance(node, (ast.Await, ast.Yield, ast.YieldFrom)):
             return False
-        if isinstance(node, ast.Call) and not _is_plain_call(module, node):
+        if isinstance(node, ast.Call) and node not in besides and not _is_plain_call(module, node):
             return False
     return True
 
