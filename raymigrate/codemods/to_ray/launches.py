@@ -136,8 +136,8 @@ def _launches_of_file(file: Path) -> Iterator[Launch]:
 def _words(text: str) -> list[str]:
     try:
         return shlex.split(text, comments=True)
-    except ValueError:
-        return text.split()
+    except ValueError:  # a quotation mark around the whole command
+        return [word.strip("\"'") for word in text.split()]
 
 
 def _flags(words: list[str]) -> dict[str, str]:

@@ -1,0 +1,234 @@
+"""Plain Accelerate scripts under --to-ray: spellings of what is converted, told or refused."""
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from raymigrate.base.findings import Kind
+from raymigrate.base.options import Options
+from raymigrate.run.engine import convert
+from raymigrate.run.outcome import FileResult
+
+SCRIPT = """\
+import evaluate
+import torch
+from accelerate import Accelerator
+from accelerate.utils import InitProcessGroupKwargs
+
+
+def train(epochs):
+    accelerator = Accelerator({arguments})
+    model, optimizer, loader = accelerator.prepare(*make())
+    metric = evaluate.load("accuracy")
+    for epoch in range(epochs):
+        total = 0.0
+        for batch in loader:
+            loss = model(**batch).loss
+            accelerator.backward(loss)
+            optimizer.step()
+            optimizer.zero_grad()
+            total += loss.item()
+{end}
+
+
+train(3)
+"""
+
+
+def converted(end: str = "", arguments: str = "", path: str = "", **options: object) -> FileResult:
+    text = SCRIPT.replace("{arguments}", arguments).replace("{end}", textwrap.indent(textwrap.dedent(end), " " * 8))
+    return convert(text, path, options=Options(to_ray=True, **options))  # type: ignore[arg-type]
+
+
+def reported(end: str) -> str:
+    after = str(converted(end).after)
+    [line] = [line.strip() for line in after.splitlines() if "ray.train.report" in line]
+    return line.removeprefix("ray.train.report(").removesuffix(")")
+
+
+@pytest.mark.parametrize(
+    ("end", "metrics"),
+    [
+        ("pass", '{"epoch": epoch}'),
+        ("scores = metric.compute()\nprint(epoch, scores)", '{"epoch": epoch, **scores}'),
+        ("scores = metric.compute()\nprint(scores['accuracy'])", '{"epoch": epoch, **scores}'),
+        ("mean = total / len(loader)\naccelerator.print(f'{epoch}: {mean:.3f}')", '{"epoch": epoch, "mean": mean}'),
+        ("mean = total / len(loader)\nprint(f'{100 * mean} %')", '{"epoch": epoch, "mean": mean}'),
+        ("print('loss', total)", '{"epoch": epoch, "total": total}'),
+        ("print('loss', loss)", '{"epoch": epoch}'),  # a tensor, which Ray refuses
+        ("value = accelerator.gather(loss).mean()\nprint(value)", '{"epoch": epoch}'),
+        ("value = accelerator.gather(loss).mean().item()\nprint(value)", '{"epoch": epoch, "value": value}'),
+        ("if accelerator.is_main_process:\n    mean = total / 2\n    print(mean)", '{"epoch": epoch}'),
+        ("accelerator.log({'loss': total / len(loader)}, step=epoch)", "metrics"),
+        ("accelerator.log({'loss': loss}, step=epoch)", '{"epoch": epoch}'),
+        ("if accelerator.is_main_process:\n    accelerator.log({'loss': total})", '{"epoch": epoch, "total": total}'),
+    ],
+)
+def test_numbers_that_every_worker_has_are_reported(end: str, metrics: str) -> None:
+    assert reported(end) == metrics
+
+
+@pytest.mark.parametrize(
+    ("end", "next_line"),
+    [
+        ("print(total)\nif total < 1:\n    break\nprint(2)", "if total < 1:"),
+        ("print(total)\nwith torch.no_grad():\n    if total < 1:\n        break", "with torch.no_grad():"),
+        ("for batch in loader:\n    if batch:\n        break\nprint(total)", ""),
+        ("if epoch < 1:\n    continue\nmean = total / 2\nprint(mean)", ""),
+    ],
+)
+def test_the_report_comes_before_what_may_leave_the_loop_and_after_the_numbers(end: str, next_line: str) -> None:
+    lines = [line.strip() for line in str(converted(end).after).splitlines()]
+    place = next(number for number, line in enumerate(lines) if "ray.train.report" in line)
+    assert lines[place + 1] == next_line
+
+
+@pytest.mark.parametrize(
+    ("end", "told"),
+    [
+        ("if total < 1:\n    break", True),
+        ("mean = total / 2\nif mean < 1:\n    break", True),
+        ("mean = accelerator.gather(loss).mean().item()\nif mean < 1:\n    break", False),
+        ("if total < 1:\n    accelerator.set_trigger()\nif accelerator.check_trigger():\n    break", False),
+        ("if epoch > 3:\n    break", False),
+        ("scores = metric.compute()\nif scores['accuracy'] > 0.9:\n    break", False),
+    ],
+)
+def test_a_loop_that_one_worker_may_leave_is_told(end: str, told: bool) -> None:
+    found = [f for f in converted(end).findings if f.code == "RM828" and "whether the loop ends here" in f.message]
+    assert bool(found) is told
+
+
+@pytest.mark.parametrize(
+    ("end", "told"),
+    [
+        ("torch.save(model.state_dict(), 'm.pt')", True),
+        ("with open('log.txt', 'a') as file:\n    file.write('x')", True),
+        ("with open('log.txt') as file:\n    file.read()", False),
+        ("if accelerator.is_main_process:\n    torch.save(model.state_dict(), 'm.pt')", False),
+        ("if accelerator.is_local_main_process and epoch:\n    torch.save(model.state_dict(), 'm.pt')", False),
+        ("accelerator.save(model.state_dict(), 'm.pt')", False),
+    ],
+)
+def test_a_file_that_every_process_writes_is_told(end: str, told: bool) -> None:
+    found = [f for f in converted(end).findings if f.code == "RM828" and "Every process writes" in f.message]
+    assert bool(found) is told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "gpu", "expected"),
+    [
+        ("", False, "Accelerator(cpu=True)"),
+        ("cpu=False", False, "Accelerator(cpu=True)"),
+        ("cpu=True", False, "Accelerator(cpu=True)"),
+        ("", True, "Accelerator()"),
+        ("mixed_precision='bf16'", False, "Accelerator(mixed_precision='bf16', cpu=True)"),
+    ],
+)
+def test_cpu_workers_are_joined(arguments: str, gpu: bool, expected: str) -> None:
+    assert f"accelerator = {expected}" in str(converted(arguments=arguments, gpu=gpu).after)
+
+
+def test_a_plugin_for_gpus_asks_for_gpus() -> None:
+    after = str(converted(arguments="fsdp_plugin=plugin()").after)
+    assert "use_gpu=True" in after
+    assert "cpu=True" not in after
+
+
+def test_a_timeout_that_comes_too_late_is_told() -> None:
+    handler = "kwargs_handlers=[InitProcessGroupKwargs(timeout=long)]"
+    found = [f for f in converted(arguments=handler).findings if f.code == "RM827"]
+    assert [f.kind for f in found] == [Kind.MANUAL]
+
+
+@pytest.mark.parametrize("loop", ["range(epochs)", "range(first, epochs)"])
+def test_a_state_that_is_saved_each_epoch_becomes_the_checkpoint(loop: str) -> None:
+    text = SCRIPT.replace("{arguments}", "").replace("range(epochs)", loop)
+    text = text.replace("    for epoch", "    first = 0\n    for epoch").replace(
+        "{end}", "        accelerator.save_state(f'/states/{epoch}')"
+    )
+    after = str(convert(text, options=Options(to_ray=True)).after)
+    name = "first_epoch" if loop == "range(epochs)" else "first"
+    assert f'{name} = checkpoint.get_metadata()["epoch"] + 1' in after
+    assert f"for epoch in range({name}, epochs):" in after
+    assert "accelerator.save_state(f'/states/{epoch}')" in after
+    assert 'ray.train.report({"epoch": epoch}, checkpoint=new_checkpoint)' in after
+    compile(after, "after.py", "exec")
+
+
+LAUNCH = """\
+from accelerate import Accelerator, {name}
+
+SETTINGS = (3, "no")
+
+
+def loop(epochs=1, precision="no"):
+    accelerator = Accelerator(mixed_precision=precision)
+    model, optimizer, loader = accelerator.prepare(*make())
+    for epoch in range(epochs):
+        for batch in loader:
+            accelerator.backward(model(batch))
+            optimizer.step()
+
+
+{call}
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "workers", "started"),
+    [
+        ("notebook_launcher(loop, num_processes=2)", 2, "loop()"),
+        ("notebook_launcher(loop, (), 4)", 4, "loop()"),
+        ('notebook_launcher(loop, (3, "no"), num_processes=2)', 2, 'loop(3, "no")'),
+        ("notebook_launcher(loop, args=SETTINGS, num_processes=2)", 2, "loop(*SETTINGS)"),
+        ("notebook_launcher(function=loop, args=[3])", 1, "loop(3)"),
+        ("debug_launcher(loop)", 2, "loop()"),
+    ],
+)
+def test_a_launcher_becomes_a_call_in_the_training_function(call: str, workers: int, started: str) -> None:
+    text = LAUNCH.format(name=call.partition("(")[0], call=call)
+    after = str(convert(text, options=Options(to_ray=True, gpu=False)).after)
+    assert f"    {started}\n" in after
+    assert f"num_workers={workers}" in after
+    assert "_launcher" not in after
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        ("notebook_launcher(loop)\nnotebook_launcher(loop)", "Two trainings in one script (lines 15, 16)"),
+        ("notebook_launcher(*given)", "cannot be seen"),
+        ("result = notebook_launcher(loop)", "cannot be seen"),
+    ],
+)
+def test_a_launcher_that_is_not_understood_is_refused(call: str, words: str) -> None:
+    result = convert(LAUNCH.format(name="notebook_launcher", call=call), options=Options(to_ray=True))
+    assert result.after is None
+    assert [f.code for f in result.findings] == ["RM802"]
+    assert words in result.findings[0].message
+
+
+def test_without_the_option_nothing_happens() -> None:
+    for text in (
+        SCRIPT.replace("{arguments}", "").replace("{end}", ""),
+        LAUNCH.format(name="notebook_launcher", call=""),
+    ):
+        result = convert(text)
+        assert (result.after, result.findings) == (None, [])
+
+
+def test_an_accelerator_of_ones_own_is_left_alone() -> None:
+    text = SCRIPT.replace("from accelerate import Accelerator", "from cars import Accelerator")
+    result = convert(text.replace("{arguments}", "").replace("{end}", ""), options=Options(to_ray=True))
+    assert (result.after, result.findings) == (None, [])
+
+
+def test_the_line_that_launched_the_script_gives_the_workers_and_is_told(tmp_path: Path) -> None:
+    (tmp_path / "run.sh").write_text("accelerate launch --multi_gpu --num_processes 4 train.py\n")
+    (tmp_path / "train.py").write_text("")
+    result = converted(path=str(tmp_path / "train.py"))
+    assert "ScalingConfig(num_workers=4, use_gpu=True)" in str(result.after)
+    assert any(f.code == "RM824" and "run.sh:1" in f.message for f in result.findings)
+    assert "num_workers=2, use_gpu=False" in str(converted(path=str(tmp_path / "train.py"), workers=2, gpu=False).after)
