@@ -11,6 +11,7 @@ from raymigrate.base.options import Options
 from raymigrate.cli import main
 from raymigrate.run.engine import convert
 from raymigrate.run.outcome import FileResult
+from scripts.update_twins import options_of
 
 HEAD = "from ray.air import session\n\n"
 
@@ -110,7 +111,7 @@ def test_stale_comments_are_found_where_nothing_else_is(tmp_path: Path) -> None:
 
 def test_every_fixture_can_be_skipped(script: Path) -> None:
     text = script.read_bytes().decode()
-    result = convert(f"{text.rstrip()}\n# raymigrate: skip-file\n", str(script))
+    result = convert(f"{text.rstrip()}\n# raymigrate: skip-file\n", str(script), options_of(script))
     assert result.after is None
     assert {finding.kind for finding in result.findings} == {Kind.SKIPPED}
 

@@ -1,14 +1,22 @@
 """How the package hangs together. Which folder may import which stands in pyproject.toml; `lint-imports` checks it."""
 
-from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
 import grimp
 
 import raymigrate
+from tests.conftest import ROOT
 
 PACKAGE = Path(raymigrate.__file__).parent
+PAGE = ROOT / "docs/how-it-works.md"
+
+
+@cache
+def graph() -> grimp.ImportGraph:
+    """What imports what when the tool runs: imports inside functions count, those of types alone do not."""
+    return grimp.build_graph("raymigrate", exclude_type_checking_imports=True, cache_dir=None)
 
 
 def test_the_root_holds_hardly_a_module() -> None:
@@ -16,16 +24,29 @@ def test_the_root_holds_hardly_a_module() -> None:
 
 
 def test_no_module_imports_itself_by_a_detour() -> None:
-    """Imports inside functions count; those of types alone do not: none of them happens when the tool runs."""
-    graph = grimp.build_graph("raymigrate", exclude_type_checking_imports=True, cache_dir=None)
-    TopologicalSorter({name: graph.find_modules_directly_imported_by(name) for name in graph.modules}).prepare()
+    modules = graph().modules
+    TopologicalSorter({name: graph().find_modules_directly_imported_by(name) for name in modules}).prepare()
+
+
+def test_the_diagram_of_the_layers_is_that_of_the_imports() -> None:
+    assert diagram() in PAGE.read_text()
+
+
+def diagram() -> str:
+    """A line for each package with those that it imports, the highest first."""
+    imported: dict[str, set[str]] = {path.parent.name: set() for path in PACKAGE.glob("*/__init__.py")}
+    for module in graph().modules:
+        for other in graph().find_modules_directly_imported_by(module):
+            above, below = (name.split(".")[1:2] for name in (module, other))
+            if above and below and above != below and above[0] in imported:
+                imported[above[0]].update(below)
+    sorted_below = {name: sorted(below) for name, below in sorted(imported.items())}
+    order = [*TopologicalSorter(sorted_below).static_order()][::-1]
+    lines = (f"{name:<11}{' '.join(other for other in order if other in imported[name])}" for name in order)
+    return "\n".join(line.rstrip() for line in lines)
 
 
 def test_every_family_says_what_it_is_about() -> None:
-    for family in families():
-        first = (family / "__init__.py").read_text().partition("\n")[0]
-        assert first.startswith('"""') and len(first) > 20, family.name
-
-
-def families() -> Iterator[Path]:
-    return (path.parent for path in (PACKAGE / "codemods").glob("*/__init__.py"))
+    for family in (PACKAGE / "codemods").glob("*/__init__.py"):
+        first = family.read_text().partition("\n")[0]
+        assert first.startswith('"""'), family
