@@ -151,21 +151,15 @@ class _Results:
         """Whether every worker would write or print the same."""
         if any(reader is not step for name in self.script.bound(step) for reader in self._readers(name, step)):
             return False
-        if self._opens_to_write(step):
-            return True
-        call = step.value if isinstance(step, ast.Expr) else None
+        writes = self._opens_to_write(step) or (isinstance(step, ast.Expr) and self._writes_by_call(step.value))
+        return writes and not any(self._is_collective(node) for node in executed(self.module, step))
+
+    def _writes_by_call(self, call: ast.expr) -> bool:
         if not isinstance(call, ast.Call):
             return False
-        if any(self._is_collective(node) for node in executed(self.module, step)):
-            return False
-        name = self.module.qualified(call.func) or ""
-        if self._shows(call) or name.startswith(WRITES):
+        if self._shows(call) or (self.module.qualified(call.func) or "").startswith(WRITES):
             return True
-        return (
-            isinstance(call.func, ast.Attribute)
-            and call.func.attr in WRITING
-            and not is_trainer(self.module, call.func.value)
-        )
+        return isinstance(call.func, ast.Attribute) and call.func.attr in WRITING
 
     def _is_collective(self, node: ast.AST) -> bool:
         """Whether a call needs all workers: a method of a Trainer."""

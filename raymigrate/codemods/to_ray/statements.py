@@ -22,6 +22,7 @@ import re
 from collections import deque
 from collections.abc import Collection, Iterable
 from enum import Enum
+from functools import cache
 
 from raymigrate.codemods.to_ray.script import DEFINITIONS, PARSE_METHODS, Script, executed
 from raymigrate.documents.cells import STAND_INS
@@ -110,6 +111,8 @@ class Roles:
         self.makers: set[ast.stmt] = set()
         self._parsers: set[ast.stmt] = set()
         self._waiting: deque[ast.stmt] = deque()
+        self._for_workers: deque[ast.stmt] = deque()  # steps that workers run, and that were followed up
+        self._followed: set[tuple[str, Scope]] = set()
         for step in script.steps:
             self._begin(step)
         for node in trains:
@@ -136,22 +139,24 @@ class Roles:
         moved = self.moved()
         last = moved[moved.index(trained) + 1 :] if trained in moved else []
         tied = [number for number, step in enumerate(last, 1) if self._speaks_of_process(step)]
-        for start in range(max(tied, default=0), len(last)):
-            rest = last[start:]
-            homes = {(name, self.script.scope(step)) for step in rest for name in self.script.bound(step)}
-            read = {entry for step in rest for entry in self.script.read(step)} - homes
-            if all(isinstance(self.of.get(s), Role) and not self.of[s].moves for n, h in read for s in self._by(n, h)):
-                for step in rest:
-                    self.of[step] = Role.DRIVER
-                return
+        unresolved: set[tuple[str, Scope]] = set()  # what the last steps read of those before them that move
+        first = len(last)
+        for number in range(len(last) - 1, max(tied, default=0) - 1, -1):
+            scope = self.script.scope(last[number])
+            unresolved -= {(name, scope) for name in self.script.bound(last[number])}
+            unresolved |= {entry for entry in self.script.read(last[number]) if self._is_bound_by_workers(*entry)}
+            first = first if unresolved else number
+        for step in last[first:]:
+            self.of[step] = Role.DRIVER
+
+    @cache  # noqa: B019 - lives as long as the script is looked at
+    def _is_bound_by_workers(self, name: str, scope: Scope) -> bool:
+        return any(step in self.of and self.of[step].moves for step in self.script.binders(name, scope))
 
     def _speaks_of_process(self, step: ast.stmt) -> bool:
         """Whether a step is about the process that trains: its tracker, its group, its memory."""
         calls = (self._called(node) for node in executed(self.module, step) if isinstance(node, ast.Call))
         return any(name.startswith((*TRACKING, "wandb.", "torch.distributed.", "torch.cuda.")) for name in calls)
-
-    def _by(self, name: str, scope: Scope) -> list[ast.stmt]:
-        return list(self.script.binders(name, scope))
 
     def staying(self, *roles: Role) -> list[ast.stmt]:
         """The steps that have one of these roles, in their order."""
@@ -234,12 +239,16 @@ class Roles:
         """Follows names: what reads, or also binds, a name that moves has to move; who calls a maker is a worker."""
         while self._waiting:
             step = self._waiting.popleft()
+            self._for_workers.append(step)
             scope = self.script.scope(step)
             if step in self.makers:
                 for reader in self.script.readers(step.name, scope):  # type: ignore[attr-defined]
                     self._called_by(reader)
                 continue
             for name in self.script.bound(step):
+                if (name, scope) in self._followed:
+                    continue
+                self._followed.add((name, scope))
                 for other in (*self.script.readers(name, scope), *self.script.binders(name, scope)):
                     self._add(other)
 
@@ -252,20 +261,19 @@ class Roles:
 
     def _pull(self) -> None:
         """Takes along what makes values that workers read, unless they mean the same in any process."""
-        waiting = deque(self.moved_or_makers())
-        seen = set(waiting)
-        while waiting:
-            for name, scope in self.script.read(waiting.popleft()):
+        pulled = set[tuple[str, Scope]]()
+        while self._for_workers:
+            for name, scope in self.script.read(self._for_workers.popleft()):
+                if (name, scope) in pulled:
+                    continue
+                pulled.add((name, scope))
+                is_filled = self._is_filled(name, scope)
                 for binder in self.script.binders(name, scope):
                     if binder in self.of or isinstance(binder, DEFINITIONS):
                         continue
-                    if self._stays(binder) and not self._is_filled(name, scope):
-                        continue
-                    self._add(binder)
+                    if is_filled or not self._stays(binder):
+                        self._add(binder)
             self._spread()
-            more = [step for step in self.moved_or_makers() if step not in seen]
-            seen.update(more)
-            waiting += more
 
     def moved_or_makers(self) -> list[ast.stmt]:
         """The steps that workers run."""
@@ -289,14 +297,12 @@ class Roles:
         return self.of.get(definition, Role.DEFINITION) is Role.DEFINITION
 
     def _is_filled(self, name: str, scope: Scope) -> bool:
-        """Whether workers put something into what a name stands for: a list of losses, a dict of results."""
+        """Whether something is put into what a name stands for: a list of losses, a dict of results."""
         for use in self.module.uses(name, scope):
             parent = self.module.parent_of[use]
             filled = isinstance(parent, ast.Attribute) and parent.attr in FILLING
             if filled or (isinstance(parent, ast.Subscript) and not isinstance(parent.ctx, ast.Load)):
-                step = self.script.step_of(use)
-                if step is not None and (step in self.makers or (step in self.of and self.of[step].moves)):
-                    return True
+                return True
         return False
 
     def _reads_command_line(self, name: str, scope: Scope) -> bool:
