@@ -212,4 +212,37 @@ FILES = [
     Case("patterns of a .gitignore", 500, beside(".gitignore", "*a<n>*\n")),
     Case("stars of a pattern", 200, lambda n: {f"{'a' * 200}.py": USE, ".gitignore": "*a" * n + "b\n"}),
 ]
-CASES = [*LINES, *FINDINGS, *NAMES, *COMMENTS, *CELLS, *OUTPUTS, *FILES]
+PLAIN = """\
+import os
+from datasets import load_dataset
+from transformers import AutoModel, AutoTokenizer, Trainer, TrainingArguments
+
+tokenizer = AutoTokenizer.from_pretrained("bert")
+"""
+PLAIN_TRAINING = """\
+trainer = Trainer(AutoModel.from_pretrained("bert"), TrainingArguments("out"))
+trainer.train()
+"""
+TO_RAY = ("--to-ray",)
+PLAIN_SCRIPTS = [
+    Case(name, 500, script(text, PLAIN, PLAIN_TRAINING), TO_RAY)
+    for name, text in {
+        "functions that move": "def encode_<n>(row):\n    return tokenizer(row)\n",
+        "functions that make models": "def make_<n>():\n    return AutoModel.from_pretrained(str(make_<n>))\n",
+        "datasets of one name": "rows = make(tokenizer)\n",
+        "constants of a plain script": 'NAME_<n> = "<n>"\n',
+    }.items()
+] + [
+    Case(name, 500, script(text, PLAIN + PLAIN_TRAINING), TO_RAY)
+    for name, text in {
+        "metrics that are printed": "metrics_<n> = trainer.evaluate()\nprint(metrics_<n>)\n",
+        "folders that are saved to": 'trainer.save_model("model_<n>")\n',
+        "models that are loaded behind the training": 'model_<n> = AutoModel.from_pretrained("<n>")\n',
+        "a trainer that is bound again": "trainer = wrapped(trainer)\n",
+    }.items()
+]
+MANY_PLAIN_SCRIPTS = [
+    Case("plain scripts in folders", 100, project(PLAIN + PLAIN_TRAINING, "s<n>/train.py"), TO_RAY),
+    Case("plain scripts in a folder", 50, project(PLAIN + PLAIN_TRAINING, "s<n>.py"), TO_RAY),
+]
+CASES = [*PLAIN_SCRIPTS, *MANY_PLAIN_SCRIPTS, *LINES, *FINDINGS, *NAMES, *COMMENTS, *CELLS, *OUTPUTS, *FILES]

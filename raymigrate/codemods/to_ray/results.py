@@ -149,10 +149,10 @@ class _Results:
 
     def _writes(self, step: ast.stmt) -> bool:
         """Whether every worker would write or print the same."""
-        if any(reader is not step for name in self.script.bound(step) for reader in self._readers(name, step)):
-            return False
         writes = self._opens_to_write(step) or (isinstance(step, ast.Expr) and self._writes_by_call(step.value))
-        return writes and not any(self._is_collective(node) for node in executed(self.module, step))
+        if not writes or any(self._is_collective(node) for node in executed(self.module, step)):
+            return False
+        return all(reader is step for name in self.script.bound(step) for reader in self._readers(name, step))
 
     def _writes_by_call(self, call: ast.expr) -> bool:
         if not isinstance(call, ast.Call):
