@@ -17,6 +17,14 @@ from accelerate import Accelerator
 from accelerate.utils import InitProcessGroupKwargs
 
 
+def average(total):
+    return float(total) / 2
+
+
+def same(value):
+    return value
+
+
 def train(epochs):
     accelerator = Accelerator({arguments})
     model, optimizer, loader = accelerator.prepare(*make())
@@ -60,6 +68,12 @@ def reported(end: str) -> str:
         ("value = accelerator.gather(loss).mean()\nprint(value)", '{"epoch": epoch}'),
         ("value = accelerator.gather(loss).mean().item()\nprint(value)", '{"epoch": epoch, "value": value}'),
         ("if accelerator.is_main_process:\n    mean = total / 2\n    print(mean)", '{"epoch": epoch}'),
+        ("mean = average(total)\nprint(mean)", '{"epoch": epoch, "mean": mean}'),
+        ("value = same(loss)\nprint(value)", '{"epoch": epoch}'),
+        (
+            "right = seen = 0\nright += loss.item()\nshare = right / seen\nprint(share)",
+            '{"epoch": epoch, "share": share}',
+        ),
         ("accelerator.log({'loss': total / len(loader)}, step=epoch)", "metrics"),
         ("accelerator.log({'loss': loss}, step=epoch)", '{"epoch": epoch}'),
         ("if accelerator.is_main_process:\n    accelerator.log({'loss': total})", '{"epoch": epoch, "total": total}'),
@@ -130,8 +144,9 @@ def test_cpu_workers_are_joined(arguments: str, gpu: bool, expected: str) -> Non
     assert f"accelerator = {expected}" in str(converted(arguments=arguments, gpu=gpu).after)
 
 
-def test_a_plugin_for_gpus_asks_for_gpus() -> None:
-    after = str(converted(arguments="fsdp_plugin=plugin()").after)
+@pytest.mark.parametrize("arguments", ["fsdp_plugin=plugin()", "mixed_precision='fp16'", "deepspeed_plugin=plugin()"])
+def test_what_needs_gpus_asks_for_gpus(arguments: str) -> None:
+    after = str(converted(arguments=arguments).after)
     assert "use_gpu=True" in after
     assert "cpu=True" not in after
 

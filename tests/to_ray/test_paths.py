@@ -40,6 +40,25 @@ def test_they_stay_where_it_is_one(path: str) -> None:
     assert ("os.path.abspath" in after) == (path == '"models/best"')
 
 
+@pytest.mark.parametrize(
+    ("call", "goes"),
+    [
+        ("rows('train.csv')", True),
+        ("rows(path='data/train.jsonl')", True),
+        ("rows('/data/train.csv')", False),
+        ("rows('train')", False),
+        ("rows('bert-base-uncased')", False),
+        ("plt.savefig('loss.png')", False),  # a constant stands for it
+    ],
+)
+def test_a_file_that_a_function_of_the_project_is_given_is_found(call: str, goes: bool) -> None:
+    text = SCRIPT.replace("{path}", '"/m"').replace("rows()", call, 1)
+    text = text.replace("import json\n", "import matplotlib.pyplot as plt\nfrom data import make, rows\n")
+    after = str(convert(text, options=Options(to_ray=True)).after)
+    assert ("os.chdir" in after) == goes
+    assert ("LOSS = os.path.abspath" in after) == ("loss.png" in call)
+
+
 MAPPING = """
 import argparse
 from accelerate.logging import get_logger

@@ -29,6 +29,7 @@ from raymigrate.facts.launch_form import LaunchForm, NoRayFormError, RejectedFil
 from raymigrate.facts.legacy import ACCELERATORS
 
 GPU_PLUGINS = ("fsdp_plugin", "deepspeed_plugin", "deepspeed_plugins")
+GPU_PRECISIONS = ("fp16", "fp8")  # on CPUs the first does nothing, and the other raises
 GUIDE = "https://docs.ray.io/en/latest/train/huggingface-accelerate.html"
 RM820 = Rule(
     "RM820",
@@ -100,9 +101,11 @@ class AccelerateOutline(Outline):
         """Whether each worker has a GPU: what is known, else whether the script shows that it needs one."""
         if self.known_gpu is not None:
             return self.known_gpu
-        made = self.module.calls(*ACCELERATORS)
-        plugins = any(keyword.arg in GPU_PLUGINS for call in made for keyword in call.keywords)
-        return plugins or asks_for_gpu(self.context)
+        given = [keyword for call in self.module.calls(*ACCELERATORS) for keyword in call.keywords]
+        if any(keyword.arg in GPU_PLUGINS for keyword in given):
+            return True
+        precisions = (self.module.constant(keyword.value) for keyword in given if keyword.arg == "mixed_precision")
+        return any(precision in GPU_PRECISIONS for precision in precisions) or asks_for_gpu(self.context)
 
 
 @codemod("Accelerator", phase=Phase.POSITIONS, option="to_ray")

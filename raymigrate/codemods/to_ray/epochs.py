@@ -208,8 +208,8 @@ def _is_number(module: Module, node: ast.expr, seen: set[str]) -> bool:
         return isinstance(node.value, (int, float))
     if isinstance(node, ast.Call):
         name = module.qualified(node.func) or ""
-        if isinstance(node.func, ast.Name):
-            return node.func.id in NUMBERS
+        if isinstance(node.func, ast.Name) and node.func.id in NUMBERS:
+            return True
         if getattr(node.func, "attr", "") in NUMBER_METHODS or name.startswith("math."):
             return True
         returned = origins(module, node)  # of a function of the project
@@ -235,7 +235,7 @@ def _is_named_number(module: Module, name: ast.Name, seen: set[str]) -> bool:
 def _bound_value(module: Module, node: ast.AST) -> ast.expr | None:
     """What a name is given; the step of a loop over a range is a number."""
     parent = module.parent_of[node]
-    if isinstance(parent, ast.AugAssign):
+    if isinstance(parent, (ast.Assign, ast.AugAssign)):  # `a = b = 0` too; not a tuple of targets
         return parent.value
     if isinstance(parent, (ast.For, ast.comprehension)) and parent.target is node:
         is_range = isinstance(parent.iter, ast.Call) and getattr(parent.iter.func, "id", "") == "range"

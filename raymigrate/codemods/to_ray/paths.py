@@ -64,6 +64,11 @@ LOADERS = (".from_pretrained", "transformers.pipeline")
 JOINS = frozenset({"os.path.join", "pathlib.Path", "os.fspath", "os.path.normpath"})
 ABSOLUTE = frozenset({"os.path.abspath", "os.path.realpath", "os.path.expanduser", "tempfile.mkdtemp", "os.getcwd"})
 MOST_STEPS = 30
+PRINTS = ("print", "open")
+# What is taken for the relative path of a file in a call of a function that nobody knows here.
+FILE = re.compile(
+    r"[\w.-]+(?:/[\w.-]+)*\.(?:csv|tsv|jsonl?|txt|parquet|arrow|pt|pth|ckpt|bin|pkl|np[yz]|ya?ml|h5|png|jpe?g)"
+)
 KEEPS = ("save_model", "save_state", "save_metrics", "log_metrics", "create_model_card")
 
 
@@ -92,7 +97,8 @@ class _Paths:
         arguments = [call for call in self.calls if makes_arguments(self.module, call)]
         folders = [path for call in arguments if (path := argument(call, 0, "output_dir")) is not None]
         every = [*paths, *folders]
-        if self.outline.needs_argv or any(not self._is_literal(path) for path in every):
+        unseen = any(not self._is_literal(path) for path in every) or any(map(self._hands_over_a_file, self.calls))
+        if self.outline.needs_argv or unseen:
             self._go_to_directory()
             return True
         for path in [*paths, *(path for path in folders if self._is_kept(path))]:
@@ -113,8 +119,9 @@ class _Paths:
             name = f".{call.func.attr}"
         if isinstance(call.func, ast.Name) and call.func.id == "open" and not name:
             name = "open"
-        if name in PATHS:
-            place, keyword = PATHS[name]
+        known = name if name in PATHS else f".{name.rpartition('.')[2]}"  # pyplot.savefig does what figure.savefig does
+        if known in PATHS:
+            place, keyword = PATHS[known]
             yield from _written(argument(call, place, keyword))
         if name == "datasets.load_dataset":
             yield from _written(argument(call, len(call.args), "data_dir"))
@@ -122,6 +129,16 @@ class _Paths:
             yield from (path for path in _written(argument(call, 0, "model")) if self._is_saved(path))
         if name == ".train" and isinstance(given := argument(call, 0, "resume_from_checkpoint"), ast.Constant):
             yield from _written(given)
+
+    def _hands_over_a_file(self, call: ast.Call) -> bool:
+        """Whether a function of the project is given what looks like the relative path of a file."""
+        if not isinstance(call.func, ast.Name) or call.func.id in PRINTS:
+            return False
+        definition = self.module.definition(call.func)
+        return isinstance(definition, (ast.FunctionDef, ast.ClassDef, ast.alias)) and any(
+            isinstance(given, ast.Constant) and isinstance(given.value, str) and FILE.fullmatch(given.value)
+            for given in (*call.args, *(keyword.value for keyword in call.keywords))
+        )
 
     def _is_saved(self, path: ast.expr) -> bool:
         """Whether a name to load from is a folder: it looks like one, or the script saves to it."""
