@@ -15,21 +15,25 @@ README = (ROOT / "README.md").read_text()
 EXAMPLE = FIXTURES / "transformers_trainer/readme_example"
 
 
-def block(language: str) -> str:
-    return re.search(rf"```{language}\n(.*?)```", README, re.DOTALL)[1]
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
 
 
 def test_the_session_is_real(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copy(EXAMPLE / "before.py", tmp_path / "train.py")
     monkeypatch.chdir(tmp_path)
     outcome = CliRunner().invoke(main, ["--verbose", "train.py"])
-    assert block("console") == f"$ raymigrate --verbose train.py\n{outcome.stdout}{outcome.stderr}"
+    assert blocks("console")[0] == f"$ raymigrate --verbose train.py\n{outcome.stdout}{outcome.stderr}"
 
 
-def test_the_difference_is_real() -> None:
-    before, after = ((EXAMPLE / name).read_text().splitlines() for name in ("before.py", "after.py"))
+@pytest.mark.parametrize(
+    ("number", "case"),
+    enumerate(["transformers_trainer/readme_example", "to_ray/module_level", "to_accelerate/module_level"]),
+)
+def test_the_differences_are_real(number: int, case: str) -> None:
+    before, after = ((FIXTURES / case / name).read_text().splitlines() for name in ("before.py", "after.py"))
     real = [line for line in difflib.ndiff(before, after) if line[0] in "+- "]
-    shown = [line for line in block("diff").splitlines() if line.strip()]
+    shown = [line for line in blocks("diff")[number].splitlines() if line.strip() not in ("", "...")]
     marks = {line[0] + line[2:] for line in real}
     assert [line for line in shown if line not in marks] == []
 
