@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.epochs import Epochs, leaves
+from raymigrate.codemods.to_ray.prepared import tell_prepared
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import argument, origins
 
@@ -41,6 +42,7 @@ def tell_traps(context: Context, epochs: Epochs) -> None:
         epochs: Its loop over epochs.
     """
     module = context.module
+    tell_prepared(context)
     for call in module.calls(*GROUP):
         given = ", ".join(keyword.arg or "**" for keyword in call.keywords)
         context.manual(

@@ -1,0 +1,180 @@
+"""RM829: what is done with the objects of `accelerator.prepare` that goes wrong once several workers train."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods.context import Context
+from raymigrate.facts.module import Module
+from raymigrate.facts.scopes import Scope
+from raymigrate.facts.values import argument
+
+RM829 = Rule(
+    "RM829",
+    "prepared objects with several workers",
+    "With several workers a prepared model is wrapped in DistributedDataParallel, a prepared loader gives a worker its"
+    " share of the rows, and a prepared scheduler steps once for each worker.",
+    "Read the message; with one worker nothing changes.",
+    "https://huggingface.co/docs/accelerate/basic_tutorials/migration",
+)
+MODEL_ATTRIBUTES = ("config", "generate", "save_pretrained", "push_to_hub", "generation_config")
+COUNTS = ("add_batch", "add", "update", "extend", "append")
+GATHERS = ("gather", "gather_for_metrics", "reduce", "pad_across_processes", "all_gather", "all_reduce")
+# Functions that make a scheduler -> the place of the number of steps among their arguments.
+SCHEDULERS = {
+    "transformers.get_scheduler": 3,
+    "transformers.optimization.get_scheduler": 3,
+    "transformers.get_linear_schedule_with_warmup": 2,
+    "transformers.get_cosine_schedule_with_warmup": 2,
+    "diffusers.optimization.get_cosine_schedule_with_warmup": 2,
+}
+
+
+@dataclass(frozen=True)
+class Prepare:
+    """A call of `prepare`.
+
+    Args:
+        call: The call.
+        given: The names of what it is given.
+        made: The names of what it gives back.
+        scope: Where these are bound.
+    """
+
+    call: ast.Call
+    given: frozenset[str]
+    made: frozenset[str]
+    scope: Scope
+
+
+def tell_prepared(context: Context) -> None:
+    """Tells where prepared objects are used in a way that is right in one process only."""
+    module = context.module
+    prepares = list(_prepares(module))
+    for prepare in prepares:
+        for node in _wrapped_attributes(module, prepare):
+            message = f"The prepared model has no .{node.attr} where several workers train: this is an AttributeError."
+            advice = f"Use accelerator.unwrap_model({module.source(node.value)}).{node.attr}."
+            context.manual(RM829, node, message, advice)
+        for loop in _counting_loops(module, prepare):
+            message = "Each worker counts its own share of the rows, and what is shown is that of one worker."
+            advice = "Gather predictions and labels first: accelerator.gather_for_metrics((predictions, labels))."
+            context.manual(RM829, loop.iter, message, advice)
+    for call, message in _schedules(module, prepares):
+        context.manual(RM829, call, message, "See docs/semantics/plain-accelerate.md for the two right forms.")
+
+
+def _prepares(module: Module) -> Iterator[Prepare]:
+    for call in module.of_type(ast.Call):
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "prepare":
+            statement = module.statement(call)
+            if isinstance(statement, ast.Assign) and statement.value is call:
+                targets = [t for target in statement.targets for t in ast.walk(target) if isinstance(t, ast.Name)]
+                given = frozenset(node.id for node in call.args if isinstance(node, ast.Name))
+                yield Prepare(call, given, frozenset(t.id for t in targets), module.scope_of[call])
+
+
+def _uses(module: Module, prepare: Prepare, name: str) -> Iterator[ast.Name]:
+    """Where a name stands for what was prepared, as far as lines tell."""
+    scope = prepare.scope.find(name)
+    for use in module.uses(name, scope) if scope is not None else ():
+        if use.lineno > prepare.call.lineno:
+            yield use
+
+
+def _wrapped_attributes(module: Module, prepare: Prepare) -> Iterator[ast.Attribute]:
+    for name in prepare.made:
+        scope = prepare.scope.find(name)
+        later = [b.node for b in scope.bindings[name] if b.node.lineno > prepare.call.lineno] if scope else []
+        for use in _uses(module, prepare, name):
+            parent = module.parent_of[use]
+            unwrapped = any(node.lineno < use.lineno for node in later)  # `model = accelerator.unwrap_model(model)`
+            if isinstance(parent, ast.Attribute) and parent.attr in MODEL_ATTRIBUTES and not unwrapped:
+                yield parent
+
+
+def _counting_loops(module: Module, prepare: Prepare) -> Iterator[ast.For]:
+    """Loops over a prepared loader, without gradients, that count without gathering."""
+    for name in prepare.made:
+        for use in _uses(module, prepare, name):
+            loops = (around for around in module.ancestors(use) if isinstance(around, ast.For))
+            loop = next((loop for loop in loops if use is loop.iter or module.inside(use, loop.iter)), None)
+            if loop is None or not _is_without_gradients(module, loop):
+                continue
+            function = module.function(loop)
+            around = function if function is not None else module.tree
+            if not any(_method(node) in GATHERS for node in ast.walk(around)) and _counts(loop):
+                yield loop
+
+
+def _is_without_gradients(module: Module, loop: ast.For) -> bool:
+    withs = [a for a in (*module.ancestors(loop), *ast.walk(loop)) if isinstance(a, ast.With)]
+    tests = [item.context_expr for statement in withs for item in statement.items]
+    function = module.function(loop)
+    tests += getattr(function, "decorator_list", [])
+    words = {getattr(n, "attr", getattr(n, "id", "")) for test in tests for n in ast.walk(test)}
+    return bool(words & {"no_grad", "inference_mode"})
+
+
+def _counts(loop: ast.For) -> bool:
+    nodes = list(ast.walk(loop))
+    return any(isinstance(node, ast.AugAssign) or _method(node) in COUNTS for node in nodes)
+
+
+def _method(node: ast.AST) -> str:
+    return node.func.attr if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else ""
+
+
+def _schedules(module: Module, prepares: list[Prepare]) -> Iterator[tuple[ast.Call, str]]:
+    """Schedulers whose number of steps fits neither what is prepared nor what is not."""
+    for call in module.calls(*SCHEDULERS):
+        name = _assigned_name(module, call)
+        steps = argument(call, SCHEDULERS[module.qualified(call.func) or ""], "num_training_steps")
+        here = [prepare for prepare in prepares if prepare.scope is module.scope_of[call]]
+        if name is None or steps is None or not here:
+            continue
+        parts = list(_reached(module, steps))
+        if any(isinstance(part, ast.Attribute) and part.attr == "num_processes" for part in parts):
+            continue
+        is_prepared = any(name in prepare.given for prepare in here)
+        lengths = [
+            (part.lineno, prepare.call.lineno) for part in parts for prepare in here if _is_length(part, prepare)
+        ]
+        if is_prepared and any(length > prepared for length, prepared in lengths):
+            yield (
+                call,
+                "The scheduler is prepared, and its steps are counted after prepare(): it is at its end after 1/N.",
+            )
+        elif not is_prepared and lengths and all(length < prepared for length, prepared in lengths):
+            yield (
+                call,
+                "The scheduler is not prepared, and its steps are counted before prepare(): only 1/N of it is used.",
+            )
+
+
+def _assigned_name(module: Module, call: ast.Call) -> str | None:
+    statement = module.statement(call)
+    if isinstance(statement, ast.Assign) and statement.value is call and isinstance(statement.targets[0], ast.Name):
+        return statement.targets[0].id
+    return None
+
+
+def _is_length(node: ast.AST, prepare: Prepare) -> bool:
+    """Whether this is `len(loader)` of a loader that is prepared."""
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len" and node.args):
+        return False
+    return isinstance(node.args[0], ast.Name) and node.args[0].id in prepare.made
+
+
+def _reached(module: Module, node: ast.AST, depth: int = 4) -> Iterator[ast.expr]:
+    """The parts of an expression, and of what is assigned to the names in it."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.expr):
+            yield part
+        if isinstance(part, ast.Name) and depth:
+            value = module.value(part)
+            if value is not part:
+                yield from _reached(module, value, depth - 1)
