@@ -88,10 +88,12 @@ def _uses(module: Module, prepare: Prepare, name: str) -> Iterator[ast.Name]:
 def _wrapped_attributes(module: Module, prepare: Prepare) -> Iterator[ast.Attribute]:
     for name in prepare.made:
         scope = prepare.scope.find(name)
-        later = [b.node for b in scope.bindings[name] if b.node.lineno > prepare.call.lineno] if scope else []
+        later = [b.node for b in scope.bindings[name] if module.start(b.node)[0] > prepare.call.lineno] if scope else []
         for use in _uses(module, prepare, name):
             parent = module.parent_of[use]
-            unwrapped = any(node.lineno < use.lineno for node in later)  # `model = accelerator.unwrap_model(model)`
+            unwrapped = any(
+                module.start(node)[0] < use.lineno for node in later
+            )  # `model = accelerator.unwrap_model(model)`
             if isinstance(parent, ast.Attribute) and parent.attr in MODEL_ATTRIBUTES and not unwrapped:
                 yield parent
 
