@@ -191,3 +191,18 @@ def test_the_call_of_main_may_stand_in_an_exit(call: str) -> None:
         + f"\n{call}\n"
     )
     assert list(found.values())[1:] == [Role.DRIVER, Role.WORKER, Role.WORKER]
+
+
+def test_a_function_of_seeds_and_backends_runs_on_the_workers() -> None:
+    found = roles(
+        "def seed(n): random.seed(n)\ndef fast():\n    torch.backends.cuda.matmul.allow_tf32 = True\n"
+        f"seed(3)\nfast()\n{TRAIN}"
+    )
+    assert (found["seed(3)"], found["fast()"]) == (Role.WORKER, Role.WORKER)
+
+
+def test_the_body_of_main_comes_where_it_is_called() -> None:
+    text = f"def main():\n    {TRAIN[:-1]}".replace("\ntrainer.train", "\n    trainer.train")
+    module = Module(f'{HEAD}{text}\nfirst = load_dataset("a")\nmain()\nlast = load_dataset("b")\n')
+    steps = script_of(module, training_of(module).trains).steps[4:]
+    assert [step.lineno for step in steps] == [8, 6, 7, 10]

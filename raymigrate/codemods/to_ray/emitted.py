@@ -22,11 +22,13 @@ class $name(RayTrainReportCallback):
             ray.train.report(metrics, checkpoint=ray.train.Checkpoint.from_directory(folder))
 """
 
-FINISH = """\
+SET_UP = """\
 {trainer}.add_callback({callback}())
 {trainer} = prepare_trainer({trainer})
 
 {checkpoint} = ray.train.get_checkpoint()
+"""
+RESUME = """\
 if {checkpoint}:
     with {checkpoint}.as_directory() as {folder}:
         {target}{trainer}.train(resume_from_checkpoint=os.path.join({folder}, "checkpoint"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
@@ -11,11 +12,18 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.to_ray import emitted
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.paths import make_paths_absolute
-from raymigrate.codemods.to_ray.refusals import RM802, Reason, refusal, refusal_for_others
+from raymigrate.codemods.to_ray.refusals import (
+    RM802,
+    Reason,
+    needed_behind_main,
+    refusal,
+    refusal_for_others,
+    shares_line,
+)
 from raymigrate.codemods.to_ray.results import return_results
 from raymigrate.codemods.to_ray.script import DEFINITIONS, PARSERS, Script, script_of
 from raymigrate.codemods.to_ray.statements import Mixed, Role, Roles
-from raymigrate.codemods.to_ray.trainer_calls import Training, makes_arguments, training_of
+from raymigrate.codemods.to_ray.trainer_calls import Training, common_branch, makes_arguments, training_of
 from raymigrate.edits.plan import Code
 from raymigrate.facts.values import argument, has_unpacking
 
@@ -86,7 +94,12 @@ def convert(context: Context) -> None:
     except Mixed as mixed:
         context.manual(RM802, mixed.node, f"The statement cannot be moved: {mixed}.")
         return
-    reason = refusal_for_others(context, script, roles, training) or _unreached(script, roles, training)
+    reason = (
+        shares_line(roles)
+        or needed_behind_main(script, roles)
+        or refusal_for_others(context, script, roles, training)
+        or _unreached(script, roles, training)
+    )
     if reason is not None:
         context.manual(RM802, reason.node, reason.message)
         return
@@ -95,7 +108,7 @@ def convert(context: Context) -> None:
 
 def _unreached(script: Script, roles: Roles, training: Training) -> Reason | None:
     """Why a file is left that trains in a function which it does not call itself."""
-    [call] = training.trains
+    call = training.trains[0]
     step = script.step_of(call)
     if step is not None and (roles.of[step].moves or any(roles.of[s].moves for s in _behind(roles, step))):
         return None
@@ -121,8 +134,7 @@ def _convert(context: Context, training: Training, outline: Outline) -> None:
     outline.needs_argv = reads_command_line(outline)
     kept = make_paths_absolute(context, outline)
     callback = _add_callback(context, outline, kept_folder=kept)
-    for call in training.trains:
-        _finish(context, call, callback)
+    _finish(context, training.trains, callback)
     if not outline.use_gpu:
         _train_together_on_cpu(context, training, outline)
     set_environment(context, outline)
@@ -204,31 +216,40 @@ def _add_callback(context: Context, outline: Outline, *, kept_folder: bool) -> s
     return name
 
 
-def _finish(context: Context, call: ast.Call, callback: str) -> None:
-    """Lets a Trainer report and resume, around its call of `train`."""
+def _finish(context: Context, trains: Sequence[ast.Call], callback: str) -> None:
+    """Lets a Trainer report and resume, around its calls of `train`: one, or one in each branch of an `if`."""
     module = context.module
+    branch = common_branch(module, trains)
+    names = {"callback": callback}
+    for key in ("checkpoint", "checkpoint_dir"):
+        names[key] = key if key not in module.names else f"ray_{key}"
+    if branch is not None:
+        assert isinstance(trains[0].func, ast.Attribute)
+        trainer = module.source(trains[0].func.value)
+        context.plan.statement(branch).before.append(Code(emitted.SET_UP.format(trainer=trainer, **names)))
+    for call in trains:
+        _resume(context, call, names, is_set_up=branch is not None)
+
+
+def _resume(context: Context, call: ast.Call, names: dict[str, str], *, is_set_up: bool) -> None:
+    """Lets one call of `train` go on from the checkpoint of a run that failed."""
+    module, plan = context.module, context.plan
     statement = module.statement(call)
     assert isinstance(call.func, ast.Attribute)
-    target = ""
-    if isinstance(statement, ast.Return):
-        target = "return "
-    elif isinstance(statement, ast.Assign):
-        target = f"{module.source(statement.targets[0])} = "
+    target = "return " if isinstance(statement, ast.Return) else ""
+    if isinstance(statement, ast.Assign):
+        target = "".join(f"{module.source(other)} = " for other in statement.targets)
     made = call.func.value
-    trainer = module.source(made)
-    lines = ""
+    trainer, text = module.source(made), ""
+    parts: dict[str, ast.expr | str] = {"train": call}
     if not isinstance(made, (ast.Name, ast.Attribute)):
         trainer = context.fresh("trainer", "hf_trainer")
-        lines = f"{trainer} = $made\n"
-    checkpoint = "checkpoint" if "checkpoint" not in module.names else "ray_checkpoint"
-    folder = "checkpoint_dir" if "checkpoint_dir" not in module.names else "ray_checkpoint_dir"
-    text = lines + emitted.FINISH.format(
-        trainer=trainer, callback=callback, checkpoint=checkpoint, folder=folder, target=target
-    )
-    parts: dict[str, ast.expr | str] = {"train": call}
-    if lines:
-        parts = {"made": made, "train": f"{trainer}.train()"}
-    context.plan.statement(statement).replacement = Code(text, parts)
+        text = f"{trainer} = $made\n"
+        parts["made"] = made
+        plan.hoist(made, trainer)
+    text += "" if is_set_up else emitted.SET_UP.format(trainer=trainer, **names)
+    text += emitted.RESUME.format(trainer=trainer, target=target, folder=names["checkpoint_dir"], **names)
+    plan.statement(statement).replacement = Code(text, parts)
 
 
 # -- what the workers need -----------------------------------------------------------------------

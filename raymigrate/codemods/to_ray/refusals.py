@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from pathlib import PurePath
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.script import Script
 from raymigrate.codemods.to_ray.statements import Role, Roles
-from raymigrate.codemods.to_ray.trainer_calls import Training, given_arguments, is_trainer, makes_arguments
+from raymigrate.codemods.to_ray.trainer_calls import (
+    Training,
+    common_branch,
+    given_arguments,
+    is_trainer,
+    makes_arguments,
+)
 from raymigrate.facts.module import Module
 from raymigrate.facts.project_uses import importing_modules
 from raymigrate.facts.scopes import FUNCTIONS
@@ -78,7 +84,7 @@ def refusal(context: Context, training: Training, besides: tuple[str, ...] = ())
         value = getattr(statement, "value", None)
         if not isinstance(statement, (ast.Expr, ast.Assign, ast.Return)) or value is not call:
             return Reason(call, "train() is called within another expression; give it a statement of its own.")
-    if len(training.trains) > 1:
+    if len(training.trains) > 1 and common_branch(module, training.trains) is None:
         lines = ", ".join(str(call.lineno) for call in training.trains)
         return Reason(training.trains[1], f"Two trainings in one script (lines {lines}); convert them one at a time.")
     repeated = (_repeated(module, call) for call in training.trains)
@@ -144,6 +150,24 @@ def _asks(module: Module) -> Reason | None:
     for call in module.of_type(ast.Call):
         if isinstance(call.func, ast.Name) and call.func.id == "input" and not module.scope_of[call].lookup("input"):
             return Reason(call, "The script asks for input, which a worker has not; give it as an argument.")
+    return None
+
+
+def shares_line(roles: Roles) -> Reason | None:
+    """Why a script cannot be converted in which a statement that moves stands on a line with another one."""
+    for step, following in pairwise(sorted(roles.of, key=lambda step: step.lineno)):
+        if following.lineno <= (step.end_lineno or 0) and (roles.of[step].moves or roles.of[following].moves):
+            message = f"Line {following.lineno} holds several statements, of which one has to move"
+            return Reason(following, f"{message}; put each on a line of its own.")
+    return None
+
+
+def needed_behind_main(script: Script, roles: Roles) -> Reason | None:
+    """Why a script cannot be converted whose `main` trains, and that goes on with what the training made behind it."""
+    for step in script.behind_call:
+        if roles.of[step].moves:
+            message = "The statement goes on with models or data of the training behind the function that trains"
+            return Reason(step, f"{message}; move it into that function.")
     return None
 
 

@@ -41,8 +41,20 @@ class Script:
     @cached_property
     def steps(self) -> list[ast.stmt]:
         """The statements, in the order in which they run."""
-        of_module = [s for s in _module_steps(self.module) if s is not self.main and s is not self.call]
-        return [*of_module, *(self.main.body if self.main is not None else ())]
+        before, behind = self._around_call
+        return [*before, *(self.main.body if self.main is not None else ()), *behind]
+
+    @cached_property
+    def _around_call(self) -> tuple[list[ast.stmt], list[ast.stmt]]:
+        """The statements of the module before and behind the call of `main`."""
+        of_module = list(_module_steps(self.module))
+        place = of_module.index(self.call) if self.call is not None else len(of_module)
+        return [step for step in of_module[:place] if step is not self.main], of_module[place + 1 :]
+
+    @property
+    def behind_call(self) -> list[ast.stmt]:
+        """The statements of the module behind the call of `main`."""
+        return self._around_call[1]
 
     @cached_property
     def _place(self) -> dict[ast.AST, int]:

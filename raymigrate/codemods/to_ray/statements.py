@@ -176,7 +176,7 @@ class Roles:
         if isinstance(step, DEFINITIONS):
             if self._parses(step):
                 self._parsers.add(step)
-            elif self._makes(self.module.below(step)):
+            elif self._makes(self.module.below(step)) or self._sets(step):
                 self.makers.add(step)
                 self._waiting.append(step)
             return
@@ -217,6 +217,14 @@ class Roles:
         """Whether code makes what only workers may have."""
         called = (self._called(node) for node in nodes if isinstance(node, ast.Call))
         return any(name.startswith((*LIBRARIES, *TRACKING)) and not name.startswith(SETTINGS) for name in called)
+
+    def _sets(self, definition: ast.stmt) -> bool:
+        """Whether a function changes settings of the process: `seed_everything`."""
+        nodes = list(self.module.below(definition))
+        called = (self._called(node) for node in nodes if isinstance(node, ast.Call))
+        return any(name.startswith(SETTINGS) for name in called) or any(
+            _sets_backend(self.module, node) for node in nodes if isinstance(node, ast.Assign)
+        )
 
     def _parses(self, definition: ast.stmt) -> bool:
         """Whether a function makes something of the command line, with argparse."""

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from raymigrate.facts.legacy import HF_TRAINERS, TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
+from raymigrate.facts.scopes import FUNCTIONS
 from raymigrate.facts.trainers import is_transformers_trainer
 from raymigrate.facts.values import argument, origins
 
@@ -77,3 +80,34 @@ def is_arguments_class(module: Module, node: ast.expr) -> bool:
 def given_arguments(module: Module, call: ast.Call) -> ast.expr | None:
     """The TrainingArguments that a Trainer is given."""
     return argument(call, 1, "args")
+
+
+def common_branch(module: Module, trains: Sequence[ast.Call]) -> ast.If | None:
+    """The `if` in whose branches the same Trainer trains, in each at most once; None if that is not so."""
+    receivers = {module.source(call.func.value) for call in trains}  # type: ignore[attr-defined]
+    if len(trains) < 2 or len(receivers) > 1:
+        return None
+    ways = [_branches(module, call) for call in trains]
+    shared = [branch for branch in ways[0] if all(branch in way for way in ways)]
+    if not shared or any(_is_same_way(one, other) for one, other in combinations(ways, 2)):
+        return None
+    outermost = module.statement(shared[0])
+    return outermost if isinstance(outermost, ast.If) else None
+
+
+def _branches(module: Module, node: ast.AST) -> dict[ast.AST, bool]:
+    """The `if`s around a node in its function, from the nearest on, and whether it is in the else of each."""
+    found: dict[ast.AST, bool] = {}
+    child = node
+    for ancestor in module.ancestors(node):
+        if isinstance(ancestor, FUNCTIONS):
+            break
+        if isinstance(ancestor, ast.If):
+            found[ancestor] = child in ancestor.orelse
+        child = ancestor
+    return found
+
+
+def _is_same_way(one: dict[ast.AST, bool], other: dict[ast.AST, bool]) -> bool:
+    """Whether two calls may both be carried out: no `if` sends them into different branches."""
+    return all(other.get(branch, way) == way for branch, way in one.items())

@@ -1,0 +1,135 @@
+"""What becomes of a plain Trainer script, piece by piece; the fixtures show it whole."""
+
+import pytest
+
+from tests.rules.scripts import converted
+
+HEAD = """\
+import os, sys
+from transformers import AutoModel, Trainer, TrainingArguments
+"""
+MAKE = """\
+trainer = Trainer(AutoModel.from_pretrained("bert"), TrainingArguments("out"))
+"""
+TRAIN = f"{MAKE}trainer.train()\n"
+
+
+def after(text: str, **options: object) -> str:
+    """The converted script behind its imports; it has to be converted."""
+    outcome = converted(HEAD + text, to_ray=True, **options)
+    assert "trainer = TorchTrainer(" in outcome.text, outcome.messages
+    return outcome.text
+
+
+def test_branches_that_train_share_what_comes_before() -> None:
+    text = after(
+        f"{MAKE}if os.path.isdir('out'):\n    trainer.train(resume_from_checkpoint=True)\nelse:\n    trainer.train()\n"
+    )
+    assert text.count("add_callback") == text.count("get_checkpoint()") == 1
+    assert text.count("if checkpoint:") == 2
+    assert "            trainer.train(resume_from_checkpoint=True)\n" in text
+
+
+@pytest.mark.parametrize(
+    ("line", "resumed", "first"),
+    [
+        ("out = trainer.train()", "out = trainer.train(resume_from_checkpoint=os", "out = trainer.train()"),
+        ("a = b = trainer.train()", "a = b = trainer.train(resume_from_checkpoint=os", "a = b = trainer.train()"),
+        (
+            "trainer.train(ignore_keys_for_eval=['x'])",
+            "trainer.train(resume_from_checkpoint=os",
+            "trainer.train(ignore_keys_for_eval=['x'])",
+        ),
+    ],
+)
+def test_the_first_run_trains_as_the_script_says(line: str, resumed: str, first: str) -> None:
+    text = after(f"{MAKE}{line}\n")
+    assert f"            {resumed}" in text
+    assert f"    else:\n        {first}\n" in text
+
+
+def test_a_trainer_without_a_name_gets_one() -> None:
+    text = after('Trainer(AutoModel.from_pretrained("b"), None).train(ignore_keys_for_eval=[1])\n')
+    assert '    trainer = Trainer(AutoModel.from_pretrained("b"), None)\n' in text
+    assert "        trainer.train(ignore_keys_for_eval=[1])\n" in text
+
+
+@pytest.mark.parametrize(
+    ("behind", "returned", "shown"),
+    [
+        ("print(trainer.evaluate())", "metrics", "print(result.return_value)"),
+        ("m = trainer.evaluate()\nprint(m)", "m", "m = result.return_value\nprint(m)"),
+        ("m = trainer.evaluate()\nprint(m['eval_loss'], 3)", "m", "print(m['eval_loss'], 3)"),
+        (
+            "log = trainer.state.log_history\nm = trainer.evaluate()\nprint(log, m)",
+            '{"log": log, "m": m}',
+            'log = result.return_value["log"]\nm = result.return_value["m"]\nprint(log, m)',
+        ),
+    ],
+)
+def test_metrics_are_returned_and_shown_by_the_driver(behind: str, returned: str, shown: str) -> None:
+    text = after(f"{TRAIN}{behind}\n")
+    assert f"    return {returned}\n" in text
+    assert text.endswith(f"result = trainer.fit()\n{shown}\n") or text.endswith(f"{shown}\n")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'trainer.model.save_pretrained("m")',
+        "print(trainer.state.best_metric)",
+        'open("a", "w").write(trainer.model.name)',
+    ],
+)
+def test_other_output_is_that_of_the_first_worker(line: str) -> None:
+    text = after(f"{TRAIN}{line}\n")
+    assert "    if trainer.is_world_process_zero():\n" in text
+
+
+@pytest.mark.parametrize(
+    "line", ["trainer.save_model('m')", "trainer.push_to_hub()", "print(trainer.predict(rows), 1)"]
+)
+def test_methods_of_the_trainer_run_on_all_workers(line: str) -> None:
+    assert "is_world_process_zero" not in after(f"{TRAIN}{line}\n")
+
+
+def test_variables_of_the_script_become_those_of_the_workers_and_the_launchers_go() -> None:
+    text = after(f'os.environ["WANDB_PROJECT"] = "x"\nos.environ["CUDA_VISIBLE_DEVICES"] = "0"\n{TRAIN}')
+    assert 'worker_runtime_env={"env_vars": {"WANDB_PROJECT": "x"}}' in text
+    assert 'os.environ["WANDB_PROJECT"] = "x"\n' in text
+    assert "CUDA_VISIBLE_DEVICES" not in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "gpu", "written"),
+    [
+        ('TrainingArguments("out")', False, 'TrainingArguments("out", use_cpu=True)'),
+        ('TrainingArguments("out", use_cpu=True)', False, 'TrainingArguments("out", use_cpu=True)'),
+        ('TrainingArguments("out", use_cpu=False)', False, 'TrainingArguments("out", use_cpu=True)'),
+        ('TrainingArguments("out")', True, 'TrainingArguments("out")'),
+        ('TrainingArguments("out", **more)', False, '"env_vars": {"ACCELERATE_USE_CPU": "true"}'),
+        ("None", False, '"env_vars": {"ACCELERATE_USE_CPU": "true"}'),
+    ],
+)
+def test_workers_without_a_gpu_are_told(arguments: str, gpu: bool, written: str) -> None:
+    text = after("more = {}\n" + TRAIN.replace('TrainingArguments("out")', arguments), gpu=gpu)
+    assert written in text
+    assert f"use_gpu={gpu}" in text
+
+
+@pytest.mark.parametrize("line", ["model.cuda()", "model.to('cuda:0')", "TrainingArguments('o', fp16=True)"])
+def test_a_script_that_needs_gpus_gets_some(line: str) -> None:
+    assert "use_gpu=True" in after(f'model = AutoModel.from_pretrained("b")\n{line}\n{TRAIN}')
+
+
+def test_nothing_of_a_plain_script_is_changed_as_in_a_legacy_one() -> None:
+    text = after(TRAIN)
+    assert "average_tokens_across_devices" not in text
+    assert "report_to" not in text
+
+
+def test_a_second_run_changes_nothing_and_says_nothing() -> None:
+    text = after(TRAIN)
+    again = converted(text, to_ray=True)
+    assert again.text == text
+    assert again.findings == []
