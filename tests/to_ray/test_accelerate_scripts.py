@@ -247,3 +247,59 @@ def test_the_line_that_launched_the_script_gives_the_workers_and_is_told(tmp_pat
     assert "ScalingConfig(num_workers=4, use_gpu=True)" in str(result.after)
     assert any(f.code == "RM824" and "run.sh:1" in f.message for f in result.findings)
     assert "num_workers=2, use_gpu=False" in str(converted(path=str(tmp_path / "train.py"), workers=2, gpu=False).after)
+
+
+TRAINER = """\
+from transformers import Trainer, TrainingArguments
+
+trainer = Trainer(make(), TrainingArguments("runs"), train_dataset=rows())
+trainer.train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("file", "scaling", "variables"),
+    [
+        (
+            "distributed_type: MULTI_GPU\nnum_processes: 4\nmixed_precision: bf16\n",
+            "num_workers=4, use_gpu=True",
+            "bf16",
+        ),
+        ("distributed_type: MULTI_GPU\nnum_processes: 2\n", "num_workers=2, use_gpu=True", ""),
+        ("distributed_type: MULTI_CPU\nnum_processes: 2\nuse_cpu: true\n", "num_workers=2, use_gpu=False", ""),
+        (
+            "distributed_type: DEEPSPEED\nnum_processes: 2\ndeepspeed_config: {zero_stage: 3}\n",
+            "num_workers=2",
+            "ZERO_STAGE",
+        ),
+    ],
+)
+def test_a_trainer_gets_what_accelerate_launch_exported(
+    file: str, scaling: str, variables: str, tmp_path: Path
+) -> None:
+    (tmp_path / "default_config.yaml").write_text(file)
+    (tmp_path / "train.py").write_text("")
+    after = str(convert(TRAINER, str(tmp_path / "train.py"), options=Options(to_ray=True)).after)
+    assert f"ScalingConfig({scaling}" in after
+    assert ("env_vars" in after) == bool(variables)
+    assert variables in after
+
+
+@pytest.mark.parametrize("script", [TRAINER, SCRIPT.replace("{arguments}", "").replace("{end}", "")])
+@pytest.mark.parametrize(
+    ("file", "words"),
+    [
+        ("distributed_type: XLA\n", "XLA is started by accelerate itself"),
+        (
+            "distributed_type: MULTI_GPU\nsteps: 1\n",
+            "default_config.yaml: accelerate 1.15 rejects this file: The config",
+        ),
+    ],
+)
+def test_a_script_whose_launch_has_no_form_is_refused(script: str, file: str, words: str, tmp_path: Path) -> None:
+    (tmp_path / "default_config.yaml").write_text(file)
+    (tmp_path / "train.py").write_text("")
+    result = convert(script, str(tmp_path / "train.py"), options=Options(to_ray=True))
+    assert result.after is None
+    assert [finding.code for finding in result.findings] == ["RM802"]
+    assert words in result.findings[0].message

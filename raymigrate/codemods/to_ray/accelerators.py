@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.to_ray.launched import LaunchedOutline
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.facts.launch_form import LaunchForm, Row
 from raymigrate.facts.literals import shortened
@@ -27,6 +29,7 @@ RM822 = Rule(
     " `raymigrate config FILE` shows the table.",
     "https://huggingface.co/docs/accelerate/package_reference/cli",
 )
+CONFIG_FILE = "ACCELERATE_DEEPSPEED_CONFIG_FILE"
 ABOUT_TRAINERS = "for a Trainer"
 WORTH_A_NOTE = ("knows no such key", "the flag's default", "has to be in storage")
 BEATS_ARGUMENT = "gradient_accumulation_steps"  # the only variable that wins over an argument (accelerator.py:546)
@@ -73,6 +76,29 @@ def apply_file(context: Context, outline: Outline, made: list[ast.Call], form: L
             context.converts(RM822, call, f"{message}: now it is that.")
     for row in form.rows:
         _tell_row(context, made[0], row, name, beaten)
+
+
+def give_environment(context: Context, outline: LaunchedOutline, place: ast.AST) -> None:
+    """Gives workers whose Accelerator a Trainer makes what accelerate launch exported."""
+    form = outline.launched.form
+    if form is None:
+        return
+    variables = form.worker_variables()
+    config = variables.get(CONFIG_FILE)
+    if config is not None and not Path(config).is_absolute():
+        message = f"{CONFIG_FILE}={config} is a relative path, and workers run in a folder of the Ray session."
+        context.manual(RM822, place, message, "Make it absolute in worker_runtime_env.")
+    outline.environment |= variables
+    outline.torch_config |= form.torch_config if outline.use_gpu else {}
+    outline.resources = form.resources
+    for row in form.rows:
+        exported = [part.partition("=")[0] for part in row.launch.split(", ")]
+        if row.in_file and any(name in variables for name in exported):
+            message = f"{outline.launched.name}, {row.key}: {shortened(row.value)}: {row.launch} for the workers."
+            context.converts(RM822, place, message)
+        elif any(words in row.remark for words in WORTH_A_NOTE):
+            what = f"{outline.launched.name}, {row.key}: {shortened(row.value)}"
+            context.note(RM822, place, f"{what}: {row.remark}.")
 
 
 def _read_on_driver(context: Context, outline: Outline, form: LaunchForm) -> None:

@@ -25,6 +25,7 @@ from raymigrate.edits.plan import Code
 from raymigrate.facts.functions import parameters
 from raymigrate.facts.values import argument
 
+MOST_VARIABLES = 3  # that stand among the arguments of the trainer
 GPU_ARGUMENTS = ("fp16", "device_map", "load_in_8bit", "load_in_4bit")
 ARGUMENTS = "argparse.Namespace(**config)"
 
@@ -111,14 +112,23 @@ class Outline:
         """Adds the function and the trainer to the plan."""
         moved = [step for step in self.roles.moved() if step not in self.behind]
         config, reading = self._config()
+        environment = self._environment()
         name = self.context.fresh("train_func", "train_loop_per_worker")
         lines = [*self.start, *reading.splitlines(), "$body", *([f"return {self.returned}"] if self.returned else [])]
         text = f"def {name}({'config' if config else ''}):\n" + textwrap.indent("\n".join(lines), "    ") + "\n"
         self._put(moved[-1], [*self._support(), Code(text, blocks={"body": moved})])
         instead = self.context.plan.statement(moved[-1]).instead
-        instead.append(Code("\n".join(self._trainer(name, config))))
+        instead.append(Code("\n".join(self._trainer(name, config, environment))))
         if self.shown:
             instead += [*(Code(line) for line in self.read_back), *self.shown]
+
+    def _environment(self) -> str:
+        """The variables of the workers as source: many of them get a name."""
+        if len(self.environment) <= MOST_VARIABLES:
+            return json.dumps(self.environment) if self.environment else ""
+        name = self.context.fresh("WORKER_ENVIRONMENT")
+        self.support.append(f"{name} = {json.dumps(self.environment, indent=4)}".replace('"\n}', '",\n}'))
+        return name
 
     def _support(self) -> list[Code]:
         if not self.support:
@@ -140,7 +150,7 @@ class Outline:
         else:
             self.context.plan.statement(last).instead += codes
 
-    def _trainer(self, function: str, config: str) -> list[str]:
+    def _trainer(self, function: str, config: str, environment: str) -> list[str]:
         need = self.context.plan.need_import
         need("ray.train", "ScalingConfig")
         need("ray.train.torch", "TorchTrainer")
@@ -150,10 +160,9 @@ class Outline:
             need("ray.train.torch", "TorchConfig")
             given = ", ".join(f"{name}={value}" for name, value in self.torch_config.items())
             arguments.append(f"torch_config=TorchConfig({given})")
-        if self.environment:
+        if environment:
             need("ray.train", "RunConfig")
-            variables = json.dumps(self.environment)
-            arguments.append(f'run_config=RunConfig(worker_runtime_env={{"env_vars": {variables}}})')
+            arguments.append(f'run_config=RunConfig(worker_runtime_env={{"env_vars": {environment}}})')
         name = self._trainer_name()
         line = f"{name} = TorchTrainer({', '.join(arguments)})"
         return [line, f"result = {name}.fit()" if self.shown else f"{name}.fit()"]

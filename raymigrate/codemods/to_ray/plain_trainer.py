@@ -10,6 +10,8 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.to_ray import emitted
+from raymigrate.codemods.to_ray.accelerators import give_environment
+from raymigrate.codemods.to_ray.launched import LaunchedOutline, UnfitLaunchError, launched_of, tell_lines
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.paths import make_paths_absolute
 from raymigrate.codemods.to_ray.refusals import (
@@ -88,9 +90,13 @@ def convert(context: Context) -> None:
         context.manual(RM802, reason.node, reason.message)
         return
     try:
+        launched = launched_of(context)
         script = script_of(module, training.trains)
         roles = Roles(script, training.trains)
         roles.release(script.step_of(training.trains[0]))
+    except UnfitLaunchError as error:
+        context.manual(RM802, training.trains[0], str(error))
+        return
     except Mixed as mixed:
         context.manual(RM802, mixed.node, f"The statement cannot be moved: {mixed}.")
         return
@@ -103,7 +109,7 @@ def convert(context: Context) -> None:
     if reason is not None:
         context.manual(RM802, reason.node, reason.message)
         return
-    _convert(context, training, Outline(context, script, roles))
+    _convert(context, training, LaunchedOutline(context, script, roles, launched))
 
 
 def _unreached(script: Script, roles: Roles, training: Training) -> Reason | None:
@@ -121,7 +127,7 @@ def _behind(roles: Roles, definition: ast.stmt) -> list[ast.stmt]:
     return [step for step in roles.moved() if not isinstance(step, DEFINITIONS) and step is not definition]
 
 
-def _convert(context: Context, training: Training, outline: Outline) -> None:
+def _convert(context: Context, training: Training, outline: LaunchedOutline) -> None:
     count = "1 worker" if outline.workers == 1 else f"{outline.workers} workers"
     message = f"The training moves into a function that Ray runs on {count}"
     if not context.converts(
@@ -130,6 +136,7 @@ def _convert(context: Context, training: Training, outline: Outline) -> None:
         return
     context.joins_ray = True
     _tell_defaults(context, training, outline)
+    give_environment(context, outline, training.trains[0])
     _tell_changes(context)
     outline.needs_argv = reads_command_line(outline)
     kept = make_paths_absolute(context, outline)
@@ -143,19 +150,10 @@ def _convert(context: Context, training: Training, outline: Outline) -> None:
     outline.emit()
 
 
-def _tell_defaults(context: Context, training: Training, outline: Outline) -> None:
-    options = context.options
-    missing = [
-        name for name, value in (("--workers", options.workers), ("--gpu or --cpu", options.gpu)) if value is None
-    ]
-    if missing:
-        device = "with" if outline.use_gpu else "without"
-        context.note(
-            RM804,
-            training.trains[0],
-            f"{' and '.join(missing)} not given: num_workers={outline.workers} and workers {device} a GPU are"
-            " placeholders.",
-        )
+def _tell_defaults(context: Context, training: Training, outline: LaunchedOutline) -> None:
+    if outline.placeholders:
+        context.note(RM804, training.trains[0], outline.placeholders)
+    tell_lines(context, training.trains[0], outline.launched)
     batch = _batch_size(context)
     rows = f"The batch size of {batch} is" if batch else "per_device_train_batch_size is"
     context.note(

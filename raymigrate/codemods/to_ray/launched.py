@@ -1,0 +1,173 @@
+"""RM824, RM825: how a plain script was started, and the workers that it has on Ray for that."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.to_ray.launches import Launch, file_of, is_launched_one_way, launches_of
+from raymigrate.codemods.to_ray.notebook_launchers import NotebookLaunch
+from raymigrate.codemods.to_ray.outline import Outline, asks_for_gpu
+from raymigrate.codemods.to_ray.script import Script
+from raymigrate.codemods.to_ray.statements import Roles
+from raymigrate.facts.accelerate_config import read_file
+from raymigrate.facts.launch_file import launch_form
+from raymigrate.facts.launch_flags import with_flags
+from raymigrate.facts.launch_form import LaunchForm, NoRayFormError, RejectedFileError
+from raymigrate.facts.legacy import ACCELERATORS
+
+GPU_PLUGINS = ("fsdp_plugin", "deepspeed_plugin", "deepspeed_plugins")
+GPU_PRECISIONS = ("fp16", "fp8")  # on CPUs the first does nothing, and the other raises
+GUIDE = "https://docs.ray.io/en/latest/train/huggingface-accelerate.html"
+RM824 = Rule(
+    "RM824",
+    "a line that launches a converted script",
+    "A converted script starts its workers itself: under accelerate launch each process would start a run of its own.",
+    "Run it with python; the number of workers is in its ScalingConfig.",
+    GUIDE,
+)
+RM825 = Rule(
+    "RM825",
+    "how a plain Accelerate script was launched",
+    "The number of processes, the device and the precision come from accelerate launch: from its flags, from the file"
+    " that they name, or from accelerate/default_config.yaml below $HF_HOME of the user who starts it.",
+    "Compare `raymigrate config FILE` with the converted script; --workers, --gpu and --cpu win over all of them.",
+    GUIDE,
+)
+
+
+class UnfitLaunchError(ValueError):
+    """The way in which the script was started has no form on Ray; the message says why."""
+
+
+@dataclass(frozen=True)
+class Launched:
+    """How a script was started.
+
+    Args:
+        launches: The lines that launch it.
+        file: The file of accelerate that they name, or that lies with the script.
+        form: What the file and the flags come to; None where nothing is known of them.
+        notebook: The call of notebook_launcher, if there is one.
+    """
+
+    launches: list[Launch] = field(default_factory=list)
+    file: Path | None = None
+    form: LaunchForm | None = None
+    notebook: NotebookLaunch | None = None
+
+    @property
+    def name(self) -> str:
+        """The file, or the line, that the form comes from."""
+        if self.file is not None:
+            return self.file.name
+        return f"{self.launches[0].file.name}:{self.launches[0].line}" if self.launches else ""
+
+
+def launched_of(context: Context, notebook: NotebookLaunch | None = None) -> Launched:
+    """How a script was started.
+
+    Raises:
+        UnfitLaunchError: If that has no form on Ray.
+    """
+    launches = launches_of(context.path)
+    if notebook is not None:  # which reads no file
+        return Launched(launches, notebook=notebook)
+    file = file_of(context.path, launches)
+    flags = launches[0].known_flags if is_launched_one_way(launches) else {}
+    name = file.name if file is not None else "the command"
+    try:
+        config = read_file(file) if file is not None else {}
+        form = launch_form(with_flags(config, flags), name) if config or flags else None
+    except NoRayFormError as error:
+        message = f"{error} is started by accelerate itself (TPU, SageMaker, Megatron-LM); Ray Train has no equal form."
+        raise UnfitLaunchError(message) from error
+    except RejectedFileError as error:
+        raise UnfitLaunchError(f"{name}: accelerate 1.15 rejects this file: {error}") from error
+    except (OSError, ValueError) as error:
+        raise UnfitLaunchError(f"{name} cannot be read: {error}") from error
+    return Launched(launches, file, form)
+
+
+class LaunchedOutline(Outline):
+    """An outline whose workers are those that the script was launched with.
+
+    Args:
+        context: The module.
+        script: Its statements.
+        roles: Where each of them goes.
+        launched: How it was started.
+    """
+
+    def __init__(self, context: Context, script: Script, roles: Roles, launched: Launched) -> None:
+        super().__init__(context, script, roles)
+        self.launched = launched
+
+    @property
+    def known_workers(self) -> int | None:
+        """The number of workers, as far as anything says it."""
+        notebook, form = self.launched.notebook, self.launched.form
+        of_call = notebook.processes if notebook is not None else None
+        return self.context.options.workers or of_call or (form.workers if form is not None else None)
+
+    @property
+    def workers(self) -> int:
+        """How many workers train: 1 where nothing says it."""
+        return self.known_workers or 1
+
+    @cached_property
+    def known_gpu(self) -> bool | None:
+        """Whether each worker has a GPU, as far as anything says it."""
+        notebook, form = self.launched.notebook, self.launched.form
+        if self.context.options.gpu is not None:
+            return self.context.options.gpu
+        if notebook is not None and notebook.on_cpu:
+            return False
+        return form.use_gpu if form is not None else None
+
+    @cached_property
+    def use_gpu(self) -> bool:
+        """Whether each worker has a GPU: what is known, else whether the script shows that it needs one."""
+        if self.known_gpu is not None:
+            return self.known_gpu
+        given = [keyword for call in self.module.calls(*ACCELERATORS) for keyword in call.keywords]
+        if any(keyword.arg in GPU_PLUGINS for keyword in given):
+            return True
+        precisions = (self.module.constant(keyword.value) for keyword in given if keyword.arg == "mixed_precision")
+        return any(precision in GPU_PRECISIONS for precision in precisions) or asks_for_gpu(self.context)
+
+    @property
+    def placeholders(self) -> str:
+        """What of the workers nothing says; empty if all of it is known."""
+        missing = ["--workers"] if self.known_workers is None else []
+        missing += ["--gpu or --cpu"] if self.known_gpu is None else []
+        if not missing:
+            return ""
+        device = "with" if self.use_gpu else "without"
+        workers = f"num_workers={self.workers} and workers {device} a GPU"
+        return f"{' and '.join(missing)} not given: {workers} are placeholders."
+
+
+def tell_launch(context: Context, place: ast.AST, outline: LaunchedOutline) -> None:
+    """Says what the number of workers rests on, and which lines have to change."""
+    launched = outline.launched
+    if outline.placeholders:
+        context.note(RM825, place, outline.placeholders)
+    if launched.file is None and launched.notebook is None:
+        message = "A default_config.yaml of the user who ran the script may have been in force, which is not seen here."
+        context.note(RM825, place, message)
+    tell_lines(context, place, launched)
+
+
+def tell_lines(context: Context, place: ast.AST, launched: Launched) -> None:
+    """Names the lines that launch a script, with what replaces them."""
+    if launched.launches and not is_launched_one_way(launched.launches):
+        context.note(RM825, place, "The lines that launch it differ, so the flags of none of them are written.")
+    name = Path(context.path).name
+    for launch in launched.launches:
+        said = f"{launch.file.name}:{launch.line} says `{launch.text}`"
+        context.note(RM824, place, f"{said}; it is `python {name}` now, with the script's own arguments.")
