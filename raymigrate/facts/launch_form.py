@@ -1,11 +1,20 @@
 """What `accelerate launch` made of a file, and the same for Ray's workers: what the readers of its keys fill in."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from raymigrate.facts.accelerate_fields import plugin_source
 
 SIMPLE, TORCHRUN, DEEPSPEED = "simple", "torchrun", "deepspeed"  # the launchers of accelerate
+
+GPU_PLUGINS = ("fsdp_plugin", "deepspeed_plugin")
+GPU_VARIABLES = (
+    "ACCELERATE_USE_FSDP",
+    "FSDP_",
+    "ACCELERATE_USE_DEEPSPEED",
+    "ACCELERATE_DEEPSPEED_",
+    "ACCELERATE_CONFIG_DS",
+)
 
 
 class NoRayFormError(ValueError):
@@ -66,6 +75,15 @@ class LaunchForm:
     environment: dict[str, str] = field(default_factory=dict)
     variables: dict[str, str] = field(default_factory=dict)
     rows: list[Row] = field(default_factory=list)
+
+    def on_cpu(self) -> "LaunchForm":
+        """The same for workers without a GPU: what shards models over GPUs is left out."""
+        plugins = {name: plugin for name, plugin in self.plugins.items() if name not in GPU_PLUGINS}
+        kept = {name: v for name, v in self.environment.items() if not name.startswith(GPU_VARIABLES)}
+        rows = [row for row in self.rows if not row.key.startswith(("fsdp_config", "deepspeed_config."))]
+        steps = "ACCELERATE_GRADIENT_ACCUMULATION_STEPS"  # which counts without DeepSpeed as well
+        kept |= {name: v for name, v in self.environment.items() if name == steps}
+        return replace(self, plugins=plugins, environment=kept, rows=rows, torch_config={}, resources={}, use_gpu=False)
 
     def drop(self, key: str, value: object, launch: str, reason: str) -> None:
         """Adds the row of a key that has no form on Ray."""

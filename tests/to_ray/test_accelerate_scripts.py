@@ -303,3 +303,16 @@ def test_a_script_whose_launch_has_no_form_is_refused(script: str, file: str, wo
     assert result.after is None
     assert [finding.code for finding in result.findings] == ["RM802"]
     assert words in result.findings[0].message
+
+
+@pytest.mark.parametrize("script", [TRAINER, SCRIPT.replace("{arguments}", "").replace("{end}", "")])
+@pytest.mark.parametrize("kind", ["FSDP", "DEEPSPEED"])
+def test_what_needs_gpus_is_dropped_and_told_where_the_user_wants_cpus(script: str, kind: str, tmp_path: Path) -> None:
+    text = f"distributed_type: {kind}\nnum_processes: 2\nmixed_precision: bf16\ndeepspeed_config: {{zero_stage: 3}}\n"
+    (tmp_path / "default_config.yaml").write_text(text)
+    (tmp_path / "train.py").write_text("")
+    result = convert(script, str(tmp_path / "train.py"), options=Options(to_ray=True, gpu=False))
+    assert result.after is not None
+    assert not any(word in result.after for word in ("plugin", "FSDP", "DEEPSPEED", "TorchConfig"))
+    assert "bf16" in result.after and "num_workers=2, use_gpu=False" in result.after
+    assert any(f"{kind} needs GPUs" in finding.message for finding in result.findings)

@@ -9,7 +9,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.launched import LaunchedOutline
 from raymigrate.codemods.to_ray.outline import Outline
-from raymigrate.facts.launch_form import LaunchForm, Row
+from raymigrate.facts.launch_form import GPU_PLUGINS, LaunchForm, Row
 from raymigrate.facts.literals import shortened
 from raymigrate.facts.values import argument
 
@@ -56,10 +56,11 @@ def apply_file(context: Context, outline: Outline, made: list[ast.Call], form: L
         form: What the file comes to.
         name: The file's name, for messages.
     """
+    form = _for_workers(context, outline, made[0], form, name)
     _read_on_driver(context, outline, form)
     arguments = form.accelerator_arguments()
     outline.environment |= form.variables
-    outline.torch_config |= form.torch_config if outline.use_gpu else {}
+    outline.torch_config |= form.torch_config
     outline.resources = form.resources
     beaten: set[str] = set()
     for call in made:
@@ -83,13 +84,14 @@ def give_environment(context: Context, outline: LaunchedOutline, place: ast.AST)
     form = outline.launched.form
     if form is None:
         return
+    form = _for_workers(context, outline, place, form, outline.launched.name)
     variables = form.worker_variables()
     config = variables.get(CONFIG_FILE)
     if config is not None and not Path(config).is_absolute():
         message = f"{CONFIG_FILE}={config} is a relative path, and workers run in a folder of the Ray session."
         context.manual(RM822, place, message, "Make it absolute in worker_runtime_env.")
     outline.environment |= variables
-    outline.torch_config |= form.torch_config if outline.use_gpu else {}
+    outline.torch_config |= form.torch_config
     outline.resources = form.resources
     for row in form.rows:
         exported = [part.partition("=")[0] for part in row.launch.split(", ")]
@@ -99,6 +101,15 @@ def give_environment(context: Context, outline: LaunchedOutline, place: ast.AST)
         elif any(words in row.remark for words in WORTH_A_NOTE):
             what = f"{outline.launched.name}, {row.key}: {shortened(row.value)}"
             context.note(RM822, place, f"{what}: {row.remark}.")
+
+
+def _for_workers(context: Context, outline: Outline, place: ast.AST, form: LaunchForm, name: str) -> LaunchForm:
+    """What a file comes to on the workers that the user wants."""
+    if outline.use_gpu or not form.use_gpu:
+        return form
+    if form.plugins.keys() & set(GPU_PLUGINS):
+        context.note(RM822, place, f"{name}: {form.kind} needs GPUs, which these workers do not have: dropped.")
+    return form.on_cpu()
 
 
 def _read_on_driver(context: Context, outline: Outline, form: LaunchForm) -> None:
