@@ -16,6 +16,11 @@ def one_line(text: str) -> str:
     return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
 
 
+def is_to_ray(code: str) -> bool:
+    """Whether a rule is one of those that move plain scripts to Ray: RM801 to RM849."""
+    return "RM801" <= code < "RM850"
+
+
 class Kind(str, Enum):
     """What became of a finding."""
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from raymigrate.base.findings import Finding, Kind
+from raymigrate.base.findings import Finding, Kind, is_to_ray
 from raymigrate.documents.install_commands import INSTALL, WORD
 from raymigrate.knowledge.versions import LOWEST, NAME, package
 
@@ -33,6 +33,7 @@ ACCELERATE = Needed(
     f"The Trainer of transformers >= 5 needs accelerate >= {LOWEST['accelerate']} (ImportError)",
     f"accelerate>={LOWEST['accelerate']}",
 )
+RAY = Needed("ray", "transformers", "The converted code trains on Ray", f"ray[train]>={LOWEST['ray']}")
 EVALUATE = Needed("evaluate", "datasets", "The converted code loads metrics with evaluate", "evaluate")
 # Extras of transformers that bring accelerate along (metadata of transformers 5.23).
 WITH_ACCELERATE = re.compile(r"\[[^\]]*\b(?:torch|accelerate|deepspeed|serving)\b")
@@ -53,8 +54,9 @@ def needed_by(text: str, findings: Iterable[Finding]) -> list[Needed]:
         text: The legacy script.
         findings: What was found in it.
     """
-    loads_metrics = any(f.code == METRICS and f.kind is Kind.CONVERTED for f in findings)
-    return [*([ACCELERATE] if TRAINS.search(text) else []), *([EVALUATE] if loads_metrics else [])]
+    converted = {f.code for f in findings if f.kind is Kind.CONVERTED}
+    needed = {ACCELERATE: TRAINS.search(text), EVALUATE: METRICS in converted, RAY: any(map(is_to_ray, converted))}
+    return [package for package, is_needed in needed.items() if is_needed]
 
 
 def listed(text: str) -> dict[str, int]:

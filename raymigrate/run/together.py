@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from raymigrate.base.findings import Finding, Kind
+from raymigrate.base.findings import Finding, Kind, is_to_ray
 from raymigrate.comments.skips import RM906, Skips
 from raymigrate.facts.project import LIBRARIES, Project
 from raymigrate.files.contents import read_bytes
@@ -258,8 +258,10 @@ def _line(found: re.Match[str]) -> str:
 
 
 def is_job(result: FileResult) -> bool:
-    """Whether a file has a legacy trainer."""
-    return any(f.code[:3] in ("RM1", "RM2") and f.kind is not Kind.SKIPPED for f in result.findings)
+    """Whether a file has a legacy trainer, or is a plain script that becomes a job of Ray."""
+    codes = {(f.code, f.kind) for f in result.findings}
+    legacy = any(code[:3] in ("RM1", "RM2") and kind is not Kind.SKIPPED for code, kind in codes)
+    return legacy or any(is_to_ray(code) and kind is Kind.CONVERTED for code, kind in codes)
 
 
 def has_error(result: FileResult) -> bool:
