@@ -5,6 +5,7 @@ One process imports the libraries and starts a child for each script, so that al
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -19,20 +20,31 @@ ON_GPUS = {"ddp_by_hand"}
 CONVERTED = [case for case in CASES if "RM850" in (case / "findings.txt").read_text(encoding="utf-8")]
 
 RUNNER = """
-import json, os, runpy, sys, traceback
+import json, os, runpy, signal, socket, sys, traceback
 import accelerate, torch, torch.utils.data, tqdm.auto, transformers
 
 jobs = json.loads(sys.argv[1])
 codes = {}
-for name, script, folder in jobs:
-    child = os.fork()
-    if child == 0:
+for name, script, folder, size in jobs:
+    os.makedirs(folder)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    children = []
+    for rank in range(size):
+        children.append(os.fork())
+        if children[-1]:
+            continue
         code = 1
         try:
-            os.makedirs(folder)
+            signal.alarm(120)  # processes that wait for each other in vain
             os.chdir(folder)
-            output = os.open("output.txt", os.O_WRONLY | os.O_CREAT)
-            errors = os.open("errors.txt", os.O_WRONLY | os.O_CREAT)
+            if size > 1:
+                here = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": size, "LOCAL_WORLD_SIZE": size}
+                os.environ.update({key: str(value) for key, value in here.items()})
+                os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=port)
+            output = os.open(f"output{rank}.txt", os.O_WRONLY | os.O_CREAT)
+            errors = os.open(f"errors{rank}.txt", os.O_WRONLY | os.O_CREAT)
             os.dup2(output, 1), os.dup2(errors, 2)
             torch.set_num_threads(1)
             sys.argv = [script]
@@ -43,7 +55,7 @@ for name, script, folder in jobs:
         finally:
             sys.stdout.flush(), sys.stderr.flush()
             os._exit(code)
-    codes[name] = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    codes[name] = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
 print(json.dumps(codes))
 """
 
@@ -53,16 +65,17 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folders in which the scripts were run, with what they printed."""
     root = tmp_path_factory.mktemp("runs")
     jobs = [
-        (f"{case.name}/{form}", str(case / f"{form}.py"), str(root / case.name / form))
+        (f"{case.name}/{form}", str(case / f"{form}.py"), str(root / case.name / form), 1)
         for case in CONVERTED
         for form in ("before", "after")
         if form == "after" or case.name not in ON_GPUS
     ]
+    jobs += [(f"{c.name}/two", str(c / "after.py"), str(root / c.name / "two"), 2) for c in CONVERTED]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true", "CUDA_VISIBLE_DEVICES": ""}
     command = [sys.executable, "-c", RUNNER, json.dumps(jobs)]
     outcome = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     codes = json.loads(outcome.stdout.splitlines()[-1])
-    failed = {name: (root / name / "errors.txt").read_text() for name, code in codes.items() if code}
+    failed = {name: (root / name / "errors0.txt").read_text() for name, ended in codes.items() if any(ended)}
     assert failed == {}
     return root
 
@@ -73,7 +86,29 @@ def test_there_are_cases() -> None:
 
 @pytest.mark.parametrize("case", [c for c in CONVERTED if c.name not in ON_GPUS], ids=lambda case: case.name)
 def test_the_converted_loop_prints_the_same_losses(case: Path, runs: Path) -> None:
-    before = (runs / case.name / "before" / "output.txt").read_text(encoding="utf-8")
-    after = (runs / case.name / "after" / "output.txt").read_text(encoding="utf-8")
+    before = (runs / case.name / "before" / "output0.txt").read_text(encoding="utf-8")
+    after = (runs / case.name / "after" / "output0.txt").read_text(encoding="utf-8")
     assert before.strip()
     assert after == before
+
+
+@pytest.mark.parametrize("case", CONVERTED, ids=lambda case: case.name)
+def test_two_processes_train_together_and_one_of_them_prints(case: Path, runs: Path) -> None:
+    assert (runs / case.name / "two" / "output0.txt").read_text(encoding="utf-8").strip()
+    assert (runs / case.name / "two" / "output1.txt").read_text(encoding="utf-8") == ""
+
+
+def test_two_processes_count_every_row_of_an_evaluation_once(runs: Path) -> None:
+    printed = (runs / "train_function" / "two" / "output0.txt").read_text(encoding="utf-8")
+    hits = [int(found) for found in re.findall(r"Accuracy: (\d+)/21", printed)]
+    assert len(hits) == 3
+    assert max(hits) <= 21
+    assert len(re.findall(r"\[\d+/3\]", printed)) == 9  # three batches in an epoch, where one process has six
+
+
+def test_two_processes_follow_the_schedule_of_one(runs: Path) -> None:
+    def rates(form: str) -> list[float]:
+        text = (runs / "schedule" / form / "output0.txt").read_text(encoding="utf-8")
+        return [float(line.split()[-1]) for line in text.splitlines()]
+
+    assert rates("two") == rates("after")[1::2]

@@ -139,7 +139,27 @@ class Devices:
                 self._take_away(changes, call)
             elif call.func.attr == "cuda" or not self._is_variable(argument(call, 0, "device")):
                 self._move_to_accelerator(changes, call)
+        self._loads(changes)
         self._definitions(changes)
+
+    def _loads(self, changes: Changes) -> None:
+        """Lets every process read states to the CPU, from where load_state_dict() copies them to its own device."""
+        filled = [part for c in self.training.method_calls("load_state_dict") for v in c.args for part in ast.walk(v)]
+        names = {self.variables.spelled(part) for part in filled} - {None}
+        for call in self.module.calls("torch.load"):
+            place = argument(call, 1, "map_location")
+            statement = self.module.statement(call)
+            given = (
+                {self.variables.spelled(t) for t in statement.targets} if isinstance(statement, ast.Assign) else set()
+            )
+            if place is not None and self._is_own(place) and (call in filled or given & names):
+                changes.replace(place, '"cpu"')
+
+    def _is_own(self, place: ast.expr) -> bool:
+        """Whether a place is the device of a process: `device`, `f"cuda:{rank}"`, `{"cuda:0": ...}`."""
+        if isinstance(place, ast.Dict):
+            return True
+        return self.is_device(place) and not self._is_cpu(place)
 
     def _is_variable(self, node: ast.expr | None) -> bool:
         return isinstance(node, ast.Name) and self.variables.of(node) <= self.held

@@ -24,6 +24,7 @@ LOGGERS = (
     *(f"wandb.{name}" for name in ("init", "log", "finish", "watch", "save")),
     *(f"mlflow.{name}" for name in ("log_metric", "log_metrics", "log_param", "log_params", "start_run", "end_run")),
 )
+WAIT = "accelerator.wait_for_everyone()"
 MAIN = "if accelerator.is_main_process:"
 
 
@@ -73,12 +74,14 @@ class Output:
                 RM857, call, "torch.save() becomes accelerator.save(), which the main process alone does."
             )
             changes.replace(call.func, "accelerator.save")
-            conditional = any(
-                isinstance(parent, (ast.If, ast.Try, ast.While, ast.ExceptHandler))
-                for parent in self._around(statement)
-            )
-            if not conditional and isinstance(statement, ast.Expr):
-                changes.before(statement, "accelerator.wait_for_everyone()")
+            if self._is_run_by_all(statement):
+                changes.before(statement, WAIT)
+                if any(self.module.calls("torch.load")):  # else it may be read before it is written
+                    changes.after(statement, WAIT)
+        for call in self.module.calls("torch.load"):
+            statement = self.module.statement(call)
+            if access.holds(call) and not self.processes.is_main_only(call) and self._is_run_by_all(statement):
+                changes.before(statement, WAIT)
         for call in self.training.method_calls("save_pretrained"):
             self._save_pretrained(changes, call, access)
 
@@ -92,6 +95,12 @@ class Output:
             changes.argument(call, "is_main_process", "accelerator.is_main_process")
         elif isinstance(statement, ast.Expr):
             changes.put_into([statement], MAIN)
+
+    def _is_run_by_all(self, statement: ast.stmt) -> bool:
+        """Whether all processes run a statement together, so that they can wait for each other there."""
+        conditions = (ast.If, ast.Try, ast.While, ast.ExceptHandler)
+        is_plain = isinstance(statement, (ast.Expr, ast.Assign))
+        return is_plain and not any(isinstance(parent, conditions) for parent in self._around(statement))
 
     def _around(self, node: ast.AST) -> list[ast.AST]:
         found: list[ast.AST] = []
