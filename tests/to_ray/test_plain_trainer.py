@@ -133,3 +133,17 @@ def test_a_second_run_changes_nothing_and_says_nothing() -> None:
     again = converted(text, to_ray=True)
     assert again.text == text
     assert again.findings == []
+
+
+def test_a_function_that_nothing_uses_may_call_main_too() -> None:
+    body = "".join(f"    {line}\n" for line in TRAIN.splitlines())
+    text = after(f"def main():\n{body}\n\ndef _mp_fn(index):\n    main()\n\n\nmain()\n")
+    assert "def main():\n    trainer = TorchTrainer(train_func" in text
+
+
+def test_what_several_workers_change_is_told() -> None:
+    text = TRAIN.replace('"bert"', '"bert", device_map="auto"')
+    text = text.replace('"out"', '"out", dataloader_num_workers=4, ddp_timeout=9, save_strategy="no"')
+    said = " ".join(converted(HEAD + text, to_ray=True, gpu=True).messages)
+    for words in ("ray.train.torch.get_device()", "resources_per_worker", "TorchConfig(", "result.checkpoint are None"):
+        assert words in said

@@ -63,6 +63,10 @@ RM806 = Rule(
     "Divide per_device_train_batch_size by the number of workers to train as one process did.",
     GUIDE,
 )
+CPUS = (
+    "Ray gives each worker one CPU, and one thread: for loaders of their own ScalingConfig needs"
+    ' resources_per_worker={"CPU": n}.'
+)
 GROUP = "Give TorchTrainer a torch_config=TorchConfig(timeout_s=, backend=) instead."
 NOTES: dict[tuple[str | None, object], str] = {
     (
@@ -173,8 +177,18 @@ def _tell_changes(context: Context) -> None:
                 value = module.constant(keyword.value)
                 if isinstance(value, (str, bool)) and (keyword.arg, value) in NOTES:
                     context.note(RM806, keyword, NOTES[keyword.arg, value])
+                elif keyword.arg == "dataloader_num_workers" and value != 0:
+                    context.note(RM806, keyword, CPUS)
                 elif keyword.arg in ("ddp_timeout", "ddp_backend"):
                     context.note(RM806, keyword, f"{keyword.arg} has no effect: Ray makes the process group. {GROUP}")
+    for keyword in module.of_type(ast.keyword):
+        if keyword.arg == "device_map" and module.constant(keyword.value) == "auto":
+            context.manual(
+                RM806,
+                keyword,
+                'device_map="auto" spreads one model over all GPUs; transformers refuses that on several workers.',
+                'Write device_map={"": ray.train.torch.get_device()}: each worker has its model on its own GPU.',
+            )
     for call in module.calls("huggingface_hub.login", "huggingface_hub.notebook_login", "wandb.login"):
         context.note(
             RM806,

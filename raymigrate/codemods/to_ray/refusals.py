@@ -9,7 +9,7 @@ from pathlib import PurePath
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.to_ray.script import Script
+from raymigrate.codemods.to_ray.script import Script, live_uses
 from raymigrate.codemods.to_ray.statements import Role, Roles
 from raymigrate.codemods.to_ray.trainer_calls import (
     Training,
@@ -124,7 +124,7 @@ def _calls_of(module: Module, function: ast.FunctionDef) -> list[ast.Call]:
             and call.func.attr == function.name
             and not is_trainer(module, call.func.value)
         ]
-    parents = [module.parent_of[use] for use in module.uses(function.name, module.scope_of[function])]
+    parents = [module.parent_of[use] for use in live_uses(module, function)]
     return [parent for parent in parents if isinstance(parent, ast.Call)]
 
 

@@ -12,7 +12,7 @@ import ast
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.script import executed
-from raymigrate.codemods.to_ray.statements import TRACKING, stands_for_cell
+from raymigrate.codemods.to_ray.step_kinds import TRACKING, stands_for_cell
 from raymigrate.codemods.to_ray.trainer_calls import Training, is_trainer
 from raymigrate.edits.plan import Code
 

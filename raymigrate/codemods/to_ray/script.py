@@ -186,7 +186,8 @@ def _called_from_outside(module: Module, trains: Sequence[ast.AST]) -> ast.stmt 
     while current is not None and current not in seen:
         seen.add(current)
         name = current.name  # type: ignore[attr-defined]
-        users = [top_definition(module, use) for use in module.uses(name, root)]
+        uses = live_uses(module, current) if isinstance(current, ast.FunctionDef) else module.uses(name, root)
+        users = [top_definition(module, use) for use in uses]
         if not users or None in users:
             return current
         others = [user for user in users if user is not current]
@@ -196,7 +197,7 @@ def _called_from_outside(module: Module, trains: Sequence[ast.AST]) -> ast.stmt 
 
 def _only_call(module: Module, function: ast.FunctionDef) -> ast.stmt | None:
     """The statement on the level of the module that calls a function, if that is all its use."""
-    uses = module.uses(function.name, module.scope_of[function])
+    uses = live_uses(module, function)
     call = module.parent_of[uses[0]] if len(uses) == 1 else None
     if not (isinstance(call, ast.Call) and call.func is uses[0]):
         return None
@@ -204,6 +205,17 @@ def _only_call(module: Module, function: ast.FunctionDef) -> ast.stmt | None:
     if isinstance(outer, ast.Call) and module.qualified(outer.func) == "sys.exit":
         outer = module.parent_of[outer]
     return outer if isinstance(outer, ast.Expr) and outer in list(_module_steps(module)) else None
+
+
+def live_uses(module: Module, function: ast.FunctionDef) -> list[ast.Name]:
+    """The uses of a function, less those in functions that nothing in the module uses: `_mp_fn`, for TPUs."""
+    root = module.scope_of[module.tree]
+    found = []
+    for use in module.uses(function.name, module.scope_of[function]):
+        user = top_definition(module, use)
+        if user is None or user is function or module.uses(user.name, root):  # type: ignore[attr-defined]
+            found.append(use)
+    return found
 
 
 def called_by(statement: ast.AST, function: ast.FunctionDef) -> ast.Call:

@@ -18,52 +18,29 @@ one of
 from __future__ import annotations
 
 import ast
-import re
 from collections import deque
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from enum import Enum
 from functools import cache
 
 from raymigrate.codemods.to_ray.script import DEFINITIONS, PARSE_METHODS, Script, executed
-from raymigrate.documents.cells import STAND_INS
-from raymigrate.facts.module import Module
+from raymigrate.codemods.to_ray.step_kinds import (
+    FILLING,
+    LAUNCHER,
+    LIBRARIES,
+    LOGINS,
+    OF_LAUNCHER,
+    SAME_ANYWHERE,
+    SETTINGS,
+    TRACKING,
+    environment_set,
+    is_plain,
+    is_text,
+    reads_rank,
+    sets_backend,
+    stands_for_cell,
+)
 from raymigrate.facts.scopes import Scope
-
-LIBRARIES = (
-    *("transformers.", "datasets.", "evaluate.", "accelerate.", "peft.", "trl.", "tokenizers.", "torch."),
-    *("torchvision.", "sentence_transformers.", "bitsandbytes.", "diffusers.", "timm."),
-)
-# Settings of a process, by the beginning of their qualified names.
-SETTINGS = (
-    *("transformers.set_seed", "transformers.enable_full_determinism", "transformers.logging.", "accelerate.logging."),
-    *("transformers.utils.logging.", "transformers.trainer_utils.set_seed", "accelerate.utils.set_seed"),
-    *("datasets.logging.", "datasets.utils.logging.", "datasets.disable_", "datasets.enable_", "evaluate.logging."),
-    *("torch.manual_seed", "torch.cuda.manual_seed", "torch.set_", "torch.use_deterministic", "random.seed"),
-    *("numpy.random.seed", "logging.basicConfig", "warnings.filterwarnings", "warnings.simplefilter"),
-)
-TRACKING = ("wandb.init", "mlflow.", "comet_ml.", "neptune.", "swanlab.init", "trackio.init")
-LOGINS = ("huggingface_hub.login", "huggingface_hub.notebook_login", "wandb.login", "argparse.", "click.")
-LAUNCHER = (
-    *("torch.distributed.init_process_group", "torch.distributed.destroy_process_group", "torch.cuda.set_device"),
-    "deepspeed.init_distributed",
-)
-# Variables that tell a process its place among the others, and those by which a launcher sets up each process.
-RANKS = frozenset({"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "NODE_RANK", "GROUP_RANK"})
-OF_LAUNCHER = RANKS | {"CUDA_VISIBLE_DEVICES", "MASTER_ADDR", "MASTER_PORT"}
-# Values of a library that mean the same in any process: loggers, which are made by name, and tables of its classes.
-SAME_ANYWHERE = re.compile(r".*\.get_?logger|transformers\.(\w+\.)*MODEL_\w*MAPPING\w*\..*", re.IGNORECASE)
-# Calls of these make values that mean the same in any process.
-PLAIN = (
-    *("os.environ.get", "os.getenv", "os.path.", "pathlib.", "dataclasses.", "collections.", "typing.", "logging."),
-    *("datetime.", "time.", "functools.partial", "re.", "string.", "uuid.", "enum."),
-)
-PLAIN_BUILTINS = frozenset(
-    {
-        *("abs", "bool", "dict", "enumerate", "float", "frozenset", "int", "len", "list", "max", "min", "range"),
-        *("round", "set", "sorted", "str", "sum", "tuple", "zip"),
-    }
-)
-FILLING = frozenset({"append", "extend", "insert", "add", "update", "setdefault", "pop", "clear", "remove"})
 
 
 class Role(Enum):
@@ -170,7 +147,7 @@ class Roles:
             if not self.script.is_in_main(step):
                 self.of[step] = Role.DEFINITION
             return
-        if _is_text(step) or stands_for_cell(step):
+        if is_text(step) or stands_for_cell(step):
             self.of[step] = Role.DEFINITION
             return
         if isinstance(step, DEFINITIONS):
@@ -188,9 +165,9 @@ class Roles:
 
     def _kind(self, step: ast.stmt) -> Role | None:
         """What the calls in a step say of it."""
-        if (variable := _environment_set(self.module, step)) is not None:
+        if (variable := environment_set(self.module, step)) is not None:
             return Role.LAUNCHER if variable in OF_LAUNCHER else Role.DRIVER
-        if _reads_rank(self.module, step):
+        if reads_rank(self.module, step):
             return Role.WORKER
         names = [self._called(node) for node in executed(self.module, step) if isinstance(node, ast.Call)]
         names = [name for name in names if not SAME_ANYWHERE.fullmatch(name)]
@@ -198,7 +175,7 @@ class Roles:
             if not all(isinstance(s, ast.Expr) for s in (getattr(step, "body", None) or [step])):
                 raise Mixed(step, "it does what Ray does for its workers, and more; take that out first")
             return Role.LAUNCHER
-        if _sets_backend(self.module, step) or any(name.startswith(SETTINGS) for name in names):
+        if sets_backend(self.module, step) or any(name.startswith(SETTINGS) for name in names):
             return Role.SETTING if isinstance(step, (ast.Expr, ast.Assign)) else Role.WORKER
         if any(name.startswith((*LIBRARIES, *TRACKING)) for name in names):
             return Role.WORKER
@@ -223,7 +200,7 @@ class Roles:
         nodes = list(self.module.below(definition))
         called = (self._called(node) for node in nodes if isinstance(node, ast.Call))
         return any(name.startswith(SETTINGS) for name in called) or any(
-            _sets_backend(self.module, node) for node in nodes if isinstance(node, ast.Assign)
+            sets_backend(self.module, node) for node in nodes if isinstance(node, ast.Assign)
         )
 
     def _parses(self, definition: ast.stmt) -> bool:
@@ -372,64 +349,3 @@ class Roles:
     def _take(self, step: ast.stmt) -> None:
         self._add(step)
         self._spread()
-
-
-def is_plain(module: Module, step: ast.stmt, besides: Collection[ast.Call] = ()) -> bool:
-    """Whether a step gives names values that mean the same in any process: literals, paths, environment variables.
-
-    Args:
-        module: The module.
-        step: The step.
-        besides: Calls in it that make such values.
-    """
-    if not isinstance(step, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
-        return False
-    for node in executed(module, step):
-        if isinstance(node, (ast.Await, ast.Yield, ast.YieldFrom)):
-            return False
-        if isinstance(node, ast.Call) and node not in besides and not _is_plain_call(module, node):
-            return False
-    return True
-
-
-def _is_plain_call(module: Module, call: ast.Call) -> bool:
-    name = module.qualified(call.func)
-    if name is not None:
-        return name.startswith(PLAIN) or SAME_ANYWHERE.fullmatch(name) is not None
-    if isinstance(call.func, ast.Name):
-        return call.func.id in PLAIN_BUILTINS and not module.scope_of[call.func].lookup(call.func.id)
-    return isinstance(call.func, ast.Attribute) and isinstance(call.func.value, (ast.Constant, ast.JoinedStr))
-
-
-def stands_for_cell(step: ast.stmt) -> bool:
-    """Whether a statement stands for what is not Python in a notebook: the edge of a cell, a magic."""
-    if not (isinstance(step, ast.Expr) and isinstance(step.value, ast.Name)):
-        return False
-    return STAND_INS.fullmatch(step.value.id) is not None
-
-
-def _is_text(step: ast.stmt) -> bool:
-    return isinstance(step, ast.Expr) and isinstance(step.value, ast.Constant)
-
-
-def _environment_set(module: Module, step: ast.stmt) -> str | None:
-    """The variable that `os.environ["..."] = ...` sets; None for any other statement."""
-    target = step.targets[0] if isinstance(step, ast.Assign) else None
-    if not isinstance(target, ast.Subscript) or module.qualified(target.value) != "os.environ":
-        return None
-    return str(module.constant(target.slice))
-
-
-def _reads_rank(module: Module, step: ast.stmt) -> bool:
-    """Whether a statement reads a variable by which each process knows its place among the others."""
-    names = {node.value for node in executed(module, step) if isinstance(node, ast.Constant)}
-    if names.isdisjoint(RANKS):
-        return False
-    read = {module.qualified(node) for node in executed(module, step) if isinstance(node, ast.Attribute)}
-    return not read.isdisjoint({"os.environ", "os.environ.get", "os.getenv"})
-
-
-def _sets_backend(module: Module, step: ast.stmt) -> bool:
-    """Whether this is an assignment to something of `torch.backends`."""
-    targets = step.targets if isinstance(step, ast.Assign) else ()
-    return any((module.qualified(target) or "").startswith("torch.backends.") for target in targets)

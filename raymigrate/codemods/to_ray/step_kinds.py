@@ -1,0 +1,109 @@
+"""What a statement of a plain script is by itself, as far as its calls and names show it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Collection
+
+from raymigrate.codemods.to_ray.script import executed
+from raymigrate.documents.cells import STAND_INS
+from raymigrate.facts.module import Module
+
+LIBRARIES = (
+    *("transformers.", "datasets.", "evaluate.", "accelerate.", "peft.", "trl.", "tokenizers.", "torch."),
+    *("torchvision.", "sentence_transformers.", "bitsandbytes.", "diffusers.", "timm."),
+)
+# Settings of a process, by the beginning of their qualified names.
+SETTINGS = (
+    *("transformers.set_seed", "transformers.enable_full_determinism", "transformers.logging.", "accelerate.logging."),
+    *("transformers.utils.logging.", "transformers.trainer_utils.set_seed", "accelerate.utils.set_seed"),
+    *("datasets.logging.", "datasets.utils.logging.", "datasets.disable_", "datasets.enable_", "evaluate.logging."),
+    *("torch.manual_seed", "torch.cuda.manual_seed", "torch.set_", "torch.use_deterministic", "random.seed"),
+    *("numpy.random.seed", "logging.basicConfig", "warnings.filterwarnings", "warnings.simplefilter"),
+)
+TRACKING = ("wandb.init", "mlflow.", "comet_ml.", "neptune.", "swanlab.init", "trackio.init")
+LOGINS = ("huggingface_hub.login", "huggingface_hub.notebook_login", "wandb.login", "argparse.", "click.")
+LAUNCHER = (
+    *("torch.distributed.init_process_group", "torch.distributed.destroy_process_group", "torch.cuda.set_device"),
+    "deepspeed.init_distributed",
+)
+# Variables that tell a process its place among the others, and those by which a launcher sets up each process.
+RANKS = frozenset({"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "NODE_RANK", "GROUP_RANK"})
+OF_LAUNCHER = RANKS | {"CUDA_VISIBLE_DEVICES", "MASTER_ADDR", "MASTER_PORT"}
+# Values of a library that mean the same in any process: loggers, which are made by name, and tables of its classes.
+SAME_ANYWHERE = re.compile(r".*\.get_?logger|transformers\.(\w+\.)*MODEL_\w*MAPPING\w*\..*", re.IGNORECASE)
+# Calls of these make values that mean the same in any process.
+PLAIN = (
+    *("os.environ.get", "os.getenv", "os.path.", "pathlib.", "dataclasses.", "collections.", "typing.", "logging."),
+    *("datetime.", "time.", "functools.partial", "re.", "string.", "uuid.", "enum."),
+)
+PLAIN_BUILTINS = frozenset(
+    {
+        *("abs", "bool", "dict", "enumerate", "float", "frozenset", "int", "len", "list", "max", "min", "range"),
+        *("round", "set", "sorted", "str", "sum", "tuple", "zip"),
+    }
+)
+FILLING = frozenset({"append", "extend", "insert", "add", "update", "setdefault", "pop", "clear", "remove"})
+
+
+def is_plain(module: Module, step: ast.stmt, besides: Collection[ast.Call] = ()) -> bool:
+    """Whether a step gives names values that mean the same in any process: literals, paths, environment variables.
+
+    Args:
+        module: The module.
+        step: The step.
+        besides: Calls in it that make such values.
+    """
+    if not isinstance(step, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
+        return False
+    for node in executed(module, step):
+        if isinstance(node, (ast.Await, ast.Yield, ast.YieldFrom)):
+            return False
+        if isinstance(node, ast.Call) and node not in besides and not _is_plain_call(module, node):
+            return False
+    return True
+
+
+def _is_plain_call(module: Module, call: ast.Call) -> bool:
+    name = module.qualified(call.func)
+    if name is not None:
+        return name.startswith(PLAIN) or SAME_ANYWHERE.fullmatch(name) is not None
+    if isinstance(call.func, ast.Name):
+        return call.func.id in PLAIN_BUILTINS and not module.scope_of[call.func].lookup(call.func.id)
+    return isinstance(call.func, ast.Attribute) and isinstance(call.func.value, (ast.Constant, ast.JoinedStr))
+
+
+def stands_for_cell(step: ast.stmt) -> bool:
+    """Whether a statement stands for what is not Python in a notebook: the edge of a cell, a magic."""
+    if not (isinstance(step, ast.Expr) and isinstance(step.value, ast.Name)):
+        return False
+    return STAND_INS.fullmatch(step.value.id) is not None
+
+
+def is_text(step: ast.stmt) -> bool:
+    """Whether a statement is a docstring, or text that stands alone."""
+    return isinstance(step, ast.Expr) and isinstance(step.value, ast.Constant)
+
+
+def environment_set(module: Module, step: ast.stmt) -> str | None:
+    """The variable that `os.environ["..."] = ...` sets; None for any other statement."""
+    target = step.targets[0] if isinstance(step, ast.Assign) else None
+    if not isinstance(target, ast.Subscript) or module.qualified(target.value) != "os.environ":
+        return None
+    return str(module.constant(target.slice))
+
+
+def reads_rank(module: Module, step: ast.stmt) -> bool:
+    """Whether a statement reads a variable by which each process knows its place among the others."""
+    names = {node.value for node in executed(module, step) if isinstance(node, ast.Constant)}
+    if names.isdisjoint(RANKS):
+        return False
+    read = {module.qualified(node) for node in executed(module, step) if isinstance(node, ast.Attribute)}
+    return not read.isdisjoint({"os.environ", "os.environ.get", "os.getenv"})
+
+
+def sets_backend(module: Module, step: ast.stmt) -> bool:
+    """Whether this is an assignment to something of `torch.backends`."""
+    targets = step.targets if isinstance(step, ast.Assign) else ()
+    return any((module.qualified(target) or "").startswith("torch.backends.") for target in targets)
