@@ -172,6 +172,24 @@ def test_a_state_that_is_saved_each_epoch_becomes_the_checkpoint(loop: str) -> N
     compile(after, "after.py", "exec")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "end"),
+    [
+        ("project_config=ProjectConfiguration('runs', automatic_checkpoint_naming=True)", "accelerator.save_state()"),
+        (
+            "project_config=ProjectConfiguration('runs', automatic_checkpoint_naming=named)",
+            "accelerator.save_state('/s')",
+        ),
+    ],
+)
+def test_states_whose_folder_accelerate_chooses_are_told_and_not_reported(arguments: str, end: str) -> None:
+    result = converted(end, arguments)
+    assert "checkpoint=" not in str(result.after) and "get_checkpoint" not in str(result.after)
+    assert any(f.code == "RM823" and f.kind is Kind.MANUAL for f in result.findings)
+    kept = converted("accelerator.save_state('/s')", arguments.replace("named", "False").replace("True", "False"))
+    assert "checkpoint=new_checkpoint" in str(kept.after)
+
+
 LAUNCH = """\
 from accelerate import Accelerator, {name}
 

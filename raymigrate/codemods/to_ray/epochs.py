@@ -254,6 +254,13 @@ def report_epochs(context: Context, epochs: Epochs) -> None:
         return
     metrics = metrics_of(epochs)
     saving = _saving(context.module, loop)
+    if saving is not None and _names_its_states(context.module, saving):
+        message = (
+            "With automatic_checkpoint_naming accelerate chooses the folder of save_state: no checkpoint is reported."
+        )
+        advice = "Save into a folder of your own, and give that to ray.train.report(..., checkpoint=)."
+        context.manual(RM823, saving, message, advice)
+        saving = None
     first = _first_epoch(loop) if saving is not None else None
     names = ", ".join(key.strip('"*') for key in metrics.entries) or "what the script logs"
     message = f"Every worker reports {names} at the end of each epoch"
@@ -267,7 +274,7 @@ def report_epochs(context: Context, epochs: Epochs) -> None:
         _save(context, epochs, saving, first, shown)
         return
     _put(context, loop, f"ray.train.report({shown})")
-    if saving is None:
+    if _saving(context.module, loop) is None:
         context.note(
             RM823,
             loop,
@@ -342,6 +349,14 @@ def _saving(module: Module, loop: ast.For) -> ast.Call | None:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "save_state":
                 return node
     return None
+
+
+def _names_its_states(module: Module, saving: ast.Call) -> bool:
+    """Whether accelerate chooses the folder, whatever `save_state` is given (accelerate/accelerator.py, 1.15)."""
+    given = argument(saving, 0, "output_dir")
+    keywords = (keyword for call in module.of_type(ast.Call) for keyword in call.keywords)
+    automatic = any(k.arg == "automatic_checkpoint_naming" and module.constant(k.value) is not False for k in keywords)
+    return given is None or automatic
 
 
 def _first_epoch(loop: ast.For) -> ast.expr | str | None:
