@@ -283,6 +283,49 @@ def test_autocast_says_which_half_precision(context: str, precision: str) -> Non
     assert "with accelerator.autocast():" in text
 
 
+EPOCHS = """
+best, patience = 9.0, 0
+for epoch in range(9):
+    total = 0.0
+    for x, y in loader:
+        loss = F.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        total += loss.item()
+"""
+
+
+@pytest.mark.parametrize(
+    ("end", "is_told"),
+    [
+        ("    if total > best:\n        break\n", True),
+        ("    mean = total / len(loader)\n    if mean > best:\n        if epoch > 2:\n            break\n", True),
+        ("    if loss.item() < 0.1:\n        break\n", True),
+        ("    if epoch > 5:\n        break\n", False),
+    ],
+)  # fmt: skip
+def test_an_end_that_each_process_would_choose_by_itself_is_told(end: str, is_told: bool) -> None:
+    outcome = accelerated(EPOCHS, end)
+    assert bool(outcome.lines("RM858", Kind.MANUAL)) is is_told
+    assert "accelerator.backward(loss)" in outcome.text
+
+
+def test_a_function_may_make_the_model_and_its_optimizer() -> None:
+    head = HEAD.partition("model = ")[0]
+    build = """
+def build():
+    model = nn.Linear(4, 2).to(device)
+    return model, torch.optim.SGD(model.parameters(), lr=0.1)
+
+
+net, opt = build()
+"""
+    text = accelerated(build, LOOP.replace("model", "net").replace("optimizer", "opt"), head=head).text
+    assert "net, opt, loader = accelerator.prepare(net, opt, loader)" in text
+    assert "device = accelerator.device" in text and "x.to(device)" not in text
+
+
 def test_a_saved_model_is_unwrapped_and_saved_once() -> None:
     saves = (
         "torch.save(model.state_dict(), 'a.pt')\nif loss < 1:\n    torch.save({'model': model.state_dict()}, 'b.pt')\n"
@@ -300,6 +343,8 @@ def test_a_saved_model_is_unwrapped_and_saved_once() -> None:
     [
         ("for x, y in loader:\n    optimizer.step(lambda: 1)\n    model(x).sum().backward()\n", "step(closure)"),
         (f"{LOOP}    torch.autograd.grad(loss, x)\n", "autograd.grad"),
+        ("for x, y in loader:\n    model.loss(x, y).backward()\n    optimizer.step()\n", "model.loss()"),
+        (f"criterion = nn.MSELoss(); model.to(device)\n{LOOP}", "several statements"),
         (f"import apex\n{LOOP}", "apex"),
         (f"import pytorch_lightning\n{LOOP}", "Lightning"),
         (f"import ray\n{LOOP}", "Ray already"),

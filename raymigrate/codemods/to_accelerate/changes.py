@@ -76,8 +76,21 @@ class Changes:
         """Puts a name in the place of an expression that is a part of code elsewhere."""
         self.edits.append(lambda: self.context.plan.hoist(node, name))
 
+    def _check_alone(self, statement: ast.stmt) -> None:
+        """Refuses to change what stands around a statement that shares its line with others."""
+        parent = self.context.module.parent_of[statement]
+        blocks = (getattr(parent, field, None) for field in ("body", "orelse", "finalbody"))
+        siblings = [s for block in blocks if isinstance(block, list) for s in block if s is not statement]
+        if any(s.lineno <= statement.lineno <= (s.end_lineno or 0) for s in siblings):
+            raise Refusal(statement, f"line {statement.lineno} holds several statements; put each on its own line")
+
     def drop(self, statement: ast.stmt) -> None:
-        """Takes a statement away."""
+        """Takes a statement away.
+
+        Raises:
+            Refusal: If it shares its line with others, as everywhere where a statement is changed.
+        """
+        self._check_alone(statement)
         self.dropped.add(statement)
         self.gone.add(statement)
 
@@ -97,6 +110,7 @@ class Changes:
 
     def before(self, statement: ast.stmt, template: str, **parts: Part) -> None:
         """Puts code before a statement."""
+        self._check_alone(statement)
         self._needs(statement, template)
         self.edits.append(lambda: self._put_before(statement, Code(template, parts)))
 
@@ -109,6 +123,7 @@ class Changes:
 
     def after(self, statement: ast.stmt, template: str, **parts: Part) -> None:
         """Puts code after a statement."""
+        self._check_alone(statement)
         self._needs(statement, template)
         self.edits.append(lambda: self._statement(statement).after.append(Code(template, parts)))
 
@@ -125,6 +140,8 @@ class Changes:
         """Puts statements that stand together into a compound statement."""
         self._needs(statements[0], head)
         code = Code(f"{head}\n    $body", blocks={"body": statements})
+        for statement in statements:
+            self._check_alone(statement)
         self.grouped.add(statements[0])
         self.edits.append(lambda: self._statement(statements[0]).instead.append(code))
 

@@ -97,6 +97,7 @@ class Conversion:
         output.show(changes, access)
         self._running_values()
         self._progress()
+        self._early_ends()
         self._make(access, steps, precision)
         for function, names in self.processes.removed.items():
             changes.edits.append(lambda f=function, n=names: self.context.plan.function(f).without.update(n))  # type: ignore[misc]
@@ -270,3 +271,33 @@ class Conversion:
             and self.training.is_loaders(self.variables.of(part.args[0]))
             for part in ast.walk(value)
         )
+
+    def _early_ends(self) -> None:
+        """Tells where processes could leave the loop over the epochs one by one, and wait for each other for ever."""
+        inner = {loop.node for loop in self.training.loops}
+        for end in [*self.module.of_type(ast.Break), *self.module.of_type(ast.Return)]:
+            around = list(self.module.ancestors(end))
+            loops = [parent for parent in around if isinstance(parent, (ast.For, ast.While))]
+            if not loops or loops[0] in inner or not self.training.trains(loops[0]):
+                continue
+            tests = [parent.test for parent in around[: around.index(loops[0])] if isinstance(parent, ast.If)]
+            names = [part for test in tests for part in ast.walk(test) if isinstance(part, ast.Name)]
+            if any(self._is_of_one_process(name) for name in names):
+                self.changes.manual(
+                    RM858,
+                    end,
+                    "Each process decides by its own loss when to stop: the others then wait for it for ever.",
+                    "Compare a value that is the same in all of them: accelerator.reduce(loss, reduction='mean').",
+                )
+
+    def _is_of_one_process(self, name: ast.Name) -> bool:
+        """Whether a value is made of what a training loop has added up, or of its last loss."""
+        sources = [source.node for source in self.module.origins(name) if source.module is self.module]
+        parts = [part for node in [name, *sources] for part in ast.walk(node) if isinstance(part, ast.Name)]
+        loops = [loop.node for loop in self._training_loops()]
+        for part in parts:
+            variable = self.variables.spelled(part)
+            bound = self.variables.bindings(variable) if variable is not None else []
+            if any(self.module.inside(node, loop) for node in bound for loop in loops if node is not loop.target):
+                return True
+        return False

@@ -7,7 +7,7 @@ import ast
 from raymigrate.codemods.to_accelerate.access import Access
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.processes import Processes
-from raymigrate.codemods.to_accelerate.rules import RM857
+from raymigrate.codemods.to_accelerate.rules import RM857, Refusal
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 
@@ -15,6 +15,8 @@ from raymigrate.codemods.to_accelerate.variables import Variable
 OF_WRAPPED = frozenset(
     {"train", "eval", "parameters", "named_parameters", "zero_grad", "modules", "named_modules", "training", "buffers"}
 )
+# Methods that give, take or write the state of a model.
+STATES = frozenset({"state_dict", "load_state_dict", "save_pretrained", "push_to_hub", "named_children", "children"})
 WRITERS = (
     "torch.utils.tensorboard.SummaryWriter",
     "torch.utils.tensorboard.writer.SummaryWriter",
@@ -60,7 +62,22 @@ class Output:
                 continue
             homes = self.variables.of(node.value) if isinstance(node.value, ast.Name) else frozenset()
             if homes and homes <= models and node.attr not in OF_WRAPPED and node.attr not in ("to", "cuda", "module"):
+                self._check_forward(node)
                 changes.replace(node.value, "accelerator.unwrap_model($model)", model=ast.unparse(node.value))
+
+    def _check_forward(self, node: ast.Attribute) -> None:
+        """Refuses what trains by another method than forward(): no gradients would be averaged over the processes."""
+        parent = self.module.parent_of[node]
+        if not (isinstance(parent, ast.Call) and parent.func is node) or node.attr in STATES:
+            return
+        statement = self.module.statement(node)
+        loops = {loop.node for c in self.training.backwards if (loop := self.training.training_loop(c)) is not None}
+        around = [statement, *self.module.ancestors(statement)]
+        untrained = any(isinstance(p, ast.With) and "no_grad" in ast.unparse(p.items[0]) for p in around)
+        function = self.module.function(node)
+        if not untrained and (loops & set(around) or function in self.training.training_functions):
+            reason = f"`{ast.unparse(node)}()` is called where it trains"
+            raise Refusal(node, f"{reason}: accelerate averages the gradients of forward() alone")
 
     # -- files ---------------------------------------------------------------------------------
 

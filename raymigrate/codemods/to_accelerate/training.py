@@ -148,8 +148,21 @@ class Training:
                 homes = self.variables.of(root)
                 if not homes:
                     raise Refusal(root, f"which model `{optimizer.name}` trains cannot be seen")
+                homes = frozenset(self._returned_as(home, optimizer) for home in homes)
                 found.update(dict.fromkeys(sorted(homes, key=lambda home: home.name)))
         return list(found)
+
+    def _returned_as(self, model: Variable, optimizer: Variable) -> Variable:
+        """The variable beside an optimizer that gets a model which the function returns that made both."""
+        if model.scope in (optimizer.scope, optimizer.scope.module):
+            return model
+        made = set(self.variables.makers(model))
+        for name in optimizer.scope.bindings:
+            beside = Variable(optimizer.scope, name)
+            is_parameter = any(isinstance(node, ast.arg) for node in self.variables.bindings(beside))
+            if made and not is_parameter and set(self.variables.makers(beside)) == made:
+                return beside
+        return model
 
     def _trained_by(self, maker: ast.expr) -> list[ast.expr]:
         given = [*maker.args, *(k.value for k in maker.keywords)] if isinstance(maker, ast.Call) else []

@@ -141,7 +141,7 @@ class Variables:
             if value is not None:
                 found.update(dict.fromkeys(self._origins(value)))
         if not found and (reads := self.reads(variable)):
-            found.update(dict.fromkeys(source.node for source in self.module.origins(reads[0])))
+            found.update(dict.fromkeys(self._origins(reads[0])))
         return list(found)
 
     def _origins(self, value: ast.expr) -> Iterable[ast.expr]:
