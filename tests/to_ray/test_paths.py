@@ -59,6 +59,24 @@ def test_a_file_that_a_function_of_the_project_is_given_is_found(call: str, goes
     assert ("LOSS = os.path.abspath" in after) == ("loss.png" in call)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        'rows = load_dataset("json", data_files="rows.json")',
+        'numpy.save("scores.npy", [1])',
+        'matplotlib.pyplot.savefig("loss.png")',
+        'frame = pandas.read_csv("rows.csv")',
+    ],
+)
+def test_a_literal_path_that_a_library_takes_becomes_a_constant(line: str) -> None:
+    imports = "import matplotlib.pyplot, numpy, pandas\nfrom datasets import load_dataset\n"
+    trained = f"    trainer.train()\n    {line}\n"
+    script = imports + SCRIPT.replace("{path}", '"/m"').replace("    trainer.train()\n", trained)
+    after = str(convert(script, options=Options(to_ray=True)).after)
+    assert "os.path.abspath" in after
+    assert "os.chdir" not in after
+
+
 MAPPING = """
 import argparse
 from accelerate.logging import get_logger

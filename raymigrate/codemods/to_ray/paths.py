@@ -42,6 +42,7 @@ PATHS: dict[str, tuple[int, str]] = {
     "numpy.load": (0, "file"),
     "joblib.dump": (1, "filename"),
     "joblib.load": (0, "filename"),
+    "matplotlib.pyplot.savefig": (0, "fname"),
     "os.makedirs": (0, "name"),
     "os.listdir": (0, "path"),
     "os.path.exists": (0, "path"),
@@ -138,11 +139,10 @@ class _Paths:
         """Whether a function of the project is given what looks like the relative path of a file."""
         if not isinstance(call.func, ast.Name) or call.func.id in PRINTS:
             return False
-        definition = self.module.definition(call.func)
-        return isinstance(definition, (ast.FunctionDef, ast.ClassDef, ast.alias)) and any(
-            isinstance(given, ast.Constant) and isinstance(given.value, str) and FILE.fullmatch(given.value)
-            for given in (*call.args, *(keyword.value for keyword in call.keywords))
-        )
+        definition, known = self.module.definition(call.func), set(self._paths(call))
+        given = {*call.args, *(keyword.value for keyword in call.keywords)} - known
+        texts = [node.value for node in given if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+        return isinstance(definition, (ast.FunctionDef, ast.ClassDef, ast.alias)) and any(map(FILE.fullmatch, texts))
 
     def _is_saved(self, path: ast.expr) -> bool:
         """Whether a name to load from is a folder: it looks like one, or the script saves to it."""
