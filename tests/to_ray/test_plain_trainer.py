@@ -147,3 +147,9 @@ def test_what_several_workers_change_is_told() -> None:
     said = " ".join(converted(HEAD + text, to_ray=True, gpu=True).messages)
     for words in ("ray.train.torch.get_device()", "resources_per_worker", "TorchConfig(", "result.checkpoint are None"):
         assert words in said
+
+
+def test_fp16_on_workers_without_a_gpu_is_told() -> None:
+    text = HEAD + TRAIN.replace('"out"', '"out", fp16=True')
+    assert not any("fp16=True does nothing" in message for message in converted(text, to_ray=True).messages)
+    assert any("fp16=True does nothing" in message for message in converted(text, to_ray=True, gpu=False).messages)

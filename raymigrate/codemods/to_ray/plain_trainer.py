@@ -141,7 +141,7 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     context.joins_ray = True
     _tell_defaults(context, training, outline)
     give_environment(context, outline, training.trains[0])
-    _tell_changes(context)
+    _tell_changes(context, outline)
     outline.needs_argv = reads_command_line(outline)
     kept = make_paths_absolute(context, outline)
     callback = _add_callback(context, outline, kept_folder=kept)
@@ -168,7 +168,7 @@ def _tell_defaults(context: Context, training: Training, outline: LaunchedOutlin
     )
 
 
-def _tell_changes(context: Context) -> None:
+def _tell_changes(context: Context, outline: Outline) -> None:
     """Tells what the settings of a script mean on Ray that they did not mean before."""
     module = context.module
     for call in module.of_type(ast.Call):
@@ -177,6 +177,10 @@ def _tell_changes(context: Context) -> None:
                 value = module.constant(keyword.value)
                 if isinstance(value, (str, bool)) and (keyword.arg, value) in NOTES:
                     context.note(RM806, keyword, NOTES[keyword.arg, value])
+                elif keyword.arg == "fp16" and value is True and not outline.use_gpu:
+                    context.note(
+                        RM806, keyword, "fp16=True does nothing on workers without a GPU: they train in float32."
+                    )
                 elif keyword.arg == "dataloader_num_workers" and value != 0:
                     context.note(RM806, keyword, CPUS)
                 elif keyword.arg in ("ddp_timeout", "ddp_backend"):
