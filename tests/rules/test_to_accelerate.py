@@ -311,6 +311,33 @@ def test_an_end_that_each_process_would_choose_by_itself_is_told(end: str, is_to
     assert "accelerator.backward(loss)" in outcome.text
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        "with open('losses.txt', 'w') as file:\n    print(loss.item(), file=file)\n",
+        "import matplotlib.pyplot as plt\nplt.savefig('losses.png')\n",
+        "import numpy as np\nnp.save('losses.npy', loss.item())\n",
+        "losses.to_csv('losses.csv')\n",
+    ],
+)
+def test_files_that_every_process_would_write_are_told(written: str) -> None:
+    assert accelerated(LOOP, written).lines("RM857", Kind.MANUAL)
+
+
+def test_optimizers_may_stand_between_the_functions_that_use_them() -> None:
+    step = "def step(x, y):\n    F.cross_entropy(model(x), y).backward()\n    optimizer.step()\n"
+    made = "other = torch.optim.Adam(model.parameters())\n"
+    text = accelerated(step, made, "for x, y in loader:\n    step(x, y)\n    other.step()\n").text
+    assert "model, optimizer, other, loader = accelerator.prepare(model, optimizer, other, loader)" in text
+
+
+@pytest.mark.parametrize(("value", "is_told"), [("total / len(loader)", True), ("epoch", False)])
+def test_a_plateau_that_each_process_would_see_for_itself_is_told(value: str, is_told: bool) -> None:
+    plateau = "scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer)\n"
+    outcome = accelerated(plateau, EPOCHS, f"    scheduler.step({value})\n")
+    assert bool(outcome.lines("RM858", Kind.MANUAL)) is is_told
+
+
 def test_a_function_may_make_the_model_and_its_optimizer() -> None:
     head = HEAD.partition("model = ")[0]
     build = """

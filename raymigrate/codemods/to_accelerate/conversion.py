@@ -20,7 +20,7 @@ from raymigrate.codemods.to_accelerate.precision import CLIPS, Precision
 from raymigrate.codemods.to_accelerate.processes import Processes
 from raymigrate.codemods.to_accelerate.rules import RM850, RM855, RM858, Refusal
 from raymigrate.codemods.to_accelerate.schedules import Schedules
-from raymigrate.codemods.to_accelerate.training import Loop, Training
+from raymigrate.codemods.to_accelerate.training import PLATEAU, Loop, Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 
 CLIPPING = {
@@ -98,6 +98,7 @@ class Conversion:
         self._running_values()
         self._progress()
         self._early_ends()
+        self._own_rates()
         self._make(access, steps, precision)
         for function, names in self.processes.removed.items():
             changes.edits.append(lambda f=function, n=names: self.context.plan.function(f).without.update(n))  # type: ignore[misc]
@@ -288,6 +289,21 @@ class Conversion:
                     end,
                     "Each process decides by its own loss when to stop: the others then wait for it for ever.",
                     "Compare a value that is the same in all of them: accelerator.reduce(loss, reduction='mean').",
+                )
+
+    def _own_rates(self) -> None:
+        """Tells where processes could lower their learning rates one by one."""
+        for call in self.training.method_calls("step"):
+            assert isinstance(call.func, ast.Attribute)
+            makers = [m for v in self.variables.of(call.func.value) for m in self.training.schedulers.get(v, ())]
+            is_plateau = any((self.module.qualified(maker.func) or "").endswith(PLATEAU) for maker in makers)
+            names = [part for value in call.args for part in ast.walk(value) if isinstance(part, ast.Name)]
+            if is_plateau and any(self._is_of_one_process(name) for name in names):
+                self.changes.manual(
+                    RM858,
+                    call,
+                    "Each process lowers its learning rate by its own loss, so that the rates differ.",
+                    "Give it a value that is the same in all of them: accelerator.reduce(loss, reduction='mean').",
                 )
 
     def _is_of_one_process(self, name: ast.Name) -> bool:

@@ -11,6 +11,7 @@ from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.module import Module
 
 Block = list[ast.stmt]
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 FIELDS = ("body", "orelse", "finalbody")
 
 
@@ -60,9 +61,11 @@ class Home:
             raise Refusal(training.made_at(optimizers[-1]), reason)
         self.scope = scopes.pop()
         self.block, made = self._find_block()
-        self.start = next(
-            number for number, statement in enumerate(self.block) if number > made and self._uses_models(statement)
-        )
+        self.start = next((n for n, s in enumerate(self.block) if n > made and self._uses_models(s)), -1)
+        if self.start < 0:
+            raise Refusal(
+                training.made_at(optimizers[0]), "what runs the model after its optimizer is made is not seen"
+            )
         self._check_one_training()
         self.setup = self._last_setup()
         self.early = [statement for statement in self.block[: self.start] if self._uses_models(statement)]
@@ -75,7 +78,8 @@ class Home:
             if None in places:
                 continue
             first, last = min(p for p in places if p is not None), max(p for p in places if p is not None)
-            trains = [n for n, statement in enumerate(block) if self.training.trains(statement) and n > first]
+            running = [n for n, statement in enumerate(block) if not isinstance(statement, DEFINITIONS)]
+            trains = [n for n in running if n > first and self.training.trains(block[n])]
             if trains and trains[0] > last:
                 return block, last
             if trains and trains[0] > first:
@@ -113,7 +117,7 @@ class Home:
 
     def _uses_models(self, statement: ast.AST, seen: frozenset[ast.AST] = frozenset()) -> bool:
         """Whether a statement trains or runs a model, or calls a function that does."""
-        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and not seen:
+        if isinstance(statement, DEFINITIONS) and not seen:
             return False
         models = set(self.training.models)
         for part in ast.walk(statement):

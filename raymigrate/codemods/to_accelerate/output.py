@@ -27,6 +27,9 @@ LOGGERS = (
     *(f"mlflow.{name}" for name in ("log_metric", "log_metrics", "log_param", "log_params", "start_run", "end_run")),
 )
 WAIT = "accelerator.wait_for_everyone()"
+# What writes files, besides torch.save() and open().
+WRITTEN = ("matplotlib.pyplot.savefig", "numpy.save", "numpy.savez", "torchvision.utils.save_image", "joblib.dump")
+TABLES = ("to_csv", "to_json", "to_parquet")
 MAIN = "if accelerator.is_main_process:"
 
 
@@ -99,8 +102,26 @@ class Output:
             statement = self.module.statement(call)
             if access.holds(call) and not self.processes.is_main_only(call) and self._is_run_by_all(statement):
                 changes.before(statement, WAIT)
+        self._tell_of_files(changes, access)
         for call in self.training.method_calls("save_pretrained"):
             self._save_pretrained(changes, call, access)
+
+    def _tell_of_files(self, changes: Changes, access: Access) -> None:
+        """Tells of other files that every process would write, each over those of the others."""
+        calls = [*self.module.calls(*WRITTEN), *self.training.method_calls(*TABLES)]
+        for call in self.module.of_type(ast.Call):
+            is_open = isinstance(call.func, ast.Name) and call.func.id == "open" and len(call.args) > 1
+            mode = self.module.constant(call.args[1]) if is_open else ""
+            if isinstance(mode, str) and set(mode) & set("wax"):
+                calls.append(call)
+        for call in calls:
+            if access.holds(call) and not self.processes.runs_in_main_only(call) and not changes.is_gone(call):
+                changes.manual(
+                    RM857,
+                    call,
+                    "Every process of a distributed run writes this file.",
+                    "Let it run under `if accelerator.is_main_process:`, without code in it that all processes run.",
+                )
 
     def _save_pretrained(self, changes: Changes, call: ast.Call, access: Access) -> None:
         assert isinstance(call.func, ast.Attribute)
