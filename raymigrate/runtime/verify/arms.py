@@ -32,6 +32,7 @@ JOB_VARIABLES = {
 }
 WORK = "work"  # folder in which a script runs
 TITLES = {
+    "P": "original script in processes of its own, current libraries",
     "A": "original script, old Ray and old libraries",
     "O": "converted script (Ray only), current Ray and old libraries",
     "B": "original script under the stand-in, current libraries",
@@ -54,11 +55,12 @@ class Arm:
     """One way to run the job.
 
     Args:
-        letter: "A", "O", "B" or "C".
+        letter: "P", "A", "O", "B" or "C".
         script: What is run, in a folder of its own.
         python: The interpreter of its environment.
         variables: What its environment, its data and its device ask for.
         notes: What a reader of the report should know.
+        processes: How many of its own it trains in, with no Ray around them; 0 for a script that starts Ray itself.
     """
 
     letter: str
@@ -66,6 +68,14 @@ class Arm:
     python: Path = field(default_factory=lambda: Path(sys.executable))
     variables: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    processes: int = 0
+
+    @property
+    def launcher(self) -> list[str]:
+        """What Python runs in front of the script."""
+        if not self.processes:
+            return []
+        return ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={self.processes}"]
 
 
 @dataclass(frozen=True)
@@ -129,6 +139,7 @@ def run_arm(
         "pins": dict(pins),
         "kill": kill,
         "cluster": cluster is not None,
+        "plain": arm.processes > 0,
         **asdict(overrides),
     }
     variables = {**arm.variables, **_pinned_variables(pins, folder), "RAYMIGRATE_RECORDER": json.dumps(settings)}
@@ -144,7 +155,7 @@ def run_arm(
         python, run = "python", partial(cluster.run_logged, variables=variables)
     try:
         status = run(
-            [python, script.name, *arguments],
+            [python, *arm.launcher, script.name, *arguments],
             folder=script.parent,
             log=log,
             timeout=timeout,

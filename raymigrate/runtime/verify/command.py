@@ -13,12 +13,16 @@ from raymigrate.base.signals import interruptible
 from raymigrate.runtime.watcher import temporary_folder
 
 if TYPE_CHECKING:
+    from raymigrate.base.options import Options
     from raymigrate.runtime.verify.cluster import Cluster
     from raymigrate.runtime.verify.results import Verification
     from raymigrate.runtime.verify.scripts import Sources
     from raymigrate.runtime.verify.verification import Request
 
-ARMS = ("A", "O", "B", "C")
+ARMS = ("P", "A", "O", "B", "C")
+LEGACY, PLAIN = ("B", "C"), ("P", "C")  # what runs unless --arms says otherwise
+# The libraries are the same in both arms of a plain script: these pins would hide what a conversion does to it.
+OF_GENERATIONS = ("attention", "loss-scaling", "loss-mean", "optimizer", "dtype")
 FROM_RAY = "Ray of arm A; where it is given, convert with it too."
 HUB_SIZE = "Size of the offline hub's models: full is BERT-base and GPT-2 124M, of random weights."
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -26,8 +30,8 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 def _letters(ctx: click.Context, parameter: click.Parameter, value: str) -> tuple[str, ...]:
     letters = tuple(dict.fromkeys(part.strip().upper() for part in value.split(",") if part.strip()))
-    if len(letters) < 2 or set(letters) - set(ARMS):
-        raise click.BadParameter("two or more of A, O, B and C, such as A,O,B,C", ctx, parameter)
+    if value and (len(letters) < 2 or set(letters) - set(ARMS)):
+        raise click.BadParameter("two or more of P, A, O, B and C, such as A,O,B,C", ctx, parameter)
     return tuple(sorted(letters, key=ARMS.index))
 
 
@@ -62,9 +66,7 @@ def _is_given(name: str) -> bool:
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @click.option("--original", type=FILE, help="The legacy script, if SCRIPT is converted already.")
 @click.option("--original-rev", metavar="REV", help="Git revision in which SCRIPT is still legacy.")
-@click.option(
-    "--arms", default="B,C", callback=_letters, show_default=True, help="What to run: A, O, B, C (see above)."
-)
+@click.option("--arms", default="", callback=_letters, help="What to run (see above): B,C, and for a plain script P,C.")
 @click.option("--from-ray", type=click.Choice(["2.6", "2.7"]), default="2.6", show_default=True, help=FROM_RAY)
 @click.option("--workers", type=click.IntRange(1), help="Number of workers in every arm.")
 @click.option("--device", type=click.Choice(["cpu", "gpu"]), help="Device of every arm.")
@@ -86,6 +88,8 @@ def _is_given(name: str) -> bool:
 @click.option("--freeze-numerics", is_flag=True, help="Convert with --freeze-numerics.")
 @click.option("--style", type=click.Choice(["auto", "inline", "adapter"]), default="auto", help="As in convert.")
 @click.option("--guide", is_flag=True, help="Convert with --guide.")
+@click.option("--to-ray", is_flag=True, help="Convert a plain script with --to-ray.")
+@click.option("--to-accelerate", is_flag=True, help="Convert a plain script with --to-accelerate.")
 @click.option(
     "--report",
     "reports",
@@ -120,6 +124,8 @@ def verify(
     freeze_numerics: bool,
     style: str,
     guide: bool,
+    to_ray: bool,
+    to_accelerate: bool,
     reports: tuple[Path, ...],
     keep: Path | None,
 ) -> None:
@@ -130,6 +136,7 @@ def verify(
 
     \b
     Arms:
+      P  a plain original as it is, in as many processes as there are workers, on the current libraries
       A  the original on the real old Ray, in an environment that raymigrate makes (see `raymigrate env`)
       O  the conversion alone: the converted script on current Ray with the old libraries
       B  the original on the current libraries, under a stand-in for the old trainers
@@ -146,28 +153,42 @@ def verify(
         try:
             from raymigrate.runtime.verify.arms import Overrides  # noqa: PLC0415
             from raymigrate.runtime.verify.paths import typed  # noqa: PLC0415
-            from raymigrate.runtime.verify.verification import Request  # noqa: PLC0415
+            from raymigrate.runtime.verify.verification import Request, has_gpu  # noqa: PLC0415
 
+            plain = to_ray or to_accelerate
+            options = Options(
+                unsafe=unsafe,
+                freeze_numerics=freeze_numerics,
+                style=style,
+                guide=guide,
+                from_ray=from_ray if _is_given("from_ray") else "",
+                to_ray=to_ray,
+                to_accelerate=to_accelerate,
+                workers=workers if to_ray else None,
+                gpu=device == "gpu" if to_ray and device else None,
+            )
+            letters = arms or (PLAIN if plain else LEGACY)
+            if "P" in letters and kill_worker:
+                raise VerifyError("Arm P has no Ray that goes on after a failure; leave --kill-worker out.")
             request = Request(
-                sources=_sources(script, original, original_rev, folder),
+                sources=_sources(script, original, original_rev, folder, options),
                 arguments=arguments,
-                letters=arms,
+                letters=letters,
                 old_ray=from_ray,
-                options=Options(
-                    unsafe=unsafe,
-                    freeze_numerics=freeze_numerics,
-                    style=style,
-                    guide=guide,
-                    from_ray=from_ray if _is_given("from_ray") else "",
+                options=options,
+                dropped_pins=tuple(dict.fromkeys((*no_pins, *(OF_GENERATIONS if "P" in letters else ())))),
+                overrides=Overrides(
+                    None if to_ray else workers,  # the conversion writes it
+                    None if plain and device == "cpu" and not has_gpu() else device,
+                    precision,
+                    max_steps,
                 ),
-                dropped_pins=no_pins,
-                overrides=Overrides(workers, device, precision, max_steps),
                 offline=offline,
                 hub_size=hub_size,
                 timeout=timeout,
                 repeat=repeat,
                 kill_worker=kill_worker,
-                cluster=_cluster(address, shared_folder, arms, keep),
+                cluster=_cluster(address, shared_folder, letters, keep),
                 command=typed(["raymigrate", *sys.argv[1:]]),
             )
             passed = _run(request, keep, reports)
@@ -211,14 +232,14 @@ def _write(reports: tuple[Path, ...], result: Verification) -> None:
         click.echo(f"Report: {path}", err=True)
 
 
-def _sources(script: Path, original: Path | None, revision: str | None, folder: Path) -> Sources:
+def _sources(script: Path, original: Path | None, revision: str | None, folder: Path, options: Options) -> Sources:
     """The two versions of the job.
 
     Raises:
         VerifyError: If there is no legacy version.
     """
     from raymigrate.runtime.verify.errors import VerifyError  # noqa: PLC0415
-    from raymigrate.runtime.verify.scripts import Sources, at_revision, is_legacy  # noqa: PLC0415
+    from raymigrate.runtime.verify.scripts import Sources, at_revision, is_converted_with  # noqa: PLC0415
 
     script = script.resolve()
     if original is not None and revision is not None:
@@ -227,7 +248,7 @@ def _sources(script: Path, original: Path | None, revision: str | None, folder: 
         return Sources(original.resolve(), script)
     if revision is not None:
         return Sources(at_revision(script, revision, folder), script)
-    if not is_legacy(script):
+    if not is_converted_with(script, options):
         raise VerifyError(
             f"{script.name} has nothing to convert; name its legacy version with --original FILE or --original-rev REV."
         )
@@ -252,10 +273,8 @@ def _cluster(
             f"To run on the cluster {address}, name a folder that all of its nodes see with --shared-folder; to run on "
             "a Ray of its own, leave --address out and unset RAY_ADDRESS."
         )
-    if set(letters) & {"A", "O"}:
-        raise VerifyError(
-            "Arms A and O need Rays and libraries that a running cluster does not have; leave --address out."
-        )
+    if set(letters) & {"P", "A", "O"}:
+        raise VerifyError("Arms P, A and O run what a running cluster does not have; leave --address out.")
     if keep is not None and not keep.resolve().is_relative_to(shared_folder.resolve()):
         raise VerifyError(f"With --address, --keep has to name a folder inside {shared_folder}.")
     return Cluster(address, shared_folder.resolve())

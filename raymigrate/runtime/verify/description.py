@@ -119,7 +119,9 @@ def _not_shown_by(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def _not_asked_for(request: Request) -> Iterator[str]:
-    if "A" not in request.letters:
+    if "P" in request.letters:
+        yield from _not_shown_of_plain(request)
+    elif "A" not in request.letters:
         yield "No arm ran on the real old Ray: that the stand-in does what it did is taken as given (--arms A,O,B,C)."
     if "C" not in request.letters:
         yield "The converted script was not run on the current libraries (arm C)."
@@ -140,6 +142,13 @@ def _not_asked_for(request: Request) -> Iterator[str]:
         yield sentence
     if request.dropped_pins:
         yield f"These determinism pins were off: {', '.join(request.dropped_pins)}."
+
+
+def _not_shown_of_plain(request: Request) -> Iterator[str]:
+    if request.options.to_ray:
+        yield "The original reports nothing to Ray: what C reports and keeps has nothing to be compared with."
+    if request.processes == 1:
+        yield "One process trained: what several of them see is not shown (--workers 2)."
 
 
 def machine(runs: Sequence[Run]) -> dict[str, str]:

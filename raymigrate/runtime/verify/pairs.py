@@ -10,6 +10,7 @@ from raymigrate.runtime.verify.trace import Attempt, Trace
 
 # What equality of two arms would show.
 CLAIMS = {
+    "PC": "the conversion of a plain script",
     "AO": "the conversion on the old libraries",
     "BC": "the conversion on the current libraries",
     "OC": "drift of transformers, accelerate and datasets",

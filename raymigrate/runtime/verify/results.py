@@ -98,7 +98,7 @@ class ArmRun:
     """One arm that ran to its end.
 
     Args:
-        letter: "A", "O", "B" or "C"; a repetition is "C2", a run in which a worker was killed "C-killed".
+        letter: "P", "A", "O", "B" or "C"; a repetition is "C2", a run in which a worker was killed "C-killed".
         title: What it is: "converted script, current libraries".
         script: The script that ran.
         seconds: Wall-clock time.

@@ -21,7 +21,7 @@ from raymigrate.facts.project import Project
 from raymigrate.files.discovery import SUFFIXES, Discovery, discover
 from raymigrate.files.script import decode
 from raymigrate.pins.written_for import WrittenFor
-from raymigrate.run.gates import NEEDLES
+from raymigrate.run.gates import needles
 from raymigrate.run.job import Job
 from raymigrate.run.session import run
 from raymigrate.runtime.verify.copies import copied, left_out
@@ -131,7 +131,7 @@ def converted_in_place(script: Path, options: Options) -> list[Finding]:
     folder = script.parent
     job = job_files(script)
     told = []
-    for finding in run(_found(folder, script), Job(options)).findings:
+    for finding in run(_found(folder, script, options), Job(options)).findings:
         path = Path(finding.path).relative_to(folder)
         belongs = os.path.realpath(finding.path) in job
         if finding.kind is Kind.ERROR and belongs:
@@ -158,22 +158,23 @@ def job_files(script: Path) -> set[str]:
     return found
 
 
-def _found(path: Path, script: Path) -> Discovery:
+def _found(path: Path, script: Path, options: Options) -> Discovery:
     """The files of a folder that a conversion looks at; notebooks belong to the job of a notebook only."""
-    return discover([str(path)], needles=NEEDLES, suffixes=SUFFIXES if script.suffix == NOTEBOOK else (".py",))
+    wanted = needles(to_ray=options.to_ray, to_accelerate=options.to_accelerate)
+    return discover([str(path)], needles=wanted, suffixes=SUFFIXES if script.suffix == NOTEBOOK else (".py",))
 
 
 def _changed_by_conversion(script: Path) -> Iterator[str]:
     """The files beside a script that a full conversion would change: those that belong to the job."""
-    summary = run(_found(script.parent, script), Job(Options(), rewrite=False, write=False))
+    summary = run(_found(script.parent, script, Options()), Job(Options(), rewrite=False, write=False))
     for result in summary.results:
         if result.changes:
             yield result.path
 
 
-def is_legacy(script: Path) -> bool:
-    """Whether a script or what it imports has anything that is to be converted: a legacy trainer, ray.air, ..."""
-    summary = run(_found(script, script), Job(Options(), rewrite=False, write=False))
+def is_converted_with(script: Path, options: Options) -> bool:
+    """Whether a conversion changes anything in a script or what it imports."""
+    summary = run(_found(script, script, options), Job(options, rewrite=False, write=False))
     return any(finding.kind is Kind.CONVERTED for finding in summary.findings)
 
 

@@ -106,6 +106,7 @@ class Attempt:
         kind = event["kind"]
         if kind == "model":
             self.model = event
+            self.start["backend"] = self.start["backend"] or event.get("backend")
         elif kind == "optimizer":
             self.optimizer = event
         elif kind == "step":

@@ -86,6 +86,11 @@ class Request:
     command: str = ""
 
     @property
+    def processes(self) -> int:
+        """In how many processes a plain script trains."""
+        return self.overrides.workers or self.options.workers or 1
+
+    @property
     def pins(self) -> dict[str, Any]:
         """Pin -> value, of those that are on."""
         return {pin.name: pin.value for pin in PINS if pin.name not in self.dropped_pins}
@@ -151,6 +156,13 @@ def _hub(request: Request) -> Iterator[str | None]:
         yield server.url
 
 
+def has_gpu() -> bool:
+    """Whether this machine has a GPU that torch can use."""
+    import torch  # noqa: PLC0415 - 2 s, for plain scripts only
+
+    return bool(torch.cuda.is_available())
+
+
 @dataclass(frozen=True)
 class Preparation:
     """Makes the arms: script, environment, variables.
@@ -177,7 +189,11 @@ class Preparation:
         sources, options = self.request.sources, self.request.options
         notes: list[str] = []
         environment = None
-        if letter == "A":
+        processes = 0
+        if letter == "P":
+            script = sources.put_original(folder)
+            processes = self.request.processes
+        elif letter == "A":
             script = sources.put_original(folder)
             environment = self._environment(self.request.old_ray)
         elif letter == "B":
@@ -193,8 +209,12 @@ class Preparation:
         variables = self._data_variables(environment.name if environment else "own")
         if letter == "B":
             variables["RAYMIGRATE_STANDIN"] = ".".join(map(str, sources.written_for(options).version))
+        if letter == "C" and not options.to_ray and options.to_accelerate:
+            processes = self.request.processes
+        if processes and (self.request.overrides.device == "cpu" or not has_gpu()):
+            variables["ACCELERATE_USE_CPU"] = "true"  # else several processes train a model each
         if environment is None:
-            return Arm(letter, script, variables=variables, notes=tuple(notes))
+            return Arm(letter, script, variables=variables, notes=tuple(notes), processes=processes)
         return Arm(letter, script, environment.python, {**variables, **environment.variables}, tuple(notes))
 
     def _environment(self, name: str) -> environments.Environment:

@@ -41,8 +41,8 @@ def behaving(script: Path, line: str) -> Path:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--arms", "C"], "two or more of A, O, B and C"),
-        (["--arms", "B,X"], "two or more of A, O, B and C"),
+        (["--arms", "C"], "two or more of P, A, O, B and C"),
+        (["--arms", "B,X"], "two or more of P, A, O, B and C"),
         (["--no-pin", "sead"], "there is no pin sead; there are seed, dropout"),
         (["--report", "out.pdf"], "must end in .html, .md, .json or .xml"),
         (["--workers", "0"], "0 is not in the range x>=1"),

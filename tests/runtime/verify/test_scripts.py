@@ -14,7 +14,7 @@ from raymigrate.base.options import Options
 from raymigrate.runtime.verify import copies
 from raymigrate.runtime.verify.copies import copied
 from raymigrate.runtime.verify.errors import VerifyError
-from raymigrate.runtime.verify.scripts import RAY_ONLY, Sources, at_revision, is_legacy, runnable
+from raymigrate.runtime.verify.scripts import RAY_ONLY, Sources, at_revision, is_converted_with, runnable
 from tests.conftest import FIXTURES
 
 BERT = FIXTURES / "accelerate_trainer/bert_mrpc"
@@ -113,7 +113,7 @@ def test_an_original_is_taken_out_of_git(tmp_path: Path) -> None:
     ],
 )
 def test_a_script_is_legacy_if_it_has_an_old_trainer(script: Path, legacy: bool) -> None:
-    assert is_legacy(script) is legacy
+    assert is_converted_with(script, Options()) is legacy
 
 
 def test_a_file_that_cannot_be_converted_is_named(tmp_path: Path) -> None:

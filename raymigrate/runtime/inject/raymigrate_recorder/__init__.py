@@ -5,14 +5,14 @@ RAYMIGRATE_RECORDER (see `settings`). This package runs in environments of any a
 nothing of raymigrate and needs Python 3.9 and torch 2.1.
 
 `training` records optimizer steps and forward passes through torch's global hooks, `jobs` Ray's train function,
-reports and results, `checkpoints` what a checkpoint holds; `pins` make a job deterministic, `overrides` make it
-smaller; `trace` writes it all down.
+reports and results, `plain` the begin and end of a script without Ray, `checkpoints` what a checkpoint holds; `pins`
+make a job deterministic, `overrides` make it smaller; `trace` writes it all down.
 
 What it costs: a hash of each batch and each final weight, one pass over the gradients per step, and torch's slower
 path for calling modules. See docs/verify.md for measured figures.
 """
 
-from raymigrate_recorder import jobs, overrides, pins, training
+from raymigrate_recorder import jobs, overrides, pins, plain, training
 
 
 def install() -> None:
@@ -21,3 +21,4 @@ def install() -> None:
     pins.install()
     training.install()
     jobs.install()
+    plain.install()

@@ -68,7 +68,7 @@ def run_train_function(function: Callable[[], Any], settings: Sequence[tuple[str
         result = function()
     except StopTraining:
         emit("stopped", step=worker.steps)
-    guarded(_end)()
+    guarded(end)()
     return result
 
 
@@ -87,7 +87,8 @@ def _begin(settings: Sequence[tuple[str, Any]]) -> None:
     )
 
 
-def _end() -> None:
+def end() -> None:
+    """Writes down what the training ends with."""
     memory = peak_memory()  # before the recorder's own copies of the weights
     save_weights("final")
     weights = {} if worker.model is None else model_digests(worker.model)

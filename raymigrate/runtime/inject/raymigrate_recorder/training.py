@@ -113,6 +113,7 @@ def _record_model(model: Any) -> None:
         plain = plain.module
     emit(
         "model",
+        backend=_backend(),
         model=type(plain).__name__,
         wrapped_in=type(model).__name__,
         attention=getattr(getattr(plain, "config", None), "_attn_implementation", None),
@@ -125,6 +126,14 @@ def _record_model(model: Any) -> None:
         weights=model_digests(model),
     )
     save_weights("initial")
+
+
+def _backend() -> str | None:
+    """That of the process group in which the model is trained; None where each process trains alone."""
+    from torch import distributed
+
+    together = distributed.is_available() and distributed.is_initialized()
+    return str(distributed.get_backend()) if together else None
 
 
 def _device_name(device: Any) -> str:

@@ -31,6 +31,8 @@ def reported_checkpoints(attempt: Attempt) -> list[int]:
 
 def _reports(pair: Pair) -> Check:
     left, right = (reported_checkpoints(trace.first_rank) for trace in pair.traces)
+    if pair.left.arm.processes:
+        return not_applicable("checkpoints reported", f"{pair.left.name} has no Ray to report to")
     if not left and not right:
         return not_applicable("checkpoints reported", "neither job reports one")
     figures = (

@@ -1,0 +1,57 @@
+"""A script that trains in processes of its own, with no Ray around them: where it begins and ends is recorded here.
+
+It counts as a train function that runs from the import of torch to the end of the process. torchrun starts it, also for
+one process, and so sets RANK and WORLD_SIZE as Ray does in a worker.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+from types import ModuleType, TracebackType
+
+from raymigrate_recorder import pins
+from raymigrate_recorder.importing import after
+from raymigrate_recorder.jobs import end, versions
+from raymigrate_recorder.settings import settings
+from raymigrate_recorder.trace import emit, guarded, rank
+from raymigrate_recorder.training import StopTraining, worker
+
+
+def install() -> None:
+    """Sets the hooks in the processes that train; torchrun's own has no rank."""
+    if not settings.plain or rank() is None:
+        return
+
+    @after("torch")
+    def _torch(module: ModuleType) -> None:
+        if os.getpid() == started_by:
+            _begin()
+
+    started_by = os.getpid()  # processes that load data are forked or spawned from it, and are no workers
+    report = sys.excepthook
+
+    def ended(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+        atexit.unregister(_end)
+        if kind is not StopTraining:
+            report(kind, error, traceback)
+            return
+        emit("stopped", step=worker.steps)
+        _end()
+        sys.stdout.flush()
+        os._exit(0)
+
+    sys.excepthook = ended
+
+
+def _begin() -> None:
+    pins.apply_in_worker()
+    emit("start", world_size=int(os.environ.get("WORLD_SIZE", "1")), backend=None, versions=versions(), settings=[])
+    atexit.register(_end)
+
+
+@guarded
+def _end() -> None:
+    if worker.model is not None:
+        end()

@@ -1,0 +1,67 @@
+"""Scripts that never used Ray: the original in processes of its own (arm P), against what it becomes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from raymigrate.cli import main
+from raymigrate.runtime.verify.arms import Arm
+from tests.conftest import FIXTURES
+
+TRAINER = FIXTURES / "to_ray/module_level"
+ACCELERATE = FIXTURES / "to_ray/accelerate_main_argparse"
+LOOP = FIXTURES / "to_accelerate/train_function"
+PROVED = "the conversion of a plain script is proved bit for bit"
+
+
+def verified(*arguments: object) -> Result:
+    return CliRunner().invoke(main, ["verify", "--offline", *map(str, arguments)])
+
+
+@pytest.mark.ray
+@pytest.mark.parametrize(("script", "workers"), [(TRAINER, 1), (ACCELERATE, 2)], ids=["trainer", "accelerate"])
+def test_on_ray_it_trains_as_before(script: Path, workers: int) -> None:
+    outcome = verified("--to-ray", "--workers", workers, script / "before.py")
+    assert outcome.exit_code == 0, outcome.output
+    assert PROVED in outcome.output
+    assert f"number of workers: {workers}" in outcome.output
+
+
+@pytest.mark.ray
+def test_with_accelerate_a_loop_trains_as_before() -> None:
+    outcome = verified("--to-accelerate", LOOP / "before.py")
+    assert outcome.exit_code == 0, outcome.output
+    assert PROVED in outcome.output
+
+
+@pytest.mark.ray
+def test_workers_that_train_alone_are_noticed(tmp_path: Path) -> None:
+    """The most likely mistake: without use_cpu=True each CPU worker trains a model of its own, on all rows."""
+    wrong = tmp_path / "train.py"
+    text = (TRAINER / "after.py").read_text()
+    assert "        use_cpu=True,\n" in text
+    wrong.write_text(text.replace("        use_cpu=True,\n", ""))
+    outcome = verified("--to-ray", "--workers", 2, "--device", "cpu", "--original", TRAINER / "before.py", wrong)
+    assert outcome.exit_code == 1, outcome.output
+    assert "C differs from P at the gate 'contract'" in outcome.output
+
+
+def test_a_plain_script_is_started_by_torchrun() -> None:
+    script = Path("train.py")
+    assert Arm("C", script).launcher == []
+    assert Arm("P", script, processes=2).launcher[-1] == "--nproc-per-node=2"
+
+
+def test_what_cannot_go_on_after_a_failure_is_not_killed() -> None:
+    outcome = verified("--to-ray", "--kill-worker", TRAINER / "before.py")
+    assert outcome.exit_code == 2
+    assert "leave --kill-worker out" in outcome.output
+
+
+def test_without_the_option_a_plain_script_has_nothing_to_convert() -> None:
+    outcome = verified(TRAINER / "before.py")
+    assert outcome.exit_code == 2
+    assert "has nothing to convert" in outcome.output
