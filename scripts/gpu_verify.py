@@ -261,7 +261,7 @@ memory is the most that a worker of C used. Of tiny models, whose steps take mil
 "At once" is how many of these verifications shared the machine, by the times in their reports; the more, the less
 throughput says.
 
-{versions}. Written by `python scripts/gpu_verify.py run{option}`.
+{versions}. Ran {when}. Written by `python scripts/gpu_verify.py run{option}`.
 """
 
 
@@ -279,7 +279,7 @@ def table(reports: Path, device: str) -> str:
     first = next(iter(found.values()))
     columns = ["job", "size", "precision", "workers", *(gate.name for gate in first.comparisons[0].gates)]
     columns += ["at once", "throughput", "memory", "report"]
-    lines = [_head(first, device), f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
+    lines = [_head(first, device, _when(found)), f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
     crowds = _at_once(found)
     lines += [_row(cell, verification, crowds[cell]) for cell, verification in found.items()]
     told = {cell.name: explanations(verification.comparisons[0]) for cell, verification in found.items()}
@@ -288,24 +288,33 @@ def table(reports: Path, device: str) -> str:
 
 
 def _controls(report: Path) -> list[str]:
-    """What became of the negative controls, if they ran."""
+    """What became of the negative controls, if they ran, and when: it may have been with an older state of main."""
     if not report.exists():
         return []
+    suites = list(ElementTree.parse(report).iter("testsuite"))
     counts = {
-        name: sum(int(suite.get(name, 0)) for suite in ElementTree.parse(report).iter("testsuite"))
-        for name in ("tests", "failures", "errors", "skipped")
+        name: sum(int(suite.get(name, 0)) for suite in suites) for name in ("tests", "failures", "errors", "skipped")
     }
     passed = 2 * counts["tests"] - sum(counts.values())
+    began = [datetime.fromisoformat(suite.get("timestamp", "")) for suite in suites if suite.get("timestamp")]
+    when = f", begun {min(began):%Y-%m-%d %H:%M} UTC" if began else ""
     what = "wrong conversions, each of which has to fail at the right gate, and right ones, which have to pass"
-    return [f"Controls (`{CONTROLS}`): {what}. {passed} of {counts['tests']} did.", ""]
+    return [f"Controls (`{CONTROLS}`): {what}. {passed} of {counts['tests']} did{when}.", ""]
 
 
-def _head(found: Verification, device: str) -> str:
+def _when(found: Mapping[Cell, Verification]) -> str:
+    spans = [_span(verification) for verification in found.values()]
+    first, last = min(begin for begin, _ in spans), max(end for _, end in spans)
+    return f"from {first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} UTC"
+
+
+def _head(found: Verification, device: str, when: str) -> str:
     versions = [f"{library} {version}" for library, version in found.arms[0].versions.items()]
     return HEAD.format(
         device=found.arms[0].versions.get("device", "an unknown device"),
         versions=", ".join([*versions, *(fact for name, fact in found.machine.items() if name != "gpu")]),
         option="" if device == "gpu" else f" --device {device}",
+        when=when,
     )
 
 

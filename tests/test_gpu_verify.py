@@ -94,7 +94,11 @@ def test_the_table_has_a_row_for_each_report_and_says_why_one_is_explained(tmp_p
     assert "Controls" not in text
     suite = '<testsuites><testsuite errors="0" failures="2" skipped="1" tests="11"/></testsuites>'
     (tmp_path / "controls.xml").write_text(suite, encoding="utf-8")
-    assert "8 of 11 did" in gpu_verify.table(tmp_path, "gpu")
+    assert "8 of 11 did." in gpu_verify.table(tmp_path, "gpu")
+    dated = suite.replace("tests=", 'timestamp="2025-11-02T10:13:15.053927+00:00" tests=')
+    (tmp_path / "controls.xml").write_text(dated, encoding="utf-8")
+    assert "8 of 11 did, begun 2025-11-02 10:13 UTC." in gpu_verify.table(tmp_path, "gpu")
+    assert f"Ran from {PASSING.started[:10]}" in text
     assert {row.split(" | ")[-4] for row in rows[2:]} == {"2"}  # both began at the same second
     assert f"* {MATRIX[1].name}: cause: {EXPLAINED.comparisons[0].causes[0].name}" in text
 
