@@ -338,6 +338,15 @@ def test_a_plateau_that_each_process_would_see_for_itself_is_told(value: str, is
     assert bool(outcome.lines("RM858", Kind.MANUAL)) is is_told
 
 
+def test_a_data_set_is_still_told_its_epoch() -> None:
+    assert "data.set_epoch(0)" in accelerated("data.set_epoch(0)\n", LOOP).text
+
+
+def test_batches_of_unequal_sizes_are_told() -> None:
+    head = HEAD.replace("batch_size=8, shuffle=True", "batch_sampler=data.batches")
+    assert any("even_batches=False" in message for message in accelerated(LOOP, head=head).messages)
+
+
 def test_a_function_may_make_the_model_and_its_optimizer() -> None:
     head = HEAD.partition("model = ")[0]
     build = """

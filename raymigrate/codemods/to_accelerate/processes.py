@@ -34,7 +34,7 @@ VARIABLES = {"RANK": RANK, "LOCAL_RANK": LOCAL_RANK, "WORLD_SIZE": SIZE}
 MAIN = {RANK: "accelerator.is_main_process", LOCAL_RANK: "accelerator.is_local_main_process"}
 # Statements that set up processes.
 SET_UP = (f"{DIST}.init_process_group", "torch.cuda.set_device")
-ADDRESSES = frozenset({"MASTER_ADDR", "MASTER_PORT", "RANK", "LOCAL_RANK", "WORLD_SIZE", "NCCL_DEBUG"})
+ADDRESSES = frozenset({"MASTER_ADDR", "MASTER_PORT", "RANK", "LOCAL_RANK", "WORLD_SIZE"})
 REDUCTIONS = {"SUM": "sum", "AVG": "mean"}
 
 
@@ -235,25 +235,34 @@ class Processes:
                 samplers[variable] = call
                 changes.drop(statement)
         for call in self.training.method_calls("set_epoch"):
-            changes.drop(self._alone(call))
-        told = False
+            owner = call.func.value if isinstance(call.func, ast.Attribute) else call.func
+            is_of_loader = isinstance(owner, ast.Attribute) and owner.attr == "sampler"
+            if is_of_loader or self.variables.of(owner) & samplers.keys():
+                changes.drop(self._alone(call))
         for loader in self.module.calls(*DATA_LOADERS):
-            told = self._sampler_of(changes, loader, samplers) or told
+            self._sampler_of(changes, loader, samplers)
+            if any(keyword.arg == "batch_sampler" for keyword in loader.keywords):
+                changes.note(
+                    RM858,
+                    loader,
+                    "Batches of unequal sizes need DataLoaderConfiguration(even_batches=False) as dataloader_config="
+                    " under several processes.",
+                )
         for variable in samplers:
             for read in self.variables.reads(variable):
                 if not changes.is_gone(read):
                     raise Refusal(read, f"`{variable.name}`, a DistributedSampler, is used outside of its DataLoader")
 
-    def _sampler_of(self, changes: Changes, loader: ast.Call, samplers: dict[Variable, ast.Call]) -> bool:
+    def _sampler_of(self, changes: Changes, loader: ast.Call, samplers: dict[Variable, ast.Call]) -> None:
         keyword = next((k for k in loader.keywords if k.arg == "sampler"), None)
         if keyword is None:
-            return False
+            return
         made = self.variables.of(keyword.value)
         sampler = next((samplers[v] for v in made if v in samplers), None)
         if sampler is None and isinstance(keyword.value, ast.Call):
             sampler = keyword.value if self.module.qualified(keyword.value.func) in SAMPLERS else None
         if sampler is None:
-            return False
+            return
         shuffle = next((k.value for k in sampler.keywords if k.arg == "shuffle"), None)
         shuffles = self.module.constant(shuffle) if shuffle is not None else True
         changes.gone.add(keyword.value)
@@ -279,7 +288,6 @@ class Processes:
                 loader,
                 "The rows come in another order than from the DistributedSampler, which had a seed of its own.",
             )
-        return True
 
     # -- what processes tell each other --------------------------------------------------------
 
