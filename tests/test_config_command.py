@@ -23,6 +23,7 @@ dynamo_config:
 @pytest.fixture(autouse=True)
 def in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")  # of the terminal
 
 
 def shown(text: str, *options: str, name: str = "config.yaml") -> Result:

@@ -71,12 +71,15 @@ def hand_over_blank_lines(
     return [first, *rest]
 
 
-def handed_down(body: Sequence[cst.BaseStatement], gone: Collection[cst.CSTNode]) -> list[cst.BaseStatement]:
+def handed_down(
+    body: Sequence[cst.BaseStatement], gone: Collection[cst.CSTNode], new: set[cst.CSTNode]
+) -> list[cst.BaseStatement]:
     """Moves the lines over statements that are gone to the next statement; no such statements are left.
 
     Args:
         body: Statements of one block.
         gone: The statements that stand for those that are gone.
+        new: Statements that were not there before; they stay among these when they take lines over.
     """
     result: list[cst.BaseStatement] = []
     lines: list[cst.EmptyLine] = []
@@ -91,7 +94,10 @@ def handed_down(body: Sequence[cst.BaseStatement], gone: Collection[cst.CSTNode]
             own = statement.leading_lines  # type: ignore[attr-defined]
             if not any(line.comment for line in lines):  # blank lines do not add up
                 lines = lines[: max(0, len(lines) - blank_lines(statement))]
-            statement = statement.with_changes(leading_lines=[*lines, *own])
+            changed = statement.with_changes(leading_lines=[*lines, *own])
+            if statement in new:
+                new.add(changed)
+            statement = changed
         lines = []
         result.append(statement)
     return result
