@@ -62,6 +62,13 @@ def arguments(**given):
 ROWS = [{"x": torch.ones(1), "labels": torch.ones(1)}] * 2
 """
 
+READ_FILE = """
+import json
+from accelerate.commands.config.config_args import load_config_from_file
+with open("config.json", "w") as file:
+    json.dump({config}, file)
+load_config_from_file("config.json")
+"""
 SNIPPETS = {
     "RM101": [
         "from ray.train.huggingface import TransformersTrainer",
@@ -300,6 +307,20 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         "from unittest import mock\n"
         "with mock.patch('transformers.training_args.is_accelerate_available', lambda *_: False):\n"
         "    transformers.TrainingArguments('out').device"
+    ],
+    "RM822": [
+        READ_FILE.format(config={"num_processes": 2}),
+        READ_FILE.format(config={"distributed_type": "NO", "gradient_accumulation_steps": 2}),
+        "os.environ['ACCELERATE_CONFIG_DS_FIELDS'] = 'zero_stage'\n"
+        "accelerate.DeepSpeedPlugin(hf_ds_config={'zero_optimization': {'stage': 2}})",
+    ],
+    "RM823": [
+        "from ray.train.v2._internal.execution.context import TrainContext\n"
+        "TrainContext.report(None, {'loss': torch.ones(1)})",
+    ],
+    "RM829": [
+        "model = object.__new__(torch.nn.parallel.DistributedDataParallel)\n"
+        "torch.nn.Module.__init__(model)\nmodel.generate()",
     ],
 }
 

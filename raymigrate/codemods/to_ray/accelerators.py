@@ -28,6 +28,12 @@ RM822 = Rule(
     "With --to-ray each key becomes an argument of Accelerator, ScalingConfig or TorchConfig that has the same effect;"
     " `raymigrate config FILE` shows the table.",
     "https://huggingface.co/docs/accelerate/package_reference/cli",
+    errors=(
+        "A `distributed_type` must be specified in the config file",
+        "version or fix (and potentially remove) these keys from your config file",
+        "When using `deepspeed_config_file`, the following accelerate config variables will be ignored",
+        "When using `--fsdp_cpu_ram_efficient_loading` set `--fsdp_sync_module_states` to `True`",
+    ),
 )
 CONFIG_FILE = "ACCELERATE_DEEPSPEED_CONFIG_FILE"
 ABOUT_TRAINERS = "for a Trainer"

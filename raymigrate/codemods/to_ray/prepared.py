@@ -12,6 +12,7 @@ from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import Scope
 from raymigrate.facts.values import argument
 
+MODEL_ATTRIBUTES = ("config", "generate", "save_pretrained", "push_to_hub", "generation_config")
 RM829 = Rule(
     "RM829",
     "prepared objects with several workers",
@@ -19,8 +20,8 @@ RM829 = Rule(
     " share of the rows, and a prepared scheduler steps once for each worker.",
     "Read the message; with one worker nothing changes.",
     "https://huggingface.co/docs/accelerate/basic_tutorials/migration",
+    errors=(*(f"'DistributedDataParallel' object has no attribute '{name}'" for name in MODEL_ATTRIBUTES),),
 )
-MODEL_ATTRIBUTES = ("config", "generate", "save_pretrained", "push_to_hub", "generation_config")
 COUNTS = ("add_batch", "add", "update", "extend", "append")
 GATHERS = ("gather", "gather_for_metrics", "reduce", "pad_across_processes", "all_gather", "all_reduce")
 # Functions that make a scheduler -> the place of the number of steps among their arguments.
