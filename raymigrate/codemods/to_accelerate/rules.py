@@ -26,7 +26,8 @@ RM852 = Rule(
     "RM852",
     "autocast and GradScaler",
     "accelerator.backward() and accelerator.clip_grad_norm_() scale and unscale gradients themselves: a GradScaler of"
-    " one's own beside them would do so twice.",
+    " one's own beside them would do so twice. A prepared model returns float32, so that a loss which the loop"
+    " computes is more exact on a GPU than it was under autocast.",
     "Accelerator(mixed_precision=...) and accelerator.autocast() take their place.",
     "https://huggingface.co/docs/accelerate/usage_guides/mixed_precision",
 )
