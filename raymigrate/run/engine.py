@@ -102,6 +102,13 @@ def convert(
         except Refused as refused:
             return FileResult(path, [replace(refused.finding, path=path)], text)
         return result
+    if options.to_accelerate and options.to_ray:
+        from raymigrate.run.two_steps import convert_in_two_steps  # noqa: PLC0415 - only where both are asked for
+
+        def step(text: str, options: Options, rewrite: bool) -> FileResult:
+            return convert(text, path, options, rewrite=rewrite, project=project, settle=settle)
+
+        return convert_in_two_steps(text, options, step, rewrite=rewrite)
     try:
         context = plan(text, path, options, project)
         after: str | None = None

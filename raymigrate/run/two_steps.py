@@ -1,0 +1,68 @@
+"""`--to-accelerate` and `--to-ray` in one run: a native loop becomes one of accelerate, and that goes to Ray Train."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from raymigrate.base.findings import Finding, Kind
+from raymigrate.base.options import Options
+from raymigrate.comments.skips import RM906
+from raymigrate.documents.line_changes import moved_lines
+from raymigrate.run.outcome import FileResult, by_place
+
+Convert = Callable[[str, Options, bool], FileResult]
+
+
+def convert_in_two_steps(text: str, options: Options, convert: Convert, *, rewrite: bool) -> FileResult:
+    """Converts a text twice, with one of the options at a time.
+
+    Args:
+        text: Source text.
+        options: What the user asked for, both steps among it.
+        convert: Converts a text with options; the last argument says whether to rewrite or to look only.
+        rewrite: Whether the new text is wanted.
+
+    Returns:
+        One result, with places in `text`. Where the second step refuses what came of the first, nothing changes.
+    """
+    first = convert(text, replace(options, to_ray=False), True)
+    if _fails(first):
+        return first
+    second = convert(text if first.after is None else first.after, replace(options, to_accelerate=False), rewrite)
+    if first.after is None:
+        return replace(second, findings=_both(first.findings, second.findings))
+    placed = _placed(second.findings, moved_lines(first.after, text), text)
+    if _fails(second):
+        return replace(first, findings=by_place(placed), changes=False, after=None, left=[])
+    return replace(
+        second,
+        before=text,
+        findings=_both(first.findings, placed),
+        changes=True,
+        after=(second.after or first.after) if rewrite else None,
+        left=second.left if second.changes else first.left,
+    )
+
+
+def _both(first: list[Finding], second: list[Finding]) -> list[Finding]:
+    """What either step tells, once; of comments that silence nothing, what both tell."""
+    told = {(finding.code, finding.message) for finding in second}
+    earlier = {(finding.code, finding.message) for finding in first}
+    findings = [f for f in first if (f.code, f.message) not in told]
+    findings += [f for f in second if f.code != RM906.code or (f.code, f.message) in earlier]
+    return by_place([f for f in findings if f.code != RM906.code or (f.code, f.message) in told])
+
+
+def _fails(result: FileResult) -> bool:
+    return any(finding.kind is Kind.ERROR for finding in result.findings)
+
+
+def _placed(findings: list[Finding], moved: Callable[[int], int], text: str) -> list[Finding]:
+    """Findings in the text between the steps, with places in the one before both."""
+    lengths = [len(line) for line in text.splitlines()] or [0]
+    placed = []
+    for finding in findings:
+        line = min(moved(finding.line), len(lengths))
+        placed.append(replace(finding, line=line, column=finding.column if finding.column <= lengths[line - 1] else 1))
+    return placed

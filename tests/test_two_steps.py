@@ -1,0 +1,61 @@
+"""`--to-accelerate --to-ray`: both conversions in one run."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from raymigrate.base.findings import Kind
+from raymigrate.base.options import Options
+from raymigrate.run.engine import convert
+from tests.conftest import FIXTURES, case_name
+
+BOTH = Options(to_accelerate=True, to_ray=True, workers=2, gpu=False)
+LOOPS = sorted(FIXTURES.glob("to_accelerate/*/before.py"))
+ON_RAY = sorted(FIXTURES.glob("to_ray/*/before.py"))
+
+
+@pytest.mark.parametrize("loop", LOOPS, ids=case_name)
+def test_it_is_what_two_runs_give(loop: Path) -> None:
+    text = loop.read_text()
+    first = convert(text, str(loop), replace(BOTH, to_ray=False)).after
+    assert first is not None
+    second = convert(first, str(loop), replace(BOTH, to_accelerate=False))
+    both = convert(text, str(loop), BOTH)
+    if any(finding.kind is Kind.ERROR for finding in second.findings):
+        assert both.after is None
+        return
+    assert both.after == (second.after or first)
+    assert convert(both.after, str(loop), BOTH).after is None
+
+
+@pytest.mark.parametrize("loop", LOOPS, ids=case_name)
+def test_findings_of_both_steps_are_told_once_with_places_in_the_script(loop: Path) -> None:
+    text = loop.read_text()
+    result = convert(text, str(loop), BOTH)
+    lines = text.splitlines()
+    assert {"RM850"} <= {finding.code for finding in result.findings}
+    assert all(1 <= f.line <= len(lines) and f.column <= max(1, len(lines[f.line - 1])) for f in result.findings)
+    told = [(f.code, f.message, f.line, f.column) for f in result.findings]
+    assert len(set(told)) == len(told)
+    assert [(f.line, f.column) for f in result.findings] == sorted((f.line, f.column) for f in result.findings)
+
+
+@pytest.mark.parametrize("script", ON_RAY, ids=case_name)
+def test_a_script_without_a_native_loop_is_none_the_worse_for_it(script: Path) -> None:
+    text = script.read_text()
+    assert (
+        convert(text, str(script), BOTH).after == convert(text, str(script), replace(BOTH, to_accelerate=False)).after
+    )
+
+
+def test_a_check_says_that_it_changes() -> None:
+    result = convert(LOOPS[0].read_text(), str(LOOPS[0]), BOTH, rewrite=False)
+    assert result.changes
+    assert result.after is None
+
+
+def test_a_skip_comment_keeps_the_file() -> None:
+    result = convert(f"{LOOPS[0].read_text()}# raymigrate: skip-file\n", str(LOOPS[0]), BOTH)
+    assert result.after is None
+    assert {finding.kind for finding in result.findings} == {Kind.SKIPPED}
