@@ -28,7 +28,7 @@ def test_the_session_is_real(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize(
     ("number", "case"),
-    enumerate(["transformers_trainer/readme_example", "to_ray/module_level", "to_accelerate/module_level"]),
+    [*enumerate(["transformers_trainer/readme_example", "to_ray/module_level", "to_accelerate/module_level"])],
 )
 def test_the_differences_are_real(number: int, case: str) -> None:
     before, after = ((FIXTURES / case / name).read_text().splitlines() for name in ("before.py", "after.py"))
