@@ -20,8 +20,8 @@ from raymigrate.cli.settings import ConfigurableCommand
 from raymigrate.reporting.terminal import COLOUR_CHOICES, use_colour
 
 # Command -> module that holds it; the module is imported only when the command is called.
-RUNTIME_COMMANDS = {
-    "config": "raymigrate.reporting.accelerate_table",
+LATE_COMMANDS = {
+    "config": "raymigrate.cli.config",
     "doctor": "raymigrate.runtime.doctor",
     "env": "raymigrate.runtime.environments.command",
     "hub": "raymigrate.runtime.hub.command",
@@ -55,16 +55,16 @@ class DefaultConvert(click.Group):
         return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The commands, those of the runtime included, which are imported only when they are called."""
-        return [*super().list_commands(ctx), *RUNTIME_COMMANDS]
+        """The commands, with those that are imported only when they are called."""
+        return [*super().list_commands(ctx), *LATE_COMMANDS]
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        """Imports a command of the runtime when it is called."""
-        if name not in RUNTIME_COMMANDS:
+        """Imports such a command when it is called."""
+        if name not in LATE_COMMANDS:
             return super().get_command(ctx, name)
         from importlib import import_module  # noqa: PLC0415
 
-        command: click.Command = getattr(import_module(RUNTIME_COMMANDS[name]), name)
+        command: click.Command = getattr(import_module(LATE_COMMANDS[name]), name)
         return command
 
     def invoke(self, ctx: click.Context) -> Any:

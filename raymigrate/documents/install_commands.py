@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from raymigrate.knowledge.versions import LOWEST, Pin, conda_pins, requirement_pins
+from raymigrate.knowledge.versions import Pin, conda_pins, requirement_pins
 
 NESTED = "The command is in a string: write {name}>={lowest} there, with quotes around it for the inner shell."
 # A word of a shell command, which may be quoted, after `pip install` up to the end of that command.
@@ -42,7 +42,7 @@ def _command_pins(command: re.Match[str], *, within_string: bool) -> Iterator[Pi
         start = command.start("words") + word.start(group)
         for pin in read(word[group], start):
             if within_string and pin.replacement:
-                yield replace(pin, replacement="", obstacle=NESTED.format(name=pin.name, lowest=LOWEST[pin.name]))
+                yield replace(pin, replacement="", obstacle=NESTED.format(name=pin.name, lowest=pin.lowest))
             elif not pin.replacement or text[start - 1] in "\"'":
                 yield pin
             else:  # a shell would take the sign `>` for a redirection

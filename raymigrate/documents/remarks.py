@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from raymigrate.base.findings import Finding, Kind, Rule
-from raymigrate.knowledge.versions import LOWEST, Pin
+
+if TYPE_CHECKING:
+    from raymigrate.knowledge.versions import Pin
 
 CELL_MAGICS = "https://ipython.readthedocs.io/en/stable/interactive/magics.html#cell-magics"
 
@@ -108,7 +110,7 @@ def old_pins(lines: Sequence[str]) -> Iterator[tuple[int, Pin]]:
 
 def pin_message(pin: Pin) -> str:
     """What is wrong with a pin."""
-    return f"{' '.join(pin.written.split())} excludes {pin.name} >= {LOWEST[pin.name]}, which the converted code needs."
+    return f"{' '.join(pin.written.split())} excludes {pin.name} >= {pin.lowest}, which the converted code needs."
 
 
 def pin_remark(pin: Pin, place: Place, *, changes: bool = False) -> Finding:

@@ -18,11 +18,19 @@ GPU_VARIABLES = (
 
 
 class NoRayFormError(ValueError):
-    """Accelerate starts this kind of training itself; the message says which."""
+    """Accelerate starts this kind of training itself; the message is a sentence that names it."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(
+            f"{kind} is started by accelerate itself (TPU, SageMaker, Megatron-LM); Ray Train has no equal form."
+        )
 
 
 class RejectedFileError(ValueError):
-    """Accelerate rejects the file; the message is accelerate's own."""
+    """Accelerate rejects the file; the message ends with accelerate's own."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(f"accelerate 1.15 rejects this file: {message}")
 
 
 @dataclass(frozen=True)

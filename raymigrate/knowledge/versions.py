@@ -81,9 +81,14 @@ class Pin:
         return bool(self.replacement) and not self.obstacle
 
     @property
+    def lowest(self) -> str:
+        """The lowest version that the converted code runs on."""
+        return LOWEST[self.name]
+
+    @property
     def is_too_low(self) -> bool:
         """Whether it excludes what the converted code needs."""
-        return keeps_out(self.versions, LOWEST[self.name])
+        return keeps_out(self.versions, self.lowest)
 
 
 def package(name: str) -> str:

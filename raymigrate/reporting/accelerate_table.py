@@ -1,4 +1,4 @@
-"""`raymigrate config`: the file of `accelerate launch` as a table, and what to write for it on Ray."""
+"""The file of `accelerate launch` as a table, and what to write for it on Ray."""
 
 from __future__ import annotations
 
@@ -9,62 +9,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
-from raymigrate.base.errors import CannotWorkError
-
 if TYPE_CHECKING:
     from raymigrate.facts.launch_form import LaunchForm, Row
 
 HEADINGS = ("KEY", "ACCELERATE LAUNCH", "ON RAY")
 WIDTH = 120  # where there is no terminal
 WIDEST = (44, 50)  # columns; the last one takes what is left
-NO_RAY_FORM = (
-    "{kind} is started by accelerate itself (TPU, SageMaker, Megatron-LM); Ray Train has no equal form."  # as RM820
-)
-REJECTED = "accelerate 1.15 rejects this file: {message}"
 
 
-@click.command()
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option("--output-format", type=click.Choice(["text", "json"]), default="text", help="Format of the table.")
-@click.pass_context
-def config(ctx: click.Context, file: Path, output_format: str) -> None:
-    """Show what becomes of a file of `accelerate config` on Ray: each key, what the launcher did, the form on Ray.
-
-    FILE is the YAML or JSON file that `accelerate launch --config_file` takes. Exit code 1: there is no form on Ray, or
-    accelerate rejects the file.
-    """
-    from raymigrate.facts.accelerate_config import read_file  # noqa: PLC0415
-    from raymigrate.facts.launch_file import launch_form  # noqa: PLC0415
-    from raymigrate.facts.launch_form import NoRayFormError, RejectedFileError  # noqa: PLC0415
-
-    try:
-        values = read_file(file)
-    except OSError as error:
-        raise CannotWorkError(f"{file}: cannot be read: {error.strerror or error}.") from None
-    except ValueError as error:
-        raise CannotWorkError(f"{file}: cannot be read: it {error}.") from None
-    try:
-        form = launch_form(values, str(file))
-    except NoRayFormError as error:
-        _refuse(ctx, file, NO_RAY_FORM.format(kind=error), output_format)
-    except RejectedFileError as error:
-        _refuse(ctx, file, REJECTED.format(message=error), output_format)
-    else:
-        click.echo(_as_json(file, form) if output_format == "json" else "\n".join(_as_text(file, form)))
-
-
-def _refuse(ctx: click.Context, file: Path, message: str, output_format: str) -> None:
-    if output_format == "json":
-        import json  # noqa: PLC0415
-
-        click.echo(json.dumps({"file": str(file), "refused": message}, indent=2))
-        ctx.exit(1)
-    raise click.ClickException(f"{file}: {message}")
-
-
-def _as_json(file: Path, form: LaunchForm) -> str:
+def as_json(file: Path, form: LaunchForm) -> str:
+    """What becomes of a file, for programs."""
     import json  # noqa: PLC0415
 
     document = {
@@ -81,7 +35,8 @@ def _as_json(file: Path, form: LaunchForm) -> str:
     return json.dumps(document, indent=2, default=str)
 
 
-def _as_text(file: Path, form: LaunchForm) -> Iterator[str]:
+def as_text(file: Path, form: LaunchForm) -> Iterator[str]:
+    """The lines of the table, and of what to write on Ray."""
     workers = "number of workers from the command line" if form.workers is None else f"{form.workers} workers"
     yield f"{file}: {form.kind}, {workers.replace('1 workers', '1 worker') if form.workers == 1 else workers}"
     yield ""

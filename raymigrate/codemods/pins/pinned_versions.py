@@ -8,7 +8,6 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.documents.remarks import RM731, pin_message
-from raymigrate.knowledge.versions import LOWEST
 from raymigrate.pins.environments import BY_PACKAGE, KEYWORDS, environment_pins
 from raymigrate.pins.evidence import is_converted, is_legacy
 
@@ -24,7 +23,7 @@ def runtime_environments(context: Context) -> None:
     for node, pin in found.items():
         source = context.module.source(node)
         if pin.obstacle or source[1:-1] != node.value:
-            context.manual(RM731, node, pin_message(pin), pin.obstacle or f"Write {pin.name}>={LOWEST[pin.name]}.")
+            context.manual(RM731, node, pin_message(pin), pin.obstacle or f"Write {pin.name}>={pin.lowest}.")
         elif context.converts(RM731, node, pin_message(pin), safe=False):
             start, end = pin.place
             context.plan.replace(node, source[: 1 + start] + pin.replacement + source[1 + end :])

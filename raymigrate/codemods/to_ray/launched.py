@@ -84,10 +84,9 @@ def launched_of(context: Context, notebook: NotebookLaunch | None = None) -> Lau
         config = read_file(file) if file is not None else {}
         form = launch_form(with_flags(config, flags), name) if config or flags else None
     except NoRayFormError as error:
-        message = f"{error} is started by accelerate itself (TPU, SageMaker, Megatron-LM); Ray Train has no equal form."
-        raise UnfitLaunchError(message) from error
+        raise UnfitLaunchError(str(error)) from error
     except RejectedFileError as error:
-        raise UnfitLaunchError(f"{name}: accelerate 1.15 rejects this file: {error}") from error
+        raise UnfitLaunchError(f"{name}: {error}") from error
     except (OSError, ValueError) as error:
         raise UnfitLaunchError(f"{name} cannot be read: {error}") from error
     return Launched(launches, file, form)
