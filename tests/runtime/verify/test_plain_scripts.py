@@ -37,6 +37,34 @@ def test_with_accelerate_a_loop_trains_as_before() -> None:
     assert PROVED in outcome.output
 
 
+WITH_LOADERS = """
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+
+if __name__ == "__main__":
+    torch.manual_seed(0)
+    rows = TensorDataset(torch.randn(16, 4), torch.randint(0, 2, (16,)))
+    loader = DataLoader(rows, batch_size=4, num_workers=1, multiprocessing_context="spawn")
+    model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x, y in loader:
+        loss = torch.nn.functional.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+"""
+
+
+@pytest.mark.ray
+def test_a_process_that_loads_data_is_no_worker(tmp_path: Path) -> None:
+    """Spawned, it imports torch anew, with the rank of the one that trains in its environment."""
+    script = tmp_path / "train.py"
+    script.write_text(WITH_LOADERS)
+    outcome = verified("--to-accelerate", script)
+    assert outcome.exit_code == 0, outcome.output
+    assert "runs of the train function: 1" in outcome.output
+
+
 @pytest.mark.ray
 def test_workers_that_train_alone_are_noticed(tmp_path: Path) -> None:
     """The most likely mistake: without use_cpu=True each CPU worker trains a model of its own, on all rows."""

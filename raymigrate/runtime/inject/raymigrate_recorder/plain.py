@@ -18,18 +18,21 @@ from raymigrate_recorder.settings import settings
 from raymigrate_recorder.trace import emit, guarded, rank
 from raymigrate_recorder.training import StopTraining, worker
 
+STARTED = "RAYMIGRATE_PLAIN_STARTED"  # inherited by what a process that trains starts, such as loaders of data
+
 
 def install() -> None:
-    """Sets the hooks in the processes that train; torchrun's own has no rank."""
-    if not settings.plain or rank() is None:
+    """Sets the hooks in the processes that train, neither in torchrun's own nor in those that they start themselves."""
+    if not settings.plain or rank() is None or STARTED in os.environ:
         return
+    os.environ[STARTED] = "1"
 
     @after("torch")
     def _torch(module: ModuleType) -> None:
         if os.getpid() == started_by:
             _begin()
 
-    started_by = os.getpid()  # processes that load data are forked or spawned from it, and are no workers
+    started_by = os.getpid()  # a fork has these hooks too
     report = sys.excepthook
 
     def ended(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
