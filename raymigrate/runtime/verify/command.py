@@ -82,7 +82,7 @@ def _is_given(name: str) -> bool:
 @click.option("--hub-size", type=click.Choice(["tiny", "full"]), default="tiny", show_default=True, help=HUB_SIZE)
 @click.option("--timeout", type=click.FloatRange(1), default=3600, show_default=True, help="Seconds for each run.")
 @click.option("--repeat", type=click.IntRange(1, 9), default=1, show_default=True, help="Runs of each arm.")
-@click.option("--kill-worker", is_flag=True, help="Run each arm once more and kill a worker in the middle.")
+@click.option("--kill-worker", is_flag=True, help="Run each arm on Ray once more and kill a worker in the middle.")
 @click.option("--no-pin", "no_pins", multiple=True, metavar="NAME", callback=_pins, help="Leave out a determinism pin.")
 @click.option("--unsafe", is_flag=True, help="Convert with --unsafe.")
 @click.option("--freeze-numerics", is_flag=True, help="Convert with --freeze-numerics.")
@@ -168,8 +168,8 @@ def verify(
                 gpu=device == "gpu" if to_ray and device else None,
             )
             letters = arms or (PLAIN if plain else LEGACY)
-            if "P" in letters and kill_worker:
-                raise VerifyError("Arm P has no Ray that goes on after a failure; leave --kill-worker out.")
+            if kill_worker and plain and not to_ray:
+                raise VerifyError("Without Ray nothing goes on after a failure; leave --kill-worker out.")
             request = Request(
                 sources=_sources(script, original, original_rev, folder, options),
                 arguments=arguments,

@@ -39,9 +39,9 @@ def pair_of(left: str, right: str, runs: Sequence[Run]) -> Pair:
     repeats = {
         letter: [run for run in runs if run.name[:1] == letter and run.name[1:].isdigit()] for letter in (left, right)
     }
-    killed = [named.get(f"{letter}-killed") for letter in (left, right)]
-    both = (killed[0], killed[1]) if killed[0] is not None and killed[1] is not None else None
-    return with_measured_tolerance(Pair(named[left], named[right], tolerance, drift, repeats, both))
+    judged = named.get(f"{right}-killed")
+    killed = (named.get(f"{left}-killed"), judged) if judged is not None else None
+    return with_measured_tolerance(Pair(named[left], named[right], tolerance, drift, repeats, killed))
 
 
 def compare(pair: Pair, claim: str) -> Comparison:

@@ -13,11 +13,11 @@ from raymigrate.run.rules import rules_by_text
 from raymigrate.runtime.verify.gates.contract import common_steps
 from raymigrate.runtime.verify.gates.end import workers_agree
 from raymigrate.runtime.verify.gates.evaluation import evaluated_rows, rows_lost_by_the_original
-from raymigrate.runtime.verify.gates.failure import resumption
+from raymigrate.runtime.verify.gates.failure import last_checkpoint, resumption
 from raymigrate.runtime.verify.gates.outcome import reported_checkpoints
 from raymigrate.runtime.verify.pairs import Pair
 from raymigrate.runtime.verify.results import Cause
-from raymigrate.runtime.verify.trace import Trace
+from raymigrate.runtime.verify.trace import Attempt, Trace
 
 Signature = Callable[[Pair], "Cause | None"]
 SIGNATURES: list[Signature] = []
@@ -72,6 +72,11 @@ def workers_trained_apart(pair: Pair) -> Cause | None:
         f"the workers of {name} end with different weights",
         "on CPU workers give Accelerator(cpu=True) or TrainingArguments(use_cpu=True): without it there is no DDP",
     )
+
+
+def rows_by_step(attempt: Attempt) -> list[list[str]]:
+    """The rows that a worker saw in each step."""
+    return [[row for batch in step.batches for row in batch.rows] for step in attempt.steps]
 
 
 def _batch_sizes(trace: Trace) -> Counter[int]:
@@ -247,13 +252,33 @@ def resume_dropped(pair: Pair) -> Cause | None:
     if pair.killed is None:
         return None
     left, right = resumption(pair)
+    wanted = f"{pair.left.name} goes on behind step {left}"
+    if pair.killed[0] is None:
+        left = last_checkpoint(pair.killed[1])
+        wanted = f"there is a checkpoint of step {left}"
     if right is not None and left is not None and right < left:
         return Cause(
             "the checkpoint is not resumed from",
-            f"after the failure {pair.left.name} goes on behind step {left}, {pair.right.name} behind step {right}",
+            f"after the failure {wanted}, {pair.right.name} goes on behind step {right}",
             "load ray.train.get_checkpoint() before training",
         )
     return None
+
+
+@signature
+def shuffled_as_at_first(pair: Pair) -> Cause | None:
+    """After a worker died, rows come again in the order of the first epoch (docs/semantics/plain-accelerate.md)."""
+    resumed = resumption(pair)[1] if pair.killed is not None else None
+    if pair.killed is None or not resumed:
+        return None
+    whole, killed = (rows_by_step(run.trace.first_rank) for run in (pair.right, pair.killed[1]))
+    if not killed or killed == whole[resumed:] or killed[0] != whole[0]:
+        return None
+    return Cause(
+        "after the failure the rows come in the order of the first epoch",
+        f"step {resumed + 1} of {pair.killed[1].name} has the rows of step 1",
+        "use_seedable_sampler=True in DataLoaderConfiguration, and train_loader.iteration = epoch before the loop",
+    )
 
 
 @signature

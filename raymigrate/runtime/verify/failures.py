@@ -14,8 +14,11 @@ from raymigrate.runtime.verify.processes import log_lines, log_tail
 FRAME = re.compile(r'\s+File "(?P<path>[^"]+)", line (?P<line>\d+), in (?P<function>.+)')
 # The last line of a traceback: `KeyError: 'date'`, `ray.train.WorkerGroupError: ...`.
 RAISED = re.compile(r"(?P<name>[A-Za-z_][\w.]*)(?:\(\w+\))?(?:: .*)?")
-# What Ray raises on the driver because of an error elsewhere, whose traceback comes before it or in its text.
-BECAUSE_OF_ANOTHER = {"WorkerGroupError", "ControllerError", "TrainingFailedError", "TuneError", "RayTaskError"}
+# What Ray raises on the driver, and torchrun, because of an error elsewhere; its traceback comes before or in the text.
+BECAUSE_OF_ANOTHER = {
+    *("WorkerGroupError", "ControllerError", "TrainingFailedError", "TuneError", "RayTaskError", "ChildFailedError"),
+}
+LOGGED = re.compile(r"[IWEF]\d{4} \d\d:\d\d:\d\d\.")  # how a line of torch's loggers begins
 MOST_LINES = 12  # of an error's text
 NEAR = 50  # lines in which a frame's code follows it, though other processes write between
 STANDIN = "raymigrate_standin"
@@ -75,8 +78,12 @@ def _parted(line: str) -> tuple[str, str]:
 def _message(lines: list[tuple[str, str]]) -> str:
     """An error's text, which begins the lines and may go on below the first, as long as the same process writes."""
     process = lines[0][0]
-    goes_on = takewhile(lambda part: part[0] == process and part[1].strip() and part[1][:10] != "Traceback ", lines)
+    goes_on = takewhile(lambda part: part[0] == process and part[1].strip() and not _is_another(part[1]), lines)
     return "\n".join(text for _, text in islice(goes_on, MOST_LINES))
+
+
+def _is_another(line: str) -> bool:
+    return line.startswith("Traceback ") or LOGGED.match(line) is not None
 
 
 def explained(log: Path, folder: Path, old_ray: str) -> str:

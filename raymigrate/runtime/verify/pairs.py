@@ -58,7 +58,8 @@ class Pair:
         tolerance: How far they may be apart.
         drift: Whether the two ran on different libraries, so that a difference within the tolerance has that cause.
         repeats: Repetitions, by the name of the run that they repeat.
-        killed: The runs of both in which a worker was killed; None if there were none.
+        killed: The runs of both in which a worker was killed; None if there were none. The reference has none where
+            it trains without Ray, which alone starts anew.
     """
 
     left: Run
@@ -66,7 +67,7 @@ class Pair:
     tolerance: Tolerance
     drift: bool = False
     repeats: dict[str, list[Run]] = field(default_factory=dict)
-    killed: tuple[Run, Run] | None = None
+    killed: tuple[Run | None, Run] | None = None
 
     @property
     def traces(self) -> tuple[Trace, Trace]:

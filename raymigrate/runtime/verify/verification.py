@@ -66,7 +66,7 @@ class Request:
         timeout: Seconds for each run.
         repeat: How often each arm runs.
         cluster: Where the arms run; None for a Ray of their own on this machine.
-        kill_worker: Whether each arm runs once more with a worker killed in the middle.
+        kill_worker: Whether each arm that trains on Ray runs once more with a worker killed in the middle.
         command: The command line that repeats it.
     """
 
@@ -258,7 +258,7 @@ def run_arms(
         folder: For scripts, logs, traces and results.
         hub: Where the offline hub answers, or None.
         progress: Is told how far it is.
-        kill: Which worker to kill, and when; None chooses by the first run, for every arm the same.
+        kill: Which worker to kill, and when; None chooses by the first run on Ray, for every arm the same.
         keep: Whether what a run wrote stays. Else its trace and log do; checkpoints of several runs may fill a disk.
 
     Raises:
@@ -271,10 +271,11 @@ def run_arms(
     runs: list[Run] = []
     for arm in arms:
         run = partial(_run, arm, request, folder, progress, keep=keep)
-        runs.append(run(arm.letter))
+        undisturbed = run(arm.letter)
+        runs.append(undisturbed)
         runs += [run(f"{arm.letter}{number}") for number in range(2, request.repeat + 1)]
-        if request.kill_worker:
-            kill = kill or where_to_kill(runs[0])
+        if request.kill_worker and not arm.processes:  # without Ray nothing starts anew
+            kill = kill or where_to_kill(undisturbed)
             runs.append(run(f"{arm.letter}-killed", kill))
     return runs
 

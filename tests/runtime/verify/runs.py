@@ -82,7 +82,7 @@ def attempt(
     all_rates = rates or tuple(1e-3 * (1 - step / STEPS) for step in range(steps))
     for number in range(begin, steps):
         first = (number * WORKERS + rank) * batch
-        rows = [f"row{order[index % ROWS]}" for index in range(first, first + batch)]
+        rows = [f"row{order[index % len(order)]}" for index in range(first, first + batch)]
         digest = "".join(rows) + f"/{padding}"
         tensors = {"input_ids": ((batch, padding), "int64", digest), "labels": ((batch,), "int64", "".join(rows))}
         loss = 0.0 if dead else scale * (2.0 - 0.1 * number)
@@ -104,6 +104,6 @@ def attempt(
 def killed(name: str, resumed_behind: int, **changes: Any) -> Run:
     """A run whose workers were killed, and which went on behind a step of the undisturbed one."""
     run = made_up(name, begin=resumed_behind, **changes)
-    first = made_up(name, steps=6)
+    first = made_up(name, steps=6, reported=(4,))
     ranks = {rank: [first.trace.ranks[rank][0], attempts[0]] for rank, attempts in run.trace.ranks.items()}
     return replace(run, trace=replace(run.trace, ranks=ranks))

@@ -59,6 +59,19 @@ Traceback (most recent call last):
     raise TrainingFailedError(
 ray.train.base_trainer.TrainingFailedError: The Ray Train run failed. Please inspect the previous error messages.
 """
+TORCHRUN = """Traceback (most recent call last):
+  File "{work}/jobs/helper.py", line 47, in trainer_init_per_worker
+    raise KeyError("boom")
+KeyError: 'boom'
+W1122 21:13:05.104000 30154 torch/distributed/elastic/multiprocessing/api.py:910] Sending process 30161 closing signal
+Traceback (most recent call last):
+  File "<frozen runpy>", line 198, in _run_module_as_main
+  File "/lib/torch/distributed/launcher/api.py", line 300, in launch_agent
+    raise ChildFailedError(
+torch.distributed.elastic.multiprocessing.errors.ChildFailedError:\x20
+============================================================
+train.py FAILED
+"""
 STANDIN = """Traceback (most recent call last):
   File "{work}/train.py", line 47, in train
     trainer.fit()
@@ -81,7 +94,7 @@ def log_of(folder: Path, text: str) -> tuple[Path, Path]:
     return log, folder / "work"
 
 
-@pytest.mark.parametrize("text", [CURRENT_RAY, OLD_RAY], ids=["current", "old"])
+@pytest.mark.parametrize("text", [CURRENT_RAY, OLD_RAY, TORCHRUN], ids=["current", "old", "torchrun"])
 def test_the_error_comes_first_with_the_line_of_the_job(text: str, tmp_path: Path) -> None:
     told = explained(*log_of(tmp_path, text), "")
     assert told == (

@@ -110,6 +110,34 @@ def test_a_killed_run_that_did_not_start_again_fails_the_failure_gate() -> None:
     assert gate.checks[0].figures == "C-killed did not start again"
 
 
+def alone(resumed_behind: int, **changes: Any) -> Comparison:
+    """A plain original, which has no Ray, against a conversion in which a worker was killed."""
+    return compare(pair_of("P", "C", [made_up("P"), made_up("C"), killed("C-killed", resumed_behind, **changes)]), "it")
+
+
+def test_without_ray_before_the_conversion_has_to_end_as_if_nobody_had_died() -> None:
+    gate = alone(4).gates[-2]
+    assert gate.status is Status.PASS
+    assert gate.checks[0].figures == "behind step 4, and the last checkpoint was that of step 4"
+    assert failed_gates(alone(4, final="other")) == ["failure"]
+
+
+def test_without_ray_before_beginning_anew_fails_where_there_is_a_checkpoint() -> None:
+    comparison = alone(0)
+    assert failed_gates(comparison) == ["failure"]
+    assert causes(comparison) == ["the checkpoint is not resumed from"]
+
+
+def test_rows_in_the_order_of_the_first_epoch_after_a_failure_are_named() -> None:
+    epochs = (*range(16), *reversed(range(16)))
+    runs = [made_up("P", order=epochs), made_up("C", order=epochs)]
+    right, wrong = killed("C-killed", 4, order=epochs), killed("C-killed", 4, order=tuple(range(16)), final="other")
+    assert causes(compare(pair_of("P", "C", [*runs, right]), "it")) == []
+    assert causes(compare(pair_of("P", "C", [*runs, wrong]), "it")) == [
+        "after the failure the rows come in the order of the first epoch"
+    ]
+
+
 def test_metrics_reported_without_a_checkpoint_are_named() -> None:
     nothing_stored = {"stored": False, "checkpoint": False}
     runs = [made_up("B", **nothing_stored), made_up("C", metrics=False, **nothing_stored)]

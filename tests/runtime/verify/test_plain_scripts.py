@@ -12,6 +12,7 @@ from raymigrate.runtime.verify.arms import Arm
 from tests.conftest import FIXTURES
 
 TRAINER = FIXTURES / "to_ray/module_level"
+THREE_EPOCHS = FIXTURES / "to_ray/best_model_early_stopping"  # with a checkpoint after each
 ACCELERATE = FIXTURES / "to_ray/accelerate_main_argparse"
 LOOP = FIXTURES / "to_accelerate/train_function"
 PROVED = "the conversion of a plain script is proved bit for bit"
@@ -28,6 +29,15 @@ def test_on_ray_it_trains_as_before(script: Path, workers: int) -> None:
     assert outcome.exit_code == 0, outcome.output
     assert PROVED in outcome.output
     assert f"number of workers: {workers}" in outcome.output
+
+
+@pytest.mark.ray
+def test_when_a_worker_dies_it_goes_on_from_its_checkpoint_and_ends_the_same() -> None:
+    outcome = verified("--to-ray", "--workers", 2, "--kill-worker", THREE_EPOCHS / "before.py")
+    assert outcome.exit_code == 0, outcome.output
+    told = " ".join(outcome.output.split())
+    assert "weights against the undisturbed run: bit-equal" in told
+    assert "behind step 16, and the last checkpoint was that of step 16" in told
 
 
 @pytest.mark.ray
@@ -84,7 +94,7 @@ def test_a_plain_script_is_started_by_torchrun() -> None:
 
 
 def test_what_cannot_go_on_after_a_failure_is_not_killed() -> None:
-    outcome = verified("--to-ray", "--kill-worker", TRAINER / "before.py")
+    outcome = verified("--to-accelerate", "--kill-worker", LOOP / "before.py")
     assert outcome.exit_code == 2
     assert "leave --kill-worker out" in outcome.output
 

@@ -96,6 +96,25 @@ def test_the_order_of_rows_hangs_on_seed_and_epoch_alone(trace: Trace, tmp_path:
     assert set(in_threes[:12]) == set(in_threes[12:])
 
 
+LAUNCHERS = """
+import os
+from accelerate import debug_launcher, notebook_launcher
+
+def train(name, epochs=1):
+    print(name, epochs, os.getpid() == started)
+
+started = os.getpid()
+notebook_launcher(train, ("first", 2), num_processes=2)
+debug_launcher(function=train, args=("second",))
+"""
+
+
+@pytest.mark.ray
+def test_processes_that_are_started_already_start_no_others_with_the_launchers_of_accelerate(tmp_path: Path) -> None:
+    done = run(tmp_path, "-c", LAUNCHERS, plain=True)
+    assert done.stdout.splitlines() == ["first 2 True", "second 1 True"], done.stderr
+
+
 @pytest.mark.ray
 def test_a_job_stops_after_the_last_step_asked_for(tmp_path: Path) -> None:
     attempt = train(tmp_path, max_steps=5).first_rank

@@ -9,7 +9,9 @@ from __future__ import annotations
 import atexit
 import os
 import sys
+from collections.abc import Callable, Iterable
 from types import ModuleType, TracebackType
+from typing import Any
 
 from raymigrate_recorder import pins
 from raymigrate_recorder.importing import after
@@ -32,6 +34,10 @@ def install() -> None:
         if os.getpid() == started_by:
             _begin()
 
+    @after("accelerate.launchers")
+    def _launchers(module: ModuleType) -> None:
+        vars(module).update(notebook_launcher=_call, debug_launcher=_call)
+
     started_by = os.getpid()  # a fork has these hooks too
     report = sys.excepthook
 
@@ -46,6 +52,11 @@ def install() -> None:
         os._exit(0)
 
     sys.excepthook = ended
+
+
+def _call(function: Callable[..., Any], args: Iterable[Any] = (), *_: Any, **__: Any) -> None:
+    """In the place of accelerate's launchers, which would start further processes: torchrun has started them."""
+    function(*args)
 
 
 def _begin() -> None:

@@ -1,9 +1,14 @@
-"""Gate "failure": when a worker dies in the middle, both jobs resume at the same step and end with the same weights."""
+"""Gate "failure": when a worker dies in the middle, both jobs resume at the same step and end with the same weights.
+
+An original without Ray has nothing that starts it anew. The converted job is compared with itself then: it resumes
+behind its last checkpoint, and ends as the run in which nobody died.
+"""
 
 from __future__ import annotations
 
 from raymigrate.runtime.verify.arms import Run
 from raymigrate.runtime.verify.gates.end import weight_difference
+from raymigrate.runtime.verify.gates.outcome import reported_checkpoints
 from raymigrate.runtime.verify.pairs import Pair, bounded, check, not_applicable
 from raymigrate.runtime.verify.results import Check, Gate
 
@@ -17,9 +22,11 @@ def _checks(pair: Pair) -> list[Check]:
     if pair.killed is None:
         return [not_applicable("resume", "no worker was killed; --kill-worker does that")]
     left, right = pair.killed
+    if left is None:
+        return _alone(pair, right)
     resumed = resumption(pair)
     if resumed[0] is None or resumed[1] is None:
-        names = " and ".join(run.name for run, step in zip(pair.killed, resumed, strict=True) if step is None)
+        names = " and ".join(run.name for run, step in zip((left, right), resumed, strict=True) if step is None)
         return [check("resume", False, f"{names} did not start again")]
     figures = f"behind step {resumed[0]}" if resumed[0] == resumed[1] else f"behind step {resumed[0]} and {resumed[1]}"
     checks = [check("resumed at the same step", resumed[0] == resumed[1], figures)]
@@ -45,7 +52,8 @@ def _checks(pair: Pair) -> list[Check]:
 def resumption(pair: Pair) -> list[int | None]:
     """The step behind which each killed run went on; None for one that did not start again."""
     whole = (pair.left, pair.right)
-    return [_resumed_after(run, undisturbed) for run, undisturbed in zip(pair.killed or (), whole, strict=False)]
+    runs = zip(pair.killed or (), whole, strict=False)
+    return [_resumed_after(run, undisturbed) if run is not None else None for run, undisturbed in runs]
 
 
 def _resumed_after(run: Run, undisturbed: Run) -> int | None:
@@ -57,6 +65,12 @@ def _resumed_after(run: Run, undisturbed: Run) -> int | None:
     if first.global_step is not None:
         return first.global_step - 1
     return len(undisturbed.trace.first_rank.steps) - len(attempts[-1].steps)
+
+
+def last_checkpoint(killed: Run) -> int:
+    """The step of the last checkpoint that was reported before a worker was killed; 0 if there was none."""
+    first = killed.trace.ranks[min(killed.trace.ranks)][0]
+    return max(reported_checkpoints(first), default=0)
 
 
 def _undisturbed(pair: Pair, left: Run, right: Run) -> Check:
@@ -72,3 +86,22 @@ def _undisturbed(pair: Pair, left: Run, right: Run) -> Check:
         (False, True): f"{right.name} ends as the undisturbed run, {left.name} does not",
     }
     return check("against the undisturbed run", same[0] <= same[1], figures[same[0], same[1]])
+
+
+def _alone(pair: Pair, killed: Run) -> list[Check]:
+    """Whether a job goes on behind its last checkpoint, and ends as the run in which nobody died."""
+    resumed = _resumed_after(killed, pair.right)
+    if resumed is None:
+        return [check("resume", False, f"{killed.name} did not start again")]
+    saved = last_checkpoint(killed)
+    figures = f"behind step {resumed}, and the last checkpoint was that of step {saved}"
+    if not saved:
+        figures = f"{'from the beginning' if not resumed else figures}: it had reported no checkpoint"
+    checks = [check("resumed behind its last checkpoint", resumed == saved, figures)]
+
+    undisturbed = Pair(pair.right, killed, pair.tolerance)
+    same = all(a.final_weights == b.final_weights for a, b in map(undisturbed.attempts, undisturbed.ranks))
+    difference, where = (0.0, "") if same else weight_difference(undisturbed)
+    unequal = f"largest difference {difference:.2g} in {where}"
+    name, reason = "weights against the undisturbed run", pair.tolerance.reason
+    return [*checks, bounded(name, difference, pair.tolerance.weights, "bit-equal", unequal, what=reason)]
