@@ -194,7 +194,7 @@ def schedule_length(pair: Pair) -> Cause | None:
 @signature
 def evaluation_split(pair: Pair) -> Cause | None:
     """A job evaluates a part of the rows only, or counts each several times."""
-    left, right = (next(iter(evaluated_rows(trace).values()), set()) for trace in pair.traces)
+    left, right = (next(iter(evaluated.values()), set()) for evaluated in evaluated_rows(pair))
     counted = [[event["rows"] for event in trace.first_rank.evaluations][:1] for trace in pair.traces]
     if left and right < left:
         return Cause(

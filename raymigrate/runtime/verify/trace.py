@@ -20,17 +20,19 @@ class Batch:
         tensors: Input name -> (shape, dtype, hash).
         rows: A hash for each row, without its padding.
         loss: The loss that the model returned, or None.
+        trained: Whether the model is the one that trains.
     """
 
     tensors: dict[str, tuple[tuple[int, ...], str, str]]
     rows: tuple[str, ...]
     loss: float | None
+    trained: bool = True
 
     @classmethod
     def read(cls, event: dict[str, Any]) -> Batch:
         """From the recorder's JSON."""
         tensors = {name: (tuple(shape), dtype, digest) for name, (shape, dtype, digest) in event["tensors"].items()}
-        return cls(tensors, tuple(event["rows"]), event["loss"])
+        return cls(tensors, tuple(event["rows"]), event["loss"], event.get("trained", True))
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import pytest
 
 from raymigrate.runtime.verify.compare import compare, compare_all, pair_of
 from raymigrate.runtime.verify.results import Comparison, Status
+from raymigrate.runtime.verify.trace import Batch
 from tests.runtime.verify.runs import killed, made_up
 
 OLD = {"torch": "2.13.0", "transformers": "4.30.2", "accelerate": "0.20.3"}
@@ -136,6 +137,18 @@ def test_rows_in_the_order_of_the_first_epoch_after_a_failure_are_named() -> Non
     assert causes(compare(pair_of("P", "C", [*runs, wrong]), "it")) == [
         "after the failure the rows come in the order of the first epoch"
     ]
+
+
+@pytest.mark.parametrize(
+    ("step", "trained", "failed"), [(8, False, []), (8, True, ["evaluation"]), (4, False, ["evaluation"])]
+)
+def test_a_pipeline_behind_the_training_of_a_plain_script_evaluates_nothing(
+    step: int, trained: bool, failed: list[str]
+) -> None:
+    plain = made_up("P")
+    plain = replace(plain, arm=replace(plain.arm, processes=2))
+    plain.trace.first_rank.evaluation_batches.append((step, Batch({}, ("What a film!",), None, trained)))
+    assert failed_gates(compare(pair_of("P", "C", [plain, made_up("C")]), "it")) == failed
 
 
 def test_metrics_reported_without_a_checkpoint_are_named() -> None:

@@ -97,12 +97,20 @@ def _after_forward(module: Any, args: Any, *rest: Any) -> None:
     if module.training:
         worker.forwards.append(forward)
     else:
-        emit("evaluation batch", step=worker.steps, **forward)
+        emit("evaluation batch", step=worker.steps, trained=_is_trained(module), **forward)
 
 
 def _is_model(module: Any) -> bool:
     """Whether a module called on its own is a model, not a loss function: those have nothing to train."""
     return any(parameter.requires_grad for parameter in module.parameters())
+
+
+def _is_trained(module: Any) -> bool:
+    """Whether a model is the one that trains, or a part of it, and no other: a pipeline that shows the result."""
+    if worker.model is None:
+        return True
+    trained = {id(parameter) for parameter in worker.model.parameters()}
+    return any(id(parameter) in trained for parameter in module.parameters())
 
 
 def _record_model(model: Any) -> None:

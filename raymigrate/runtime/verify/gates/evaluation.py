@@ -19,20 +19,29 @@ def gate(pair: Pair) -> Gate:
     return Gate("evaluation", "Do both jobs evaluate every row, with the same metrics?", checks)
 
 
-def evaluated_rows(trace: Trace) -> dict[int, set[str]]:
-    """Step -> the different rows that the workers evaluated together after it.
+def evaluated_rows(pair: Pair) -> tuple[dict[int, set[str]], dict[int, set[str]]]:
+    """Of both runs: step -> the different rows that the workers evaluated together after it.
 
-    The last batch of a worker may be completed with rows that others have; the libraries cut those off again.
+    The last batch of a worker may be completed with rows that others have; the libraries cut those off again. What a
+    plain script does with other models behind its training, such as a pipeline with the saved one, is done by the
+    driver once the script is converted: it does not count.
     """
+    is_plain = pair.left.arm.processes > 0
+    left, right = (_evaluated(trace, training_alone=is_plain) for trace in pair.traces)
+    return left, right
+
+
+def _evaluated(trace: Trace, *, training_alone: bool) -> dict[int, set[str]]:
     found: dict[int, set[str]] = {}
     for attempt in trace.last.values():
         for step, batch in attempt.evaluation_batches:
-            found.setdefault(step, set()).update(batch.rows)
+            if batch.trained or not training_alone or step < len(attempt.steps):
+                found.setdefault(step, set()).update(batch.rows)
     return found
 
 
 def _rows(pair: Pair) -> Check:
-    left, right = map(evaluated_rows, pair.traces)
+    left, right = evaluated_rows(pair)
     if not left and not right:
         return not_applicable("rows evaluated", "neither job evaluates")
     for step in sorted(left.keys() | right.keys()):
@@ -102,7 +111,7 @@ def rows_lost_by_the_original(pair: Pair) -> str:
         What is known of it; empty if the original counts all of its rows, or the judged arm does not.
     """
     counted = [{event["rows"] for event in trace.first_rank.evaluations} for trace in pair.traces]
-    given = [{len(rows) for rows in evaluated_rows(trace).values()} for trace in pair.traces]
+    given = [{len(rows) for rows in evaluated.values()} for evaluated in evaluated_rows(pair)]
     if len(given[0] | given[1]) == 1 and counted[1] == given[1] and counted[0] and max(counted[0]) < min(given[0]):
         return f"{pair.left.name} counts {min(counted[0])} of its {min(given[0])} rows, {pair.right.name} all"
     return ""
