@@ -18,7 +18,7 @@ CASES = sorted(path.parent for path in FIXTURES.glob("to_accelerate/*/before.py"
 # Several GPUs: the script cannot run without them, but what it becomes can.
 ON_GPUS = {"ddp_by_hand"}
 # These run on two processes as well: an evaluation, a schedule, files, one process that logs, a group of its own.
-TOGETHER = {"train_function", "schedule", "resume", "gan", "ddp_by_hand"}
+TOGETHER = {"train_function", "schedule", "resume", "gan", "ddp_by_hand", "trainer_class", "trainer_class_given"}
 CONVERTED = [case for case in CASES if "RM850" in (case / "findings.txt").read_text(encoding="utf-8")]
 
 RUNNER = """

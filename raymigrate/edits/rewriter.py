@@ -15,6 +15,7 @@ from raymigrate.edits.plan import CallEdit, Code, FunctionEdit, Part, Plan, Stat
 from raymigrate.edits.positions import Place, Span, Writing, code_of
 from raymigrate.edits.sequences import (
     add_names,
+    append,
     edit_call,
     edit_dict,
     import_within,
@@ -378,7 +379,7 @@ class Rewriter(cst.CSTTransformer):
         if edit.drop_return_annotation:
             changes["returns"] = None
         if edit.added_parameter or edit.renamed or edit.without:
-            changes["params"] = _with_other_parameters(function.params, edit)
+            changes["params"] = _with_other_parameters(function, edit)
         if edit.undefault:
             changes["params"] = _without_defaults(function.params, edit.undefault)
         new = self._statements(edit.body_start)
@@ -399,7 +400,7 @@ def _parameters(source: str) -> cst.Parameters:
     return function.params
 
 
-def _with_other_parameters(parameters: cst.Parameters, edit: FunctionEdit) -> cst.Parameters:
+def _with_other_parameters(function: cst.FunctionDef, edit: FunctionEdit) -> cst.Parameters:
     def named(parameter: cst.Param) -> cst.Param:
         name = edit.renamed.get(parameter.name.value)
         return parameter if name is None else parameter.with_changes(name=cst.Name(name), annotation=None)
@@ -407,14 +408,20 @@ def _with_other_parameters(parameters: cst.Parameters, edit: FunctionEdit) -> cs
     def kept(parameters: Sequence[cst.Param]) -> list[cst.Param]:
         return [named(parameter) for parameter in parameters if parameter.name.value not in edit.without]
 
+    parameters, opening = function.params, function.whitespace_before_params
     added = _parameters(edit.added_parameter or "")
-    changed = parameters.with_changes(
-        params=[*kept(parameters.params), *added.params],
-        kwonly_params=[*kept(parameters.kwonly_params), *added.kwonly_params],
-    )
-    if added.kwonly_params and not parameters.kwonly_params and not isinstance(parameters.star_arg, cst.Param):
-        changed = changed.with_changes(star_arg=added.star_arg)
-    return changed
+    params, kwonly = kept(parameters.params), kept(parameters.kwonly_params)
+    if added.params:
+        return parameters.with_changes(params=append(params, added.params[0], opening), kwonly_params=kwonly)
+    if not added.kwonly_params:
+        return parameters.with_changes(params=params, kwonly_params=kwonly)
+    if kwonly or isinstance(parameters.star_arg, cst.Param) or not params:
+        changed = parameters.with_changes(params=params, kwonly_params=append(kwonly, added.kwonly_params[0], opening))
+        is_starred = kwonly or isinstance(parameters.star_arg, cst.Param)
+        return changed if is_starred else changed.with_changes(star_arg=added.star_arg)
+    *params, last, only = append(params, added.kwonly_params[0], opening)
+    star = cst.ParamStar(comma=last.comma) if isinstance(last.comma, cst.Comma) else added.star_arg
+    return parameters.with_changes(params=[*params, last], star_arg=star, kwonly_params=[only])
 
 
 def _without_defaults(parameters: cst.Parameters, names: set[str]) -> cst.Parameters:

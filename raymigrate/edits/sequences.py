@@ -12,7 +12,7 @@ from raymigrate.edits.plan import CallEdit, Code
 from raymigrate.edits.positions import code_of
 from raymigrate.facts.literals import string_literal
 
-Element = TypeVar("Element", cst.Arg, cst.DictElement, cst.ImportAlias)
+Element = TypeVar("Element", cst.Arg, cst.DictElement, cst.ImportAlias, cst.Param)
 # Parses code and fills in its parts.
 ParseExpression = Callable[[Code], cst.BaseExpression]
 COMMA = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
@@ -63,6 +63,12 @@ def append(elements: list[Element], element: Element, opening: cst.BaseParenthes
             *head,
             last.with_changes(comma=separator, whitespace_after_arg=cst.SimpleWhitespace("")),
             element.with_changes(whitespace_after_arg=last.whitespace_after_arg),
+        ]
+    if isinstance(last, cst.Param) and isinstance(element, cst.Param):
+        return [
+            *head,
+            last.with_changes(comma=separator, whitespace_after_param=cst.SimpleWhitespace("")),
+            element.with_changes(whitespace_after_param=last.whitespace_after_param),
         ]
     return [*head, last.with_changes(comma=separator), element]
 

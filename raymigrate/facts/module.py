@@ -67,7 +67,7 @@ class Module:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # invalid escapes in somebody's code are not ours to report
             self.tree = ast.parse(text)
-        self._builder = ScopeBuilder(self.tree)
+        self._builder = self._scopes()
         self.scope_of = self._builder.scope_of
         self.parent_of = self._builder.parent_of
         self.imports = self._builder.imports
@@ -78,6 +78,10 @@ class Module:
         self.classes: dict[ast.AST, str] = {}  # of values, as far as `facts/instances.py` was asked for them
         self.datasets: dict[tuple[Scope, str], bool] = {}  # of names, as far as `facts/ray_data.py` was asked
         self._as_written: dict[ast.Call, tuple[list[ast.expr], list[ast.keyword]]] = {}
+
+    def _scopes(self) -> ScopeBuilder:
+        """Builds the scopes of the tree; a view of a module may see both in another way."""
+        return ScopeBuilder(self.tree)
 
     @cached_property
     def lines(self) -> list[str]:

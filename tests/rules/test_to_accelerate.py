@@ -386,7 +386,7 @@ def test_a_saved_model_is_unwrapped_and_saved_once() -> None:
         (f"import ray\n{LOOP}", "Ray already"),
         (f"for x, y in zip(data, test_data):\n{STEP}", "DataLoader"),
         (f"accelerator = 1\n{LOOP}", "the name `accelerator`"),
-        (f"class Own:\n    def fit(self):\n        for x, y in loader:\n{indented(STEP)}", "the methods of `Own`"),
+        (f"class Own:\n    def fit(self):\n        for x, y in loader:\n{indented(STEP)}", "in another place than"),
         (f"{LOOP}optimizer = torch.optim.Adam(model.parameters())\n{LOOP}", "two trainings"),
         (f"def other():\n    for x, y in loader:\n        model(x).sum().backward()\n{LOOP}", "two trainings"),
         (f"import torch.distributed as dist\ndist.broadcast(torch.zeros(1), 0)\n{LOOP}", "torch.distributed.broadcast"),

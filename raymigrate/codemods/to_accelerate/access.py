@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
 
-from raymigrate.codemods.to_accelerate.changes import Changes
+from raymigrate.codemods.to_accelerate.changes import NAME, Changes
 from raymigrate.codemods.to_accelerate.cleanup import Cleanup
 from raymigrate.codemods.to_accelerate.devices import DEVICE, Devices
 from raymigrate.codemods.to_accelerate.home import Block, Home, is_main_guard, position
+from raymigrate.codemods.to_accelerate.objects import OWN, ObjectView, is_attribute
 from raymigrate.codemods.to_accelerate.rules import Refusal
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
+from raymigrate.edits.plan import Code
 from raymigrate.facts.scopes import FUNCTIONS
 
-NAME = "accelerator"
 HARMLESS_DECORATORS = ("torch.no_grad", "torch.inference_mode", "torch.enable_grad")
 
 
@@ -40,10 +40,11 @@ class Access:
         self.home = home
         self.devices = devices
         self.scaled = scaled
+        self.view = self.module if isinstance(self.module, ObjectView) else None
         self.given: dict[ast.FunctionDef, str] = {}  # functions that get it, and the parameter whose place it takes
         self.owner, self.block = self._find_block()
         self.place = 0
-        if NAME in self.module.names:
+        if {NAME, f"{OWN}{NAME}"} & self.module.names:
             raise Refusal(home.block[home.setup], f"the name `{NAME}` is used for something else")
 
     # -- where it is made ----------------------------------------------------------------------
@@ -66,7 +67,9 @@ class Access:
 
     def _find_block(self) -> tuple[ast.AST, Block]:
         """The outermost function in which something is made that is trained or moved, or the module."""
-        owners = {thing.scope.node for thing in self._things()}
+        owners = {thing.scope.node for thing in self._things() if not self._is_of_object(thing)}
+        if not owners:
+            return self._in_constructor()
         modules = [owner for owner in owners if isinstance(owner, ast.Module)]
         if not modules:
             functions = [owner for owner in owners if isinstance(owner, ast.FunctionDef)]
@@ -75,12 +78,37 @@ class Access:
                 made = self.home.block[self.home.setup]
                 raise Refusal(made, "what it trains is made in several functions, none of which calls the others")
             return outer[0], outer[0].body
-        bound = [node for t in self._things() if t.scope.node is modules[0] for node in self.variables.bindings(t)]
+        outside = [t for t in self._things() if t.scope.node is modules[0] and not self._is_of_object(t)]
+        bound = [node for thing in outside for node in self.variables.bindings(thing)]
         blocks = []
         for node in bound:
             guarded = [p for p in self.module.ancestors(node) if is_main_guard(p)]
             blocks.append(guarded[-1].body if guarded and isinstance(guarded[-1], ast.If) else self.module.tree.body)
         return modules[0], next((b for b in blocks if b is self.module.tree.body), blocks[0])
+
+    def _is_of_object(self, thing: Variable) -> bool:
+        """Whether something is an attribute of the object that trains, or a variable of its methods."""
+        return is_attribute(thing.name) or (self.view is not None and self._is_in_class(thing.scope.node))
+
+    def _is_in_class(self, node: ast.AST) -> bool:
+        return self.view is not None and self.module.inside(node, self.view.owner)
+
+    def _in_constructor(self) -> tuple[ast.AST, Block]:
+        assert self.view is not None
+        constructor = self.view.constructor
+        if constructor is None:
+            raise Refusal(self.view.owner, f"`{self.view.owner.name}`, a class that trains, has no __init__()")
+        return constructor, constructor.body
+
+    def name_at(self, node: ast.AST) -> str:
+        """The name of the Accelerator in the code around a node."""
+        if self._is_in_class(node):
+            return f"{OWN}{NAME}"
+        if self.view is not None and self.owner is self.view.constructor:
+            if not self.view.instance:
+                raise Refusal(node, "it is spread over a class and code outside of it")
+            return f"{self.view.instance}.{NAME}"
+        return NAME
 
     def _calls(self, caller: ast.FunctionDef, function: ast.FunctionDef) -> bool:
         """Whether a function calls another one, perhaps through others."""
@@ -106,12 +134,14 @@ class Access:
         nodes: list[ast.AST] = [
             node
             for thing in self._things()
-            if thing.scope.node is self.owner
+            if thing.scope.node is self.owner or is_attribute(thing.name)
             for node in self.variables.bindings(thing)
         ]
         nodes += [site for site in changes.sites if not changes.is_gone(site) or site in changes.expressions]
         nodes += [*after, *(statement for statement in changes.dropped if isinstance(statement, ast.Expr))]
         nodes += [call for function in self.given for call in self.variables.calls_of(function)]
+        if self.view is not None and self.owner is self.view.constructor:
+            nodes += [call for node in nodes for call in self._calls_to(node)]
         places = [
             place
             for node in nodes
@@ -121,31 +151,80 @@ class Access:
         ]
         return min(places, default=0)
 
+    def _calls_to(self, node: ast.AST) -> list[ast.Call]:
+        """The calls of the method that a node is in, of those that call it, and so on."""
+        found: dict[ast.Call, None] = {}
+        waiting = [node]
+        while waiting:
+            function = self.module.function(waiting.pop())
+            calls = self.variables.calls_of(function) if function not in (None, self.owner) else []
+            waiting += [call for call in calls if call not in found]
+            found.update(dict.fromkeys(calls))
+        return list(found)
+
     def _runs_here(self, node: ast.AST) -> bool:
         """Whether code runs as part of the function, or the module, in which the Accelerator is made."""
         inner = (p for p in self.module.ancestors(node) if isinstance(p, (*FUNCTIONS, ast.ClassDef)))
         return next(inner, self.module.tree) is self.owner and not isinstance(node, FUNCTIONS)
 
-    def check_names(self, expressions: Iterable[ast.expr]) -> None:
-        """Checks that what the arguments of the Accelerator are made of has its value where that is made.
+    def argument(self, expression: ast.expr) -> str:
+        """The code for an argument of the Accelerator, where that is made.
 
         Raises:
-            Refusal: If it has none.
+            Refusal: If something that it is made of has no value there.
         """
-        for part in (part for expression in expressions for part in ast.walk(expression)):
-            if not isinstance(part, ast.Name):
-                continue
-            homes = self.variables.of(part)
-            home = next(iter(homes), None)
-            if home is None:
-                continue
-            in_reach = isinstance(home.scope.node, ast.Module) or home.scope.node is self.owner
-            if len(homes) > 1 or home.name != part.id or not in_reach or self._is_late(home):
-                raise Refusal(part, f"`{part.id}` has no value yet where the Accelerator is made")
+        names = [part for part in ast.walk(expression) if isinstance(part, ast.Name)]
+        late = [name for name in names if not self._has_value(name)]
+        if not late:
+            return self.module.source(expression)
+        given = self._given_here(expression)
+        if given is None:
+            raise Refusal(late[0], f"`{late[0].id}` has no value yet where the Accelerator is made")
+        return self.module.source(given)
+
+    def _given_here(self, expression: ast.expr) -> ast.expr | None:
+        """What a name stands for, in terms of what has its value where the Accelerator is made."""
+        variable = self.variables.spelled(expression)
+        for _ in range(4):
+            if variable is None or len(bindings := self.variables.bindings(variable)) != 1:
+                return None
+            if isinstance(bindings[0], ast.arg):
+                given = list(self.variables.given(bindings[0]))
+                value = given[0] if len(given) == 1 else None
+            else:
+                value = self.module.assigned(bindings[0])
+            if value is None:
+                return None
+            names = [part for part in ast.walk(value) if isinstance(part, ast.Name)]
+            if self._stands_in_owner(value) and all(map(self._has_value, names)):
+                return value
+            variable = self.variables.spelled(value)
+        return None
+
+    def _stands_in_owner(self, value: ast.expr) -> bool:
+        function = self.module.function(value)
+        return function is (self.owner if isinstance(self.owner, ast.FunctionDef) else None)
+
+    def _has_value(self, name: ast.Name) -> bool:
+        """Whether a name has its value where the Accelerator is made, and the same one."""
+        homes = self.variables.of(name)
+        home = next(iter(homes), None)
+        own = self.variables.spelled(name)
+        if home is None or own is None:
+            return True
+        bound = self.variables.bindings(own)
+        if own.scope.node is self.owner and [isinstance(node, ast.arg) for node in bound] == [True]:
+            return True
+        in_reach = isinstance(home.scope.node, ast.Module) or home.scope.node is self.owner
+        if is_attribute(home.name) and not self._is_in_class(self.block[0]):
+            return False
+        return len(homes) == 1 and home.name == name.id and in_reach and not self._is_late(home)
 
     def _is_late(self, variable: Variable) -> bool:
         for node in self.variables.bindings(variable):
-            place = position(self.module, self.block, node)
+            place = self.home.place(self.block, node)
+            if place is None and is_attribute(variable.name):
+                return True
             is_import = place is not None and isinstance(self.block[place], (ast.Import, ast.ImportFrom))
             if place is not None and place >= self.place and not is_import:
                 return True
@@ -156,6 +235,10 @@ class Access:
     def _sees(self, node: ast.AST) -> ast.FunctionDef | None:
         """The function that has to be given the Accelerator for code in it; None where it is seen."""
         functions = [p for p in self.module.ancestors(node) if isinstance(p, FUNCTIONS)]
+        if self.view is not None and self._is_in_class(node):
+            constructor = self._in_constructor()[0]
+            assert isinstance(constructor, ast.FunctionDef)
+            return None if self.owner is constructor or constructor in self.given else constructor
         if self.owner in functions or not functions:
             return None
         if any(isinstance(parent, ast.ClassDef) for parent in self.module.ancestors(node)):
@@ -192,9 +275,13 @@ class Access:
         calls = self._all_calls(changes, function)
         parameter = self.scaled.get(function) or self._device_parameter(function, calls)
         self.given[function] = parameter
+        if self.view is not None and function is self.view.constructor:
+            start = Code(f"{OWN}{NAME} = {NAME}")
+            changes.edits.append(lambda: changes.context.plan.function(function).body_start.append(start))
         if not parameter:
-            has_defaults = bool(function.args.defaults or function.args.vararg or function.args.kwarg)
-            added = f"*, {NAME}" if has_defaults and not function.args.kwonlyargs else NAME
+            given = function.args
+            has_defaults = bool(given.defaults or given.vararg or given.kwonlyargs or given.kwarg)
+            added = f"*, {NAME}" if has_defaults else NAME
             changes.edits.append(lambda: self._add_parameter(changes, function, added))
             for call in calls:
                 self._add_argument(changes, call, in_order=added == NAME)
@@ -256,7 +343,7 @@ class Access:
         project = self.module.project
         assert project is not None
         found = uses_of(project, Definition(self.module, function, function.name))
-        return any(user is not self.module for user, _ in found.reads)
+        return any(user.path != self.module.path for user, _ in found.reads)
 
     # -- what runs when ------------------------------------------------------------------------
 
@@ -266,8 +353,9 @@ class Access:
 
     def _is_later(self, node: ast.AST, seen: frozenset[ast.AST]) -> bool:
         block, function = self.home.block, self.module.function(node)
-        home = self.home.scope.node
-        if function is (home if isinstance(home, FUNCTIONS) else None):
+        if self.view is not None and self.home.is_constructor and function is not self.home.function:
+            return self._is_after_construction(node, seen)
+        if function is self.home.function:
             place = position(self.module, block, node)
             if place is not None:
                 return place > self.home.setup
@@ -276,9 +364,37 @@ class Access:
             return False
         return any(self._is_later(call, seen | {function}) for call in self.variables.calls_of(function))
 
+    def _is_after_construction(self, node: ast.AST, seen: frozenset[ast.AST]) -> bool:
+        """Whether code runs when the object that trains is there."""
+        if not self._is_in_class(node):
+            return self._follows_instance(node)
+        function = self.module.function(node)
+        calls = self.variables.calls_of(function) if function is not None and function not in seen else []
+        inner = [call for call in calls if self._is_in_class(call)]
+        return len(inner) < len(calls) or not calls or any(self._is_later(c, seen | {function}) for c in inner)  # type: ignore[arg-type]
+
+    def _follows_instance(self, node: ast.AST) -> bool:
+        """Whether code outside of the class that trains stands where its object has been made."""
+        assert self.view is not None and self.view.constructor is not None
+        made = self.variables.calls_of(self.view.constructor)
+        around = self.module.function(made[0]) if made else None
+        if not made or around not in (*(p for p in self.module.ancestors(node) if isinstance(p, FUNCTIONS)), None):
+            return False
+        if around is None and self.module.function(node) is not None:
+            return False
+        return self.module.start(node) > self.module.end(self.module.statement(made[0]))
+
     def reaches(self, node: ast.AST) -> bool:
         """Whether the Accelerator is there when code runs, without being handed on for that alone."""
         functions = [parent for parent in self.module.ancestors(node) if isinstance(parent, ast.FunctionDef)]
+        if self.view is not None and self._is_in_class(node):
+            constructor = self.view.constructor
+            if self.owner is not constructor:
+                return constructor in self.given
+            if self.module.function(node) is not constructor:
+                return True
+        elif self.view is not None and self.owner is self.view.constructor:
+            return self._follows_instance(node)
         if functions and self.owner not in functions:
             return functions[-1] in self.given
         place = position(self.module, self.block, node)

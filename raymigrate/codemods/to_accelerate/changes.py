@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from raymigrate.base.findings import Finding, Kind, Rule
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.to_accelerate.objects import OWN
 from raymigrate.codemods.to_accelerate.rules import RM851, Refusal
 from raymigrate.edits.line_length import line_length
 from raymigrate.edits.plan import Code, Part, StatementEdit
+from raymigrate.facts.module import Module
+
+NAME = "accelerator"
 
 
 @dataclass(frozen=True)
@@ -29,7 +34,8 @@ class Changes:
     """Edits and findings, gathered until it is sure that the whole of a loop can be converted.
 
     Args:
-        context: The module.
+        context: The file.
+        module: How the conversion sees its module; see `objects.py`.
         sites: The nodes at which new code needs the Accelerator.
         gone: Statements and expressions whose old code goes.
         kept: Parts of those that stay.
@@ -37,9 +43,12 @@ class Changes:
         grouped: The first ones of statements that go into a compound one.
         expressions: The code that takes the place of expressions.
         edits: What plans all other edits.
+        templates: All new code, each with the node beside which it goes.
+        names: What gives the name that the Accelerator has at a node, where that is another one than `accelerator`.
     """
 
     context: Context
+    module: Module
     told: list[Told] = field(default_factory=list)
     sites: list[ast.AST] = field(default_factory=list)
     gone: set[ast.AST] = field(default_factory=set)
@@ -48,6 +57,8 @@ class Changes:
     grouped: set[ast.stmt] = field(default_factory=set)
     expressions: dict[ast.expr, Code] = field(default_factory=dict)
     edits: list[Callable[[], None]] = field(default_factory=list)
+    templates: list[tuple[ast.AST, str]] = field(default_factory=list)
+    names: Callable[[ast.AST], str] = lambda node: NAME
 
     # -- findings ------------------------------------------------------------------------------
 
@@ -78,7 +89,7 @@ class Changes:
 
     def _check_alone(self, statement: ast.stmt) -> None:
         """Refuses to change what stands around a statement that shares its line with others."""
-        parent = self.context.module.parent_of[statement]
+        parent = self.module.parent_of[statement]
         blocks = (getattr(parent, field, None) for field in ("body", "orelse", "finalbody"))
         siblings = [s for block in blocks if isinstance(block, list) for s in block if s is not statement]
         if any(s.lineno <= statement.lineno <= (s.end_lineno or 0) for s in siblings):
@@ -96,7 +107,7 @@ class Changes:
 
     def is_gone(self, node: ast.AST) -> bool:
         """Whether code is taken away, or other code comes in its place that it is no part of."""
-        around = [node, *self.context.module.ancestors(node)]
+        around = [node, *self.module.ancestors(node)]
         if any(ancestor in self.dropped for ancestor in around):
             return True
         is_kept = False  # whether the next code around it that goes leaves it where it is
@@ -112,7 +123,7 @@ class Changes:
         """Puts code before a statement."""
         self._check_alone(statement)
         self._needs(statement, template)
-        self.edits.append(lambda: self._put_before(statement, Code(template, parts)))
+        self.edits.append(lambda: self._put_before(statement, self._code(statement, template, parts)))
 
     def _put_before(self, statement: ast.stmt, code: Code) -> None:
         edit = self._statement(statement)
@@ -121,16 +132,27 @@ class Changes:
         else:
             edit.before.append(code)
 
+    def spelled(self, node: ast.AST, template: str) -> str:
+        """New code beside a node, with the name that the Accelerator has there.
+
+        Raises:
+            Refusal: If it names an attribute of the object that trains where that has another name.
+        """
+        name = self.names(node) if NAME in template or OWN in template else ""
+        if name != f"{OWN}{NAME}" and OWN in template:
+            raise Refusal(node, "a part of the object that trains is changed outside of its class")
+        return re.sub(rf"(?<![\w.]){NAME}\b", name, template)
+
     def after(self, statement: ast.stmt, template: str, **parts: Part) -> None:
         """Puts code after a statement."""
         self._check_alone(statement)
         self._needs(statement, template)
-        self.edits.append(lambda: self._statement(statement).after.append(Code(template, parts)))
+        self.edits.append(lambda: self._statement(statement).after.append(self._code(statement, template, parts)))
 
     def argument(self, call: ast.Call, keyword: str, template: str) -> None:
         """Gives a call a keyword argument."""
         self._needs(call, template)
-        self.edits.append(lambda: self.context.plan.call(call).set(keyword, template))
+        self.edits.append(lambda: self.context.plan.call(call).set(keyword, self.spelled(call, template)))
 
     def need_import(self, module: str, name: str) -> None:
         """Asks for an import."""
@@ -139,15 +161,21 @@ class Changes:
     def put_into(self, statements: list[ast.stmt], head: str) -> None:
         """Puts statements that stand together into a compound statement."""
         self._needs(statements[0], head)
-        code = Code(f"{head}\n    $body", blocks={"body": statements})
         for statement in statements:
             self._check_alone(statement)
         self.grouped.add(statements[0])
-        self.edits.append(lambda: self._statement(statements[0]).instead.append(code))
+        self.edits.append(lambda: self._put_into(statements, head))
+
+    def _put_into(self, statements: list[ast.stmt], head: str) -> None:
+        code = Code(f"{self.spelled(statements[0], head)}\n    $body", blocks={"body": statements})
+        self._statement(statements[0]).instead.append(code)
+
+    def _code(self, node: ast.AST, template: str, parts: Mapping[str, Part]) -> Code:
+        return Code(self.spelled(node, template), parts)
 
     def wide(self, statement: ast.stmt, text: str) -> bool:
         """Whether a line of new code beside a statement would be too long."""
-        module = self.context.module
+        module = self.module
         return module.start(statement)[1] + len(text) > line_length(module.text)
 
     def instead(self, statement: ast.stmt, body: list[ast.stmt]) -> None:
@@ -163,6 +191,7 @@ class Changes:
         return self.context.plan.statement(statement)
 
     def _needs(self, node: ast.AST, template: str) -> None:
+        self.templates.append((node, template))
         if "accelerator" in template:
             self.sites.append(node)
 
@@ -174,6 +203,8 @@ class Changes:
         Raises:
             Refusal: If so.
         """
+        for node, template in self.templates:
+            self.spelled(node, template)
         conversions = [told for told in self.told if told.kind is Kind.CONVERTED]
         for told in conversions:
             if not self._is_wanted(told):
@@ -191,14 +222,15 @@ class Changes:
                 self.context.note(told.rule, told.node, told.message)
         plan = self.context.plan
         for node, code in self.expressions.items():
-            plan.expressions[node] = code
+            plan.expressions[node] = self._code(node, code.template, code.parts)
         for edit in self.edits:
             edit()
         for statement in self.dropped:
             self._statement(statement).removed = True
             self._statement(statement).comments_stay = True
+        gone = {self.module.start(r.root) for r in self.module.references if self.is_gone(r.root)}
         for reference in self.context.module.references:
-            if self.is_gone(reference.root):
+            if self.context.module.start(reference.root) in gone:
                 self.context.handle(reference, gone=True)
         self._drop_modules()
 

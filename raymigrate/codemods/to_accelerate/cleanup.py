@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from raymigrate.codemods.to_accelerate.changes import Changes
+from raymigrate.codemods.to_accelerate.objects import OWN
 from raymigrate.codemods.to_accelerate.rules import Refusal
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
@@ -52,12 +53,15 @@ class Cleanup:
         if isinstance(statement, ast.Assign):
             return len(statement.targets) == 1 and self._gives_itself(statement.targets[0], statement.value)
         if isinstance(statement, ast.Expr):
-            return statement.value in self.changes.expressions and self.residue(statement.value).isidentifier()
+            return statement.value in self.changes.expressions and self._is_name(self.residue(statement.value))
         if isinstance(statement, ast.If):
             return self._is_idle_branch(statement)
         if isinstance(statement, (ast.For, ast.With)):
             return self._is_empty(statement.body) and not getattr(statement, "orelse", [])
         return False
+
+    def _is_name(self, text: str) -> bool:
+        return text.removeprefix(OWN).isidentifier()
 
     def _is_empty(self, block: list[ast.stmt]) -> bool:
         """Whether all statements of a block are dropped, or were `pass`."""

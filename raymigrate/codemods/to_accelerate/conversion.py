@@ -14,6 +14,7 @@ from raymigrate.codemods.to_accelerate.cleanup import Cleanup
 from raymigrate.codemods.to_accelerate.devices import Devices
 from raymigrate.codemods.to_accelerate.evaluation import Evaluation, Gathering
 from raymigrate.codemods.to_accelerate.home import Home
+from raymigrate.codemods.to_accelerate.objects import view_of
 from raymigrate.codemods.to_accelerate.obstacles import check, is_native
 from raymigrate.codemods.to_accelerate.output import Output
 from raymigrate.codemods.to_accelerate.precision import CLIPS, Precision
@@ -33,10 +34,10 @@ CLIPPING = {
 @codemod("backward", phase=Phase.LIBRARIES, option="to_accelerate")
 def convert(context: Context) -> None:
     """Converts the training loop of a module, or says why it is left as it is."""
-    training = Training(context.module)
-    if not is_native(training):
+    if not is_native(Training(context.module)):
         return
     try:
+        training = Training(view_of(context.module))
         check(training)
         Conversion(context, training).carry_out()
     except Refusal as refusal:
@@ -53,10 +54,10 @@ class Conversion:
 
     def __init__(self, context: Context, training: Training) -> None:
         self.context = context
-        self.module = context.module
+        self.module = training.module
         self.training = training
         self.variables = training.variables
-        self.changes = Changes(context)
+        self.changes = Changes(context, self.module)
         self.processes = Processes(training)
         self.devices = Devices(training, self.processes.ranks)
         self.home = Home(training)
@@ -79,6 +80,7 @@ class Conversion:
         half = Precision(training, self.devices)
         precision = half.convert(changes)
         self.access = access = Access(training, self.home, self.devices, half.parameters)
+        changes.names = access.name_at
         self._gradients()
         for gathering in self.gatherings:
             changes.converted(
@@ -93,13 +95,12 @@ class Conversion:
         self._prepare(loaders, schedulers)
         Cleanup(training, changes).clean()
         access.settle(changes, output.logs())
-        access.check_names([*([half.flag] if half.flag else []), *([steps] if steps else [])])
         output.show(changes, access)
         self._running_values()
         self._progress()
         self._early_ends()
         self._own_rates()
-        self._make(access, steps, precision)
+        self._make(access, steps, half, precision)
         for function, names in self.processes.removed.items():
             changes.edits.append(lambda f=function, n=names: self.context.plan.function(f).without.update(n))  # type: ignore[misc]
         changes.need_import("accelerate", "Accelerator")
@@ -204,7 +205,7 @@ class Conversion:
         things = [*self.training.models, *self.training.optimizers, *loaders, *schedulers]
         target = ", ".join(name for thing in things if (name := home.local(thing)) is not None)
         setup = home.block[home.setup]
-        line = f"{target} = accelerator.prepare({target})"
+        line = self.changes.spelled(setup, f"{target} = accelerator.prepare({target})")
         if self.changes.wide(setup, line):
             line = f"{target} = accelerator.prepare(\n    {target}\n)"
         self.changes.after(setup, line)
@@ -215,18 +216,26 @@ class Conversion:
     def _prepare_alone(self, loader: Variable) -> None:
         bindings = self.variables.bindings(loader)
         statement = self.module.statement(bindings[-1])
-        if len(bindings) != 1 or not isinstance(statement, ast.Assign):
+        if (
+            len(bindings) != 1
+            or not isinstance(statement, ast.Assign)
+            or statement.value is not self._value(bindings[0])
+        ):
             raise Refusal(bindings[-1], f"`{loader.name}` is made in a place where it cannot be prepared")
         self.changes.after(statement, f"{loader.name} = accelerator.prepare({loader.name})")
 
+    def _value(self, binding: ast.AST) -> ast.expr | None:
+        return self.module.assigned(binding)
+
     # -- the Accelerator -----------------------------------------------------------------------
 
-    def _make(self, access: Access, steps: ast.expr | None, precision: str) -> None:
+    def _make(self, access: Access, steps: ast.expr | None, half: Precision, precision: str) -> None:
         arguments = []
         if precision:
-            arguments.append(f"mixed_precision={precision}")
+            choice = f' if {access.argument(half.flag)} else "no"' if half.flag is not None else ""
+            arguments.append(f"mixed_precision={precision}{choice}")
         if steps is not None:
-            arguments.append(f"gradient_accumulation_steps={self.module.source(steps)}")
+            arguments.append(f"gradient_accumulation_steps={access.argument(steps)}")
         if self.processes.kwargs:
             arguments.append(f"kwargs_handlers=[DistributedDataParallelKwargs({self.processes.kwargs})]")
             self.changes.need_import("accelerate", "DistributedDataParallelKwargs")

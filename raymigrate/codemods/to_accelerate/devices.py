@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import cached_property
 
 from raymigrate.codemods.to_accelerate.changes import Changes
+from raymigrate.codemods.to_accelerate.objects import OWN
 from raymigrate.codemods.to_accelerate.rules import RM858
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
@@ -18,6 +19,15 @@ MOVES = ("to", "cuda")
 DEVICE = "accelerator.device"
 # Arguments of to() and cuda() that only say how to copy.
 HOW = frozenset({"non_blocking", "device", "memory_format"})
+
+
+# Names that people give to devices.
+CALLED = frozenset({"device", "dev", "gpu", "gpu_id", "device_id", "cuda", "rank", "local_rank", "cuda_device"})
+
+
+def is_called_device(name: str) -> bool:
+    """Whether something is a device by its name, as `gpu_id` and `self.device` are."""
+    return name.removeprefix(OWN).strip("_").lower() in CALLED
 
 
 class Devices:
@@ -42,15 +52,18 @@ class Devices:
         for scope in {id(scope): scope for scope in self.module.scope_of.values()}.values():
             for name, bindings in scope.bindings.items():
                 values = [self.module.assigned(binding.node) for binding in bindings]
-                if values and all(value is not None and self._makes_device(value) for value in values):
+                numbered = is_called_device(name)
+                if values and all(value is not None and self._makes_device(value, numbered) for value in values):
                     found.add(Variable(scope, name))
         return frozenset(found)
 
-    def _makes_device(self, value: ast.expr) -> bool:
+    def _makes_device(self, value: ast.expr, numbered: bool = False) -> bool:
         if isinstance(value, ast.IfExp):
             return self._makes_device(value.body) and self._makes_device(value.orelse)
         if isinstance(value, ast.Constant):
-            return isinstance(value.value, str) and value.value.partition(":")[0] in NAMES
+            if isinstance(value.value, str):
+                return value.value.partition(":")[0] in NAMES
+            return numbered and type(value.value) is int
         if isinstance(value, ast.JoinedStr):
             first = value.values[0] if value.values else None
             return isinstance(first, ast.Constant) and str(first.value).startswith("cuda")
@@ -72,12 +85,19 @@ class Devices:
             return False
         if isinstance(node, ast.Name):
             homes = self.variables.of(node)
-            return bool(homes) and homes <= (self.held | self.ranks)
+            known = self.held | self.ranks
+            return bool(homes) and all(home in known or self._is_unknown_device(home) for home in homes)
         if isinstance(node, ast.Attribute):
             return node.attr in ("device", "local_rank", "gpu")
         if isinstance(node, ast.Constant):
             return isinstance(node.value, int) or self._makes_device(node)
         return self._makes_device(node)
+
+    def _is_unknown_device(self, variable: Variable) -> bool:
+        """Whether something that comes from elsewhere is a device by its name."""
+        makers = self.variables.makers(variable)
+        unknown = [m for m in makers if not isinstance(m, (ast.Attribute, ast.Name, ast.Subscript))]
+        return is_called_device(variable.name) and not unknown
 
     # -- moves ---------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from raymigrate.codemods.to_accelerate.objects import ObjectView, is_attribute
 from raymigrate.codemods.to_accelerate.rules import Refusal
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
@@ -40,6 +41,8 @@ class Home:
     Attributes:
         block: The statements.
         scope: Their scope.
+        function: The function that the block is in; None in the module.
+        is_constructor: Whether that makes the object that trains, so that the training begins after it.
         start: The position of the first statement that trains, or runs the models.
         setup: The position of the last one before it that makes or fills what is prepared.
         early: The statements that run a model before all of it is there.
@@ -52,6 +55,7 @@ class Home:
         self.training = training
         self.module = training.module
         self.variables = training.variables
+        self.view = self.module if isinstance(self.module, ObjectView) else None
         optimizers = training.optimizers
         scopes = {optimizer.scope for optimizer in optimizers}
         if len(scopes) > 1:
@@ -60,21 +64,29 @@ class Home:
             reason = f"two trainings in one script (lines {lines}) share {names}; convert them one at a time"
             raise Refusal(training.made_at(optimizers[-1]), reason)
         self.scope = scopes.pop()
+        self.is_constructor = False
         self.block, made = self._find_block()
+        self.function = self.module.function(self.block[0])
         self.start = next((n for n, s in enumerate(self.block) if n > made and self._uses_models(s)), -1)
+        if self.is_constructor and self.start < 0:
+            self.start = len(self.block)
         if self.start < 0:
             raise Refusal(
                 training.made_at(optimizers[0]), "what runs the model after its optimizer is made is not seen"
             )
         self._check_one_training()
         self.setup = self._last_setup()
-        self.early = [statement for statement in self.block[: self.start] if self._uses_models(statement)]
+        before = self.block[: self.setup + 1 if self.is_constructor else self.start]
+        self.early = [statement for statement in before if self._uses_models(statement)]
+        self._check_captured()
         self._check_early()
 
     def _find_block(self) -> tuple[Block, int]:
         bindings = [node for optimizer in self.training.optimizers for node in self.variables.bindings(optimizer)]
-        for block, _ in blocks_around(self.module, bindings[0]):
-            places = [position(self.module, block, node) for node in bindings]
+        of_object = all(is_attribute(optimizer.name) for optimizer in self.training.optimizers)
+        around = self._blocks_of_object(bindings[0]) if of_object else blocks_around(self.module, bindings[0])
+        for block, _ in around:
+            places = [self.place(block, node) for node in bindings]
             if None in places:
                 continue
             first, last = min(p for p in places if p is not None), max(p for p in places if p is not None)
@@ -85,9 +97,53 @@ class Home:
             if trains and trains[0] > first:
                 reason = "two trainings in one script, one after the other, share an optimizer's name"
                 raise Refusal(block[trains[0]], f"{reason}; convert them one at a time")
+            if self.view is not None and self.view.constructor is not None and block is self.view.constructor.body:
+                self.is_constructor = True
+                return block, last
         raise Refusal(bindings[0], "the optimizer is made in another place than the one where the training begins")
 
+    def _blocks_of_object(self, node: ast.AST) -> Iterator[tuple[Block, int]]:
+        """The blocks around what gives an attribute its value, in its method and around the only call of that."""
+        seen: set[ast.AST] = set()
+        while True:
+            method = self.module.function(node)
+            if method is None or method in seen:
+                return
+            seen.add(method)
+            yield from (found for found in blocks_around(self.module, node) if self.module.inside(found[0][0], method))
+            calls = self.variables.calls_of(method)
+            if len(calls) != 1 or not self._is_in_class(calls[0]):
+                return
+            node = calls[0]
+
+    def _is_in_class(self, node: ast.AST) -> bool:
+        return self.view is not None and self.module.inside(node, self.view.owner)
+
+    def place(self, block: Block, node: ast.AST) -> int | None:
+        """The position in a block of the statement that runs a node, perhaps in a method of the object that trains."""
+        place = position(self.module, block, node)
+        method = self.module.function(node)
+        if place is not None and not isinstance(block[place], DEFINITIONS):
+            return place
+        if method is None or not self._is_in_class(node):
+            return place
+        calls = self.variables.calls_of(method)
+        is_inner = len(calls) == 1 and self._is_in_class(calls[0]) and self.module.function(calls[0]) is not method
+        return self.place(block, calls[0]) if is_inner else None
+
+    def _check_captured(self) -> None:
+        """Refuses an object that keeps what is prepared only later."""
+        if self.view is None or self.view.constructor is None or self._is_in_class(self.block[0]):
+            return
+        for call in self.variables.calls_of(self.view.constructor):
+            place = position(self.module, self.block, call)
+            if place is not None and place <= self.setup:
+                reason = f"`{self.view.instance}` is made before what it trains can be prepared"
+                raise Refusal(call, f"{reason}; make its model, optimizer and data first")
+
     def _check_one_training(self) -> None:
+        if self.is_constructor:
+            return
         reached = set(self._reached(self.block[self.start :]))
         for call in self.training.backwards:
             if call not in reached:
@@ -137,23 +193,22 @@ class Home:
         prepared |= {v for loop in self.training.loops for loader, _ in loop.loaders for v in self.variables.of(loader)}
         last = 0
         for variable in prepared:
-            if variable.scope is self.scope:
-                places = [position(self.module, self.block, node) for node in self.variables.bindings(variable)]
+            if variable.scope is self.scope or is_attribute(variable.name):
+                places = [self.place(self.block, node) for node in self.variables.bindings(variable)]
                 last = max([last, *(place for place in places if place is not None and place < self.start)])
         for call in self.training.method_calls("load_state_dict"):
             function = self.module.function(call)
-            sites = self.variables.calls_of(function) if function and self._scope_of(call) is not self.scope else [call]
-            places = [position(self.module, self.block, site) for site in sites]
+            sites = self.variables.calls_of(function) if function and function is not self.function else [call]
+            places = [self.place(self.block, site) for site in sites]
             last = max([last, *(place for place in places if place is not None and place < self.start)])
         return last
-
-    def _scope_of(self, node: ast.AST) -> object:
-        return self.module.scope_of[node]
 
     # -- what is prepared here -----------------------------------------------------------------
 
     def local(self, variable: Variable) -> str | None:
         """The name of something here, if it has its value before the training begins: its own, or of a parameter."""
+        if self._is_in_class(self.block[0]):
+            return self._local_of_object(variable)
         if variable.scope is self.scope:
             return variable.name if self._is_bound_before(variable) else None
         function = self.scope.node
@@ -164,18 +219,45 @@ class Home:
             (p.arg for p in parameters if self.variables.of_variable(Variable(self.scope, p.arg)) == {variable}), None
         )
 
+    def _local_of_object(self, variable: Variable) -> str | None:
+        """The name of something in a method of the object that trains."""
+        if is_attribute(variable.name):
+            return variable.name if self._is_bound_before(variable) else None
+        if self.function is not None and variable.scope is self.module.scope(self.function):
+            bound = self.variables.bindings(variable)
+            aliases = self._attributes_of(variable)
+            if aliases or any(isinstance(node, ast.arg) for node in bound):
+                return aliases[0] if len(aliases) == 1 else None
+            return variable.name if self._is_bound_before(variable) else None
+        aliases = self._attributes_of(variable)
+        return aliases[0] if len(aliases) == 1 else None
+
+    def _attributes_of(self, variable: Variable) -> list[str]:
+        """The attributes of the object that trains which hold something that is made outside of it."""
+        scope = self.module.scope_of[self.module.tree]
+        names = [name for name in scope.bindings if is_attribute(name)]
+        found = [name for name in names if self.variables.of_variable(Variable(scope, name)) == {variable}]
+        return [name for name in found if self._is_bound_before(Variable(scope, name))]
+
     def _is_bound_before(self, variable: Variable) -> bool:
         for node in self.variables.bindings(variable):
-            place = position(self.module, self.block, node)
+            place = self.place(self.block, node)
             if place is not None and place > self.setup:
                 return False
-            if place is None and self.module.start(node) > self.module.start(self.block[0]):
+            if place is None and is_attribute(variable.name):
+                if self.is_constructor or not self._is_in_constructor(node):
+                    return False
+            elif place is None and self.module.start(node) > self.module.start(self.block[0]):
                 return False
         return True
 
+    def _is_in_constructor(self, node: ast.AST) -> bool:
+        constructor = self.view.constructor if self.view is not None else None
+        return constructor is not None and self.place(constructor.body, node) is not None
+
     def is_in_block(self, variable: Variable) -> bool:
         """Whether all that binds a variable is in the block itself."""
-        return all(position(self.module, self.block, node) is not None for node in self.variables.bindings(variable))
+        return all(self.place(self.block, node) is not None for node in self.variables.bindings(variable))
 
 
 def is_main_guard(node: ast.AST) -> bool:

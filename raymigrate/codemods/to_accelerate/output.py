@@ -66,7 +66,7 @@ class Output:
             homes = self.variables.of(node.value) if isinstance(node.value, ast.Name) else frozenset()
             if homes and homes <= models and node.attr not in OF_WRAPPED and node.attr not in ("to", "cuda", "module"):
                 self._check_forward(node)
-                changes.replace(node.value, "accelerator.unwrap_model($model)", model=ast.unparse(node.value))
+                changes.replace(node.value, "accelerator.unwrap_model($model)", model=self.module.source(node.value))
 
     def _check_forward(self, node: ast.Attribute) -> None:
         """Refuses what trains by another method than forward(): no gradients would be averaged over the processes."""
@@ -134,11 +134,16 @@ class Output:
         elif isinstance(statement, ast.Expr):
             changes.put_into([statement], MAIN)
 
-    def _is_run_by_all(self, statement: ast.stmt) -> bool:
+    def _is_run_by_all(self, statement: ast.stmt, seen: frozenset[ast.AST] = frozenset()) -> bool:
         """Whether all processes run a statement together, so that they can wait for each other there."""
         conditions = (ast.If, ast.Try, ast.While, ast.ExceptHandler)
-        is_plain = isinstance(statement, (ast.Expr, ast.Assign))
-        return is_plain and not any(isinstance(parent, conditions) for parent in self._around(statement))
+        if not isinstance(statement, (ast.Expr, ast.Assign)):
+            return False
+        if any(isinstance(parent, conditions) for parent in self._around(statement)):
+            return False
+        function = self.module.function(statement)
+        calls = self.variables.calls_of(function) if function is not None and function not in seen else []
+        return all(self._is_run_by_all(self.module.statement(call), seen | {function}) for call in calls)  # type: ignore[arg-type]
 
     def _around(self, node: ast.AST) -> list[ast.AST]:
         found: list[ast.AST] = []

@@ -66,10 +66,9 @@ class Precision:
             changes.drop(self.module.statement(maker))
         self._calls(changes, scalers)
         changes.note(RM852, next(iter([*makers, *contexts])), FLOAT32)
-        if self.flag is None:
-            return f'"{self.kind}"'
-        changes.kept.add(self.flag)
-        return f'"{self.kind}" if {self.module.source(self.flag)} else "no"'
+        if self.flag is not None:
+            changes.kept.add(self.flag)
+        return f'"{self.kind}"'
 
     def _kind(self, call: ast.Call, *, has_scaler: bool) -> str:
         name = self.module.qualified(call.func) or ""

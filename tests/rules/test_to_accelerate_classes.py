@@ -1,0 +1,205 @@
+"""--to-accelerate: classes that keep model, optimizer and data in attributes and train in their methods."""
+
+import pytest
+
+from raymigrate.base.findings import Kind
+from tests.rules.scripts import Outcome, converted
+
+HEAD = """import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from torch.utils.data import DataLoader
+
+from job import data, test_data
+
+"""
+INIT = """class Trainer:
+    def __init__(self, lr=0.1):
+        self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        self.model = nn.Linear(4, 2).to(self.device)
+        self.loader = DataLoader(data, batch_size=4, shuffle=True)
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=lr)
+
+"""
+FIT = """    def fit(self):
+        for x, y in self.loader:
+            x, y = x.to(self.device), y.to(self.device)
+            loss = F.cross_entropy(self.model(x), y)
+            self.optimizer.zero_grad()
+            loss.backward()
+            self.optimizer.step()
+            print(loss.item())
+
+"""
+PREPARED = "self.model, self.optimizer, self.loader = self.accelerator.prepare("
+
+
+def accelerated(*parts: str) -> Outcome:
+    return converted(HEAD + "".join(parts), to_accelerate=True)
+
+
+def refusal(*parts: str) -> str:
+    outcome = accelerated(*parts)
+    assert outcome.text == HEAD + "".join(parts)
+    assert [(code, kind) for code, kind, _ in outcome.findings] == [("RM851", Kind.MANUAL)]
+    return outcome.messages[0]
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "trainer = Trainer()\ntrainer.fit()\n",
+        "Trainer(0.2).fit()\n",
+        "def main():\n    t = Trainer(lr=0.2)\n    for epoch in range(3):\n        t.fit()\n\nmain()\n",
+        "if __name__ == '__main__':\n    for lr in (0.1, 0.2):\n        trainer = Trainer(lr)\n        trainer.fit()\n",
+        "",
+    ],
+)
+def test_what_a_class_makes_is_prepared_at_the_end_of_its_init(use: str) -> None:
+    text = accelerated(INIT, FIT, use).text
+    assert "self.accelerator = Accelerator()" in text
+    assert "self.model = nn.Linear(4, 2)\n" in text
+    assert text.index(PREPARED) < text.index("def fit(self)")
+    assert "self.accelerator.backward(loss)" in text and "self.accelerator.print(loss.item())" in text
+    assert ".to(" not in text and "self.device" not in text
+
+
+def test_methods_that_init_calls_make_what_is_prepared_there() -> None:
+    init = INIT.replace(
+        "        self.model =", "        self.build(lr)\n\n    def build(self, lr):\n        self.model ="
+    )
+    text = accelerated(init, FIT, "trainer = Trainer()\ntrainer.fit()\n").text
+    assert text.index("self.build(lr)") < text.index(PREPARED) < text.index("def build")
+    assert text.index("self.accelerator = Accelerator()") < text.index("self.build(lr)")
+
+
+def test_an_optimizer_that_fit_makes_is_prepared_there() -> None:
+    line = "        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=lr)\n"
+    fit = FIT.replace("    def fit(self):\n", "    def fit(self, lr):\n" + line)
+    text = accelerated(INIT.replace(line, ""), fit, "trainer = Trainer()\ntrainer.fit(0.1)\n").text
+    assert text.index("def fit(self, lr)") < text.index(PREPARED) < text.index("for x, y in self.loader")
+
+
+GIVEN = """class Trainer:
+    def __init__(self, model, loader, optimizer, device{rest}):
+        self.model = model.to(device)
+        self.loader = loader
+        self.optimizer = optimizer
+        self.device = device
+
+"""
+MAIN = """def main():
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    model = nn.Linear(4, 2)
+    loader = DataLoader(data, batch_size=4)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    trainer = Trainer(model, loader, optimizer, {device})
+    trainer.fit()
+    torch.save(trainer.model.state_dict(), "model.pt")
+
+
+main()
+"""
+
+
+def test_what_a_class_is_given_is_prepared_before_it_gets_it() -> None:
+    text = accelerated(GIVEN.format(rest=""), FIT, MAIN.format(device="device")).text
+    assert (
+        "def __init__(self, model, loader, optimizer, accelerator):\n        self.accelerator = accelerator\n" in text
+    )
+    assert "self.model = model\n" in text
+    assert text.index("accelerator.prepare(model, optimizer, loader)") < text.index("Trainer(model, loader, optimizer,")
+    assert "Trainer(model, loader, optimizer, accelerator)" in text
+    assert 'accelerator.save(accelerator.unwrap_model(trainer.model).state_dict(), "model.pt")' in text
+
+
+def test_a_class_without_a_parameter_for_the_device_gets_one_for_the_accelerator() -> None:
+    given = GIVEN.replace("loader, optimizer, device{rest}", "loader, optimizer, log=None")
+    given = given.replace(".to(device)", "").replace("        self.device = device\n", "")
+    fit = FIT.replace("            x, y = x.to(self.device), y.to(self.device)\n", "")
+    main = MAIN.replace(", {device})", ")").replace(
+        '    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")\n', ""
+    )
+    text = accelerated(given, fit, main).text
+    assert "def __init__(self, model, loader, optimizer, log=None, *, accelerator):" in text
+    assert "Trainer(model, loader, optimizer, accelerator=accelerator)" in text
+
+
+def test_parameters_on_lines_of_their_own_are_joined_by_one_more() -> None:
+    given = GIVEN.format(rest="").replace(
+        "(self, model, loader, optimizer, device)",
+        "(\n        self,\n        model,\n        loader,\n        optimizer,\n    )",
+    )
+    given = given.replace(".to(device)", "").replace("        self.device = device\n", "")
+    fit = FIT.replace("            x, y = x.to(self.device), y.to(self.device)\n", "")
+    text = accelerated(given, fit, MAIN.replace(", {device})", ")")).text
+    assert "        optimizer,\n        accelerator,\n    ):\n        self.accelerator = accelerator\n" in text
+
+
+def test_the_number_of_a_device_is_one() -> None:
+    given = GIVEN.format(rest="").replace("device", "gpu_id")
+    main = MAIN.format(device="gpu").replace(
+        'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")', "gpu = 0"
+    )
+    text = accelerated(given, FIT.replace("self.device", "self.gpu_id"), main).text
+    assert ".to(" not in text and "Trainer(model, loader, optimizer, accelerator)" in text
+
+
+def test_half_precision_that_a_parameter_switches_on_is_known_in_init() -> None:
+    init = INIT.replace("lr=0.1", "lr=0.1, amp=False").replace(
+        "        self.model", "        self.amp = amp\n        self.model", 1
+    )
+    fit = FIT.replace(
+        "            loss =", "            with torch.autocast('cuda', enabled=self.amp):\n                loss ="
+    )
+    text = accelerated(init, fit, "trainer = Trainer()\ntrainer.fit()\n").text
+    assert 'self.accelerator = Accelerator(mixed_precision="fp16" if amp else "no")' in text
+
+
+def test_a_class_of_a_model_beside_the_one_that_trains_stays_as_it_is() -> None:
+    net = "class Net(nn.Module):\n    def forward(self, x):\n        return self.layer(x)\n\n\n"
+    text = accelerated(net, INIT, FIT, "trainer = Trainer()\ntrainer.fit()\n").text
+    assert net in text and PREPARED in text
+
+
+def test_a_method_may_return_its_object_where_nothing_is_done_with_it() -> None:
+    fit = FIT.rstrip("\n") + "\n        return self\n\n"
+    assert PREPARED in accelerated(INIT, fit, "trainer = Trainer()\ntrainer.fit()\n").text
+    assert "returns the object" in refusal(INIT, fit, "other = Trainer().fit()\n")
+
+
+def test_processes_wait_for_a_save_only_where_all_of_them_come_by() -> None:
+    save = "    def save(self):\n        torch.save(self.model.state_dict(), 'a.pt')\n\n"
+    use = "trainer = Trainer()\ntrainer.fit()\n"
+    assert "wait_for_everyone" in accelerated(INIT, FIT, save, use, "trainer.save()\n").text
+    assert "wait_for_everyone" not in accelerated(INIT, FIT, save, use, "if test_data:\n    trainer.save()\n").text
+
+
+@pytest.mark.parametrize(
+    ("parts", "reason"),
+    [
+        ((INIT.replace("Trainer:", "Trainer(Base):"), FIT), "is made from another one"),
+        (("@register\n" + INIT, FIT), "has a decorator"),
+        ((INIT, FIT.replace("    def fit", "    @retry\n    def fit")), "has a decorator"),
+        ((INIT, FIT, "    @property\n    def net(self):\n        return self.model\n"), "has a decorator"),
+        ((INIT, FIT.replace("print(loss.item())", "log(self)")), "as a whole cannot be followed"),
+        ((INIT, FIT.replace("print(loss.item())", "self.__dict__.clear()")), "as a whole cannot be followed"),
+        ((INIT, FIT, "a = Trainer()\nb = Trainer()\na.fit()\n"), "more than one object"),
+        ((INIT, FIT, "make = Trainer\nmake().fit()\n"), "more than one object"),
+        ((INIT, FIT, "runs = [Trainer()]\nruns[0].fit()\n"), "not kept in a variable"),
+        ((INIT, FIT, "trainer = Trainer()\nrun(trainer)\n"), "cannot be followed"),
+        ((INIT, FIT.replace("self.loader", "self.batches")), "a DataLoader that can be seen"),
+        ((INIT, FIT, INIT.replace("Trainer", "Other"), FIT), "several classes"),
+        (
+            (
+                GIVEN.format(rest=""),
+                FIT.replace("fit(self)", "fit(self, loader)").replace("in self.loader", "in loader"),
+                "model = nn.Linear(4, 2)\noptimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+                "trainer = Trainer(model, None, optimizer, 'cuda')\nloader = DataLoader(data)\ntrainer.fit(loader)\n",
+            ),
+            "made before what it trains can be prepared",
+        ),
+    ],
+)
+def test_a_class_that_cannot_be_followed_is_left_with_its_reason(parts: tuple[str, ...], reason: str) -> None:
+    assert reason in refusal(*parts)
