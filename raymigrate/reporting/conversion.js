@@ -24,6 +24,15 @@ function filter() {
   }
 }
 form.addEventListener("input", filter);
+form.addEventListener("reset", () => setTimeout(filter)); // the fields are empty only after the event
+for (const button of all("[data-filter]")) {
+  button.addEventListener("click", () => {
+    form.reset();
+    form.elements[button.dataset.filter].value = button.dataset.value;
+    form.elements.kind.value = button.dataset.of;
+    setTimeout(() => { filter(); document.querySelector("#files").scrollIntoView(); });
+  });
+}
 form.addEventListener("submit", (event) => event.preventDefault());
 
 // What is ticked off is remembered by the browser, for this report.
@@ -35,8 +44,10 @@ function remembered() {
 function remember() {
   const done = boxes.filter((box) => box.checked).map((box) => box.dataset.for);
   try { localStorage.setItem(key, JSON.stringify(done)); } catch { /* a browser that keeps nothing of files */ }
-  const progress = document.querySelector("#progress");
-  if (progress) progress.textContent = `${done.length} of ${boxes.length} done`;
+  for (const progress of all(".progress")) {
+    const here = all("input", progress.closest("section"));
+    progress.textContent = here.length ? `${here.filter((box) => box.checked).length} of ${here.length} done` : "";
+  }
 }
 const done = remembered();
 for (const box of boxes) {
@@ -47,7 +58,7 @@ remember();
 
 // Keys.
 let current = null;
-const visible = (element) => element.offsetParent !== null;
+const visible = (element) => !element.closest("[hidden]");
 function step(selector, by) {
   const stops = all(selector).filter(visible);
   if (!stops.length) return;

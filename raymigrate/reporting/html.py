@@ -5,15 +5,18 @@ Needs jinja2 and pygments (`pip install "raymigrate[report]"`); imported only fo
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import PurePosixPath
+from hashlib import sha256
+from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 from zlib import crc32
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from raymigrate import __version__
 from raymigrate.base.findings import Finding, Kind, Rule
@@ -24,6 +27,7 @@ from raymigrate.run.outcome import FileResult, Summary
 from raymigrate.run.rules import rule_by_code
 
 TO_DO = (Kind.ERROR, Kind.MANUAL, Kind.UNSAFE)
+PINS = "RM73"  # what the rules about pinned versions begin with
 WORDS = {
     Kind.ERROR: "could not be done",
     Kind.MANUAL: "left for a person",
@@ -57,6 +61,11 @@ class FileSection:
         return blocks_of(self.result)
 
     @property
+    def rows_in_sight(self) -> int:
+        """About how many lines the browser will show: it lays a file out only when that comes into sight."""
+        return sum(1 if block.folded else len(block.rows) for block in self.blocks) + 2 * len(self.result.findings)
+
+    @property
     def is_changed(self) -> bool:
         """Whether the run changes it."""
         return self.result.changes
@@ -69,8 +78,18 @@ class FileSection:
 
     @property
     def to_do(self) -> list[Finding]:
-        """What is left for a person."""
-        return [finding for finding in self.result.findings if finding.kind in TO_DO]
+        """What is left for a person, apart from pins."""
+        return [f for f in self.result.findings if f.kind in TO_DO and not f.code.startswith(PINS)]
+
+    @property
+    def pins(self) -> list[Finding]:
+        """What was found of the versions that the file pins."""
+        return [finding for finding in self.result.findings if finding.code.startswith(PINS)]
+
+    @cached_property
+    def counts(self) -> Counter[Kind]:
+        """How many findings it has, by what became of them."""
+        return Counter(finding.kind for finding in self.result.findings)
 
 
 @dataclass(frozen=True)
@@ -90,6 +109,7 @@ def html_text(summary: Summary, *, dry_run: bool, verdicts: dict[str, str] | Non
         verdicts: A line to show at the head of a file, by its path.
     """
     counts = Counter(finding.kind for finding in summary.findings)
+    script = (Path(__file__).parent / "conversion.js").read_text(encoding="utf-8")
     sections = [FileSection(result, (verdicts or {}).get(result.path, "")) for result in summary.results]
     return (
         _environment()
@@ -101,9 +121,11 @@ def html_text(summary: Summary, *, dry_run: bool, verdicts: dict[str, str] | Non
             counts=[(kind, counts[kind]) for kind in Kind if counts[kind]],
             rules=list(_rule_rows(summary)),
             folders=sorted({section.folder for section in sections}),
-            to_do=[section for section in sections if section.to_do],
-            words=WORDS,
+            to_do_kinds=TO_DO,
+            words={**WORDS, Kind.CONVERTED: "would be converted"} if dry_run else WORDS,
             dry_run=dry_run,
+            script=Markup(script),
+            script_hash=b64encode(sha256(script.encode()).digest()).decode(),
             raymigrate_version=__version__,
         )
     )

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from html import escape
-from itertools import zip_longest
+from itertools import groupby, zip_longest
+from operator import itemgetter
 
 from markupsafe import Markup
 from pygments import lex
@@ -88,18 +89,17 @@ def _rows(before: Sequence[Line], after: Sequence[Line]) -> Iterator[Row]:
 
 
 def _folded(rows: list[Row]) -> list[Block]:
-    """The rows in blocks: what changes or has a finding is shown with some lines around it."""
+    """The rows in blocks: what changes or has a finding is shown with some lines around it, and so are short gaps."""
     shown = [False] * len(rows)
     for index, row in enumerate(rows):
         if row.is_changed or row.findings:
             first = max(index - CONTEXT, 0)
             stop = min(index + CONTEXT + 1, len(rows))
             shown[first:stop] = [True] * (stop - first)
-    blocks: list[Block] = []
-    for row, visible in zip(rows, shown, strict=True):
-        if not blocks or blocks[-1].folded == visible:
-            blocks.append(Block([], not visible))
-        blocks[-1].rows.append(row)
+    blocks = []
+    for visible, group in groupby(zip(shown, rows, strict=True), key=itemgetter(0)):
+        together = [row for _, row in group]
+        blocks.append(Block(together, folded=not visible and len(together) > CONTEXT))
     return blocks
 
 

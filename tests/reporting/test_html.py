@@ -1,6 +1,8 @@
 """The report as an HTML page, and what stands beside each other in it."""
 
 import re
+import shutil
+import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -10,13 +12,13 @@ from click.testing import CliRunner
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.base.options import Options
 from raymigrate.cli import main
-from raymigrate.files.discovery import SUFFIXES, discover
+from raymigrate.files.discovery import CONFIGURATION, SUFFIXES, discover
 from raymigrate.files.script import decode
 from raymigrate.reporting.html import html_text
 from raymigrate.reporting.side_by_side import Line, blocks_of
 from raymigrate.run.gates import NEEDLES
 from raymigrate.run.job import Job
-from raymigrate.run.outcome import FileResult, Summary
+from raymigrate.run.outcome import FileResult, ProjectSummary, Summary
 from raymigrate.run.session import run
 from tests.conftest import FIXTURES
 
@@ -25,7 +27,7 @@ NOTEBOOK = FIXTURES / "notebooks/gpt2_own_data/before.ipynb"
 
 
 class Page(HTMLParser):
-    """The ids, addresses and elements of a page."""
+    """The ids, addresses, elements and text of a page."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -33,16 +35,22 @@ class Page(HTMLParser):
         self.links: list[str] = []
         self.loaded: list[str] = []
         self.elements: list[str] = []
+        self.attributes: list[str] = []
+        self.text = ""
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = dict(attrs)
         self.elements.append(tag)
+        self.attributes += given
         self.ids += [given["id"] or ""] if "id" in given else []
         if tag == "a":
             self.links.append(given["href"] or "")
         elif "href" in given or "src" in given:
             self.loaded.append(given.get("href") or given.get("src") or "")
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
 
 
 def lines_of(path: Path) -> tuple[FileResult, list[Line], list[Line]]:
@@ -107,14 +115,77 @@ def test_a_finding_whose_line_is_not_shown_is_not_lost() -> None:
     assert text.count("cannot be read.</p>") == 1
 
 
-def test_nothing_in_a_file_becomes_markup_and_nothing_is_loaded() -> None:
-    evil = 'x = "</script><img src=x onerror=alert(1)>"\n'
-    path = "<b>bold</b>.py"
-    finding = Finding("RM902", Kind.ERROR, "<script>alert(2)</script>", "", 1, 1, path)
-    page = Page(html_text(Summary([FileResult(path, [finding], evil)]), dry_run=False))
-    assert page.elements.count("script") == 1
-    assert "img" not in page.elements
+HOSTILE = (
+    "</script><img src=x onerror=alert(1)>",
+    "</style><script>alert(2)</script>",
+    """" onmouseover="alert(3)" x=\'""",
+    "' onfocus='alert(4)' autofocus tabindex=1",
+    "--><svg/onload=alert(5)>",
+    "{{ 7 * 7 }}{% raw %}{# x #}",
+    "javascript:alert(6)",
+    "&lt;b&gt;&quot; onclick=alert(7)",
+)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_nothing_of_the_user_becomes_markup_or_script(text: str) -> None:
+    """Names of files and folders, lines, messages, advice and reasons, on a page that allows its own script only."""
+    path = f"{text}/{text}.py"
+    finding = Finding("RM902", Kind.ERROR, text, text, 1, 1, path, reason=text)
+    source = f"import ray.air  # {text}\nx = {text!r}\n"
+    changed = FileResult(path, [finding], source, changes=True, after=source.replace("air", "train"))
+    plain = Page(
+        html_text(
+            Summary([FileResult("a/b.py", [Finding("RM902", Kind.ERROR, "m", "a", path="a/b.py")])]), dry_run=True
+        )
+    )
+    summary = Summary([changed], projects=[ProjectSummary(text, 2, 1, 1, 1)])
+    page = Page(html_text(summary, dry_run=False, verdicts={path: text}))
+    assert page.elements.count("script") == plain.elements.count("script") == 1
+    assert not {"img", "svg"} & set(page.elements)
+    assert set(page.attributes) <= set(plain.attributes) | {"colspan", "scope"}
     assert page.loaded == ["data:,"]
+    assert all(link.startswith(("#", "https://")) for link in page.links)
+    assert text in page.text
+
+
+def test_what_is_read_on_the_page_is_the_text_of_the_user() -> None:
+    page = Page(html_text(Summary([FileResult("a.py", [], HOSTILE[0], changes=True, after=HOSTILE[7])]), dry_run=False))
+    assert HOSTILE[0] in page.text
+    assert HOSTILE[7] in page.text
+
+
+def test_pins_are_a_list_of_their_own(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(LEGACY.read_text())
+    (tmp_path / "requirements.txt").write_text("ray[train]==2.6.3\n")
+    summary = run(discover([str(tmp_path)], needles=NEEDLES, suffixes=(*SUFFIXES, *CONFIGURATION)), Job(Options()))
+    text = html_text(summary, dry_run=False)
+    to_do, pins = (re.search(f'<section id="{name}">(.*?)</section>', text, re.S) for name in ("to-do", "pins"))
+    assert to_do and pins
+    assert "RM406" in to_do[1]
+    assert "RM731" not in to_do[1]
+    assert "RM731 ray[train]==2.6.3 excludes" in pins[1]
+
+
+def test_counts_are_given_by_rule_and_by_file() -> None:
+    findings = [Finding("RM604", Kind.MANUAL, f"{line}.", "", line, 1, "a.py") for line in (1, 2)]
+    text = html_text(Summary([FileResult("a.py", findings, "x\ny\n")]), dry_run=False)
+    buttons = re.findall(r'data-filter="(\w+)" data-value="([^"]+)" data-of="(\w+)"[^>]*>(\d+)<', text)
+    assert buttons == [("rule", "RM604", "manual", "2"), ("path", "a.py", "manual", "2")]
+
+
+@pytest.mark.slow
+def test_a_browser_runs_the_script_and_nothing_else(tmp_path: Path) -> None:
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser is None:
+        pytest.skip("no Chromium here")
+    finding = Finding("RM604", Kind.MANUAL, HOSTILE[1], "", 1, 1, HOSTILE[2])
+    page = tmp_path / "page.html"
+    page.write_text(html_text(Summary([FileResult(HOSTILE[2], [finding], HOSTILE[0])]), dry_run=False))
+    command = [browser, "--headless", "--no-sandbox", f"--user-data-dir={tmp_path}", "--dump-dom", page.as_uri()]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
+    assert "0 of 1 done" in shown
+    assert Page(shown).elements.count("script") == 1
 
 
 def test_the_command_writes_the_page_with_the_new_text_even_where_it_only_checks(tmp_path: Path) -> None:
