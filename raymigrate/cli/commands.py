@@ -17,6 +17,7 @@ from raymigrate.base.errors import NO_STDIN, CannotWorkError
 from raymigrate.base.findings import one_line
 from raymigrate.base.signals import Interrupted, interruptible
 from raymigrate.cli.settings import ConfigurableCommand
+from raymigrate.reporting import FORMATS
 from raymigrate.reporting.terminal import COLOUR_CHOICES, use_colour
 
 # Command -> module that holds it; the module is imported only when the command is called.
@@ -34,7 +35,6 @@ NOTHING_KNOWN = (
 DISK_FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 CODES = "CODE[,CODE]"
 STYLES = ("auto", "inline", "adapter")
-FORMATS = ("text", "json", "sarif", "github")
 TO_RAY = "Also move plain Trainer and Accelerate scripts, which use no Ray yet, to Ray Train."
 TO_ACCELERATE = "Also move plain PyTorch training loops to accelerate."
 WORKERS = "With --to-ray: how many workers train."

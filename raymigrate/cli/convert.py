@@ -13,13 +13,13 @@ from raymigrate.base.errors import NO_STDIN
 from raymigrate.cli.settings import Settings
 from raymigrate.files.discovery import CONFIGURATION, PAGES, SUFFIXES, below, discover, too_large
 from raymigrate.files.gitignore import is_excluded
+from raymigrate.reporting import DOCUMENTS
 from raymigrate.run.gates import needles
 
 if TYPE_CHECKING:
     from raymigrate.run.job import Job
     from raymigrate.run.outcome import Summary
 
-DOCUMENTS = ("json", "sarif")  # formats that are one document, which is never missing
 NOTHING_THERE = (
     "Warning: no Python file or notebook was found there, or all of them are left out; are the paths right?"
     " (0 files scanned)"
@@ -93,7 +93,9 @@ def _refuse_contradictions(paths: Sequence[str], choices: Choices) -> None:
         if choices[other]:
             raise click.UsageError(f"--interactive does not go together with --{other}.")
     if choices["output_format"] in DOCUMENTS:
-        raise click.UsageError("--interactive shows changes on stdout, which --output-format json and sarif need.")
+        raise click.UsageError(
+            f"--interactive shows changes on stdout, which --output-format {choices['output_format']} needs."
+        )
     if "-" in paths:
         raise click.UsageError("--interactive reads its answers from stdin, so it cannot convert what comes there.")
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import click
 
 from raymigrate.base.findings import Finding, Kind
+from raymigrate.reporting import DOCUMENTS
 from raymigrate.reporting.report_file import is_page, write_report
 from raymigrate.run.outcome import Summary
 
@@ -15,7 +16,7 @@ class Output:
     """What the user wants to see.
 
     Args:
-        output_format: "text", "json", "sarif" or "github".
+        output_format: One of `FORMATS`.
         diff: Whether stdout gets the changes.
         stdout_taken: Whether stdout is kept for something else than findings: the changes, or converted code.
         dry_run: Whether nothing was written.
@@ -47,7 +48,7 @@ class Output:
         if self.statistics and not self.quiet:
             from raymigrate.reporting.text import statistics_text  # noqa: PLC0415
 
-            documents = self.output_format in ("json", "sarif")
+            documents = self.output_format in DOCUMENTS
             click.echo(statistics_text(summary), err=self.stdout_taken or documents)
         if self.report is not None:
             self._report(summary, self.report)
@@ -78,6 +79,10 @@ class Output:
             from raymigrate.reporting.sarif import sarif_text  # noqa: PLC0415
 
             click.echo(sarif_text(summary, dry_run=self.dry_run), err=self.stdout_taken)
+        elif self.output_format == "gitlab":
+            from raymigrate.reporting.gitlab import gitlab_text  # noqa: PLC0415
+
+            click.echo(gitlab_text(summary), err=self.stdout_taken)
         else:
             self._lines(summary)
 

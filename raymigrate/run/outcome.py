@@ -68,6 +68,15 @@ class FileResult:
         assert document is not None and self.after is not None
         return document.encode(self.after)
 
+    def line_of(self, finding: Finding) -> str:
+        """The line of a finding that has its place as readers see it (`in_cells`); empty if there is none."""
+        document = self.places or self.document
+        if document is not None:
+            lines = document.lines_of(finding.cell)
+        else:
+            lines = (self.after if self.is_written and self.after is not None else self.before).split("\n")
+        return lines[finding.line - 1] if finding.line <= len(lines) else ""
+
     def in_new_text(self) -> list[tuple[Finding, bool]]:
         """The findings with their places in the new text, and whether a later run would tell them too.
 
