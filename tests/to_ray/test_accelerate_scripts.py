@@ -11,6 +11,8 @@ from raymigrate.run.engine import convert
 from raymigrate.run.outcome import FileResult
 
 SCRIPT = """\
+from datetime import timedelta
+
 import evaluate
 import torch
 from accelerate import Accelerator
@@ -151,10 +153,76 @@ def test_what_needs_gpus_asks_for_gpus(arguments: str) -> None:
     assert "cpu=True" not in after
 
 
-def test_a_timeout_that_comes_too_late_is_told() -> None:
-    handler = "kwargs_handlers=[InitProcessGroupKwargs(timeout=long)]"
-    found = [f for f in converted(arguments=handler).findings if f.code == "RM827"]
+@pytest.mark.parametrize(
+    ("handler", "gpu", "config", "left"),
+    [
+        ("InitProcessGroupKwargs(timeout=timedelta(hours=2))", True, "timeout_s=7200", ""),
+        ("InitProcessGroupKwargs(timeout=timedelta(0, 90))", False, "timeout_s=90", ""),
+        ('InitProcessGroupKwargs("gloo", timeout=timedelta(minutes=1.5))', True, 'backend="gloo", timeout_s=90', ""),
+        ('InitProcessGroupKwargs(backend="nccl", timeout=timedelta(seconds=60))', False, "timeout_s=60", ""),
+        ("same(1), InitProcessGroupKwargs(timeout=timedelta(days=1))", True, "timeout_s=86400", "[same(1)]"),
+    ],
+)
+def test_what_is_asked_of_the_process_group_is_asked_of_ray(handler: str, gpu: bool, config: str, left: str) -> None:
+    result = converted(arguments=f"kwargs_handlers=[{handler}]", gpu=gpu)
+    assert f"torch_config=TorchConfig({config})" in str(result.after)
+    assert "InitProcessGroupKwargs" not in str(result.after)
+    assert (f"kwargs_handlers={left}" in str(result.after)) is bool(left)
+    assert "kwargs_handlers" not in str(result.after) or left
+
+
+def test_a_handler_with_a_name_goes_with_it() -> None:
+    text = SCRIPT.replace("{end}", "        pass").replace(
+        "Accelerator({arguments})", "Accelerator(kwargs_handlers=[group])"
+    )
+    text = text.replace(
+        "    accelerator =", "    group = InitProcessGroupKwargs(timeout=timedelta(hours=1))\n    accelerator ="
+    )
+    after = str(convert(text, "", options=Options(to_ray=True, gpu=True)).after)
+    assert "torch_config=TorchConfig(timeout_s=3600)" in after
+    assert "group" not in after
+
+
+@pytest.mark.parametrize(
+    "handler",
+    ["timeout=long", "timeout=timedelta(seconds=long)", "**settings", "init_method='tcp://a:1', timeout=timedelta(1)"],
+)
+def test_a_timeout_that_comes_too_late_and_is_not_seen_is_told(handler: str) -> None:
+    result = converted(arguments=f"kwargs_handlers=[InitProcessGroupKwargs({handler})]")
+    found = [f for f in result.findings if f.code == "RM827"]
     assert [f.kind for f in found] == [Kind.MANUAL]
+    assert "InitProcessGroupKwargs(" in str(result.after)
+
+
+@pytest.mark.parametrize(
+    ("head", "end", "report"),
+    [
+        ("while epoch < epochs:", "epoch += 1", '{"epoch": epoch}'),
+        ("while epoch < epochs:", "epoch += 1\nprint(total)", '{"epoch": epoch, "total": total}'),
+        ("while True:", "print(total)\nif total < 1:\n    break", '{"total": total}'),
+        ("for _ in range(epochs):", "print(total)", '{"total": total}'),
+    ],
+)
+def test_each_pass_of_a_while_loop_is_reported_too(head: str, end: str, report: str) -> None:
+    text = SCRIPT.replace("    for epoch in range(epochs):", f"    epoch = 0\n    {head}").replace("{arguments}", "")
+    text = text.replace("{end}", textwrap.indent(end, " " * 8))
+    assert f"        ray.train.report({report})" in str(convert(text, "", options=Options(to_ray=True)).after)
+
+
+@pytest.mark.parametrize("head", ["while True:", "for _ in range(epochs):"])
+def test_an_epoch_of_which_no_number_is_known_is_told(head: str) -> None:
+    text = SCRIPT.replace("    for epoch in range(epochs):", f"    {head}").replace("{arguments}", "")
+    result = convert(text.replace("{end}", "        scheduler.step()"), "", options=Options(to_ray=True))
+    assert "ray.train.report" not in str(result.after)
+    assert [f.kind for f in result.findings if f.code == "RM823"] == [Kind.MANUAL]
+
+
+def test_a_while_loop_that_rests_on_a_loss_of_one_worker_is_told() -> None:
+    text = SCRIPT.replace("    for epoch in range(epochs):", "    total = 9.0\n    while total > 1:").replace(
+        "{arguments}", ""
+    )
+    result = convert(text.replace("{end}", "        print(total)"), "", options=Options(to_ray=True))
+    assert any("leave it while others wait" in finding.message for finding in result.findings)
 
 
 @pytest.mark.parametrize("loop", ["range(epochs)", "range(first, epochs)"])
@@ -334,3 +402,20 @@ def test_what_needs_gpus_is_dropped_and_told_where_the_user_wants_cpus(script: s
     assert not any(word in result.after for word in ("plugin", "FSDP", "DEEPSPEED", "TorchConfig"))
     assert "bf16" in result.after and "num_workers=2, use_gpu=False" in result.after
     assert any(f"{kind} needs GPUs" in finding.message for finding in result.findings)
+
+
+@pytest.mark.parametrize(
+    ("start", "told"),
+    [
+        ("wandb.init(project='x')", True),
+        ("writer = SummaryWriter('logs')", True),
+        ("if accelerator.is_main_process:\n        wandb.init(project='x')", False),
+        ("accelerator.init_trackers('x')", False),
+    ],
+)
+def test_a_tracker_that_each_worker_starts_is_told(start: str, told: bool) -> None:
+    text = SCRIPT.replace("{arguments}", "").replace("{end}", "        pass")
+    text = text.replace("    metric =", f"    {start}\n    metric =")
+    imports = "import wandb\nfrom torch.utils.tensorboard import SummaryWriter\n"
+    messages = [finding.message for finding in convert(imports + text, "", options=Options(to_ray=True)).findings]
+    assert any("each starts a run of its own" in message for message in messages) is told

@@ -143,9 +143,9 @@ def test_a_function_that_nothing_uses_may_call_main_too() -> None:
 
 def test_what_several_workers_change_is_told() -> None:
     text = TRAIN.replace('"bert"', '"bert", device_map="auto"')
-    text = text.replace('"out"', '"out", dataloader_num_workers=4, ddp_timeout=9, save_strategy="no"')
+    text = text.replace('"out"', '"out", dataloader_num_workers=4, save_strategy="no"')
     said = " ".join(converted(HEAD + text, to_ray=True, gpu=True).messages)
-    for words in ("ray.train.torch.get_device()", "resources_per_worker", "TorchConfig(", "result.checkpoint are None"):
+    for words in ("ray.train.torch.get_device()", "resources_per_worker", "result.checkpoint are None"):
         assert words in said
 
 
@@ -153,3 +153,40 @@ def test_fp16_on_workers_without_a_gpu_is_told() -> None:
     text = HEAD + TRAIN.replace('"out"', '"out", fp16=True')
     assert not any("fp16=True does nothing" in message for message in converted(text, to_ray=True).messages)
     assert any("fp16=True does nothing" in message for message in converted(text, to_ray=True, gpu=False).messages)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "config"),
+    [
+        ("ddp_timeout=7200", "timeout_s=7200"),
+        ("ddp_timeout=2 * 60 * 60", "timeout_s=7200"),
+        ('ddp_backend="gloo", ddp_timeout=60', 'backend="gloo", timeout_s=60'),
+    ],
+)
+def test_what_the_arguments_ask_of_the_process_group_is_asked_of_ray(arguments: str, config: str) -> None:
+    text = after(TRAIN.replace('"out"', f'"out", {arguments}'), gpu=True)
+    assert f"torch_config=TorchConfig({config})" in text
+    assert "ddp_" not in text
+
+
+def test_a_timeout_of_the_command_line_is_told() -> None:
+    outcome = converted(HEAD + TRAIN.replace('"out"', '"out", ddp_timeout=int(sys.argv[1])'), to_ray=True, gpu=True)
+    assert any("ddp_timeout= has no effect" in message for message in outcome.messages)
+    assert "ddp_timeout=int(sys.argv[1])" in outcome.text
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("import wandb\nrun = wandb.init(project='x')\n", True),
+        ("import wandb\nwandb.init(project='x')\n", False),  # below an `if` for the first worker now
+        ("from mlflow import start_run\nwith start_run():\n    trainer.evaluate()\n", True),
+        ("import wandb\nif trainer.is_world_process_zero():\n    wandb.init(project='x')\n", False),
+        ("import wandb\nif os.environ['RANK'] == '0':\n    run = wandb.init(project='x')\n", False),
+        ("import wandb\nwandb.login()\n", False),
+        ("class wandb:\n    init = print\nwandb.init()\n", False),
+    ],
+)
+def test_a_tracker_that_each_worker_starts_is_told(line: str, told: bool) -> None:
+    outcome = converted(HEAD + TRAIN.replace("trainer.train", f"{line}trainer.train"), to_ray=True)
+    assert any("each starts a run of its own" in message for message in outcome.messages) is told

@@ -14,9 +14,11 @@ from raymigrate.codemods.to_ray.launched import RM825, LaunchedOutline, UnfitLau
 from raymigrate.codemods.to_ray.notebook_launchers import STARTED_BY_CALL, NotebookLaunch, launch_of, replace_launch
 from raymigrate.codemods.to_ray.paths import make_paths_absolute
 from raymigrate.codemods.to_ray.plain_trainer import drop_launcher, reads_command_line, set_environment
+from raymigrate.codemods.to_ray.process_group import hand_group_to_ray
 from raymigrate.codemods.to_ray.refusals import RM802, Reason, refusal, refusal_for_others
 from raymigrate.codemods.to_ray.script import DEFINITIONS, script_of
 from raymigrate.codemods.to_ray.statements import Mixed, Roles
+from raymigrate.codemods.to_ray.trackers import tell_trackers
 from raymigrate.codemods.to_ray.trainer_calls import Training, training_of
 from raymigrate.codemods.to_ray.traps import tell_traps
 from raymigrate.facts.legacy import ACCELERATORS
@@ -94,6 +96,7 @@ def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -
         apply_file(context, outline, made, launched.form, launched.name)
     if not outline.use_gpu and not outline.resources:
         set_cpu(context, made)
+    hand_group_to_ray(context, outline)
     if notebook is not None:
         replace_launch(context, notebook)
     outline.needs_argv = reads_command_line(outline)
@@ -103,4 +106,5 @@ def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -
     epochs = epochs_of(context.module)
     report_epochs(context, epochs)
     tell_traps(context, epochs)
+    tell_trackers(context, outline)
     outline.emit()

@@ -29,6 +29,7 @@ RM823 = Rule(
 NUMBERS = ("float", "int", "round", "len", "bool")
 NUMBER_METHODS = ("item", "size", "numel")
 PRINTS = ("print", "info", "write", "log", "warning")
+REPORT = "Call ray.train.report({...}) on every worker, outside of what only the main process runs, with numbers."
 BATCHES_TO_SKIP = "resume_step"  # as the scripts of transformers and accelerate call it
 SAVED = """\
 with tempfile.TemporaryDirectory() as {folder}:
@@ -56,14 +57,23 @@ class Epochs:
     """
 
     module: Module
-    loop: ast.For | None
+    loop: ast.For | ast.While | None
     backward: ast.Call | None
 
     @property
     def variable(self) -> str | None:
         """The name that counts the epochs."""
+        if isinstance(self.loop, ast.While):
+            return _counter(self.loop)
         target = self.loop.target if self.loop is not None else None
         return target.id if isinstance(target, ast.Name) and target.id != "_" else None
+
+
+def _counter(loop: ast.While) -> str | None:
+    """The name that a `while` compares, and adds to in its body."""
+    compared = {node.id for node in ast.walk(loop.test) if isinstance(node, ast.Name)}
+    added = (step.target for step in loop.body if isinstance(step, ast.AugAssign) and isinstance(step.op, ast.Add))
+    return next((name.id for name in added if isinstance(name, ast.Name) and name.id in compared), None)
 
 
 def epochs_of(module: Module) -> Epochs:
@@ -73,14 +83,14 @@ def epochs_of(module: Module) -> Epochs:
         return Epochs(module, None, None)
     loops = list(_loops_around(module, backward))
     outermost = loops[-1] if len(loops) > 1 else None  # a single one goes over batches
-    return Epochs(module, outermost if isinstance(outermost, ast.For) else None, backward)
+    return Epochs(module, outermost, backward)
 
 
 def _is_backward(call: ast.Call) -> bool:
     return isinstance(call.func, ast.Attribute) and call.func.attr == "backward" and bool(call.args)
 
 
-def _loops_around(module: Module, node: ast.AST) -> Iterator[ast.AST]:
+def _loops_around(module: Module, node: ast.AST) -> Iterator[ast.For | ast.While]:
     """The loops that a node runs in, the inner ones first; also around the only call of its function."""
     seen = set[ast.AST]()
     while node not in seen:
@@ -166,7 +176,7 @@ def _values(call: ast.Call) -> Iterator[ast.expr]:
             yield node
 
 
-def _add(module: Module, loop: ast.For, found: Metrics, value: ast.expr) -> None:
+def _add(module: Module, loop: ast.For | ast.While, found: Metrics, value: ast.expr) -> None:
     """Adds a value that is shown, if it is a number or a dict of numbers that every worker has."""
     name = value
     if isinstance(value, ast.Subscript) and isinstance(value.value, ast.Name) and _is_scores(module, value.value):
@@ -179,7 +189,7 @@ def _add(module: Module, loop: ast.For, found: Metrics, value: ast.expr) -> None
         found.entries.setdefault(f'"{name.id}"', name.id)
 
 
-def _is_bound_on_every_worker(module: Module, loop: ast.For, name: ast.Name) -> bool:
+def _is_bound_on_every_worker(module: Module, loop: ast.For | ast.While, name: ast.Name) -> bool:
     """Whether a name gets its value in each epoch, on each worker: by a statement right in the loop's body."""
     scope = module.scope_of[name].find(name.id)
     if scope is None:
@@ -263,6 +273,10 @@ def report_epochs(context: Context, epochs: Epochs) -> None:
         context.manual(RM823, saving, message, advice)
         saving = None
     first = _first_epoch(loop) if saving is not None else None
+    if not metrics.entries and metrics.logged is None:
+        message = "Nothing that the script shows at the end of an epoch is surely a number: nothing is reported."
+        context.manual(RM823, loop, message, REPORT)
+        return
     names = ", ".join(key.strip('"*') for key in metrics.entries) or "what the script logs"
     message = f"Every worker reports {names} at the end of each epoch"
     if saving is not None and first is not None and epochs.variable:
@@ -275,15 +289,14 @@ def report_epochs(context: Context, epochs: Epochs) -> None:
         _save(context, epochs, saving, first, shown)
         return
     _put(context, loop, f"ray.train.report({shown})")
-    if _saving(context.module, loop) is None:
-        context.note(
-            RM823,
-            loop,
-            "The script saves no state for each epoch: after a failure it starts with the first epoch again.",
-        )
+    why = "The script saves no state for each epoch"
+    if saving is not None:
+        why = "At which epoch the loop could start is not seen"
+    if saving is not None or _saving(context.module, loop) is None:
+        context.note(RM823, loop, f"{why}: after a failure it starts with the first epoch again.")
 
 
-def _put(context: Context, loop: ast.For, text: str) -> None:
+def _put(context: Context, loop: ast.For | ast.While, text: str) -> None:
     """Puts code at the end of an epoch, before what may leave the loop early once the metrics are there."""
     module, names = context.module, {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
     given = [
@@ -326,7 +339,7 @@ def _tell_unknown(context: Context, epochs: Epochs) -> None:
         RM823,
         place,
         "No loop over epochs was found around backward: nothing is reported, and result.metrics is None.",
-        "Call ray.train.report({...}) on every worker, outside of what only the main process runs, with numbers.",
+        REPORT,
     )
 
 
@@ -341,7 +354,7 @@ def _name_logged(context: Context, metrics: Metrics) -> str:
     return name
 
 
-def _saving(module: Module, loop: ast.For) -> ast.Call | None:
+def _saving(module: Module, loop: ast.For | ast.While) -> ast.Call | None:
     """The call of `save_state` at the end of an epoch, if there is one."""
     for statement in loop.body:
         if isinstance(statement, (ast.For, ast.While)):
@@ -360,9 +373,9 @@ def _names_its_states(module: Module, saving: ast.Call) -> bool:
     return given is None or automatic
 
 
-def _first_epoch(loop: ast.For) -> ast.expr | str | None:
+def _first_epoch(loop: ast.For | ast.While) -> ast.expr | str | None:
     """Where the loop starts: a name, or the number 0 as text; None where it cannot start elsewhere."""
-    call = loop.iter
+    call = loop.iter if isinstance(loop, ast.For) else None
     if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "range"):
         return None
     if len(call.args) == 1 and not call.keywords:
@@ -372,7 +385,8 @@ def _first_epoch(loop: ast.For) -> ast.expr | str | None:
 
 def _save(context: Context, epochs: Epochs, saving: ast.Call, first: ast.expr | str, metrics: str) -> None:
     """Reports the state of the accelerator, and goes on from it."""
-    assert epochs.loop is not None and isinstance(saving.func, ast.Attribute) and isinstance(epochs.loop.iter, ast.Call)
+    assert isinstance(epochs.loop, ast.For) and isinstance(epochs.loop.iter, ast.Call)
+    assert isinstance(saving.func, ast.Attribute)
     accelerator = context.module.source(saving.func.value)
     folder, checkpoint = context.fresh("checkpoint_dir"), context.fresh("checkpoint", "ray_checkpoint")
     context.plan.need_import("tempfile")

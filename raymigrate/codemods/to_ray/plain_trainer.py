@@ -14,6 +14,7 @@ from raymigrate.codemods.to_ray.accelerators import give_environment
 from raymigrate.codemods.to_ray.launched import LaunchedOutline, UnfitLaunchError, launched_of, tell_lines
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.paths import make_paths_absolute
+from raymigrate.codemods.to_ray.process_group import hand_group_to_ray
 from raymigrate.codemods.to_ray.refusals import (
     RM802,
     Reason,
@@ -25,6 +26,7 @@ from raymigrate.codemods.to_ray.refusals import (
 from raymigrate.codemods.to_ray.results import return_results
 from raymigrate.codemods.to_ray.script import DEFINITIONS, PARSERS, Script, script_of
 from raymigrate.codemods.to_ray.statements import Mixed, Role, Roles
+from raymigrate.codemods.to_ray.trackers import tell_trackers
 from raymigrate.codemods.to_ray.trainer_calls import Training, common_branch, makes_arguments, training_of
 from raymigrate.edits.plan import Code
 from raymigrate.facts.values import argument, has_unpacking
@@ -67,7 +69,6 @@ CPUS = (
     "Ray gives each worker one CPU, and one thread: for loaders of their own ScalingConfig needs"
     ' resources_per_worker={"CPU": n}.'
 )
-GROUP = "Give TorchTrainer a torch_config=TorchConfig(timeout_s=, backend=) instead."
 NOTES: dict[tuple[str | None, object], str] = {
     (
         "save_strategy",
@@ -142,6 +143,7 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     _tell_defaults(context, training, outline)
     give_environment(context, outline, training.trains[0])
     _tell_changes(context, outline)
+    hand_group_to_ray(context, outline)
     outline.needs_argv = reads_command_line(outline)
     kept = make_paths_absolute(context, outline)
     callback = _add_callback(context, outline, kept_folder=kept)
@@ -151,6 +153,7 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     set_environment(context, outline)
     drop_launcher(context, outline)
     return_results(context, outline, training)
+    tell_trackers(context, outline)
     outline.emit()
 
 
@@ -183,8 +186,6 @@ def _tell_changes(context: Context, outline: Outline) -> None:
                     )
                 elif keyword.arg == "dataloader_num_workers" and value != 0:
                     context.note(RM806, keyword, CPUS)
-                elif keyword.arg in ("ddp_timeout", "ddp_backend"):
-                    context.note(RM806, keyword, f"{keyword.arg} has no effect: Ray makes the process group. {GROUP}")
     for keyword in module.of_type(ast.keyword):
         if keyword.arg == "device_map" and module.constant(keyword.value) == "auto":
             context.manual(

@@ -1,4 +1,4 @@
-"""RM827, RM828: what an Accelerate script does that means something else on Ray, or once several workers train."""
+"""RM828: what an Accelerate script does that means something else on Ray, or once several workers train."""
 
 from __future__ import annotations
 
@@ -9,17 +9,10 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.epochs import Epochs, leaves
 from raymigrate.codemods.to_ray.prepared import tell_prepared
+from raymigrate.codemods.to_ray.trackers import is_for_one_process
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import argument, origins
 
-RM827 = Rule(
-    "RM827",
-    "a process group that accelerate no longer makes",
-    "Ray makes the process group before the training function starts: the timeout and the backend that accelerate is"
-    " given come too late, and nothing says so.",
-    "Give them to Ray: TorchTrainer(torch_config=TorchConfig(timeout_s=..., backend=...)); Ray's timeout is 1800 s.",
-    "https://docs.ray.io/en/latest/train/api/doc/ray.train.torch.TorchConfig.html",
-)
 RM828 = Rule(
     "RM828",
     "what several processes change in an Accelerate loop",
@@ -27,8 +20,6 @@ RM828 = Rule(
     "Read the message; with one worker nothing changes.",
     "https://huggingface.co/docs/accelerate/basic_tutorials/migration",
 )
-GROUP = ("accelerate.InitProcessGroupKwargs", "accelerate.utils.InitProcessGroupKwargs")
-MAIN = ("is_main_process", "is_local_main_process", "on_main_process", "on_local_main_process")
 COLLECTIVES = ("prepare", "gather", "gather_for_metrics", "reduce", "save_state", "wait_for_everyone")
 GATHERED = {"gather", "gather_for_metrics", "reduce", "all_reduce", "compute", "check_trigger"}
 PER_EPOCH = ("StepLR", "MultiStepLR", "ExponentialLR", "ReduceLROnPlateau", "CosineAnnealingLR")
@@ -43,11 +34,6 @@ def tell_traps(context: Context, epochs: Epochs) -> None:
     """
     module = context.module
     tell_prepared(context)
-    for call in module.calls(*GROUP):
-        given = ", ".join(keyword.arg or "**" for keyword in call.keywords)
-        context.manual(
-            RM827, call, f"InitProcessGroupKwargs({given}) has no effect: Ray made the process group already."
-        )
     for call in module.of_type(ast.Call):
         if isinstance(call.func, ast.Attribute):
             _tell_method(context, call, call.func)
@@ -91,6 +77,8 @@ def _early_ends(epochs: Epochs) -> Iterator[ast.expr]:
     """The conditions on which the loop over epochs ends early, where they rest on a value of one worker."""
     if epochs.loop is None:
         return
+    if isinstance(epochs.loop, ast.While) and _is_of_one_worker(epochs.module, epochs.loop.test, set()):
+        yield epochs.loop.test
     for node in (part for statement in epochs.loop.body for part in ast.walk(statement)):
         if isinstance(node, ast.If) and leaves(node) and not any(isinstance(part, ast.Continue) for part in node.body):
             inner = [a for a in epochs.module.ancestors(node) if isinstance(a, (ast.For, ast.While))]
@@ -168,10 +156,7 @@ def _unguarded_saves(module: Module) -> Iterator[ast.Call]:
         is_open = isinstance(call.func, ast.Name) and call.func.id == "open" and not name
         if name != "torch.save" and not (is_open and _writes(module, call)):
             continue
-        around = [node for node in module.ancestors(call) if isinstance(node, ast.If)]
-        decorators = [d for node in module.ancestors(call) for d in getattr(node, "decorator_list", ())]
-        tests = [part for node in (*around, *decorators) for part in ast.walk(getattr(node, "test", node))]
-        if not any(getattr(part, "attr", getattr(part, "id", "")) in (*MAIN, "rank", "local_rank") for part in tests):
+        if not is_for_one_process(module, call):
             yield call
 
 

@@ -104,6 +104,8 @@ def _shared(attempts: Sequence[Attempt], name: str) -> bool:
 def not_covered(request: Request, runs: Sequence[Run]) -> Iterator[str]:
     """What the verification does not show, one sentence each."""
     yield from _not_shown_by(runs)
+    if "P" in request.letters:
+        yield from _not_shown_of_plain(request, runs)
     yield from _not_asked_for(request)
 
 
@@ -119,9 +121,7 @@ def _not_shown_by(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def _not_asked_for(request: Request) -> Iterator[str]:
-    if "P" in request.letters:
-        yield from _not_shown_of_plain(request)
-    elif "A" not in request.letters:
+    if not {"P", "A"} & set(request.letters):
         yield "No arm ran on the real old Ray: that the stand-in does what it did is taken as given (--arms A,O,B,C)."
     if "C" not in request.letters:
         yield "The converted script was not run on the current libraries (arm C)."
@@ -144,10 +144,10 @@ def _not_asked_for(request: Request) -> Iterator[str]:
         yield f"These determinism pins were off: {', '.join(request.dropped_pins)}."
 
 
-def _not_shown_of_plain(request: Request) -> Iterator[str]:
+def _not_shown_of_plain(request: Request, runs: Sequence[Run]) -> Iterator[str]:
     if request.options.to_ray:
         yield "The original reports nothing to Ray: what C reports and keeps has nothing to be compared with."
-    if request.processes == 1:
+    if all(run.arm.processes == 1 for run in runs if run.arm.letter == "P"):
         yield "One process trained: what several of them see is not shown (--workers 2)."
 
 

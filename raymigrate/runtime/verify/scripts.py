@@ -18,6 +18,7 @@ from raymigrate.documents.cells import STAND_INS
 from raymigrate.documents.magics import syntax_error
 from raymigrate.facts.module import Module
 from raymigrate.facts.project import Project
+from raymigrate.facts.values import argument
 from raymigrate.files.discovery import SUFFIXES, Discovery, discover
 from raymigrate.files.script import decode
 from raymigrate.pins.written_for import WrittenFor
@@ -30,6 +31,7 @@ from raymigrate.runtime.verify.errors import VerifyError
 # Arm O runs with the old transformers, accelerate and datasets, so their names stay as they were.
 RAY_ONLY = ("RM7",)
 LIBRARIES_ONLY = ("RM7",)
+SCALING_CONFIG = ("ray.train.ScalingConfig", "ray.air.ScalingConfig", "ray.air.config.ScalingConfig")
 
 
 @dataclass(frozen=True)
@@ -170,6 +172,14 @@ def _changed_by_conversion(script: Path) -> Iterator[str]:
     for result in summary.results:
         if result.changes:
             yield result.path
+
+
+def workers_of(script: Path) -> int | None:
+    """How many workers a converted script starts, as far as it says so in a literal."""
+    module = Module(open_document(script.read_bytes(), str(script)).text)
+    given = (argument(call, 1, "num_workers") for call in module.calls(*SCALING_CONFIG))
+    known = [module.constant(number) for number in given if number is not None]
+    return known[0] if len(known) == 1 and isinstance(known[0], int) else None
 
 
 def is_converted_with(script: Path, options: Options) -> bool:

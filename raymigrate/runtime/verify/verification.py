@@ -27,7 +27,7 @@ from raymigrate.runtime.verify.gates.outcome import reported_checkpoints
 from raymigrate.runtime.verify.paths import shown
 from raymigrate.runtime.verify.pins import PINS
 from raymigrate.runtime.verify.results import Verification
-from raymigrate.runtime.verify.scripts import RAY_ONLY, Sources
+from raymigrate.runtime.verify.scripts import RAY_ONLY, Sources, workers_of
 from raymigrate.runtime.watcher import MARKER, temporary_folder
 
 OLD_LIBRARIES = "current"  # the environment of arm O: current Ray, old libraries
@@ -87,7 +87,7 @@ class Request:
 
     @property
     def processes(self) -> int:
-        """In how many processes a plain script trains."""
+        """In how many processes a plain script trains, unless the converted one says otherwise."""
         return self.overrides.workers or self.options.workers or 1
 
     @property
@@ -265,7 +265,7 @@ def run_arms(
         VerifyError: As `verify`.
     """
     preparation = Preparation(request, folder, hub, progress)
-    arms = [preparation.arm(letter) for letter in request.letters]
+    arms = with_as_many_processes([preparation.arm(letter) for letter in request.letters])
     for told in dict.fromkeys(told for arm in arms for told in arm.notes if told.startswith(LEFT)):
         progress.tell(told)
     runs: list[Run] = []
@@ -278,6 +278,13 @@ def run_arms(
             kill = kill or where_to_kill(undisturbed)
             runs.append(run(f"{arm.letter}-killed", kill))
     return runs
+
+
+def with_as_many_processes(arms: list[Arm]) -> list[Arm]:
+    """The arms, of which a plain original trains in as many processes as the converted script has workers."""
+    converted = next((arm for arm in arms if arm.letter == "C" and not arm.processes), None)
+    workers = workers_of(converted.script) if converted is not None else None
+    return [replace(arm, processes=workers) if arm.letter == "P" and workers else arm for arm in arms]
 
 
 def _run(

@@ -9,6 +9,7 @@ from click.testing import CliRunner, Result
 
 from raymigrate.cli import main
 from raymigrate.runtime.verify.arms import Arm
+from raymigrate.runtime.verify.verification import with_as_many_processes
 from tests.conftest import FIXTURES
 
 TRAINER = FIXTURES / "to_ray/module_level"
@@ -91,6 +92,24 @@ def test_a_plain_script_is_started_by_torchrun() -> None:
     script = Path("train.py")
     assert Arm("C", script).launcher == []
     assert Arm("P", script, processes=2).launcher[-1] == "--nproc-per-node=2"
+
+
+@pytest.mark.parametrize(
+    ("scaling", "processes"),
+    [
+        ("ScalingConfig(num_workers=4, use_gpu=False)", 4),
+        ("ScalingConfig(None, WORKERS)", 3),
+        ("ScalingConfig(num_workers=int(sys.argv[1]))", 1),  # the gate "contract" tells then
+    ],
+)
+def test_the_original_trains_in_as_many_processes_as_there_are_workers(
+    scaling: str, processes: int, tmp_path: Path
+) -> None:
+    script = tmp_path / "train.py"
+    text = "from ray.train import ScalingConfig\nfrom torch.utils.data import DataLoader\nWORKERS = 3\n"
+    script.write_text(f"{text}loader = DataLoader([], num_workers=7)\nscaling = {scaling}\n")
+    arms = with_as_many_processes([Arm("P", Path("old.py"), processes=1), Arm("C", script)])
+    assert [arm.processes for arm in arms] == [processes, 0]
 
 
 def test_what_cannot_go_on_after_a_failure_is_not_killed() -> None:
