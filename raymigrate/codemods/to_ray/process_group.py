@@ -21,7 +21,6 @@ RM827 = Rule(
     "With --to-ray they become TorchTrainer(torch_config=TorchConfig(timeout_s=..., backend=...)), where their values"
     " are seen; else give them yourself.",
     "https://docs.ray.io/en/latest/train/api/doc/ray.train.torch.TorchConfig.html",
-    errors=("ms for recv operation to complete", "Watchdog caught collective operation timeout"),
 )
 HANDLERS = ("accelerate.InitProcessGroupKwargs", "accelerate.utils.InitProcessGroupKwargs")
 # The parameters of datetime.timedelta, in their order, in seconds.
