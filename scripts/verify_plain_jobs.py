@@ -6,7 +6,7 @@
 
 The original runs under torchrun in as many processes as the converted script has workers, on CPUs, with the models and
 datasets of the offline hub: `raymigrate verify --to-ray`, and `--to-accelerate` for native loops. A run takes about a
-minute on two cores. `results.json` holds what came of each, with a hash of what the original becomes; `README.md` is
+minute on two cores. `results.jsonl` holds what came of each, with a hash of what the original becomes; `README.md` is
 the table of it.
 """
 
@@ -33,7 +33,7 @@ from scripts.verify_bundled_jobs import SIGNS, explanations
 ROOT = Path(__file__).parent.parent
 FIXTURES = ROOT / "fixtures"
 FOLDER = ROOT / "docs/verification/plain"
-RESULTS = FOLDER / "results.json"
+RESULTS = FOLDER / "results.jsonl"  # other files of JSON below docs/verification are reports
 GATES = ("contract", "start", "course", "end", "evaluation", "outcome", "failure", "alive")
 HEAD = """# Plain scripts, before and after
 
@@ -187,6 +187,13 @@ def entry(found: Verification, command: str, inputs: str) -> dict[str, Any]:
     }
 
 
+def known() -> dict[str, Any]:
+    """What was written before, by the name of each run."""
+    text = RESULTS.read_text(encoding="utf-8") if RESULTS.exists() else ""
+    entries = map(json.loads, text.splitlines())
+    return {found.pop("run"): found for found in entries}
+
+
 def table(results: dict[str, Any]) -> str:
     """The page."""
     lines = [HEAD, f"| script | fixture | workers | {' | '.join(GATES)} |", f"|---|---|---|{'---|' * len(GATES)}"]
@@ -199,11 +206,12 @@ def table(results: dict[str, Any]) -> str:
             cells = " | ".join(found["gates"].get(gate, "-") for gate in GATES)
             lines.append(f"| {job.shape} | `{job.case}` | {workers} | {cells} |")
             told += [f"* `{job.case}`, {workers} workers: {text}" for text in found["told"]]
-    versions = {
-        ", ".join(f"{name} {v}" for name, v in found["versions"].items() if name != "ray") for found in results.values()
-    }
-    lines += ["", *told, "" if not told else "\n", f"Libraries: {'; '.join(sorted(versions))}."]
-    return "\n".join(lines) + "\n" + NOT_RUN
+    versions: dict[str, set[str]] = {}
+    for found in results.values():
+        for name, version in found["versions"].items():
+            versions.setdefault(name, set()).add(version)
+    libraries = ", ".join(f"{name} {' and '.join(sorted(each))}" for name, each in sorted(versions.items()))
+    return "\n".join([*lines, "", *told, *([""] if told else []), f"Libraries: {libraries}."]) + "\n" + NOT_RUN
 
 
 @click.command()
@@ -212,7 +220,7 @@ def table(results: dict[str, Any]) -> str:
 @click.option("--table", "only_table", is_flag=True, help="Run nothing; write the table anew.")
 def main(cases: tuple[str, ...], check: bool, only_table: bool) -> None:
     """Writes the records of plain scripts."""
-    results = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+    results = known()
     runs = [(job, workers) for job in JOBS for workers in job.workers if not cases or job.case in cases]
     stale = [
         (job, workers)
@@ -226,7 +234,8 @@ def main(cases: tuple[str, ...], check: bool, only_table: bool) -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
     for job, workers in [] if only_table else runs if cases else stale:
         results[key(job, workers)] = verify(job, workers)
-        RESULTS.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        lines = [json.dumps({"run": name, **found}) for name, found in sorted(results.items())]
+        RESULTS.write_text("\n".join(lines) + "\n", encoding="utf-8")
     (FOLDER / "README.md").write_text(table(results), encoding="utf-8")
 
 
