@@ -27,6 +27,8 @@ NAMED = re.compile(
 PLACEHOLDERS = {"FILE.md", "FILE.html"}
 # `scripts/train.py` in a page that speaks of somebody's project.
 EXAMPLES = {"scripts/train.py"}
+# What the build writes.
+BUILT = {"raymigrate/_version.py"}
 
 
 @cache
@@ -69,7 +71,7 @@ def dangling(text: str, place: Path) -> list[str]:
         if document:
             if document not in PLACEHOLDERS and not any(known.name == document for known in committed()):
                 missing.append(document)
-        elif path not in EXAMPLES and not _exists(path, place, complete=not found["open"]):
+        elif path not in EXAMPLES | BUILT and not _exists(path, place, complete=not found["open"]):
             missing.append(path)
         elif anchor and anchor[1:] not in anchors(site_pages().get(path.removeprefix("docs/"), "")):
             missing.append(path + anchor)

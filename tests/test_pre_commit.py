@@ -45,6 +45,7 @@ def hooks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     git(folder, "init", "-q")
     git(folder, "add", "-A")
     git(folder, "commit", "-q", "-m", "All")
+    git(folder, "tag", "v0.1.0")
     return folder
 
 
@@ -69,9 +70,8 @@ def project(tmp_path: Path, hooks: Path) -> Path:
 
 def _project(folder: Path, hooks: Path) -> Path:
     folder.mkdir()
-    revision = run("git", "rev-parse", "HEAD", folder=hooks).stdout.strip()
     (folder / ".pre-commit-config.yaml").write_text(
-        f"repos:\n- repo: {hooks}\n  rev: {revision}\n  hooks:\n  - id: raymigrate\n  - id: raymigrate-check\n"
+        f"repos:\n- repo: {hooks}\n  rev: v0.1.0\n  hooks:\n  - id: raymigrate\n  - id: raymigrate-check\n"
     )
     shutil.copy(LEGACY, folder / "train.py")
     (folder / "plain.py").write_text("import os\n")
