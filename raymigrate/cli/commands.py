@@ -171,6 +171,8 @@ def _ray_version(ctx: click.Context, parameter: click.Parameter, value: str) -> 
 @click.option("--jobs", type=click.IntRange(0), default=0, help="Number of processes; 0 chooses.")
 @click.option("--output-format", type=click.Choice(FORMATS), default="text", help="Format of the findings.")
 @click.option("--report", help="Also write a report: .md for a pull request, .html to look at.")
+@click.option("--baseline", metavar="FILE", help="Report nothing that this file knows; see --write-baseline.")
+@click.option("--write-baseline", metavar="FILE", help="Write all findings to FILE as known ones, and exit 0.")
 @click.option("--statistics/--no-statistics", help="Count the findings per rule.")
 @click.option("--color", type=click.Choice(COLOUR_CHOICES), default="auto", help="Colour; auto heeds NO_COLOR.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from raymigrate.base.errors import NO_STDIN
+from raymigrate.base.findings import one_line
 from raymigrate.cli.settings import Settings
 from raymigrate.files.discovery import CONFIGURATION, PAGES, SUFFIXES, below, discover, too_large
 from raymigrate.files.gitignore import is_excluded
@@ -43,6 +45,10 @@ def run_conversion(paths: Sequence[str], settings: Settings, choices: Choices) -
         from raymigrate.reporting.report_file import refuse_among, refuse_unfit  # noqa: PLC0415 - few runs report
 
         refuse_unfit(choices["report"])
+    if baseline := _baseline(settings, choices):
+        from raymigrate.run.baseline import read_baseline  # noqa: PLC0415 - few runs have one
+
+        read_baseline(baseline)  # refused before anything is written
     if "-" in paths:
         return _convert_stdin(settings, choices)
     found = discover(
@@ -56,7 +62,7 @@ def run_conversion(paths: Sequence[str], settings: Settings, choices: Choices) -
     )
     if choices["report"]:
         refuse_among(choices["report"], found)
-    document = choices["output_format"] in DOCUMENTS or choices["report"]
+    document = choices["output_format"] in DOCUMENTS or choices["report"] or choices["write_baseline"]
     if not found.candidates and not found.problems and not document:  # so ends nearly every run of a hook
         if not choices["quiet"]:
             click.echo(
@@ -77,7 +83,7 @@ def run_conversion(paths: Sequence[str], settings: Settings, choices: Choices) -
         summary = run(found, InteractiveJob(job.options), jobs=1)
     else:
         summary = run(found, job, jobs=choices["jobs"], progress=with_progress, isolated=True)
-    return _shown(summary, choices)
+    return _shown(summary, settings, choices)
 
 
 def _refuse_contradictions(paths: Sequence[str], choices: Choices) -> None:
@@ -128,7 +134,7 @@ def _convert_stdin(settings: Settings, choices: Choices) -> int:
         stdout = sys.stdout.buffer
         stdout.write(data)
         stdout.flush()
-    return _shown(summary, choices, stdout_taken=not _dry_run(choices))
+    return _shown(summary, settings, choices, stdout_taken=not _dry_run(choices))
 
 
 def _needles(choices: Choices) -> tuple[bytes, ...]:
@@ -157,10 +163,28 @@ def _job(choices: Choices, *, write: bool) -> Job:
     return Job(options, rewrite=rewrite, write=write and not _dry_run(choices))
 
 
-def _shown(summary: Summary, choices: Choices, *, stdout_taken: bool = False) -> int:
+def _baseline(settings: Settings, choices: Choices) -> str:
+    """The file of known findings; one that pyproject.toml names is beside that."""
+    path = choices["baseline"] or ""
+    if not path or "baseline" not in settings.values:
+        return path
+    return os.path.join(settings.folder, path)  # noqa: PTH118 - pathlib costs every run 5 ms
+
+
+def _shown(summary: Summary, settings: Settings, choices: Choices, *, stdout_taken: bool = False) -> int:
     from raymigrate.reporting.output import Output  # noqa: PLC0415
 
     dry_run = _dry_run(choices)
+    if target := choices["write_baseline"]:
+        from raymigrate.run.baseline import write_baseline  # noqa: PLC0415 - few runs have one
+
+        number = write_baseline(target, summary)
+        click.echo(f"{number} finding{'' if number == 1 else 's'} written to {one_line(target)}.", err=True)
+    elif baseline := _baseline(settings, choices):
+        from raymigrate.run.baseline import without_known  # noqa: PLC0415 - as above
+
+        summary = without_known(summary, baseline, dry_run=dry_run)
     given = {f.name: choices[f.name] for f in fields(Output) if f.name in choices}
     Output(**given, dry_run=dry_run, stdout_taken=stdout_taken or choices["diff"]).show(summary)
-    return summary.exit_code(dry_run=dry_run)
+    code = summary.exit_code(dry_run=dry_run)
+    return 0 if target and code == 1 else code

@@ -22,7 +22,18 @@ FILE = "pyproject.toml"
 TABLE = b"raymigrate"
 # Options that belong to one run, not to a project.
 NOT_SETTINGS = frozenset(
-    {"paths", "diff", "check", "interactive", "stdin_filename", "report", "isolated", "force_exclude", "help"}
+    {
+        "paths",
+        "diff",
+        "check",
+        "interactive",
+        "stdin_filename",
+        "report",
+        "write_baseline",
+        "isolated",
+        "force_exclude",
+        "help",
+    }
 )
 
 

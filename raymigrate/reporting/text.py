@@ -53,6 +53,9 @@ def summary_text(summary: Summary, *, dry_run: bool) -> str:
         parts.append(f"{counts[Kind.ERROR]} could not be done")
     if counts[Kind.SKIPPED]:
         parts.append(f"{counts[Kind.SKIPPED]} skipped")
+    if summary.known:
+        parts = parts or ["nothing new"]
+        parts.append(f"{summary.known} in the baseline")
     outcome = ", ".join(parts) if parts else "nothing legacy found"
     return f"{outcome} ({files_text(summary.scanned)} scanned)"
 

@@ -70,11 +70,13 @@ class FileResult:
 
     def line_of(self, finding: Finding) -> str:
         """The line of a finding that has its place as readers see it (`in_cells`); empty if there is none."""
+        from raymigrate.documents import Plain  # noqa: PLC0415 - few formats show it
+
         document = self.places or self.document
-        if document is not None:
-            lines = document.lines_of(finding.cell)
-        else:
+        if document is None or isinstance(document, Plain):
             lines = (self.after if self.is_written and self.after is not None else self.before).split("\n")
+        else:
+            lines = document.lines_of(finding.cell)
         return lines[finding.line - 1] if finding.line <= len(lines) else ""
 
     def in_new_text(self) -> list[tuple[Finding, bool]]:
@@ -160,12 +162,14 @@ class Summary:
         scanned: Number of files looked at.
         projects: Jobs of several files.
         together: Paths of files that change together or not at all.
+        known: Number of findings that a baseline knows, and that are not among those of the results.
     """
 
     results: list[FileResult] = field(default_factory=list)
     scanned: int = 0
     projects: list[ProjectSummary] = field(default_factory=list)
     together: list[list[str]] = field(default_factory=list)
+    known: int = 0
 
     @property
     def findings(self) -> Iterator[Finding]:
