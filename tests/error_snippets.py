@@ -69,6 +69,21 @@ with open("config.json", "w") as file:
     json.dump({config}, file)
 load_config_from_file("config.json")
 """
+IN_GROUP = """
+import torch.distributed
+join = lambda: torch.distributed.init_process_group("gloo", store=torch.distributed.HashStore(), rank=0, world_size=1)
+join()
+try:
+    {}
+finally:
+    torch.distributed.destroy_process_group()
+"""
+TWO_LAYERS = """
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.ModuleDict({'a': Model(), 'b': Model()}))
+    model.module.forward = lambda rows: model.module['a'](**rows)['loss']
+    for _ in range(2):
+        model(ROWS[0]).backward()
+"""
 SNIPPETS = {
     "RM101": [
         "from ray.train.huggingface import TransformersTrainer",
@@ -308,6 +323,18 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         "with mock.patch('transformers.training_args.is_accelerate_available', lambda *_: False):\n"
         "    transformers.TrainingArguments('out').device"
     ],
+    # What argparse says in a worker, whose command line is that of Ray (ray/_private/services.py, start_raylet).
+    "RM801": [
+        "import argparse\nsys.argv = ['default_worker.py', '--node-ip-address=127.0.0.1', '--node-manager-port=1']\n"
+        "argparse.ArgumentParser().parse_args()",
+    ],
+    "RM806": [
+        "model = Model()\nmodel.hf_device_map = {'layer': 0, 'head': 1}\n"
+        "accelerator = accelerate.Accelerator(cpu=True)\n"
+        "accelerator.state._shared_state['distributed_type'] = accelerate.DistributedType.MULTI_GPU\n"
+        "try:\n    accelerator.prepare_model(model)\n"
+        "finally:\n    accelerate.state.AcceleratorState._reset_state(True)",
+    ],
     "RM822": [
         READ_FILE.format(config={"num_processes": 2}),
         READ_FILE.format(config={"distributed_type": "NO", "gradient_accumulation_steps": 2}),
@@ -318,7 +345,9 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         "from ray.train.v2._internal.execution.context import TrainContext\n"
         "TrainContext.report(None, {'loss': torch.ones(1)})",
     ],
+    "RM827": [IN_GROUP.format("join()")],
     "RM829": [
+        IN_GROUP.format(TWO_LAYERS.strip()),
         "model = object.__new__(torch.nn.parallel.DistributedDataParallel)\n"
         "torch.nn.Module.__init__(model)\nmodel.generate()",
     ],

@@ -38,8 +38,9 @@ RM801 = Rule(
     "transformers.Trainer trains in the processes that it is started in. On Ray the workers run a training function: it"
     " has to make the model, the data and the Trainer itself, and to report what the Trainer saves.",
     "With --to-ray what trains moves into a function that a TorchTrainer runs on each worker; a run that fails goes on"
-    " from the last checkpoint.",
+    " from the last checkpoint. A worker has the command line of Ray: the script's is parsed before, and handed over.",
     GUIDE,
+    errors=("unrecognized arguments: --node-ip-address",),
 )
 RM803 = Rule(
     "RM803",
@@ -62,8 +63,10 @@ RM806 = Rule(
     "what several workers change in a plain script",
     "The batch size of a Trainer is that of one process. So each further worker makes the batch of a step larger and"
     " the steps fewer, and no learning rate is scaled.",
-    "Divide per_device_train_batch_size by the number of workers to train as one process did.",
+    "Divide per_device_train_batch_size by the number of workers to train as one process did. Give a model no"
+    ' device_map="auto": each worker needs all of it.',
     GUIDE,
+    errors=("You can't train a model that has been loaded with `device_map='auto'` in any distributed mode",),
 )
 CPUS = (
     "Ray gives each worker one CPU, and one thread: for loaders of their own ScalingConfig needs"

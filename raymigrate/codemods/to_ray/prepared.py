@@ -18,9 +18,13 @@ RM829 = Rule(
     "prepared objects with several workers",
     "With several workers a prepared model is wrapped in DistributedDataParallel, a prepared loader gives a worker its"
     " share of the rows, and a prepared scheduler steps once for each worker.",
-    "Read the message; with one worker nothing changes.",
+    "Read the message; with one worker nothing changes. A model that does not use all of its parameters in each step"
+    " needs Accelerator(kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True)]).",
     "https://huggingface.co/docs/accelerate/basic_tutorials/migration",
-    errors=(*(f"'DistributedDataParallel' object has no attribute '{name}'" for name in MODEL_ATTRIBUTES),),
+    errors=(
+        "Expected to have finished reduction in the prior iteration before starting a new one",
+        *(f"'DistributedDataParallel' object has no attribute '{name}'" for name in MODEL_ATTRIBUTES),
+    ),
 )
 COUNTS = ("add_batch", "add", "update", "extend", "append")
 GATHERS = ("gather", "gather_for_metrics", "reduce", "pad_across_processes", "all_gather", "all_reduce")

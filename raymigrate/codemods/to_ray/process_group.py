@@ -17,10 +17,12 @@ RM827 = Rule(
     "RM827",
     "a process group that accelerate no longer makes",
     "Ray makes the process group before the training function starts: the timeout and the backend that accelerate or"
-    " the Trainer is given come too late, and nothing says so. Ray's timeout is 1800 s.",
+    " the Trainer is given come too late, and nothing says so; init_process_group in the function raises a ValueError."
+    " Ray's timeout is 1800 s.",
     "With --to-ray they become TorchTrainer(torch_config=TorchConfig(timeout_s=..., backend=...)), where their values"
     " are seen; else give them yourself.",
     "https://docs.ray.io/en/latest/train/api/doc/ray.train.torch.TorchConfig.html",
+    errors=("trying to initialize the default process group twice",),
 )
 HANDLERS = ("accelerate.InitProcessGroupKwargs", "accelerate.utils.InitProcessGroupKwargs")
 # The parameters of datetime.timedelta, in their order, in seconds.
