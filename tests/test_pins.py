@@ -252,7 +252,7 @@ def test_every_output_format(tmp_path: Path) -> None:
     project(tmp_path, train_py=LEGACY, requirements_txt="ray==2.6.3\n", poetry_lock='name = "ray"\nversion = "2.6.3"\n')
     check = run("--check", "--unsafe", tmp_path)
     assert check.exit_code == 1
-    assert "requirements.txt:1:1: RM731 converted: " in check.stdout
+    assert "requirements.txt:1:1: RM731 would convert: " in check.stdout
     document = json.loads(run("--check", "--unsafe", "--output-format", "json", tmp_path).stdout)
     kinds = {Path(f["path"]).name: f["kind"] for f in document["findings"] if f["code"] == "RM731"}
     assert kinds == {"requirements.txt": "converted", "poetry.lock": "manual"}

@@ -170,6 +170,7 @@ def _ray_version(ctx: click.Context, parameter: click.Parameter, value: str) -> 
 @click.option("--force-exclude", is_flag=True, help="Leave excluded files out even where they are named.")
 @click.option("--jobs", type=click.IntRange(0), default=0, help="Number of processes; 0 chooses.")
 @click.option("--output-format", type=click.Choice(FORMATS), default="text", help="Format of the findings.")
+@click.option("--group-by", type=click.Choice(("file", "rule")), default="file", help="Order of findings in text.")
 @click.option("--report", help="Also write a report: .md for a pull request, .html to look at.")
 @click.option("--baseline", metavar="FILE", help="Report nothing that this file knows; see --write-baseline.")
 @click.option("--write-baseline", metavar="FILE", help="Write all findings to FILE as known ones, and exit 0.")

@@ -127,7 +127,7 @@ def _show(change: FileResult, findings: Sequence[Finding]) -> None:
     for line in unified_diff(change).decode("utf-8", "replace").splitlines():
         click.secho(line, fg=COLOURS.get(line[:1]), bold=line.startswith(("---", "+++")))
     for finding in findings:
-        for line in finding_lines(finding):
+        for line in finding_lines(finding, dry_run=True):
             click.echo(line)
 
 

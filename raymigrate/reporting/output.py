@@ -1,6 +1,7 @@
 """Shows what a run found: decides which stream gets what, and in which format."""
 
 import sys
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import click
@@ -8,7 +9,7 @@ import click
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.reporting import DOCUMENTS
 from raymigrate.reporting.report_file import is_page, write_report
-from raymigrate.run.outcome import Summary
+from raymigrate.run.outcome import FileResult, Summary
 
 
 @dataclass(frozen=True)
@@ -17,6 +18,7 @@ class Output:
 
     Args:
         output_format: One of `FORMATS`.
+        group_by: How text is ordered: "file" or "rule".
         diff: Whether stdout gets the changes.
         stdout_taken: Whether stdout is kept for something else than findings: the changes, or converted code.
         dry_run: Whether nothing was written.
@@ -27,6 +29,7 @@ class Output:
     """
 
     output_format: str = "text"
+    group_by: str = "file"
     diff: bool = False
     stdout_taken: bool = False
     dry_run: bool = False
@@ -87,20 +90,37 @@ class Output:
             self._lines(summary)
 
     def _lines(self, summary: Summary) -> None:
+        from raymigrate.reporting import text  # noqa: PLC0415
+
+        if self.group_by == "rule" and self.output_format == "text":
+            listed = [f for f in summary.findings if f.kind is not Kind.ERROR and self.is_listed(f)]
+            self._print(text.lines_by_rule(listed, dry_run=self.dry_run))
+            for finding in (f for f in summary.findings if f.kind is Kind.ERROR):
+                self._print(text.finding_lines(finding), err=True)
+        else:
+            for result in summary.results:
+                for finding in filter(self.is_listed, result.findings):
+                    self._print(self._lines_of(finding, result), err=finding.kind is Kind.ERROR)
+        if self.quiet:
+            return
+        self._print(text.project_lines(summary, dry_run=self.dry_run), err=True)
+        click.echo(text.summary_text(summary, dry_run=self.dry_run), err=True)
+        if sys.stderr.isatty() and (step := text.next_step(summary, dry_run=self.dry_run)):
+            click.echo(step, err=True)
+
+    def _lines_of(self, finding: Finding, result: FileResult) -> Iterator[str]:
         from raymigrate.reporting import github, text  # noqa: PLC0415
 
-        as_text = self.output_format == "text"
-        for result in summary.results:
-            document = result.places or result.document
-            for finding in filter(self.is_listed, result.findings):
-                lines = text.finding_lines(finding) if as_text else github.annotation(finding, document)
-                # GitHub reads annotations from either stream.
-                for line in lines:
-                    click.echo(line, err=self.stdout_taken or finding.kind is Kind.ERROR)
-        if not self.quiet:
-            for line in text.project_lines(summary, dry_run=self.dry_run):
-                click.echo(line, err=True)
-            click.echo(text.summary_text(summary, dry_run=self.dry_run), err=True)
+        if self.output_format == "github":
+            return github.annotation(finding, result.places or result.document)
+        if self.output_format == "full":
+            return text.full_lines(finding, result.line_of(finding), dry_run=self.dry_run)
+        return text.finding_lines(finding, dry_run=self.dry_run)
+
+    def _print(self, lines: Iterable[str], *, err: bool = False) -> None:
+        """Prints lines; GitHub reads annotations from either stream."""
+        for line in lines:
+            click.echo(line, err=err or self.stdout_taken)
 
     def _report(self, summary: Summary, path: str) -> None:
         write_report(path, self._report_text(summary, path))

@@ -1,7 +1,7 @@
 """The report for people at a terminal."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import click
 
@@ -18,19 +18,88 @@ COLOURS = {
 }
 
 
-def finding_lines(finding: Finding) -> Iterator[str]:
+def finding_lines(finding: Finding, *, dry_run: bool = False, advice: bool = True) -> Iterator[str]:
     """`path:line:column: CODE kind message`, and below it what to do, or why it is skipped.
 
     Lines are never cut or wrapped: terminals do that, and logs and editors want a finding on one line.
+
+    Args:
+        finding: With its place where readers of the file see it.
+        dry_run: Whether nothing was written.
+        advice: Whether to say what to do.
     """
     cell = f"cell {finding.cell}:" if finding.cell else ""
     place = click.style(f"{one_line(finding.path)}:{cell}{finding.line}:{finding.column}", bold=True)
-    kind = click.style(finding.kind.value, fg=COLOURS[finding.kind])
+    word = "would convert" if dry_run and finding.kind is Kind.CONVERTED else finding.kind.value
+    kind = click.style(word, fg=COLOURS[finding.kind])
     yield f"{place}: {click.style(finding.code, fg='cyan')} {kind}: {finding.message}"
-    if finding.advice and finding.kind is not Kind.CONVERTED:
-        yield f"    {finding.advice}"
+    if advice:
+        yield from _advice_lines(finding)
     if finding.reason:
         yield f"    Reason: {finding.reason}"
+
+
+def full_lines(finding: Finding, source: str, *, dry_run: bool = False) -> Iterator[str]:
+    """The same with the line of the file, a mark below its place, and the document that the rule rests on.
+
+    Args:
+        finding: With its place where readers of the file see it.
+        source: The line; empty where the file could not be read.
+        dry_run: Whether nothing was written.
+    """
+    from raymigrate.run.rules import rule_by_code  # noqa: PLC0415 - loads every codemod
+
+    first, *rest = finding_lines(finding, dry_run=dry_run)
+    yield first
+    if source.strip():
+        number = f"{finding.line:5} | "
+        before = one_line(source[: finding.column - 1])
+        yield number + one_line(source)
+        yield f"{' ' * (len(number) - 2)}| {' ' * len(before)}^"
+    yield from rest
+    yield f"    {rule_by_code(finding.code).link}"
+
+
+def lines_by_rule(findings: Sequence[Finding], *, dry_run: bool = False) -> Iterator[str]:
+    """The findings by rule, those that are met most often first; what to do stands once for those that share it."""
+    from raymigrate.run.rules import rule_by_code  # noqa: PLC0415 - loads every codemod
+
+    groups: dict[str, list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault(finding.code, []).append(finding)
+    for code, group in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0])):
+        files = files_text(len({finding.path for finding in group}))
+        yield f"{click.style(code, fg='cyan')} {rule_by_code(code).title}: {len(group)} in {files}"
+        by_advice: dict[tuple[str, ...], list[Finding]] = {}
+        for finding in group:
+            by_advice.setdefault(tuple(_advice_lines(finding)), []).append(finding)
+        for advice, together in by_advice.items():
+            for finding in together:
+                yield from finding_lines(finding, dry_run=dry_run, advice=False)
+            yield from advice
+        yield ""
+
+
+def _advice_lines(finding: Finding) -> Iterator[str]:
+    if finding.advice and finding.kind is not Kind.CONVERTED:
+        yield f"    {finding.advice}"
+
+
+def next_step(summary: Summary, *, dry_run: bool) -> str:
+    """What to do after the run, for somebody at a terminal; empty if there is nothing to do."""
+    steps = []
+    if summary.changed:
+        jobs = [r.path for r in summary.changed if any(f.code.startswith(("RM1", "RM2")) for f in r.findings)]
+        if dry_run:
+            steps.append("`raymigrate PATH` converts")
+            steps += [f"`raymigrate verify {one_line(jobs[0])}` compares the job before and after"] if jobs else []
+        else:
+            steps.append("read the change (`git diff`)")
+    left = Counter(finding.code for finding in summary.findings if finding.kind is Kind.MANUAL)
+    if left:
+        code = left.most_common(1)[0][0]
+        steps.append(f"`raymigrate explain {code}` tells more of what is left")
+    return f"Next: {'; '.join(steps)}." if steps else ""
 
 
 def summary_text(summary: Summary, *, dry_run: bool) -> str:
