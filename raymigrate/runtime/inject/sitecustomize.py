@@ -4,6 +4,7 @@ The driver, Ray's controllers and the workers so get the recorder (and arm B the
 an edit to the script. Nothing heavy is imported here: hooks wait until the script itself imports what they hook.
 """
 
+import gc
 import os
 import sys
 
@@ -22,6 +23,9 @@ def _chain() -> None:
 
 _chain()
 if os.environ.get("RAYMIGRATE_RECORDER"):
+    # An arm has eight processes that do little but import torch and Ray, and collecting seldom saves a sixth of that.
+    gc.set_threshold(100_000, 50, 100)
+
     import raymigrate_recorder
     from raymigrate_cluster import name_own_cluster
     from raymigrate_recorder.importing import after

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 ARMS = ("P", "A", "O", "B", "C")
 LEGACY, PLAIN = ("B", "C"), ("P", "C")  # what runs unless --arms says otherwise
-# The libraries are the same in both arms of a plain script: these pins would hide what a conversion does to it.
-OF_GENERATIONS = ("attention", "loss-scaling", "loss-mean", "optimizer", "dtype")
 FROM_RAY = "Ray of arm A; where it is given, convert with it too."
 HUB_SIZE = "Size of the offline hub's models: full is BERT-base and GPT-2 124M, of random weights."
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -43,6 +41,14 @@ def _pins(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]
         if name not in names:
             raise click.BadParameter(f"there is no pin {name}; there are {', '.join(names)}", ctx, parameter)
     return value
+
+
+def _dropped(named: tuple[str, ...], letters: tuple[str, ...]) -> tuple[str, ...]:
+    """The pins that are off: those named, and for a plain script, whose arms have the same libraries, these too."""
+    from raymigrate.runtime.verify.pins import PINS  # noqa: PLC0415
+
+    of_generations = [pin.name for pin in PINS if pin.of_generations and "P" in letters]
+    return tuple(dict.fromkeys((*named, *of_generations)))
 
 
 def _reports(ctx: click.Context, parameter: click.Parameter, value: tuple[Path, ...]) -> tuple[Path, ...]:
@@ -176,7 +182,7 @@ def verify(
                 letters=letters,
                 old_ray=from_ray,
                 options=options,
-                dropped_pins=tuple(dict.fromkeys((*no_pins, *(OF_GENERATIONS if "P" in letters else ())))),
+                dropped_pins=_dropped(no_pins, letters),
                 overrides=Overrides(
                     None if to_ray else workers,  # the conversion writes it
                     None if plain and device == "cpu" and not has_gpu() else device,

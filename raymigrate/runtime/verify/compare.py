@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from raymigrate.runtime.verify.arms import Run
 from raymigrate.runtime.verify.diagnosis import diagnose
-from raymigrate.runtime.verify.gates import LADDER
+from raymigrate.runtime.verify.gates import LADDER, asked
 from raymigrate.runtime.verify.gates.repeated import with_measured_tolerance
 from raymigrate.runtime.verify.pairs import CLAIMS, Pair, tolerance_of
 from raymigrate.runtime.verify.results import Comparison, Status
@@ -53,4 +53,5 @@ def compare(pair: Pair, claim: str) -> Comparison:
     """
     gates = tuple(module.gate(pair) for module in LADDER)
     clean = all(gate.status in (Status.PASS, Status.NOT_APPLICABLE) for gate in gates)
-    return Comparison(pair.left.name, pair.right.name, claim, gates, () if clean else diagnose(pair))
+    causes = () if clean else diagnose(pair)
+    return Comparison(pair.left.name, pair.right.name, claim, gates, causes, asked.hidden(pair))

@@ -36,7 +36,7 @@ def outline(request: Request, started: datetime) -> Verification:
         seconds=(datetime.now(timezone.utc) - started).total_seconds(),
         arms=(),
         comparisons=(),
-        pins=tuple(pin.setting() for pin in PINS if pin.name in request.pins),
+        pins=tuple(pin.setting() for pin in PINS if pin.name not in request.dropped_pins),
         overrides=tuple(_overrides(request)),
     )
 

@@ -10,9 +10,10 @@ from collections import Counter
 from collections.abc import Callable
 
 from raymigrate.run.rules import rules_by_text
+from raymigrate.runtime.verify.gates import asked
 from raymigrate.runtime.verify.gates.contract import common_steps
 from raymigrate.runtime.verify.gates.end import workers_agree
-from raymigrate.runtime.verify.gates.evaluation import evaluated_rows, rows_lost_by_the_original
+from raymigrate.runtime.verify.gates.evaluation import evaluated_rows, rows_by_metric, rows_lost_by_the_original
 from raymigrate.runtime.verify.gates.failure import last_checkpoint, resumption
 from raymigrate.runtime.verify.gates.outcome import reported_checkpoints
 from raymigrate.runtime.verify.pairs import Pair
@@ -72,6 +73,12 @@ def workers_trained_apart(pair: Pair) -> Cause | None:
         f"the workers of {name} end with different weights",
         "on CPU workers give Accelerator(cpu=True) or TrainingArguments(use_cpu=True): without it there is no DDP",
     )
+
+
+@signature
+def asked_otherwise(pair: Pair) -> Cause | None:
+    """The scripts ask for different things, which a pin or an override may hide."""
+    return asked.cause(pair)
 
 
 def rows_by_step(attempt: Attempt) -> list[list[str]]:
@@ -208,6 +215,23 @@ def evaluation_split(pair: Pair) -> Cause | None:
             f"metrics are made of {counted[0][0]} rows in {pair.left.name} and of {counted[1][0]} in {pair.right.name}",
             "let one side split the evaluation set, the Trainer or Ray Data, not neither",
         )
+    return None
+
+
+@signature
+def part_of_the_rows(pair: Pair) -> Cause | None:
+    """A metric of the user's own loop gets fewer rows on a worker."""
+    for rank in pair.ranks:
+        left, right = (rows_by_metric(attempt) for attempt in pair.attempts(rank))
+        for (step, metric), events in left.items():
+            a, b = (sum(event["rows"] for event in found) for found in (events, right.get((step, metric), [])))
+            if b < a:
+                return Cause(
+                    "metrics of a part of the rows",
+                    f"{metric} gets {a} rows after step {step} on rank {rank} in {pair.left.name}, {b} in "
+                    f"{pair.right.name}",
+                    "gather what the workers predict with accelerator.gather_for_metrics() before a metric sees it",
+                )
     return None
 
 

@@ -1,4 +1,8 @@
-"""The determinism pins, as the user sees them. How each works is in `raymigrate_recorder.pins`, by the same name."""
+"""The determinism pins, as the user sees them. How each works is in `raymigrate_recorder.pins`, by the same name.
+
+What a pin answers in place of a script is recorded and compared as well (`gates/asked.py`), so that it hides nothing
+that a conversion lost.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +22,21 @@ class Pin:
         name: For `--no-pin NAME`.
         value: What the recorder sets.
         reason: Why two equal jobs could differ without it.
+        of_generations: Whether it stands for a change of the libraries, so that it is not needed where both arms have
+            the same ones.
+        of_conversion: Whether a conversion has to see to it by itself, so that arm C goes without the pin.
     """
 
     name: str
     value: Any
     reason: str
+    of_generations: bool = False
+    of_conversion: bool = False
 
     def setting(self) -> Setting:
         """For the report."""
-        return Setting(self.name, str(self.value), self.reason)
+        without = "; not in C, where the conversion has to see to it" if self.of_conversion else ""
+        return Setting(self.name, str(self.value), self.reason + without)
 
 
 PINS = (
@@ -35,14 +45,36 @@ PINS = (
     Pin("data-order", SEED, "the order of shuffled rows is a function of seed and epoch, not of the library's sampler"),
     Pin("preserve-order", True, "Ray Data hands blocks on in their order, not as they are done"),
     Pin("threads", 1, "sums over several threads come out in another order"),
-    Pin("attention", "eager", "the default is sdpa since transformers 4.36; both compute the same in another order"),
-    Pin("loss-scaling", False, "transformers 5 multiplies the loss by the number of workers by default"),
+    Pin(
+        "attention",
+        "eager",
+        "the default is sdpa since transformers 4.36; both compute the same in another order",
+        of_generations=True,
+    ),
+    Pin(
+        "loss-scaling",
+        False,
+        "transformers 5 multiplies the loss by the number of workers by default",
+        of_generations=True,
+        of_conversion=True,
+    ),
     Pin(
         "loss-mean",
         True,
         "the Trainer divides by its own count of labels since transformers 4.46, before by the mean's",
+        of_generations=True,
     ),
-    Pin("optimizer", "adamw_torch", "the Trainer's default was Hugging Face's AdamW, then torch's, then torch's fused"),
-    Pin("dtype", "float32", "transformers 5 loads weights in the dtype of the checkpoint by default"),
+    Pin(
+        "optimizer",
+        "adamw_torch",
+        "the Trainer's default was Hugging Face's AdamW, then torch's, then torch's fused",
+        of_generations=True,
+    ),
+    Pin(
+        "dtype",
+        "float32",
+        "transformers 5 loads weights in the dtype of the checkpoint by default",
+        of_generations=True,
+    ),
     Pin("deterministic", True, "torch uses deterministic kernels where it has them"),
 )

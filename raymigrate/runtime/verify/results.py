@@ -132,6 +132,7 @@ class Comparison:
         claim: What equality would show: "the conversion", "library drift" or "the whole migration".
         gates: The ladder.
         causes: Named reasons for what differs.
+        hidden: Pins that may hide a difference between the two, by name.
     """
 
     left: str
@@ -139,6 +140,7 @@ class Comparison:
     claim: str
     gates: tuple[Gate, ...]
     causes: tuple[Cause, ...] = ()
+    hidden: tuple[str, ...] = ()
 
     @property
     def status(self) -> Status:

@@ -75,7 +75,10 @@ class Attempt:
         steps: In order.
         evaluation_batches: (worker's step, batch) of every forward pass in evaluation mode.
         evaluations: The Trainer's evaluations: step, rows, metrics.
+        metric_rows: What entered metrics or was gathered for them, in order: step, metric, rows, hashes of the values.
         reports: Calls of report(): step, metrics, whether with a checkpoint.
+        accelerators: What each Accelerator was asked for, in order (`raymigrate_recorder.asked`).
+        trainer: What the Hugging Face Trainer that trained was asked for; empty in another loop.
         final_weights: Parameter -> hash, or None if the train function did not end.
         memory: The most bytes that the worker used, of its GPU or else of the machine; None if it did not end.
     """
@@ -88,7 +91,10 @@ class Attempt:
     steps: list[Step] = field(default_factory=list)
     evaluation_batches: list[tuple[int, Batch]] = field(default_factory=list)
     evaluations: list[dict[str, Any]] = field(default_factory=list)
+    metric_rows: list[dict[str, Any]] = field(default_factory=list)
     reports: list[dict[str, Any]] = field(default_factory=list)
+    accelerators: list[dict[str, Any]] = field(default_factory=list)
+    trainer: dict[str, Any] = field(default_factory=dict)
     final_weights: dict[str, str] | None = None
     memory: int | None = None
 
@@ -117,8 +123,14 @@ class Attempt:
             self.evaluation_batches.append((event["step"], Batch.read(event)))
         elif kind == "evaluation":
             self.evaluations.append(event)
+        elif kind == "metric rows":
+            self.metric_rows.append(event)
         elif kind == "report":
             self.reports.append(event)
+        elif kind == "asked of accelerate":
+            self.accelerators.append(event)
+        elif kind == "asked of the Trainer":
+            self.trainer = event
         elif kind == "end":
             self.final_weights = event["weights"]
             self.memory = event["memory"]
@@ -151,11 +163,13 @@ class Trace:
         ranks: Rank -> its attempts, oldest first; those that began after the last fit(), a Tuner's, before the others.
             Where only a Tuner ran them, they are in the order of their settings, as they ran side by side.
         results: What each call of fit() by the script returned, in order: metrics, checkpoint, error.
+        scaling: What each ScalingConfig asked Ray for, in order: number of workers, GPUs.
     """
 
     folder: Path
     ranks: dict[int, list[Attempt]]
     results: list[dict[str, Any]]
+    scaling: list[dict[str, Any]] = field(default_factory=list)
 
     @cached_property
     def last(self) -> dict[int, Attempt]:
@@ -203,12 +217,14 @@ def read_trace(folder: Path) -> Trace:
         folder: The folder named in the recorder's settings.
     """
     ranks: dict[int, list[Attempt]] = {}
-    results = []
+    results, scaling = [], []
     for events in (list(_events(path)) for path in sorted(folder.glob("events-*.jsonl"))):
         attempt = None
         for event in events:
             if event["kind"] == "result":
                 results.append(event)
+            elif event["kind"] == "asked of Ray":
+                scaling.append(event)
             elif event["rank"] is None:
                 continue
             elif event["kind"] == "start":
@@ -218,7 +234,7 @@ def read_trace(folder: Path) -> Trace:
                 attempt.add(event)
     results.sort(key=lambda event: event["time"])
     ordered = {rank: _in_order(attempts, results) for rank, attempts in sorted(ranks.items())}
-    return Trace(folder, ordered, results)
+    return Trace(folder, ordered, results, sorted(scaling, key=lambda event: event["time"]))
 
 
 def _in_order(attempts: list[Attempt], results: list[dict[str, Any]]) -> list[Attempt]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from raymigrate.runtime.verify.arms import Arm, Run
+from raymigrate.runtime.verify.pins import PINS
 from raymigrate.runtime.verify.trace import Attempt, Batch, Step, Trace
 
 ROWS = 16  # rows of the training set; every pass goes over all of them
@@ -22,15 +23,20 @@ def made_up(name: str = "B", **changes: Any) -> Run:
 
     Args:
         name: Name of the run.
-        changes: Changes of `attempt`, and `versions`, `checkpoint` and `metrics` of the result.
+        changes: Changes of `attempt`; `versions`, `checkpoint`, `metrics` and `prefix` of the names in the checkpoint;
+            `workers_asked` and `gpu_asked`.
     """
     versions = changes.pop("versions", VERSIONS)
     has_checkpoint = changes.pop("checkpoint", True)
     has_metrics = changes.pop("metrics", True)
+    prefix = changes.pop("prefix", "model.")
+    scaling = [{"workers": changes.pop("workers_asked", WORKERS), "use_gpu": changes.pop("gpu_asked", False)}]
     ranks = {rank: [attempt(rank, versions, **deepcopy(changes))] for rank in range(WORKERS)}
     weights = ranks[0][0].final_weights or {}
-    stored = {f"model.{parameter}": [digest] for parameter, digest in weights.items()}
-    checkpoint = {"files": [], "tensors": stored, "unreadable": {}, "state": {"step": STEPS, "epoch": 2.0}}
+    tensors = {f"model.{parameter}": [digest] for parameter, digest in weights.items()}
+    stored = {f"{prefix}{parameter}": [[2], "float32", digest] for parameter, digest in weights.items()}
+    state = {"step": STEPS, "epoch": 2.0}
+    checkpoint = {"files": [], "tensors": tensors, "stored": stored, "unreadable": {}, "state": state}
     metrics = {"loss": 0.5, "eval_loss": changes.get("eval_loss", 0.75), "train_runtime": 3.0 if name == "B" else 4.0}
     result = {
         "metrics": metrics if has_metrics else {},
@@ -38,7 +44,8 @@ def made_up(name: str = "B", **changes: Any) -> Run:
         "checkpoint": checkpoint if has_checkpoint else None,
     }
     arm = Arm(name[0], Path("train.py"))
-    return Run(name, arm, Trace(Path("nowhere"), ranks, [result]), 1.0, Path("log.txt"))
+    pins = tuple(pin.name for pin in PINS)
+    return Run(name, arm, Trace(Path("nowhere"), ranks, [result], scaling), 1.0, Path("log.txt"), pins=pins)
 
 
 def attempt(
@@ -64,6 +71,13 @@ def attempt(
     attention: str = "eager",
     device: str = "cpu",
     precision: str = "no",
+    cpu_asked: bool | None = True,
+    dtype_asked: str = "default",
+    trainer: dict[str, Any] | None = None,
+    divides_loss: bool = True,
+    accelerator: dict[str, Any] | None = None,
+    gathered: int | None = None,
+    references: str = "r",
     dead: bool = False,
     begin: int = 0,
 ) -> Attempt:
@@ -77,6 +91,7 @@ def attempt(
         "precision": precision,
         "attention": attention,
         "weights": {"a": initial, "b": initial},
+        "asked": {"attention": "sdpa", "dtype": dtype_asked, "seed": 42},
     }
     made = Attempt(0.0, 100 + rank, start, model, {"optimizer": optimizer, "groups": [{"lr": 1e-3, "eps": 1e-8}]})
     all_rates = rates or tuple(1e-3 * (1 - step / STEPS) for step in range(steps))
@@ -93,9 +108,17 @@ def attempt(
     for step in (4, 8):
         for row in range(rank, evaluated, WORKERS):
             made.evaluation_batches.append((step, Batch({}, (f"eval{row}",), 0.7)))
-        made.evaluations.append({"step": step, "rows": counted, "metrics": {"eval_loss": eval_loss}})
+        if gathered is None:
+            made.evaluations.append({"step": step, "rows": counted, "metrics": {"eval_loss": eval_loss}})
+        else:
+            entered = {"step": step, "metric": "glue", "rows": gathered, "values": ["p", references]}
+            made.metric_rows.append(entered)
     made.reports = [{"step": step, "metrics": {}, "checkpoint": stored} for step in reported]
     ending = f"{final}-of-rank-{rank}" if final_of_rank else final
+    made.accelerators = [{"cpu": cpu_asked, "mixed_precision": "no", **(accelerator or {})}]
+    if trainer is not None:
+        arguments = {"gradient_accumulation_steps": 1, "use_cpu": cpu_asked, "output_dir": f"of rank {rank}", **trainer}
+        made.trainer = {"arguments": arguments, "divides_loss": divides_loss}
     made.memory = 2**20
     made.final_weights = {"a": initial if dead else ending, "b": initial if dead else ending}
     return made

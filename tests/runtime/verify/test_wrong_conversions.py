@@ -1,4 +1,4 @@
-"""Negative controls: each of seven wrong conversions fails verification, at the right gate and with the right name.
+"""Negative controls: each wrong conversion fails verification, at the right gate and with the right name.
 
 Slow: real Ray, two workers, on the CPU unless RAYMIGRATE_TEST_DEVICE is "gpu".
 """
@@ -90,13 +90,38 @@ WRONG = [
         "outcome",
         "the final checkpoint is missing",
     ),
+    # What a pin or an override set in every arm once, and so hid.
     Wrong(
         "loss scaled by the number of workers",
         TRANSFORMERS,
-        "average_tokens_across_devices=False",
-        "average_tokens_across_devices=True",
+        "        average_tokens_across_devices=False,\n",
+        "",
         "course",
         "loss scaled by the number of workers",
+    ),
+    Wrong(
+        "Trainer on CPU workers not told so",
+        TRANSFORMERS,
+        "        use_cpu=True,\n",
+        "",
+        "contract",
+        "the device is not that of the workers",
+    ),
+    Wrong(
+        "Accelerator on CPU workers not told so",
+        ACCELERATE,
+        ", cpu=True)",
+        ")",
+        "contract",
+        "the device is not that of the workers",
+    ),
+    Wrong(
+        "metrics of a part of the rows",
+        ACCELERATE,
+        'predictions, references = accelerator.gather_for_metrics((predictions, batch["labels"]))',
+        'references = batch["labels"]',
+        "evaluation",
+        "metrics of a part of the rows",
     ),
 ]
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from raymigrate_recorder.digests import named_tensors, plain_name, tensor_digest
+from raymigrate_recorder.digests import described, named_tensors, plain_name
 
 # Files that hold other things than the model, as Hugging Face's Trainer and accelerate name them.
 NOT_THE_MODEL = ("optimizer", "scheduler", "rng_state", "random_states", "training_args", "scaler", "sampler")
@@ -14,7 +14,10 @@ READABLE = (".safetensors", ".pt", ".pth", ".bin", ".ckpt", ".pkl")
 
 
 def contents(checkpoint: Any) -> dict[str, Any]:
-    """The files of a Ray checkpoint and the hash of each tensor in them.
+    """The files of a Ray checkpoint, and the model's tensors in them.
+
+    `tensors` is parameter -> hashes, `stored` the same as it is written: name -> shape, dtype and hash. A reader that
+    looks for a name, as load_state_dict() does, finds it or not by what `stored` says.
 
     Args:
         checkpoint: `ray.train.Checkpoint` or the old `ray.air.Checkpoint`; both have `as_directory`.
@@ -22,16 +25,19 @@ def contents(checkpoint: Any) -> dict[str, Any]:
     with checkpoint.as_directory() as folder:
         files = sorted(_files(folder))
         tensors: dict[str, list[str]] = {}
+        stored: dict[str, list[Any]] = {}
         unreadable: dict[str, str] = {}
         for name in files:
             if not name.endswith(READABLE) or os.path.basename(name).startswith(NOT_THE_MODEL):
                 continue
             try:
                 for tensor_name, tensor in _tensors(os.path.join(folder, name)):
-                    tensors.setdefault(tensor_name, []).append(tensor_digest(tensor))
+                    stored[tensor_name] = described(tensor)
+                    tensors.setdefault(plain_name(tensor_name), []).append(stored[tensor_name][-1])
             except Exception as error:
                 unreadable[name] = repr(error)
-    return {"files": files, "tensors": tensors, "unreadable": unreadable, "state": _trainer_state(checkpoint)}
+    state = _trainer_state(checkpoint)
+    return {"files": files, "tensors": tensors, "stored": stored, "unreadable": unreadable, "state": state}
 
 
 def _files(folder: str) -> Iterator[str]:
@@ -55,8 +61,7 @@ def _tensors(path: str) -> Iterator[tuple[str, Any]]:
         import torch
 
         loaded = torch.load(path, map_location="cpu", weights_only=False)
-    for name, tensor in named_tensors(loaded):
-        yield plain_name(name), tensor
+    yield from named_tensors(loaded)
 
 
 def _trainer_state(checkpoint: Any) -> dict[str, Any] | None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 from typing import Any
 
-from raymigrate_recorder import pins
+from raymigrate_recorder import overrides, pins
 from raymigrate_recorder.checkpoints import contents
 from raymigrate_recorder.digests import model_digests
 from raymigrate_recorder.importing import after
@@ -76,6 +76,7 @@ def _begin(settings: Sequence[tuple[str, Any]]) -> None:
     from torch import distributed
 
     worker.reset()
+    overrides.apply_in_worker()
     pins.apply_in_worker()
     initialized = distributed.is_available() and distributed.is_initialized()
     emit(

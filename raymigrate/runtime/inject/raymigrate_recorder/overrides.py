@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 import os
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+from raymigrate_recorder import asked
 from raymigrate_recorder.importing import after
 from raymigrate_recorder.pins import set_default
 from raymigrate_recorder.settings import settings
@@ -33,8 +35,13 @@ def install() -> None:
     after("transformers.training_args")(_device_of_trainer)
     after("transformers.training_args")(_precision_of_trainer)
     after("accelerate.accelerator")(_accelerator)
+    after("transformers.trainer")(_device_of_arguments_made_elsewhere)
     after("transformers.trainer")(_follow_trainer)
-    if settings.device == "cpu":
+
+
+def apply_in_worker() -> None:
+    """The override that is set before the train function begins."""
+    if asked.turned() and settings.device == "cpu":
         os.environ["ACCELERATE_USE_CPU"] = "true"
 
 
@@ -78,6 +85,7 @@ def _before_init(owner: Any, change: Callable[[Any, dict[str, Any]], None]) -> N
 
 
 def _scaling(owner: Any, arguments: dict[str, Any]) -> None:
+    asked.scaling(arguments)
     if settings.workers is not None:
         arguments["num_workers"] = settings.workers
     if settings.device is not None:
@@ -201,15 +209,41 @@ def _device_of_trainer(module: ModuleType) -> None:
         return
     arguments = module.TrainingArguments
     initialize = arguments.__post_init__
-    field = "use_cpu" if "use_cpu" in arguments.__dataclass_fields__ else "no_cuda"
 
     @functools.wraps(initialize)
     def on_device(self: Any) -> None:
-        setattr(self, field, settings.device == "cpu")
-        self.fp16 = self.fp16 and settings.device == "gpu"
+        _turn(self)
         initialize(self)
 
     arguments.__post_init__ = on_device
+
+
+def _device_of_arguments_made_elsewhere(module: ModuleType) -> None:
+    """Arguments that the driver made, before it was known which device the script asks for."""
+    if settings.device is None:
+        return
+
+    initialize = module.Trainer.__init__
+    signature = inspect.signature(initialize)
+
+    @functools.wraps(initialize)
+    def on_device(self: Any, *args: Any, **kwargs: Any) -> None:
+        arguments = signature.bind(self, *args, **kwargs).arguments.get("args")
+        if arguments is not None:
+            _turn(arguments)
+        initialize(self, *args, **kwargs)
+
+    module.Trainer.__init__ = on_device
+
+
+def _turn(arguments: Any) -> None:
+    """Sets the device in TrainingArguments, where the script asks for the other one."""
+    if not asked.turned():
+        return
+    field = "use_cpu" if hasattr(arguments, "use_cpu") else "no_cuda"
+    asked.remember(arguments, **{field: getattr(arguments, field), "fp16": arguments.fp16})
+    setattr(arguments, field, settings.device == "cpu")
+    arguments.fp16 = arguments.fp16 and settings.device == "gpu"
 
 
 def _accelerator(module: ModuleType) -> None:
@@ -217,7 +251,7 @@ def _accelerator(module: ModuleType) -> None:
 
 
 def _device_and_precision_of_accelerator(owner: Any, arguments: dict[str, Any]) -> None:
-    if settings.device == "gpu":
+    if settings.device == "gpu" and asked.turned():
         arguments["cpu"] = False
         os.environ.pop("ACCELERATE_USE_CPU", None)
     if settings.precision is not None:
@@ -232,6 +266,7 @@ def _precision_of_trainer(module: ModuleType) -> None:
 
     @functools.wraps(initialize)
     def with_precision(self: Any) -> None:
+        asked.remember(self, bf16=self.bf16, fp16=self.fp16)
         self.bf16, self.fp16 = settings.precision == "bf16", settings.precision == "fp16"
         initialize(self)
 

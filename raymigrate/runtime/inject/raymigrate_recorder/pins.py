@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
+from raymigrate_recorder import asked
 from raymigrate_recorder.importing import after
 from raymigrate_recorder.settings import settings
 from raymigrate_recorder.trace import rank
@@ -179,6 +180,7 @@ def _attention(implementation: str) -> None:
 
             @functools.wraps(choose)
             def chosen(self: Any, requested: Any = None, *args: Any, **kwargs: Any) -> Any:
+                asked.attention[type(self).__name__] = str(requested or "sdpa")  # the default where a model has it
                 requested = implementation if requested in (None, "sdpa") else requested
                 return choose(self, requested, *args, **kwargs)
 
@@ -229,7 +231,16 @@ def _optimizer(name: str) -> None:
 
     @after("transformers.training_args")
     def _arguments(module: ModuleType) -> None:
-        set_default(module.TrainingArguments, "optim", module.OptimizerNames(name))
+        default, pinned = module.TrainingArguments.__dataclass_fields__["optim"].default, module.OptimizerNames(name)
+        set_default(module.TrainingArguments, "optim", pinned)
+        initialize = module.TrainingArguments.__post_init__
+
+        @functools.wraps(initialize)
+        def remembered(self: Any) -> None:
+            asked.remember(self, optim=default if self.optim is pinned else self.optim)
+            initialize(self)
+
+        module.TrainingArguments.__post_init__ = remembered
 
     @after("transformers.optimization")
     def _optimization(module: ModuleType) -> None:
@@ -263,6 +274,8 @@ def _dtype(name: str) -> None:
 
         @functools.wraps(load)
         def loaded(cls: Any, *args: Any, **kwargs: Any) -> Any:
+            dtype = kwargs.get("dtype", kwargs.get("torch_dtype"))
+            asked.dtypes[cls.__name__] = str(dtype or "default").replace("torch.", "")
             if "dtype" not in kwargs and "torch_dtype" not in kwargs:
                 kwargs["torch_dtype"] = getattr(torch, name)
             return load(cls, *args, **kwargs)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from types import ModuleType, TracebackType
 from typing import Any
 
-from raymigrate_recorder import pins
+from raymigrate_recorder import overrides, pins
 from raymigrate_recorder.importing import after
 from raymigrate_recorder.jobs import end, versions
 from raymigrate_recorder.settings import settings
@@ -60,6 +60,7 @@ def _call(function: Callable[..., Any], args: Iterable[Any] = (), *_: Any, **__:
 
 
 def _begin() -> None:
+    overrides.apply_in_worker()
     pins.apply_in_worker()
     emit("start", world_size=int(os.environ.get("WORLD_SIZE", "1")), backend=None, versions=versions(), settings=[])
     atexit.register(_end)

@@ -15,6 +15,7 @@ import time
 from types import ModuleType
 from typing import Any
 
+from raymigrate_recorder import asked
 from raymigrate_recorder.digests import batch_of, model_digests, plain_name
 from raymigrate_recorder.importing import after
 from raymigrate_recorder.settings import settings
@@ -132,6 +133,7 @@ def _record_model(model: Any) -> None:
         parameters=sum(parameter.numel() for parameter in parameters),
         trainable=sum(parameter.numel() for parameter in parameters if parameter.requires_grad),
         weights=model_digests(model),
+        asked=asked.of_model(plain),
     )
     save_weights("initial")
 

@@ -45,6 +45,8 @@ class TransformersFunction(WorkerFunction):
             trainer = self.function(train, evaluation, **self.config)
         check_arguments(trainer.args)
         _use_ray_rows(trainer, split=train is not None)
+        # The libraries of that time divided the loss by the steps that were accumulated, whatever the model.
+        trainer.model_accepts_loss_kwargs = False
         trainer.add_callback(TrainReportCallback)
         checkpoint = air_session.get_checkpoint()
         if checkpoint is None:

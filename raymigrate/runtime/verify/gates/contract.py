@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from raymigrate.runtime.verify.gates import asked
 from raymigrate.runtime.verify.pairs import Pair, check, not_applicable
 from raymigrate.runtime.verify.results import Check, Gate
 from raymigrate.runtime.verify.trace import Attempt, Step
@@ -24,6 +25,7 @@ def gate(pair: Pair) -> Gate:
         _rates(pair),
         _optimizer(pair),
         _model(pair),
+        *asked.checks(pair),
     )
     return Gate("contract", "Do both jobs train on the same batches, under the same settings?", checks)
 

@@ -7,7 +7,7 @@ from typing import Any
 from raymigrate.runtime.verify.gates.course import relative_difference
 from raymigrate.runtime.verify.pairs import Pair, bounded, check, not_applicable
 from raymigrate.runtime.verify.results import Check, Gate, Status
-from raymigrate.runtime.verify.trace import Trace
+from raymigrate.runtime.verify.trace import Attempt, Trace
 
 # Metrics that measure the machine, not the model.
 TIMINGS = ("_runtime", "_per_second", "_time", "_flos", "_duration", "_compilation_time")
@@ -15,7 +15,7 @@ TIMINGS = ("_runtime", "_per_second", "_time", "_flos", "_duration", "_compilati
 
 def gate(pair: Pair) -> Gate:
     """Compares the evaluations."""
-    checks = (_rows(pair), _counted(pair), _metrics(pair))
+    checks = (_rows(pair), _counted(pair), _reached(pair), _metrics(pair))
     return Gate("evaluation", "Do both jobs evaluate every row, with the same metrics?", checks)
 
 
@@ -63,6 +63,39 @@ def _counted(pair: Pair) -> Check:
         return Check("rows counted", Status.EXPLAINED, lost)
     figures = f"{'/'.join(map(str, sorted(set(left))))} each time" if left == right else f"{left} and {right}"
     return check("rows counted", left == right, figures)
+
+
+def _reached(pair: Pair) -> Check:
+    """The rows that a loop of the user's own gives to its metrics, worker by worker."""
+    name = "rows that reach the metrics"
+    if any(trace.first_rank.evaluations for trace in pair.traces):
+        return not_applicable(name, "the Trainer counts them")
+    compared: dict[str, int] = {}
+    for rank in pair.ranks:
+        left, right = (rows_by_metric(attempt) for attempt in pair.attempts(rank))
+        for key in sorted(left.keys() | right.keys()):
+            a, b = left.get(key, []), right.get(key, [])
+            rows = [sum(event["rows"] for event in events) for events in (a, b)]
+            step, metric = key
+            where = f"{metric} after step {step} on rank {rank}"
+            if rows[0] != rows[1]:
+                return check(name, False, f"{where}: {rows[0]} and {rows[1]} rows")
+            if not pair.tolerance.reason and [e["values"] for e in a] != [e["values"] for e in b]:
+                return check(name, False, f"{where}: {rows[0]} rows in both, with other values")
+            compared[metric] = rows[0]
+    if not compared:
+        return not_applicable(name, "no metric of evaluate, sklearn or torchmetrics was seen")
+    return check(
+        name, True, ", ".join(f"{metric} {rows}" for metric, rows in compared.items()) + " rows on each worker"
+    )
+
+
+def rows_by_metric(attempt: Attempt) -> dict[tuple[int, str], list[dict[str, Any]]]:
+    """(Step, metric) -> what entered it on a worker, in order."""
+    found: dict[tuple[int, str], list[dict[str, Any]]] = {}
+    for event in attempt.metric_rows:
+        found.setdefault((event["step"], event["metric"]), []).append(event)
+    return found
 
 
 def _metrics(pair: Pair) -> Check:

@@ -20,7 +20,15 @@ AUTOFILLED = {
 
 def gate(pair: Pair) -> Gate:
     """Compares reports, results and checkpoints."""
-    checks = (_reports(pair), _result_metrics(pair), _checkpoint(pair), _loads(pair), _state(pair), _script(pair))
+    checks = (
+        _reports(pair),
+        _result_metrics(pair),
+        _checkpoint(pair),
+        _loads(pair),
+        _content(pair),
+        _state(pair),
+        _script(pair),
+    )
     return Gate("outcome", "Do results and checkpoints hold the same?", checks)
 
 
@@ -101,6 +109,31 @@ def _loads(pair: Pair) -> Check:
             "weights"
         )
     return check("checkpoint loads back", same and stored == total, figures)
+
+
+def _content(pair: Pair) -> Check:
+    """The model's tensors as they are written: a name with another prefix is not found by load_state_dict()."""
+    name = "content of the checkpoint"
+    results = _results(pair)
+    if results is None or not all(result["checkpoint"] for result in results):
+        return not_applicable(name, "there are not two checkpoints")
+    left, right = (result["checkpoint"].get("stored", {}) for result in results)
+    if not left or not right:
+        return not_applicable(name, "there is no file whose tensors can be read in both")
+    lost, new = sorted(left.keys() - right.keys()), sorted(right.keys() - left.keys())
+    if lost:
+        others = f", but has {new[0]}" if new else ""
+        figures = f"{pair.right.name} lacks {len(lost)} of {len(left)} tensors, the first is {lost[0]}{others}"
+        return check(name, False, figures)
+    # Values are those of the final weights, which have a bound of their own across libraries.
+    parts = slice(None) if not pair.tolerance.reason else slice(2)
+    apart = sorted(key for key in left if left[key][parts] != right[key][parts])
+    if apart:
+        a, b = (f"{stored[apart[0]][1]} {stored[apart[0]][0]}" for stored in (left, right))
+        how = f": {a} and {b}" if a != b else " has other values"
+        return check(name, False, f"{len(apart)} of {len(left)} tensors differ, the first is {apart[0]}{how}")
+    more = f"; {pair.right.name} has {len(new)} more" if new else ""
+    return check(name, True, f"{len(left)} tensors have the same names, shapes and dtypes{more}")
 
 
 def stored_weights(weights: dict[str, str], tensors: dict[str, list[str]]) -> dict[str, str]:

@@ -56,7 +56,7 @@ def verdict(comparison: Comparison) -> str:
         return f"{comparison.left} against {comparison.right}: nothing could be compared, so nothing is shown."
     if status is Status.FAIL:
         return _failure(comparison)
-    return f"{relation(comparison)}: {_claim(comparison, status)}: {gate_counts(comparison)}."
+    return f"{relation(comparison)}: {_claim(comparison, status)}{_hidden(comparison)}: {gate_counts(comparison)}."
 
 
 def headline(verification: Verification) -> str:
@@ -190,6 +190,15 @@ def _claim(comparison: Comparison, status: Status) -> str:
     if not passed.issuperset(BITS):
         return "no difference was found, but not all of training was compared"
     return f"no {comparison.claim}, bit for bit" if drift else f"{comparison.claim} is proved bit for bit"
+
+
+def _hidden(comparison: Comparison) -> str:
+    """What a claim of equality has to leave open."""
+    if not comparison.hidden:
+        return ""
+    pins = "pin" if len(comparison.hidden) == 1 else "pins"
+    hide = "hides" if len(comparison.hidden) == 1 else "hide"
+    return f", except for what the {pins} {joined(comparison.hidden)} {hide}"
 
 
 def _failure(comparison: Comparison) -> str:

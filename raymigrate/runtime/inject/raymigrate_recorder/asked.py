@@ -1,0 +1,143 @@
+"""Records what a script asks for itself, where a pin or an override answers in its place, and what it sets besides.
+
+A pin or an override is the same in every arm. So it would hide that a conversion lost an argument: the arms train alike
+only because both are told to. What each script asked for is compared as well (`raymigrate.runtime.verify.gates.asked`).
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+from enum import Enum
+from types import ModuleType
+from typing import Any
+
+from raymigrate_recorder.importing import after
+from raymigrate_recorder.settings import settings
+from raymigrate_recorder.trace import emit, guarded, path, rank
+
+TURNED = "turned to another device"  # file in the trace's folder: `--device` changed what the workers have
+ON_INSTANCE = "_raymigrate_asked"  # what TrainingArguments were given before a pin or an override changed it
+# Settings of an Accelerator that decide on batches and steps, as accelerate >= 0.20 names them.
+OF_ACCELERATOR = (
+    *("gradient_accumulation_steps", "split_batches", "dispatch_batches", "even_batches"),
+    *("step_scheduler_with_optimizer", "device_placement"),
+)
+
+# Model class -> what its loading asked for, before the pins "attention" and "dtype".
+attention: dict[str, str] = {}
+dtypes: dict[str, str] = {}
+
+
+def install() -> None:
+    """Sets the hooks on Accelerator and Trainer."""
+    after("accelerate.accelerator")(_accelerator)
+    after("transformers.trainer")(_trainer)
+
+
+def scaling(arguments: dict[str, Any]) -> None:
+    """Notes what the script asks of Ray, as keyword arguments of ScalingConfig, before overrides change it."""
+    workers = arguments.get("num_workers")
+    guarded(emit)(
+        "asked of Ray",
+        workers=workers if isinstance(workers, int) else None,
+        use_gpu=bool(arguments.get("use_gpu")),
+    )
+    if settings.device is not None and bool(arguments.get("use_gpu")) != (settings.device == "gpu"):
+        with open(path(TURNED), "w"):
+            pass
+
+
+def turned() -> bool:
+    """Whether `--device` gives the workers another device than the script asked for.
+
+    A script without Ray does not say in one place what it asks for, so it is always told.
+    """
+    return settings.device is not None and (settings.plain or os.path.exists(path(TURNED)))
+
+
+def remember(arguments: Any, **values: Any) -> None:
+    """Keeps what TrainingArguments asked for; the first one who asks has seen the script's own value."""
+    vars(arguments).setdefault(ON_INSTANCE, {})
+    for name, value in values.items():
+        vars(arguments)[ON_INSTANCE].setdefault(name, value)
+
+
+def of_model(model: Any) -> dict[str, Any]:
+    """What the loading of a model asked for, and the seed that is in force when its training begins."""
+    import torch
+
+    name = type(model).__name__
+    return {"attention": attention.get(name), "dtype": dtypes.get(name), "seed": torch.initial_seed()}
+
+
+def _accelerator(module: ModuleType) -> None:
+    initialize = module.Accelerator.__init__
+    signature = inspect.signature(initialize)
+
+    @functools.wraps(initialize)
+    def asked(self: Any, *args: Any, **kwargs: Any) -> None:
+        given = signature.bind(self, *args, **kwargs).arguments
+        cpu, precision = _cpu(given), _precision(given)
+        initialize(self, *args, **kwargs)
+        if rank() is not None:
+            values = {name: getattr(self, name, None) for name in OF_ACCELERATOR}
+            guarded(emit)("asked of accelerate", cpu=cpu, mixed_precision=precision, **_plain(values))
+
+    module.Accelerator.__init__ = asked
+
+
+def _cpu(given: dict[str, Any]) -> bool | None:
+    """Whether an Accelerator asks for the CPU; None if that was decided before, as by a Trainer's arguments."""
+    from accelerate.state import PartialState
+
+    by_environment = os.environ.get("ACCELERATE_USE_CPU", "").lower() in ("1", "true", "yes") and not turned()
+    if given.get("cpu") or by_environment:
+        return True
+    return None if PartialState._shared_state else False
+
+
+def _precision(given: dict[str, Any]) -> str:
+    asked = given.get("mixed_precision") or os.environ.get("ACCELERATE_MIXED_PRECISION", "no")
+    return str(getattr(asked, "value", asked))
+
+
+def _trainer(module: ModuleType) -> None:
+    train = module.Trainer.train
+
+    @functools.wraps(train)
+    def asked(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if rank() is not None:
+            guarded(_record_trainer)(self)
+        return train(self, *args, **kwargs)
+
+    module.Trainer.train = asked
+
+
+def _record_trainer(trainer: Any) -> None:
+    arguments = trainer.args
+    values = {name: getattr(arguments, name, None) for name in arguments.__dataclass_fields__}
+    values.update(vars(arguments).get(ON_INSTANCE, {}))
+    emit(
+        "asked of the Trainer",
+        arguments=_plain(values),
+        divides_loss=not getattr(trainer, "model_accepts_loss_kwargs", False),
+    )
+
+
+def _plain(values: dict[str, Any]) -> dict[str, Any]:
+    """Values as JSON has them."""
+    return {name: _plain_value(value) for name, value in values.items()}
+
+
+def _plain_value(value: Any) -> Any:
+    if isinstance(value, Enum):
+        return value.value
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, (list, tuple)):
+        return [_plain_value(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): _plain_value(item) for key, item in value.items()}
+    return type(value).__name__

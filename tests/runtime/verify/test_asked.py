@@ -1,0 +1,256 @@
+"""What a pin or an override answers in place of a script is compared as the script asked for it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from raymigrate.runtime.verify.compare import compare, pair_of
+from raymigrate.runtime.verify.pins import PINS
+from raymigrate.runtime.verify.reporting.wording import verdict
+from raymigrate.runtime.verify.results import Comparison, Status
+from raymigrate.runtime.verify.scripts import Sources
+from raymigrate.runtime.verify.trace import Trace
+from raymigrate.runtime.verify.verification import Request
+from tests.runtime.verify.runs import made_up
+from tests.runtime.verify.test_recorder import run, train
+
+OLD = {"torch": "2.13.0", "transformers": "4.30.2", "accelerate": "0.20.3"}
+ON_GPUS: dict[str, Any] = {"gpu_asked": True, "cpu_asked": False}
+
+
+def compared(of_both: dict[str, Any] | None = None, **of_converted: Any) -> Comparison:
+    """An arm B, and an arm C that asks for something else; both have trained alike."""
+    left, right = made_up("B", **(of_both or {})), made_up("C", **{**(of_both or {}), **of_converted})
+    return compare(pair_of("B", "C", [left, right]), "the conversion")
+
+
+@pytest.mark.parametrize(
+    ("of_both", "of_converted", "cause"),
+    [
+        # Hidden by --workers and --device.
+        ({}, {"workers_asked": 4}, "other workers are asked for"),
+        (ON_GPUS, {"gpu_asked": False, "cpu_asked": True}, "other workers are asked for"),
+        # Hidden by --device.
+        ({}, {"cpu_asked": False}, "the device is not that of the workers"),
+        (ON_GPUS, {"cpu_asked": True}, "the device is not that of the workers"),
+        ({"trainer": {}}, {"trainer": {"use_cpu": False}}, "the device is not that of the workers"),
+        ({"trainer": {}, **ON_GPUS}, {"trainer": {"use_cpu": True}}, "the device is not that of the workers"),
+        # Hidden by --device cpu and --precision.
+        ({"trainer": {"fp16": True}}, {"trainer": {"fp16": False}}, "other arguments of the Trainer"),
+        (
+            {"accelerator": {"mixed_precision": "bf16"}},
+            {"accelerator": {"mixed_precision": "no"}},
+            "other arguments of the Accelerator",
+        ),
+        # Hidden by the pins "optimizer", "data-order" and "loss-mean".
+        ({"trainer": {"optim": "adafactor"}}, {"trainer": {"optim": "adamw_torch"}}, "other arguments of the Trainer"),
+        ({"trainer": {"data_seed": 7}}, {"trainer": {"data_seed": None}}, "other arguments of the Trainer"),
+        (
+            {"trainer": {"gradient_accumulation_steps": 2}},
+            {"trainer": {"gradient_accumulation_steps": 2}, "divides_loss": False},
+            "other arguments of the Trainer",
+        ),
+        # Hidden by the pin "dtype".
+        ({"dtype_asked": "bfloat16"}, {"dtype_asked": "default"}, "the model is loaded in another way"),
+    ],
+)
+def test_what_only_one_script_asks_for_fails_although_both_trained_alike(
+    of_both: dict[str, Any], of_converted: dict[str, Any], cause: str
+) -> None:
+    assert compared(of_both).status is Status.PASS
+
+    comparison = compared(of_both, **of_converted)
+
+    assert [gate.name for gate in comparison.gates if gate.status is Status.FAIL] == ["contract"]
+    assert [found.name for found in comparison.causes] == [cause]
+    assert cause in verdict(comparison)
+
+
+@pytest.mark.parametrize(
+    ("of_both", "of_converted"),
+    [
+        ({"trainer": {}}, {"trainer": {"output_dir": "elsewhere", "report_to": []}}),
+        ({"trainer": {}}, {"trainer": {"average_tokens_across_devices": False}}),
+        ({"trainer": {}}, {"divides_loss": False}),  # nothing is accumulated
+        ({"workers_asked": 1}, {"cpu_asked": False}),  # nobody to train with
+        ({}, {"cpu_asked": None}),  # decided by whoever made the state before
+    ],
+)
+def test_what_a_conversion_may_change_fails_nothing(of_both: dict[str, Any], of_converted: dict[str, Any]) -> None:
+    assert compared(of_both, **of_converted).status is Status.PASS
+
+
+def test_across_versions_the_verdict_names_the_pins_that_may_hide_a_difference() -> None:
+    comparison = compare(pair_of("A", "C", [made_up("A", versions=OLD), made_up("C")]), "the whole migration")
+
+    assert comparison.hidden == ("attention", "loss-scaling", "loss-mean", "optimizer", "dtype")
+    assert "except for what the pins attention, loss-scaling, loss-mean, optimizer and dtype hide" in verdict(
+        comparison
+    )
+    assert "except" not in verdict(compared())
+
+
+def test_a_pin_that_was_off_in_one_arm_hides_nothing() -> None:
+    without = replace(made_up("C"), pins=("seed", "dtype"))
+    comparison = compare(pair_of("A", "C", [made_up("A", versions=OLD), without]), "the whole migration")
+    assert comparison.hidden == ("dtype",)
+
+
+def test_a_conversion_goes_without_the_pins_that_it_has_to_see_to() -> None:
+    request = Request(Sources(Path("train.py")), dropped_pins=("threads",))
+    assert request.pins("B").keys() - request.pins("C").keys() == {"loss-scaling"}
+    assert request.pins("B").keys() == {pin.name for pin in PINS} - {"threads"}
+
+
+@pytest.mark.parametrize(("gathered", "references"), [(5, "r"), (10, "other")])
+def test_metrics_of_other_rows_fail_although_they_come_out_alike(gathered: int, references: str) -> None:
+    own_loop = {"gathered": 10}
+    assert compared(own_loop).status is Status.PASS
+    comparison = compared(own_loop, gathered=gathered, references=references)
+    assert [gate.name for gate in comparison.gates if gate.status is Status.FAIL] == ["evaluation"]
+
+
+def test_a_state_dict_with_other_names_is_another_checkpoint() -> None:
+    comparison = compared(prefix="model.module.")
+    (gate,) = [gate for gate in comparison.gates if gate.status is Status.FAIL]
+    assert gate.name == "outcome"
+    assert "C lacks 2 of 2 tensors, the first is model.a, but has model.module.a" in verdict(comparison)
+
+
+SCALING = "from ray.train import ScalingConfig; ScalingConfig(num_workers=3, use_gpu={gpu})\n"
+ACCELERATOR = """
+from accelerate import Accelerator
+accelerator = Accelerator(cpu={cpu}, gradient_accumulation_steps=4)
+print(accelerator.gather_for_metrics([1, 2]))
+"""
+ARGUMENTS = """
+from transformers import TrainingArguments
+from raymigrate_recorder import asked
+arguments = TrainingArguments("out", optim="sgd", fp16={fp16})
+print(arguments.use_cpu, vars(arguments).get(asked.ON_INSTANCE))
+"""
+
+
+def recorded(folder: Path, *code: str, **settings: Any) -> str:
+    """Runs each piece of code in a process of its own, as driver and worker are; what the last one printed."""
+    done = None
+    for number, piece in enumerate(code):
+        done = run(folder, "-c", piece, rank=None if number == 0 else "0", **settings)
+        assert done.returncode == 0, done.stderr
+    assert done is not None
+    return done.stdout
+
+
+def events(folder: Path, kind: str) -> list[dict[str, Any]]:
+    lines = [line for path in sorted(folder.glob("events-*")) for line in path.read_text().splitlines()]
+    return [event for event in map(json.loads, lines) if event["kind"] == kind]
+
+
+@pytest.mark.ray
+def test_the_device_is_overridden_only_where_the_script_asks_for_another(tmp_path: Path) -> None:
+    """`--device cpu` for a script whose workers have no GPU changes nothing, so what the script forgets shows."""
+    same, other = tmp_path / "same", tmp_path / "other"
+    printed = recorded(same, SCALING.format(gpu=False), ARGUMENTS.format(fp16=False), device="cpu")
+    assert printed.split(maxsplit=1)[0] == "False"
+    printed = recorded(other, SCALING.format(gpu=True), ARGUMENTS.format(fp16=True), device="cpu")
+    assert printed.split(maxsplit=1)[0] == "True"
+    assert "'fp16': True" in printed
+    assert "'optim': 'sgd'" in printed
+    assert [event["use_gpu"] for event in events(other, "asked of Ray")] == [True]
+
+
+@pytest.mark.ray
+def test_what_an_accelerator_is_asked_for_is_recorded(tmp_path: Path) -> None:
+    recorded(tmp_path, SCALING.format(gpu=False), ACCELERATOR.format(cpu=True), device="cpu")
+    (asked,) = events(tmp_path, "asked of accelerate")
+    assert asked["cpu"] is True
+    assert asked["gradient_accumulation_steps"] == 4
+    assert asked["mixed_precision"] == "no"
+
+
+METRICS = """
+import evaluate, numpy, torch
+
+class Own(evaluate.Metric):
+    def _info(self):
+        import datasets
+        features = datasets.Features({"predictions": datasets.Value("int64"), "references": datasets.Value("int64")})
+        return evaluate.MetricInfo(description="", citation="", features=features)
+
+    def _compute(self, predictions, references):
+        return {"equal": sum(a == b for a, b in zip(predictions, references))}
+
+metric = Own()
+metric.add_batch(predictions=torch.tensor([1, 0, 1]), references=[1, 1, 1])
+metric.add(prediction=1, reference=0)
+print(metric.compute())
+print(metric.compute(predictions=numpy.array([1, 0]), references=numpy.array([1, 1])))
+"""
+
+
+@pytest.mark.ray
+def test_rows_that_enter_a_metric_are_counted_once_and_hashed_whatever_holds_them(tmp_path: Path) -> None:
+    recorded(tmp_path, "pass", METRICS)
+    found = events(tmp_path, "metric rows")
+    assert [event["rows"] for event in found] == [3, 1, 2]
+    assert found[0]["values"][1] != found[1]["values"][1]
+
+    as_list = METRICS.replace("torch.tensor([1, 0, 1])", "[1, 0, 1]")
+    recorded(tmp_path / "lists", "pass", as_list)
+    assert [event["values"] for event in events(tmp_path / "lists", "metric rows")] == [e["values"] for e in found]
+
+
+FAKE_SKLEARN = """
+__all__ = ["accuracy_score", "make_scorer"]
+
+def accuracy_score(y_true, y_pred, *, normalize=True):
+    return sum(a == b for a, b in zip(y_true, y_pred)) / len(y_true)
+
+def make_scorer(score_func):
+    return score_func
+"""
+FAKE_TORCHMETRICS = """
+class Metric:
+    def __init__(self):
+        self.update = self._wrap_update(self.update)
+
+    def _wrap_update(self, update):
+        return update
+"""
+OTHER_METRICS = """
+from sklearn.metrics import accuracy_score
+from torchmetrics.metric import Metric
+import torch
+
+class Own(Metric):
+    def update(self, preds, target):
+        accuracy_score(target, preds)
+
+accuracy_score([1, 0], y_pred=[1, 1])
+Own().update(torch.tensor([1, 0, 1]), torch.tensor([1, 1, 1]))
+"""
+
+
+@pytest.mark.ray
+def test_rows_of_sklearn_and_torchmetrics_are_counted(tmp_path: Path) -> None:
+    """Made-up modules of their shape, which are not among the tests' packages."""
+    for name, text in (("sklearn/metrics", FAKE_SKLEARN), ("torchmetrics/metric", FAKE_TORCHMETRICS)):
+        path = tmp_path / "packages" / f"{name}.py"
+        path.parent.mkdir(parents=True)
+        path.write_text(text)
+        (path.parent / "__init__.py").touch()
+    path = f"import sys; sys.path.insert(0, {str(tmp_path / 'packages')!r})\n"
+    recorded(tmp_path / "trace", "pass", path + OTHER_METRICS)
+    found = events(tmp_path / "trace", "metric rows")
+    assert [(event["metric"], event["rows"]) for event in found] == [("accuracy_score", 2), ("Own", 3)]
+
+
+@pytest.mark.ray
+def test_the_seed_in_force_is_recorded(tmp_path: Path) -> None:
+    trace: Trace = train(tmp_path)
+    assert trace.first_rank.model["asked"]["seed"] == 42
