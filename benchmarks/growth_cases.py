@@ -162,6 +162,16 @@ NAMES = [
     Case("names of one old import", 300, script("session as s<n>, ", "from ray.air import ", "session\n")),
     Case("aliases", 500, script("report_<n> = session.report\nreport_<n>({})\n")),
     Case("transformations of a dataset", 300, script("rows = rows.map(f)\n", JOB + INIT + TRAINER)),
+    Case(
+        "transformations of a dataset, each with a name",
+        300,
+        lambda n: {
+            "train.py": JOB
+            + INIT
+            + "".join(f"r{i + 1} = {f'r{i}' if i else 'rows'}.map(f)\n" for i in range(n))
+            + TRAINER
+        },
+    ),
     Case("bindings of one name", 2_000, script("x = <n>\nprint(x)\n")),
     Case("uses of a name with two bindings", 1_000, script("print(x)\n", f"{USE}x = 1\nif y:\n    x = 2\n")),
     Case("imports of one name", 300, script("import os\nprint(os.name)\n")),

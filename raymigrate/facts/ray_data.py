@@ -1,6 +1,7 @@
 """Which expressions are Ray Datasets, or a worker's shard of one."""
 
 import ast
+from collections.abc import Iterable
 
 from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import Scope
@@ -34,53 +35,65 @@ CHAINED = frozenset(
 PIPELINES = frozenset({"window", "repeat"})
 
 
-def is_dataset(module: Module, node: ast.expr, assumed: frozenset[str] = frozenset()) -> bool:
+def is_dataset(module: Module, node: ast.expr) -> bool:
     """Whether an expression is a Ray Dataset for sure: made by ray.data, perhaps through methods and plain names.
+
+    Names that are being looked at count as Datasets: `ds = ds.limit(5)` is one if the other values of `ds` are. What is
+    found of a name is kept, so that a chain of many is walked once.
 
     Args:
         module: The module.
         node: The expression.
-        assumed: Names that are being looked at: `ds = ds.limit(5)` is a Dataset if the other values of `ds` are.
     """
-    if not isinstance(node, ast.Name):
-        return _is_dataset_call(module, node, assumed)
-    if node.id in assumed:
-        return True
-    scope = module.scope_of[node].find(node.id)
-    if scope is None:
-        return False
-    if assumed:
-        return _binds_datasets(module, scope, node.id, assumed)
-    if (scope, node.id) not in module.datasets:
-        module.datasets[scope, node.id] = _binds_datasets(module, scope, node.id, assumed)
-    return module.datasets[scope, node.id]
-
-
-def _binds_datasets(module: Module, scope: Scope, name: str, assumed: frozenset[str]) -> bool:
-    """Whether all that a name is bound to are Ray Datasets, assigned to it."""
-    for binding in scope.bindings[name]:
-        parent = module.parent_of.get(binding.node)
-        if not isinstance(parent, ast.Assign) or binding.node not in parent.targets:
+    pending: list[ast.expr] = [node]
+    assumed: dict[tuple[Scope, str], bool] = {}
+    asked = None
+    while pending:
+        source = _source(module, pending.pop())
+        values: Iterable[ast.expr] | None = None
+        if isinstance(source, ast.Name) and (scope := module.scope_of[source].find(source.id)) is not None:
+            key = scope, source.id
+            asked = asked or key
+            if key in assumed or module.datasets.get(key):
+                continue
+            values = None if key in module.datasets else _assigned(module, scope, source.id)
+            assumed[key] = True
+        elif isinstance(source, ast.Call):
+            values = ()
+        if values is None:
+            if asked is not None:
+                module.datasets[asked] = False
             return False
-        if not _is_dataset_call(module, parent.value, assumed | {name}):
-            return False
+        pending += values
+    module.datasets.update(assumed)
     return True
 
 
-def _is_dataset_call(module: Module, value: ast.expr, assumed: frozenset[str]) -> bool:
-    if isinstance(value, ast.Name):
-        return is_dataset(module, value, assumed)
-    if not isinstance(value, ast.Call):
-        return False
-    if (module.qualified(value.func) or "").startswith(MAKERS):
-        return True
-    method = value.func
-    return (
-        isinstance(method, ast.Attribute)
-        and method.attr in CHAINED | PIPELINES
-        and method not in module.reference_at
-        and is_dataset(module, method.value, assumed)
-    )
+def _source(module: Module, value: ast.expr) -> ast.expr | None:
+    """What the methods of a chain start from: a name, or the call that makes a Dataset; None if neither."""
+    while not isinstance(value, ast.Name):
+        if not isinstance(value, ast.Call):
+            return None
+        if (module.qualified(value.func) or "").startswith(MAKERS):
+            return value
+        method = value.func
+        if not isinstance(method, ast.Attribute) or method.attr not in CHAINED | PIPELINES:
+            return None
+        if method in module.reference_at:
+            return None
+        value = method.value
+    return value
+
+
+def _assigned(module: Module, scope: Scope, name: str) -> list[ast.expr] | None:
+    """Everything that is assigned to a name; None if it is bound in another way too."""
+    values = []
+    for binding in scope.bindings[name]:
+        parent = module.parent_of.get(binding.node)
+        if not isinstance(parent, ast.Assign) or binding.node not in parent.targets:
+            return None
+        values.append(parent.value)
+    return values
 
 
 def is_shard(module: Module, node: ast.expr) -> bool:

@@ -197,3 +197,20 @@ def test_a_predictor_reads_the_column_that_tables_of_such_rows_had(rows: str) ->
 )
 def test_other_columns_and_classes_are_no_news(rows: str, base: str, column: str) -> None:
     assert not converted(PREDICTOR.format(rows=rows, base=base, column=column)).lines("RM511", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(
+    ("first", "is_dataset"), [("ray.data.read_csv(path)", True), ("load(path)", False)], ids=["Dataset", "unknown"]
+)
+def test_a_chain_of_many_names_is_followed_to_its_end(first: str, is_dataset: bool) -> None:
+    chain = "".join(f"r{number + 1} = r{number}.map(f)\n" for number in range(3_000))
+    outcome = converted(f"import ray\nr0 = {first}\n{chain}r3000.fully_executed()\n")
+    assert bool(outcome.lines("RM506", Kind.CONVERTED)) is is_dataset
+
+
+@pytest.mark.parametrize(
+    ("other", "is_dataset"), [("rows = rows.limit(5)", True), ("rows = load()", False), ("del rows", False)]
+)
+def test_a_name_is_a_dataset_if_all_that_it_is_bound_to_are(other: str, is_dataset: bool) -> None:
+    outcome = converted(f"import ray\nrows = ray.data.read_csv(path)\n{other}\nrows.fully_executed()\n")
+    assert bool(outcome.lines("RM506", Kind.CONVERTED)) is is_dataset

@@ -157,14 +157,15 @@ def _with_fillings(
     """Adds what is filled in between an assignment and a use, where it is in the same block."""
     block = module.parent_of[module.statement(target)]
     in_order = use is not target and module.function(use) is module.function(target)
+    filled = dict(whole)
     for statement in fillings(module, target):
         if module.parent_of[statement] is not block or (in_order and statement.lineno > use.lineno):
             return None
         added = _filled(module, statement)
         if added is None:
             return None
-        whole = whole | added
-    return whole
+        filled |= added
+    return filled
 
 
 def _filled(module: Module, statement: ast.stmt) -> dict[str, ast.expr] | None:
