@@ -76,6 +76,7 @@ def test_what_only_one_script_asks_for_fails_although_both_trained_alike(
     [
         ({"trainer": {}}, {"trainer": {"output_dir": "elsewhere", "report_to": []}}),
         ({"trainer": {}}, {"trainer": {"average_tokens_across_devices": False}}),
+        ({"trainer": {}}, {"trainer": {"dataloader_pin_memory": False}}),
         ({"trainer": {}}, {"divides_loss": False}),  # nothing is accumulated
         ({"workers_asked": 1}, {"cpu_asked": False}),  # nobody to train with
         ({}, {"cpu_asked": None}),  # decided by whoever made the state before
@@ -113,6 +114,16 @@ def test_metrics_of_other_rows_fail_although_they_come_out_alike(gathered: int, 
     assert compared(own_loop).status is Status.PASS
     comparison = compared(own_loop, gathered=gathered, references=references)
     assert [gate.name for gate in comparison.gates if gate.status is Status.FAIL] == ["evaluation"]
+
+
+def test_a_loop_that_had_no_accelerator_is_compared_without_it() -> None:
+    native = made_up("P", gathered=10)
+    for attempt in native.trace.last.values():
+        attempt.accelerators.clear()
+    converted = made_up("C", gathered=10)
+    for attempt in converted.trace.last.values():
+        attempt.metric_rows += [{**rows, "metric": "gather_for_metrics"} for rows in attempt.metric_rows]
+    assert compare(pair_of("P", "C", [native, converted]), "the conversion of a plain script").status is Status.PASS
 
 
 def test_a_state_dict_with_other_names_is_another_checkpoint() -> None:

@@ -69,9 +69,14 @@ def test_a_difference_fails_its_gate_and_gets_its_name(changes: dict[str, Any], 
         assert cause in causes(comparison)
 
 
-@pytest.mark.parametrize("changes", [{"scale": 2.0}, {"final_of_rank": True}, {"evaluated": 5}, {"reported": (4,)}])
+@pytest.mark.parametrize("changes", [{"scale": 2.0}, {"evaluated": 5}, {"reported": (4,)}, {"prefix": "m."}])
 def test_a_difference_fails_no_gate_that_does_not_look_at_it(changes: dict[str, Any]) -> None:
     assert len(failed_gates(compared(**changes))) == 1
+
+
+def test_a_run_that_made_no_step_is_dead() -> None:
+    comparison = compare(pair_of("B", "C", [made_up("B"), made_up("C", begin=8)]), "the conversion")
+    assert "alive" in failed_gates(comparison)
 
 
 def test_two_dead_runs_are_equal_and_fail_all_the_same() -> None:

@@ -22,7 +22,8 @@ def _loss(run: Run) -> Check:
 
 def _gradients(run: Run) -> Check:
     norms = [step.gradient_norm or 0.0 for step in run.trace.first_rank.steps]
-    return check(f"gradients of {run.name}", any(norms), f"norm from {min(norms):.4g} to {max(norms):.4g}")
+    figures = f"norm from {min(norms):.4g} to {max(norms):.4g}" if norms else "no optimizer step was made"
+    return check(f"gradients of {run.name}", any(norms), figures)
 
 
 def _weights(run: Run) -> Check:

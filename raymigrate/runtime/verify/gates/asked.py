@@ -18,6 +18,7 @@ from raymigrate.runtime.verify.trace import Attempt, Trace
 ELSEWHERE = {
     "output_dir", "logging_dir", "run_name", "report_to", "disable_tqdm", "log_level", "local_rank",
     "use_cpu", "no_cuda",  # see `_device`
+    "dataloader_pin_memory",  # off where the Trainer is told to use the CPU; says only how batches reach a GPU
     "average_tokens_across_devices",  # not pinned in C, so it is in force there
     "max_steps",  # of a dataset without a length; the steps themselves are counted
 }  # fmt: skip
@@ -148,8 +149,8 @@ def _trainer(pair: Pair) -> Check:
 def _accelerators(pair: Pair) -> Check:
     name = "arguments of the Accelerator"
     left, right = (trace.first_rank.accelerators for trace in pair.traces)
-    if not left and not right:
-        return not_applicable(name, "neither job makes one")
+    if not left:
+        return not_applicable(name, f"{pair.left.name} makes none")
     if len(left) != len(right):
         return check(name, False, f"{len(left)} and {len(right)} are made")
     apart = [

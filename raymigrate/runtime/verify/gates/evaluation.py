@@ -66,15 +66,15 @@ def _counted(pair: Pair) -> Check:
 
 
 def _reached(pair: Pair) -> Check:
-    """The rows that a loop of the user's own gives to its metrics, worker by worker."""
+    """The rows that a loop of the user's own gives to its metrics, worker by worker; the right may gather more."""
     name = "rows that reach the metrics"
     if any(trace.first_rank.evaluations for trace in pair.traces):
         return not_applicable(name, "the Trainer counts them")
     compared: dict[str, int] = {}
     for rank in pair.ranks:
         left, right = (rows_by_metric(attempt) for attempt in pair.attempts(rank))
-        for key in sorted(left.keys() | right.keys()):
-            a, b = left.get(key, []), right.get(key, [])
+        for key, a in sorted(left.items()):
+            b = right.get(key, [])
             rows = [sum(event["rows"] for event in events) for events in (a, b)]
             step, metric = key
             where = f"{metric} after step {step} on rank {rank}"
