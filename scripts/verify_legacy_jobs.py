@@ -5,9 +5,9 @@
     python scripts/verify_legacy_jobs.py --check              # runs nothing; exit code 1 if a record does not fit
 
 The original runs under the stand-in for the old trainers (arm B), the conversion as it is (arm C), both on today's
-libraries with the models and datasets of the offline hub. A run takes about a minute on two cores. `results.json` holds
-what came of each, with a hash of what the original becomes; `README.md` is the table of it. A fixture takes part if it
-has a `runs.json` whose converted script ends well, or stands in `MORE`.
+libraries with the models and datasets of the offline hub. A run takes about a minute on two cores. `results.jsonl`
+holds what came of each, with a hash of what the original becomes; `README.md` is the table of it. A fixture takes part
+if it has a `runs.json` whose converted script ends well, or stands in `MORE`.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from raymigrate.runtime.verify.reporting.json import json_verification
 from raymigrate.runtime.verify.results import Verification
 from scripts.prove import CASES, FIXTURES, ROOT, case_name, expected, missing_libraries
 from scripts.update_twins import converted, options_of
-from scripts.verify_plain_jobs import GATES, entry
+from scripts.verify_plain_jobs import GATES, entry, known, write
 
 FOLDER = ROOT / "docs/verification/legacy"
-RESULTS = FOLDER / "results.json"
+RESULTS = FOLDER / "results.jsonl"  # other files of JSON below docs/verification are reports
 PLAIN = ("to_ray", "to_accelerate")  # docs/verification/plain
 MORE = (
     "accelerate_trainer/bert_mrpc",
@@ -42,7 +42,8 @@ HEAD = """# Legacy scripts, before and after
 
 Each original under the stand-in for the old trainers (B), against its conversion (C), on CPUs, with the libraries of
 today and the models and datasets of the offline hub. "equal" means equal bits on every worker, of the rows, losses,
-gradients and weights of every step. Written by `python scripts/verify_legacy_jobs.py`.
+gradients and weights of every step. Where the two differ, the conversion has left that for a person, by the rules in the
+column beside. Written by `python scripts/verify_legacy_jobs.py`.
 """
 
 
@@ -92,21 +93,28 @@ def reason(found: Verification) -> str:
     return f"{headline} {next(iter(explained.strip().splitlines()), '')}".strip()
 
 
-def rules(case: Path) -> str:
-    """The rules that find something in a fixture."""
+def rules(case: Path, kind: str) -> str:
+    """The rules with findings of a kind in a fixture."""
     told = (case / "findings.txt").read_text(encoding="utf-8")
-    return ", ".join(sorted(set(re.findall(r"^\S+ (RM\d+) ", told, re.MULTILINE))))
+    return ", ".join(sorted(set(re.findall(rf"^\S+ (RM\d+) {kind}:", told, re.MULTILINE)))) or "-"
+
+
+def causes(found: dict[str, Any]) -> list[str]:
+    """Why two arms differ, by the named causes where there are some."""
+    named = [text for text in found["told"] if text.startswith("cause: ")]
+    return named or found["told"]
 
 
 def table(results: dict[str, Any]) -> str:
     """The page."""
     compared = {name: found for name, found in results.items() if "gates" in found}
     lines = [HEAD, f"{len(compared)} jobs were compared.\n"]
-    lines += [f"| fixture | rules | {' | '.join(GATES)} |", f"|---|---|{'---|' * len(GATES)}"]
+    lines += [f"| fixture | converted | left | {' | '.join(GATES)} |", f"|---|---|---|{'---|' * len(GATES)}"]
     for name, found in sorted(compared.items()):
         cells = " | ".join(found["gates"].get(gate, "-") for gate in GATES)
-        lines.append(f"| `{name}` | {rules(FIXTURES / name)} | {cells} |")
-    lines += ["", *(f"* `{name}`: {text}" for name, found in sorted(compared.items()) for text in found["told"])]
+        case = FIXTURES / name
+        lines.append(f"| `{name}` | {rules(case, 'converted')} | {rules(case, 'manual')} | {cells} |")
+    lines += ["", *(f"* `{name}`: {text}" for name, found in sorted(compared.items()) for text in causes(found))]
     lines += ["", "## Not compared", ""]
     lines += [f"* `{name}`: {found['not_run']}" for name, found in sorted(results.items()) if "not_run" in found]
     return "\n".join(lines) + "\n"
@@ -118,7 +126,7 @@ def table(results: dict[str, Any]) -> str:
 @click.option("--table", "only_table", is_flag=True, help="Run nothing; write the table anew.")
 def main(names: tuple[str, ...], check: bool, only_table: bool) -> None:
     """Writes the records of legacy scripts."""
-    results = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+    results = known(RESULTS)
     chosen = [case for case in cases() if not names or case_name(case) in names]
     stale = [case for case in chosen if results.get(case_name(case), {}).get("made_from") != made_from(case)]
     if check:
@@ -128,7 +136,7 @@ def main(names: tuple[str, ...], check: bool, only_table: bool) -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
     for case in [] if only_table else chosen if names else stale:
         results[case_name(case)] = verify(case)
-        RESULTS.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        write(RESULTS, results)
     (FOLDER / "README.md").write_text(table(results), encoding="utf-8")
 
 

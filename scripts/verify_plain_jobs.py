@@ -187,11 +187,17 @@ def entry(found: Verification, command: str, inputs: str) -> dict[str, Any]:
     }
 
 
-def known() -> dict[str, Any]:
+def known(path: Path) -> dict[str, Any]:
     """What was written before, by the name of each run."""
-    text = RESULTS.read_text(encoding="utf-8") if RESULTS.exists() else ""
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
     entries = map(json.loads, text.splitlines())
     return {found.pop("run"): found for found in entries}
+
+
+def write(path: Path, results: dict[str, Any]) -> None:
+    """Writes what came of the runs, a line each."""
+    lines = [json.dumps({"run": name, **found}) for name, found in sorted(results.items())]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def table(results: dict[str, Any]) -> str:
@@ -220,7 +226,7 @@ def table(results: dict[str, Any]) -> str:
 @click.option("--table", "only_table", is_flag=True, help="Run nothing; write the table anew.")
 def main(cases: tuple[str, ...], check: bool, only_table: bool) -> None:
     """Writes the records of plain scripts."""
-    results = known()
+    results = known(RESULTS)
     runs = [(job, workers) for job in JOBS for workers in job.workers if not cases or job.case in cases]
     stale = [
         (job, workers)
@@ -234,8 +240,7 @@ def main(cases: tuple[str, ...], check: bool, only_table: bool) -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
     for job, workers in [] if only_table else runs if cases else stale:
         results[key(job, workers)] = verify(job, workers)
-        lines = [json.dumps({"run": name, **found}) for name, found in sorted(results.items())]
-        RESULTS.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        write(RESULTS, results)
     (FOLDER / "README.md").write_text(table(results), encoding="utf-8")
 
 
