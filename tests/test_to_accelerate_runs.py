@@ -18,7 +18,16 @@ CASES = sorted(path.parent for path in FIXTURES.glob("to_accelerate/*/before.py"
 # Several GPUs: the script cannot run without them, but what it becomes can.
 ON_GPUS = {"ddp_by_hand"}
 # These run on two processes as well: an evaluation, a schedule, files, one process that logs, a group of its own.
-TOGETHER = {"train_function", "schedule", "resume", "gan", "ddp_by_hand", "trainer_class", "trainer_class_given"}
+TOGETHER = {
+    "train_function",
+    "schedule",
+    "resume",
+    "gan",
+    "ddp_by_hand",
+    "trainer_class",
+    "trainer_class_given",
+    "phases",
+}
 CONVERTED = [case for case in CASES if "RM850" in (case / "findings.txt").read_text(encoding="utf-8")]
 
 RUNNER = """
@@ -116,3 +125,11 @@ def test_two_processes_follow_the_schedule_of_one(runs: Path) -> None:
         return [float(line.split()[-1]) for line in text.splitlines()]
 
     assert rates("two") == rates("after")[1::2]
+
+
+def test_two_processes_count_every_row_of_each_phase_once(runs: Path) -> None:
+    printed = (runs / "phases" / "two" / "output0.txt").read_text(encoding="utf-8")
+    shares = [(phase, float(share)) for phase, share in re.findall(r"(train|val) Loss: \S+ Acc: (\S+)", printed)]
+    assert len(shares) == 6
+    sizes = {"train": 42, "val": 21}
+    assert all(abs(share * sizes[phase] - round(share * sizes[phase])) < 1e-6 <= share for phase, share in shares)

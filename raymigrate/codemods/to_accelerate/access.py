@@ -351,6 +351,11 @@ class Access:
         """Whether code runs after the models were prepared, and sees them so."""
         return self._is_later(node, frozenset())
 
+    def is_past(self, node: ast.AST) -> bool:
+        """Whether code runs after the training, where the name of a model has come to stand for another one."""
+        place = position(self.module, self.home.block, node)
+        return place is not None and place >= self.home.end
+
     def _is_later(self, node: ast.AST, seen: frozenset[ast.AST]) -> bool:
         block, function = self.home.block, self.module.function(node)
         if self.view is not None and self.home.is_constructor and function is not self.home.function:
@@ -358,7 +363,7 @@ class Access:
         if function is self.home.function:
             place = position(self.module, block, node)
             if place is not None:
-                return place > self.home.setup
+                return self.home.setup < place <= self.home.end
             return self.module.start(node) > self.module.start(block[self.home.setup])
         if not isinstance(function, ast.FunctionDef) or function in seen:
             return False

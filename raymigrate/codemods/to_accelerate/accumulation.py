@@ -33,7 +33,7 @@ class Accumulation:
             if loop is None or not self.module.inside(call, loop.node):
                 continue
             condition = self._condition(loop)
-            if condition is None:
+            if condition is None or self.module.inside(call, condition):  # `if phase == "train":` around both
                 continue
             steps = self._steps_with_tail(condition.test, loop)
             divisions = self._divisions(loop, steps) if steps is not None else None

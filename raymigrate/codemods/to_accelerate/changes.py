@@ -83,6 +83,15 @@ class Changes:
         self.kept.update(part for part in parts.values() if isinstance(part, ast.AST))
         self._needs(node, template)
 
+    def wrap(self, node: ast.expr, template: str) -> None:
+        """Puts code around an expression, `$part`, that stays."""
+        if node in self.expressions:
+            known = self.expressions[node]
+            self.expressions[node] = Code(template.replace("$part", known.template), known.parts)
+        else:
+            self.expressions[node] = Code(template, {"part": node})
+        self._needs(node, template)
+
     def hoist(self, node: ast.expr, name: str) -> None:
         """Puts a name in the place of an expression that is a part of code elsewhere."""
         self.edits.append(lambda: self.context.plan.hoist(node, name))

@@ -14,9 +14,11 @@ from raymigrate.codemods.to_accelerate.cleanup import Cleanup
 from raymigrate.codemods.to_accelerate.devices import Devices
 from raymigrate.codemods.to_accelerate.evaluation import Evaluation, Gathering
 from raymigrate.codemods.to_accelerate.home import Home
+from raymigrate.codemods.to_accelerate.hosts import Hosts
 from raymigrate.codemods.to_accelerate.objects import view_of
 from raymigrate.codemods.to_accelerate.obstacles import check, is_native
 from raymigrate.codemods.to_accelerate.output import Output
+from raymigrate.codemods.to_accelerate.phases import Phases
 from raymigrate.codemods.to_accelerate.precision import CLIPS, Precision
 from raymigrate.codemods.to_accelerate.processes import Processes
 from raymigrate.codemods.to_accelerate.rules import RM850, RM855, RM858, Refusal
@@ -88,12 +90,15 @@ class Conversion:
             )
             self.evaluation.convert(changes, gathering)
         models = frozenset(model for model in training.models if self._is_left_to_prepare(model))
-        self.devices.convert(changes, models, frozenset(loaders), access.holds)
+        self.devices.convert(changes, models, frozenset(loaders), access)
+        Hosts(training, self.devices, self.gatherings).convert(changes, access, frozenset(loaders))
         output = Output(training, self.processes)
         output.unwrap(changes, access)
         output.save(changes, access)
         self._prepare(loaders, schedulers)
         Cleanup(training, changes).clean()
+        phases = Phases(training, self.evaluation)
+        self.counted = [loop for loop in self._training_loops() if phases.convert(changes, loop)]
         access.settle(changes, output.logs())
         output.show(changes, access)
         self._running_values()
@@ -121,7 +126,8 @@ class Conversion:
     def _loaders(self) -> list[Variable]:
         """The loaders to prepare: those that are trained on, and those of evaluations that can be gathered."""
         loops = self._training_loops()
-        trained = {v: None for loop in loops for loader, _ in loop.loaders for v in self.variables.of(loader)}
+        used = {v for loop in loops for loader, _ in loop.loaders for v in self.variables.of(loader)}
+        trained = dict.fromkeys(sorted(used, key=lambda loader: self.module.start(self.training.made_at(loader))))
         evaluations = [
             loop
             for loop in self.training.loops
@@ -202,16 +208,35 @@ class Conversion:
             if home.local(model) is None:
                 reason = f"`{model.name}` does not come to the place where its optimizer is made by a name of its own"
                 raise Refusal(self.training.made_at(model), reason)
-        things = [*self.training.models, *self.training.optimizers, *loaders, *schedulers]
+        dicts = [loader for loader in loaders if self.training.holds_loaders(loader)]
+        alone = [loader for loader in loaders if loader not in dicts]
+        things = [*self.training.models, *self.training.optimizers, *alone, *schedulers]
         target = ", ".join(name for thing in things if (name := home.local(thing)) is not None)
         setup = home.block[home.setup]
         line = self.changes.spelled(setup, f"{target} = accelerator.prepare({target})")
         if self.changes.wide(setup, line):
             line = f"{target} = accelerator.prepare(\n    {target}\n)"
         self.changes.after(setup, line)
-        for loader in loaders:
+        for loader in alone:
             if home.local(loader) is None:
                 self._prepare_alone(loader)
+        for loader in dicts:
+            self._prepare_each(loader)
+
+    def _prepare_each(self, loaders: Variable) -> None:
+        """Prepares the loaders of a dict."""
+        bindings = self.variables.bindings(loaders)
+        statement = self.module.statement(bindings[0])
+        if len(bindings) != 1 or not isinstance(statement, ast.Assign) or statement.targets != [bindings[0]]:
+            raise Refusal(bindings[0], f"`{loaders.name}` is made in a place where its loaders cannot be prepared")
+        if self.home.local(loaders) is not None:  # beside the others: a schedule may count its batches before
+            statement = self.home.block[self.home.setup]
+        key, loader = self.changes.context.fresh("phase", "split"), self.changes.context.fresh("loader", "dataloader")
+        each = f"{key}: accelerator.prepare({loader}) for {key}, {loader} in {loaders.name}.items()"
+        line = self.changes.spelled(statement, f"{loaders.name} = {{{each}}}")
+        if self.changes.wide(statement, line):
+            line = f"{loaders.name} = {{\n    {each}\n}}"
+        self.changes.after(statement, line)
 
     def _prepare_alone(self, loader: Variable) -> None:
         bindings = self.variables.bindings(loader)
@@ -245,7 +270,7 @@ class Conversion:
     def _running_values(self) -> None:
         """Says which sums of a training loop are those of one process."""
         for loop in self._training_loops():
-            for node in self.module.of_type(ast.AugAssign):
+            for node in self.module.of_type(ast.AugAssign) if loop not in self.counted else ():
                 if not self.module.inside(node, loop.node) or not isinstance(node.op, ast.Add):
                     continue
                 reads = [p for p in ast.walk(node.value) if isinstance(p, ast.Attribute) and p.attr in ("item", "size")]
@@ -315,6 +340,14 @@ class Conversion:
                     "Give it a value that is the same in all of them: accelerator.reduce(loss, reduction='mean').",
                 )
 
+    def _counts_steps(self, binding: ast.AST) -> bool:
+        """Whether a name gets a constant, or one more than before: all processes take as many steps."""
+        statement = self.module.parent_of.get(binding)
+        if isinstance(statement, ast.AugAssign):
+            return isinstance(statement.value, ast.Constant)
+        value = self.module.assigned(binding)
+        return isinstance(value, ast.Constant)
+
     def _is_of_one_process(self, name: ast.Name) -> bool:
         """Whether a value is made of what a training loop has added up, or of its last loss."""
         sources = [source.node for source in self.module.origins(name) if source.module is self.module]
@@ -323,6 +356,8 @@ class Conversion:
         for part in parts:
             variable = self.variables.spelled(part)
             bound = self.variables.bindings(variable) if variable is not None else []
+            if all(self._counts_steps(node) for node in bound):
+                continue
             if any(self.module.inside(node, loop) for node in bound for loop in loops if node is not loop.target):
                 return True
         return False

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 from functools import cached_property
+from typing import Protocol
 
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.objects import OWN
@@ -28,6 +28,16 @@ CALLED = frozenset({"device", "dev", "gpu", "gpu_id", "device_id", "cuda", "rank
 def is_called_device(name: str) -> bool:
     """Whether something is a device by its name, as `gpu_id` and `self.device` are."""
     return name.removeprefix(OWN).strip("_").lower() in CALLED
+
+
+class Reach(Protocol):
+    """Which code runs when the models are prepared."""
+
+    def holds(self, node: ast.AST) -> bool:
+        """Whether code sees them so."""
+
+    def is_past(self, node: ast.AST) -> bool:
+        """Whether a name of theirs stands for something else there."""
 
 
 class Devices:
@@ -133,7 +143,7 @@ class Devices:
         changes: Changes,
         models: frozenset[Variable],
         loaders: frozenset[Variable],
-        is_prepared: Callable[[ast.AST], bool],
+        access: Reach,
     ) -> None:
         """Takes away what the Accelerator does, and moves the rest to its device.
 
@@ -141,12 +151,15 @@ class Devices:
             changes: The edits.
             models: The models that need not be on a device before they are prepared.
             loaders: The loaders that are prepared.
-            is_prepared: Whether code sees them so.
+            access: Says what code sees them so.
         """
         for call in self.moves():
             if changes.is_gone(call):
                 continue
             assert isinstance(call.func, ast.Attribute)
+            if access.is_past(call):
+                self._move_to_accelerator(changes, call)
+                continue
             makes_model = self._makes(call, models)
             chosen = argument(call, 0, "device")
             if isinstance(chosen, ast.Attribute) and chosen.attr == "device" and not self._tells_of_choice:
@@ -154,7 +167,7 @@ class Devices:
                 if self._tells_of_choice:
                     message = f"The Accelerator chooses the device: `{ast.unparse(chosen)}` has no effect any more."
                     changes.note(RM858, chosen, message)
-            is_moved = self.is_on_device(call.func.value, models, loaders if is_prepared(call) else frozenset())
+            is_moved = self.is_on_device(call.func.value, models, loaders if access.holds(call) else frozenset())
             if makes_model or is_moved:
                 self._take_away(changes, call)
             elif call.func.attr == "cuda" or not self._is_variable(argument(call, 0, "device")):

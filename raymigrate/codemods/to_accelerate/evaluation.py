@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.training import Loop, Training
+from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import FUNCTIONS
 
 # Attributes of what models of transformers return: one value for a batch, and one for each row.
@@ -74,7 +75,7 @@ class Evaluation:
         if len(calls) != 1 or len(loop.loaders) != 1 or self._indexes_rows(loop):
             return None
         statement = self.module.statement(calls[0])
-        if not self._is_in_body(statement, loop):
+        if not self.is_in_body(statement, loop):
             return None
         if isinstance(statement, (ast.AugAssign, ast.Expr)):
             found: Gathering | None = self._before(loop, statement, calls[0])
@@ -111,7 +112,7 @@ class Evaluation:
                 return
             yield parent
 
-    def _is_in_body(self, statement: ast.stmt, loop: Loop) -> bool:
+    def is_in_body(self, statement: ast.stmt, loop: Loop) -> bool:
         """Whether a statement runs once for each batch, perhaps within `with torch.no_grad()`."""
         parent = self.module.parent_of[statement]
         while isinstance(parent, ast.With):
@@ -131,7 +132,7 @@ class Evaluation:
             if any(part is not read for part, read in zip(parts, reads, strict=True)):
                 return self._cut_parts(loop, current, parts)
             following = self.module.statement(reads[0])
-            is_only = len(reads) == 1 and isinstance(following, ast.Assign) and self._is_in_body(following, loop)
+            is_only = len(reads) == 1 and isinstance(following, ast.Assign) and self.is_in_body(following, loop)
             further = self._only_target(following, reads[0]) if is_only and isinstance(following, ast.Assign) else None
             if further is None or self._reads_batch(following):
                 found = Gathering(loop, current, is_after=True, name=target.id)
@@ -182,7 +183,7 @@ class Evaluation:
         if not rows or len({ast.unparse(part) for part in rows}) > 1 or isinstance(rows[0], ast.Name):
             return None
         first = self.module.statement(rows[0])
-        if len(rows) == 1 and isinstance(first, ast.Assign) and self._is_in_body(first, loop):
+        if len(rows) == 1 and isinstance(first, ast.Assign) and self.is_in_body(first, loop):
             target = self._only_target(first, rows[0])
             if target is not None and not self._reads_batch(first):
                 found = self._further(loop, first, target)
@@ -195,7 +196,7 @@ class Evaluation:
         while True:
             reads = self._reads_below(target, loop, statement)
             following = self.module.statement(reads[0]) if len(reads) == 1 else None
-            if not isinstance(following, ast.Assign) or not self._is_in_body(following, loop):
+            if not isinstance(following, ast.Assign) or not self.is_in_body(following, loop):
                 break
             further = self._only_target(following, reads[0])
             if further is None or self._reads_batch(following):
@@ -280,18 +281,7 @@ class Evaluation:
         return isinstance(parent, ast.Subscript) and parent.value is read and isinstance(parent.slice, ast.Constant)
 
     def _is_size(self, part: ast.expr) -> bool:
-        return self._size(part) is not None
-
-    def _size(self, part: ast.expr) -> ast.expr | None:
-        """The expression for a number of rows that a tensor is read for: `x.size(0)`, `x.shape[0]`, `len(x)`."""
-        parent = self.module.parent_of[part]
-        outer = self.module.parent_of.get(parent)
-        if isinstance(parent, ast.Attribute) and parent.attr == "size" and isinstance(outer, ast.Call):
-            return outer if [self.module.constant(value) for value in outer.args] == [0] else None
-        if isinstance(parent, ast.Attribute) and parent.attr == "shape" and isinstance(outer, ast.Subscript):
-            return outer if self.module.constant(outer.slice) == 0 else None
-        is_len = isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name) and parent.func.id == "len"
-        return parent if is_len and isinstance(parent, ast.Call) else None
+        return size_of(self.module, part) is not None
 
     def _called(self, part: ast.expr) -> str:
         """A name for a part of a batch: its own, or that of its key."""
@@ -331,7 +321,7 @@ class Evaluation:
             names.append(own)
             values.append(self.module.source(items[0]))
         for part in found.sizes:
-            size = self._size(part)
+            size = size_of(self.module, part)
             if size is not None and not (isinstance(part, ast.Name) and part.id in names):
                 changes.replace(size, f"{names[-1]}.size(0)")
         gathered = f"({', '.join(values)})" if len(values) > 1 else values[0]
@@ -355,3 +345,15 @@ class Evaluation:
         changes.replace(found.on_cpu, "$owner", owner=found.on_cpu.func.value)
         if self._leaves_tensors(found):
             changes.after(found.statement, f"{', '.join(names)} = {', '.join(f'{name}.cpu()' for name in names)}")
+
+
+def size_of(module: Module, part: ast.expr) -> ast.expr | None:
+    """The expression for a number of rows that a tensor is read for: `x.size(0)`, `x.shape[0]`, `len(x)`."""
+    parent = module.parent_of[part]
+    outer = module.parent_of.get(parent)
+    if isinstance(parent, ast.Attribute) and parent.attr == "size" and isinstance(outer, ast.Call):
+        return outer if [module.constant(value) for value in outer.args] == [0] else None
+    if isinstance(parent, ast.Attribute) and parent.attr == "shape" and isinstance(outer, ast.Subscript):
+        return outer if module.constant(outer.slice) == 0 else None
+    is_len = isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name) and parent.func.id == "len"
+    return parent if is_len and isinstance(parent, ast.Call) else None

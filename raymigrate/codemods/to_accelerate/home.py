@@ -45,6 +45,7 @@ class Home:
         is_constructor: Whether that makes the object that trains, so that the training begins after it.
         start: The position of the first statement that trains, or runs the models.
         setup: The position of the last one before it that makes or fills what is prepared.
+        end: The position of the first statement after the training that makes something else of a model's name.
         early: The statements that run a model before all of it is there.
 
     Raises:
@@ -75,6 +76,7 @@ class Home:
                 training.made_at(optimizers[0]), "what runs the model after its optimizer is made is not seen"
             )
         self._check_one_training()
+        self.end = self._find_end()
         self.setup = self._last_setup()
         before = self.block[: self.setup + 1 if self.is_constructor else self.start]
         self.early = [statement for statement in before if self._uses_models(statement)]
@@ -188,6 +190,20 @@ class Home:
                 return True
         return False
 
+    def _find_end(self) -> int:
+        """Where the name of a model begins to stand for another one, such as one that is loaded again."""
+        places = [
+            place
+            for model in self.training.models
+            for node in self.variables.bindings(model)
+            if (place := position(self.module, self.block, node)) is not None
+            and place > self.start
+            and isinstance(self.block[place], ast.Assign)
+            and self.variables.kept_in(node) != {model}
+        ]
+        end = min(places, default=len(self.block))
+        return len(self.block) if any(map(self.training.trains, self.block[end:])) else end
+
     def _last_setup(self) -> int:
         prepared = {*self.training.models, *self.training.optimizers, *self.training.schedulers}
         prepared |= {v for loop in self.training.loops for loader, _ in loop.loaders for v in self.variables.of(loader)}
@@ -242,7 +258,9 @@ class Home:
     def _is_bound_before(self, variable: Variable) -> bool:
         for node in self.variables.bindings(variable):
             place = self.place(self.block, node)
-            if place is not None and place > self.setup:
+            if self.variables.kept_in(node) == {variable} and self.module.start(node) > self._start_of(variable):
+                continue  # what has it already, as in `model = train(model)`
+            if place is not None and self.setup < place < self.end:
                 return False
             if place is None and is_attribute(variable.name):
                 if self.is_constructor or not self._is_in_constructor(node):
@@ -250,6 +268,9 @@ class Home:
             elif place is None and self.module.start(node) > self.module.start(self.block[0]):
                 return False
         return True
+
+    def _start_of(self, variable: Variable) -> tuple[int, int]:
+        return self.module.start(self.variables.bindings(variable)[0])
 
     def _is_in_constructor(self, node: ast.AST) -> bool:
         constructor = self.view.constructor if self.view is not None else None

@@ -190,7 +190,22 @@ class Training:
     def is_loader(self, variable: Variable) -> bool:
         """Whether a variable holds a DataLoader, and nothing else."""
         makers = self.variables.makers(variable)
-        return bool(makers) and all(self._makes_loader(maker) for maker in makers)
+        return bool(makers) and all(self._makes_loader(maker) or self._makes_loaders(maker) for maker in makers)
+
+    def holds_loaders(self, variable: Variable) -> bool:
+        """Whether a variable holds a dict of DataLoaders: `loaders[phase]`."""
+        makers = self.variables.makers(variable)
+        return bool(makers) and all(map(self._makes_loaders, makers))
+
+    def _makes_loaders(self, node: ast.expr) -> bool:
+        if isinstance(node, ast.DictComp):
+            values = [node.value]
+        elif isinstance(node, ast.Dict) and None not in node.keys:
+            values = node.values
+        else:
+            return False
+        sources = [source for value in values for source in self.module.origins(value)]
+        return bool(sources) and all(self._makes_loader(source.node) for source in sources)
 
     def _makes_loader(self, node: ast.expr) -> bool:
         if not isinstance(node, ast.Call):
@@ -215,13 +230,22 @@ class Training:
             start = 0 if given is None else self.module.constant(given)
             index, target = target.elts
             iterated = self._unwrapped(iterated.args[0])
-        pairs = [(iterated, target)]
+        pairs = [(self._container(iterated), target)]
         if self._is_builtin(iterated, "zip") and isinstance(iterated, ast.Call) and isinstance(target, ast.Tuple):
-            pairs = list(zip(map(self._unwrapped, iterated.args), target.elts, strict=False))
+            values = [self._container(self._unwrapped(value)) for value in iterated.args]
+            pairs = list(zip(values, target.elts, strict=False))
         loaders = [(value, to) for value, to in pairs if self.is_loaders(self.variables.of(value))]
         if not loaders or len(loaders) != len(pairs):
             return None
         return Loop(node, tuple(loaders), index if isinstance(index, ast.Name) else None, start)
+
+    def _container(self, node: ast.expr) -> ast.expr:
+        """The dict that a loader is taken from, `loaders` of `loaders[phase]`; else the loader itself."""
+        if isinstance(node, ast.Subscript):
+            homes = self.variables.of(node.value)
+            if homes and all(map(self.holds_loaders, homes)):
+                return node.value
+        return node
 
     def is_loaders(self, variables: frozenset[Variable]) -> bool:
         """Whether all of these variables hold DataLoaders; False if there are none."""
@@ -230,9 +254,13 @@ class Training:
     def _unwrapped(self, node: ast.expr) -> ast.expr:
         """What a progress bar shows, perhaps one that has a name."""
         value = self.module.value(node) if isinstance(node, ast.Name) else node
-        if isinstance(value, ast.Call) and self.is_bar(value) and value.args:
+        if isinstance(value, ast.Call) and (self.is_bar(value) or self._repeats(value)) and value.args:
             return self._unwrapped(value.args[0])
         return node
+
+    def _repeats(self, call: ast.Call) -> bool:
+        """Whether a call gives the items of another iterable, over and over or only the first of them."""
+        return self.module.qualified(call.func) in ("itertools.cycle", "itertools.islice")
 
     def is_bar(self, call: ast.Call) -> bool:
         """Whether a call makes a progress bar of tqdm."""

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from raymigrate.facts.functions import returned_values
 from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import Scope
 from raymigrate.facts.values import argument
@@ -42,6 +43,7 @@ class Variables:
     def __init__(self, module: Module) -> None:
         self.module = module
         self._known: dict[Variable, frozenset[Variable]] = {}
+        self._open: set[ast.AST] = set()  # functions whose results are being followed
 
     def spelled(self, node: ast.AST) -> Variable | None:
         """The variable that a name stands for where it is read or bound."""
@@ -55,8 +57,35 @@ class Variables:
         if node is None:
             return frozenset()
         bare = self.bare(node)
+        if isinstance(bare, ast.Call):
+            return self._returned(bare, None)
         variable = self.spelled(bare)
         return self._homes(variable) if variable is not None else frozenset()
+
+    def kept_in(self, binding: ast.AST) -> frozenset[Variable]:
+        """The variables that hold what a binding gives a name; none where it makes something new, or is unknown."""
+        value = self.module.assigned(binding)
+        if value is not None:
+            return self.of(value)
+        parent = self.module.parent_of.get(binding)
+        whole = self.module.parent_of.get(parent) if isinstance(parent, ast.Tuple) else None
+        if isinstance(parent, ast.Tuple) and isinstance(whole, ast.Assign) and isinstance(whole.value, ast.Call):
+            return self._returned(whole.value, parent.elts.index(binding))  # type: ignore[arg-type]
+        return frozenset()
+
+    def _returned(self, call: ast.Call, item: int | None) -> frozenset[Variable]:
+        """The variables that hold what a function of the module returns, or an item of the tuple that it returns."""
+        function = self.called(call)
+        if function is None or function in self._open:
+            return frozenset()
+        ends = returned_values(self.module, function)
+        if item is not None:
+            tuples = [end for end in ends if isinstance(end, ast.Tuple) and len(end.elts) > item]
+            ends = [end.elts[item] for end in tuples] if len(tuples) == len(ends) else []
+        self._open.add(function)
+        found = [self.of(end) for end in ends]
+        self._open.remove(function)
+        return frozenset().union(*found) if found and all(found) else frozenset()
 
     def of_variable(self, variable: Variable) -> frozenset[Variable]:
         """The variables that hold what a variable holds; see `of`."""
@@ -96,7 +125,7 @@ class Variables:
             homes = frozenset(home for value in given for home in self.of(value))
             return homes or frozenset({variable})
         values = [self.module.assigned(node) for node in bindings]
-        others = {home for value in values if value is not None for home in self.of(value)} - {variable}
+        others = {home for node in bindings for home in self.kept_in(node)} - {variable}
         made = [v for v in values if v is None or (not self.of(v) and not isinstance(v, ast.Name))]
         if others and not made:  # another name of the same thing
             return frozenset(others)

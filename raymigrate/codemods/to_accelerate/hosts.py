@@ -1,0 +1,110 @@
+"""Parts of batches that the loop kept on the CPU: prepared loaders give all of them on the device.
+
+`labels.numpy()` worked as long as the labels never went to the GPU. So did `predictions.cpu() == labels`.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from raymigrate.codemods.to_accelerate.access import Access
+from raymigrate.codemods.to_accelerate.changes import Changes
+from raymigrate.codemods.to_accelerate.devices import Devices
+from raymigrate.codemods.to_accelerate.evaluation import Gathering
+from raymigrate.codemods.to_accelerate.training import Training
+from raymigrate.codemods.to_accelerate.variables import Variable
+
+NUMPY = ("numpy", "sklearn", "scipy", "pandas")
+COLLECTS = frozenset({"append", "extend", "update", "add_batch", "add"})
+BY_ROW = (ast.Compare, ast.BinOp)
+
+
+class Hosts:
+    """The tensors of batches that code needs on the CPU.
+
+    Args:
+        training: What is trained.
+        devices: Its devices.
+        gatherings: Its evaluation loops.
+    """
+
+    def __init__(self, training: Training, devices: Devices, gatherings: list[Gathering]) -> None:
+        self.training = training
+        self.module = training.module
+        self.moves = set(devices.moves())
+        self.moved_back = {found.loop.node for found in gatherings if found.on_cpu is not None}
+
+    def convert(self, changes: Changes, access: Access, loaders: frozenset[Variable]) -> None:
+        """Moves back to the CPU what the loop never took from there."""
+        for read in self.module.of_type(ast.Name):
+            batch = self.training.batch_of(read) if isinstance(read.ctx, ast.Load) else frozenset()
+            if not batch or not batch <= loaders or not access.holds(read) or changes.is_gone(read):
+                continue
+            if any(parent in self.moved_back for parent in self.module.ancestors(read)):
+                continue
+            part = self._part(read)
+            if self._is_wanted_there(part) and not self._is_moved(read, frozenset()):
+                changes.wrap(part, "$part.cpu()")
+
+    def _part(self, read: ast.Name) -> ast.expr:
+        """`batch["labels"]` and `batch[1]` as a whole."""
+        parent = self.module.parent_of[read]
+        return parent if isinstance(parent, ast.Subscript) and parent.value is read else read
+
+    def _is_wanted_there(self, part: ast.expr) -> bool:
+        """Whether code needs a tensor on the CPU."""
+        parent = self.module.parent_of[part]
+        outer = self.module.parent_of.get(parent)
+        if isinstance(parent, ast.Attribute) and isinstance(outer, ast.Call) and outer.func is parent:
+            return parent.attr == "numpy" or self._is_beside_cpu(outer, part)
+        if isinstance(parent, ast.Call) and part in parent.args:
+            library = (self.module.qualified(parent.func) or "").partition(".")[0]
+            is_method = isinstance(parent.func, ast.Attribute) and self.module.qualified(parent.func) is None
+            collects = is_method and parent.func.attr in COLLECTS  # type: ignore[attr-defined]
+            return library in NUMPY or bool(collects and self.moves) or self._is_beside_cpu(parent, part)
+        return isinstance(parent, BY_ROW) and self._is_beside_cpu(parent, part)
+
+    def _is_beside_cpu(self, node: ast.expr, part: ast.expr) -> bool:
+        """Whether an expression puts a tensor together with one that was moved to the CPU."""
+        others = [child for child in ast.iter_child_nodes(node) if child is not part and isinstance(child, ast.expr)]
+        calls = [c for other in others for c in ast.walk(other) if isinstance(c, ast.Call) and part not in ast.walk(c)]
+        names = {call.func.attr for call in calls if isinstance(call.func, ast.Attribute)}
+        return bool(names & {"cpu", "numpy"})
+
+    def _is_moved(self, read: ast.Name, seen: frozenset[ast.AST]) -> bool:
+        """Whether the loop itself took a part of a batch to its device."""
+        from raymigrate.facts.values import reaching  # noqa: PLC0415
+
+        for binding in reaching(self.module, read):
+            node = binding.node
+            if node in seen:
+                continue
+            value = self._source(node)
+            parts = [value, *ast.walk(value)] if value is not None else []
+            if any(part in self.moves for part in parts):
+                return True
+            names = [p for p in parts if isinstance(p, ast.Name) and self.training.batch_of(p)]
+            if isinstance(node, ast.arg):
+                given = [p for v in self.training.variables.given(node) for p in ast.walk(v)]
+                if any(part in self.moves for part in given):
+                    return True
+                names += [p for p in given if isinstance(p, ast.Name) and self.training.batch_of(p)]
+            if any(self._is_moved(name, seen | {node}) for name in names):
+                return True
+        return self._is_moved_by_item(read)
+
+    def _source(self, node: ast.AST) -> ast.expr | None:
+        parent = self.module.parent_of.get(node)
+        while isinstance(parent, (ast.Tuple, ast.List)):
+            parent = self.module.parent_of[parent]
+        return parent.value if isinstance(parent, ast.Assign) else None
+
+    def _is_moved_by_item(self, read: ast.Name) -> bool:
+        """Whether items of a batch are moved and put back: `batch[key] = batch[key].to(device)`."""
+        own = self.training.variables.spelled(read)
+        for move in self.moves:
+            statement = self.module.statement(move)
+            stored = statement.targets[0] if isinstance(statement, ast.Assign) else None
+            if isinstance(stored, ast.Subscript) and self.training.variables.spelled(stored.value) == own:
+                return True
+        return False
