@@ -62,7 +62,10 @@ def test_a_name_that_it_can_be_is_told(head: str, given: str, name: str) -> None
 def test_a_name_of_which_nothing_is_known_is_told_and_none_is_guessed() -> None:
     _, findings = converted("sys.argv[1]", "print(load_dataset('imdb'))")
     message = "load_dataset raises an HfUriError today if this is a name without its namespace."
-    assert findings == [(Kind.CONVERTED, 'load_dataset("imdb") raises an HfUriError today.'), (Kind.MANUAL, message)]
+    assert findings == [
+        (Kind.CONVERTED, 'load_dataset("imdb") raises an HfUriError today; now "stanfordnlp/imdb".'),
+        (Kind.MANUAL, message),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -143,8 +143,9 @@ def _one_name(context: Context, given: ast.expr, source: Source, name: object) -
     message = f'load_dataset("{name}") {RAISES}'
     if name not in NAMESPACES:
         context.manual(RM714, given, f"{message}, unless it is a local folder.")
-    elif context.converts(RM714, given, f"{message}."):
-        namespace = NAMESPACES[str(name)]
+        return
+    namespace = NAMESPACES[str(name)]
+    if context.converts(RM714, given, f'{message}; now "{namespace}/{name}".'):
         if source.node is given or _names_datasets_only(context, source):
             context.plan.replace(source.node, f'"{namespace}/{name}"')
         elif isinstance(given, ast.Name):

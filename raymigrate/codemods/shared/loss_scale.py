@@ -31,6 +31,7 @@ RM110 = Rule(
 )
 ARGUMENT = "average_tokens_across_devices"
 MESSAGE = "transformers >= 5 would multiply the loss of some models by the number of workers."
+SWITCHED = f"{MESSAGE[:-1]}; now {ARGUMENT}=False."
 STEPS = "gradient_accumulation_steps"
 ACCUMULATED = f"transformers >= 5 would multiply the loss of some models by {STEPS}."
 SWITCH = "model_accepts_loss_kwargs"
@@ -51,16 +52,16 @@ def keep_loss_scale(context: Context, call: TrainerCall, function: TrainFunction
     inside = [c for c in module.calls(*TRAINING_ARGUMENTS) if container is not None and module.inside(c, container)]
     for arguments in inside:
         if ARGUMENT not in {keyword.arg for keyword in arguments.keywords}:
-            if context.converts(RM110, arguments, MESSAGE):
+            if context.converts(RM110, arguments, SWITCHED):
                 context.plan.call(arguments).set(ARGUMENT, "False")
-    if not inside and function is not None and context.converts(RM110, call.node, MESSAGE):
+    if not inside and function is not None and context.converts(RM110, call.node, SWITCHED):
         function.before_training.append(
             f"{{trainer}}.args.{ARGUMENT} = False  # else some losses grow with the workers"
         )
     if function is None:
         for arguments in inside:
             report_accumulation(context, arguments)
-    elif _accumulates(function) and context.converts(RM110, call.node, ACCUMULATED):
+    elif _accumulates(function) and context.converts(RM110, call.node, f"{ACCUMULATED[:-1]}; now {SWITCH} = False."):
         function.before_training.append(f"{{trainer}}.{SWITCH} = False  # else some losses grow with {STEPS}")
 
 
