@@ -15,6 +15,9 @@ from raymigrate.files.discovery import PAGES
 from raymigrate.files.script import Script, UndecodableError, decode
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from raymigrate.documents.cell_files import CellFile
     from raymigrate.knowledge.versions import Pin
 
 __all__ = ["Document", "NotSplit", "Place", "Plain", "UndecodableError", "open_document", "reopened"]
@@ -30,6 +33,10 @@ class Document(Protocol):
 
     pins: list[tuple[Place, Pin]]
     """The versions that lines of it install and that converted code does not run on, with the starts of the lines."""
+
+    @property
+    def scripts(self) -> Sequence[CellFile]:
+        """Scripts of their own that it writes to files."""
 
     @property
     def encoding(self) -> str:
@@ -69,6 +76,7 @@ class Plain:
         self.encoding = script.encoding
         self.remarks: list[Finding] = []
         self.pins: list[tuple[Place, Pin]] = []
+        self.scripts: list[CellFile] = []
 
     def place(self, line: int, column: int) -> Place:
         """The same place."""

@@ -10,13 +10,14 @@ import json
 import re
 from bisect import bisect_left
 from codecs import BOM_UTF8
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from raymigrate.base.findings import Finding
+from raymigrate.documents.cell_files import CellFile, cell_file, whole_scripts
 from raymigrate.documents.cells import Cell, Cells, refuse_much_code
 from raymigrate.documents.json_spans import Span, elements, members, start_of_value
 from raymigrate.documents.lines import Line, spliced
@@ -133,6 +134,7 @@ class Notebook:
         self._json = _decoded(data)
         self._sources: dict[int, Source] = {}  # by index of the cell among those that take part
         self._by_number: dict[int, Source] = {}
+        self._files: list[CellFile] = []
         self.remarks: list[Finding] = []
         content = _loaded(self._json)
         self._cell_magic = DATABRICKS_MAGIC if DATABRICKS in _metadata(content) else CELL_MAGIC
@@ -148,8 +150,14 @@ class Notebook:
                     self._sources[len(cells)] = source
                     cells.append(cell)
         self._cells = Cells(cells)
-        self.pins = pins if uses_train(self.text) else []
+        trains = uses_train(self.text) or any(uses_train(script.text) for script in self.scripts)
+        self.pins = pins if trains else []
         self.remarks += [*self._cells.remarks, *(pin_remark(pin, place) for place, pin in self.pins)]
+
+    @property
+    def scripts(self) -> list[CellFile]:
+        """The scripts that its cells write to files."""
+        return whole_scripts(self._files)
 
     @property
     def text(self) -> str:
@@ -176,11 +184,22 @@ class Notebook:
 
     def encode(self, text: str) -> bytes:
         """The file with a changed text; `NotSplit` if that cannot be."""
+        changed = []
+        for index, lines in sorted(self._cells.split(text).items()):
+            changed.append((self._sources[index], self._cells.cells[index].first, lines))
+        return self._with_sources(changed)
+
+    def with_scripts(self, changed: Mapping[int, list[str]]) -> bytes:
+        """The file with other lines in the scripts of these cells."""
+        files = sorted((file for file in self._files if file.number in changed), key=lambda file: file.number)
+        return self._with_sources([(self._by_number[f.number], f.first, changed[f.number]) for f in files])
+
+    def _with_sources(self, changed: Iterable[tuple[Source, int, list[str]]]) -> bytes:
+        """The file with other lines in these cells, in their order, from a line on that is counted from 1."""
         pieces: list[str] = []
         position = 0
-        for index, lines in sorted(self._cells.split(text).items()):
-            source = self._sources[index]
-            head = source.texts[: self._cells.cells[index].first - 1]
+        for source, first, lines in changed:
+            head = source.texts[: first - 1]
             pieces += [self._json[position : source.span[0]], self._edited(source, [*head, *lines])]
             position = source.span[1]
         return (BOM_UTF8 if self._bom else b"") + "".join([*pieces, self._json[position:]]).encode()
@@ -217,7 +236,7 @@ class Notebook:
     def _escapes(self) -> dict[str, str]:
         """Characters that the code cells escape, and how; of several forms the first."""
         found: dict[str, str] = {}
-        for source in self._sources.values():
+        for source in self._by_number.values():
             for raw in source.lines:
                 for escape in dict.fromkeys(ESCAPE.findall(raw.raw)):
                     found.setdefault(json.loads(f'"{escape}"'), escape)
@@ -251,7 +270,10 @@ class Notebook:
         body = lines[first + 1 :]
         if magic[1] in PYTHON_CELL_MAGICS:
             return Cell(number, first + 2, tuple(body))
-        self.remarks += other_language(magic[0], body, Place(number, first + 1, 1))
+        place = Place(number, first + 1, 1)
+        if written := cell_file(lines[first], body, place):
+            self._files.append(written)
+        self.remarks += other_language(magic[0], body, place)
         return None
 
 

@@ -12,6 +12,7 @@ from raymigrate.documents.remarks import Place
 from raymigrate.files.script import Script
 
 if TYPE_CHECKING:
+    from raymigrate.documents.cell_files import CellFile
     from raymigrate.knowledge.versions import Pin
 
 
@@ -34,6 +35,7 @@ class Regions:
         self._cells = Cells(cells)
         self.remarks: list[Finding] = list(self._cells.remarks)
         self.pins: list[tuple[Place, Pin]] = []
+        self.scripts: list[CellFile] = []
 
     @property
     def text(self) -> str:

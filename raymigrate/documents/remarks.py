@@ -24,7 +24,8 @@ RM904 = Rule(
 RM905 = Rule(
     "RM905",
     "legacy code in a cell of another kind",
-    "What stands below a cell magic such as %%writefile or %%bash is not read: the code in it stays as it is.",
+    "What stands below a cell magic such as %%bash is not read, nor what %%writefile adds to a file (-a) or writes to"
+    " one that is not called .py, and a script that cannot be converted is left: the code in it stays as it is.",
     "Write the file by hand and run raymigrate on it, or remove the magic.",
     CELL_MAGICS,
 )

@@ -92,8 +92,15 @@ def convert_document(
     if result.after is not None and rewritten:
         result.rewritten = rewritten[0]
         result.left = _without_stale(result.left, rewritten[0], _heed(rewritten[0], options))
-    raises = options.unsafe and options.enabled(RM731) and not any(f.kind is Kind.ERROR for f in result.findings)
-    return _with_versions_raised(result, document, path, options, rewrite=rewrite) if raises else result
+    if any(finding.kind is Kind.ERROR for finding in result.findings):
+        return result
+    if options.unsafe and options.enabled(RM731):
+        result = _with_versions_raised(result, document, path, options, rewrite=rewrite)
+    if document.scripts:
+        from raymigrate.run.cell_files import with_scripts_converted  # noqa: PLC0415 - few notebooks write scripts
+
+        result = with_scripts_converted(result, document, path, options, rewrite=rewrite)
+    return result
 
 
 def _heed(document: Document, options: Options) -> set[tuple[int, int]]:

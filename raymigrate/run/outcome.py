@@ -101,7 +101,7 @@ class FileResult:
         if self.after is None:
             return self
         placed = self.in_new_text()
-        told_once = sum(finding.kind is Kind.MANUAL and not again for finding, again in placed)
+        told_once = self.told_once + sum(finding.kind is Kind.MANUAL and not again for finding, again in placed)
         findings = by_place([finding for finding, _ in placed])
         return replace(self, findings=findings, told_once=told_once, places=self.rewritten, is_written=True)
 

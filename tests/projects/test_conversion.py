@@ -137,3 +137,18 @@ def test_a_dry_run_writes_neither(tmp_path: Path, job: Job) -> None:
     summary = convert(tmp_path, job=job)
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == before
     assert len(summary.changed) == 2
+
+
+@pytest.mark.parametrize("function", ["make_trainer", "init"])
+def test_arguments_that_an_init_function_of_another_file_passes_on_are_told(tmp_path: Path, function: str) -> None:
+    """The init function is called elsewhere too, or reached by way of the module: its file alone names no Ray."""
+    init = f"""
+        from transformers import Trainer, TrainingArguments
+
+
+        def {function}(train_dataset, eval_dataset=None, **config):
+            return Trainer(make_model(), TrainingArguments("out", **config), train_dataset=make_data())
+        """
+    train = DRIVER.format(imports="import model", init=f"model.{function}")
+    write(tmp_path, {"model.py": init, "train.py": train, "plain.py": f"from model import {function}\n"})
+    assert "RM706" in codes(convert(tmp_path), Kind.MANUAL, "model.py")

@@ -174,3 +174,40 @@ def test_a_checkpoint_that_is_a_folder_already_is_no_news(made: str) -> None:
     outcome = converted(MADE.format(made))
     assert f"made = {made}\n" in outcome.text
     assert not [code for code, _, _ in outcome.findings if code in ("RM303", "RM308")]
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        'checkpoint.to_directory("out")',
+        "folder = checkpoint.to_directory()",
+        "model = load.from_pretrained(checkpoint.path)",
+        "with checkpoint.as_directory() as folder:\n    print(sorted(os.listdir(folder)), first(folder), last(folder))",
+    ],
+)
+@pytest.mark.parametrize("trainer", ["run(**arguments)", "TransformersTrainer(**arguments)"])
+def test_a_checkpoint_of_a_trainer_that_stays_is_looked_up_once(trainer: str, use: str) -> None:
+    """What this writes is read again by a second run, to which the trainer is still one of legacy Ray."""
+    script = f"""import os
+
+from job import arguments, first, last, load
+from ray.train.huggingface import TransformersTrainer
+
+
+def run(**arguments):
+    trainer = TransformersTrainer(**arguments)
+    return trainer
+
+
+def fit():
+    result = {trainer}.fit()
+    return result.checkpoint
+
+
+checkpoint = fit()
+{use}
+"""
+    outcome = converted(script)
+    assert outcome.lines("RM602", Kind.CONVERTED)
+    assert outcome.text.count("transformers_dir(") == 2
+    assert converted(outcome.text).text == outcome.text

@@ -2,6 +2,7 @@
 
 import pytest
 
+from raymigrate.base.findings import Kind
 from tests.rules.scripts import converted
 
 SCRIPT = """
@@ -40,3 +41,56 @@ def test_what_the_driver_sets_in_its_environment_reaches_the_callback(
     after = converted(SCRIPT.format(variable=variable, callback=callback)).text
     assert f"for key, value in os.environ.items() if key.startswith({prefix})" in after
     assert "self.client()" in after or "env_vars" in after
+
+
+BUILT = """
+from ray.air.config import RunConfig, ScalingConfig
+from ray.air.integrations.mlflow import MLflowLoggerCallback
+from ray.train.huggingface import TransformersTrainer
+from job import build, train_ds, arguments
+
+{run_config}
+trainer = TransformersTrainer(
+    trainer_init_per_worker=build,
+    scaling_config=ScalingConfig(num_workers=2, use_gpu=True),
+    run_config=run_config,
+    datasets={{"train": train_ds}},
+)
+trainer.fit()
+"""
+
+
+@pytest.mark.parametrize(
+    "run_config",
+    [
+        f"callbacks = []\nif arguments.track:\n    callbacks.append({MLFLOW})\n"
+        "run_config = RunConfig(callbacks=callbacks)",
+        f"callbacks = list()\ncallbacks.extend([{MLFLOW}])\nrun_config = RunConfig(callbacks=callbacks)",
+        f"def callbacks():\n    found = []\n    found.append({MLFLOW})\n    return found\n"
+        "run_config = RunConfig(callbacks=callbacks())",
+        f"run_config = RunConfig(callbacks=[{MLFLOW}] if arguments.track else None)",
+    ],
+    ids=["appended on a condition", "extended", "returned", "a condition"],
+)
+def test_loggers_in_a_list_that_is_put_together_are_told(run_config: str) -> None:
+    outcome = converted(BUILT.format(run_config=run_config))
+    assert len(outcome.lines("RM408", Kind.MANUAL)) == 1
+    assert any("raises for MLflowLoggerCallback on Ray >= 2.51; " in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize(
+    "run_config",
+    [
+        f"run_config = RunConfig()\nrun_config.callbacks = [{MLFLOW}]",
+        f"run_config = RunConfig()\nloggers = []\nloggers.append({MLFLOW})\nrun_config.callbacks = loggers",
+    ],
+)
+def test_loggers_that_a_run_config_gets_later_are_told_to_do_nothing(run_config: str) -> None:
+    outcome = converted(BUILT.format(run_config=run_config))
+    assert len(outcome.lines("RM408", Kind.MANUAL)) == 1
+    assert any(message.startswith("Nothing calls MLflowLoggerCallback ") for message in outcome.messages)
+
+
+def test_callbacks_of_other_objects_are_their_own() -> None:
+    script = BUILT.format(run_config=f"run_config = RunConfig()\narguments.callbacks = [{MLFLOW}]")
+    assert not [code for code, _, _ in converted(script).findings if code == "RM408"]

@@ -12,9 +12,12 @@ from raymigrate.facts.scopes import COMPREHENSIONS
 SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)
 # Legacy Ray put the files of Transformers at the root of a checkpoint, RayTrainReportCallback puts them into the folder
 # "checkpoint" (docs/semantics/traps.md#t4).
-TRANSFORMERS_DIR = '''
+EITHER_PLACE = (
+    "Where the files of Transformers are in a checkpoint: in a folder of it, or at its root if legacy Ray wrote it."
+)
+TRANSFORMERS_DIR = f'''
 def $name(checkpoint_dir):
-    """Where the files of Transformers are in a checkpoint: in a folder of it, or at its root if legacy Ray wrote it."""
+    """{EITHER_PLACE}"""
     folder = os.path.join(checkpoint_dir, "checkpoint")
     return folder if os.path.isdir(folder) else checkpoint_dir
 '''
@@ -87,6 +90,13 @@ def files_in(context: Context, place: Layout, folder: str, *names: str) -> str:
         return folder
     context.plan.need_import("os")
     return f"os.path.join({', '.join([folder, *(string_literal(name) for name in names)])})"
+
+
+def is_looked_up(context: Context, folder: ast.expr) -> bool:
+    """Whether the folder of a checkpoint is given to the function that looks at both places, as converted code does."""
+    call = context.module.parent_of[folder]
+    function = context.module.definition(call.func) if isinstance(call, ast.Call) else None
+    return isinstance(function, ast.FunctionDef) and ast.get_docstring(function) == EITHER_PLACE
 
 
 def _transformers_dir(context: Context) -> str:

@@ -17,7 +17,7 @@ STORED = "Give RunConfig(storage_path=) an absolute path or a URI when it is con
 def configuration_attributes(context: Context) -> None:
     """Reports values that go into a RunConfig, ScalingConfig, CheckpointConfig or FailureConfig and no further."""
     for name in CONFIG_CLASSES:
-        for attribute in sorted(REFUSED[name] - {"callbacks"}):  # those of Ray Train are heeded
+        for attribute in sorted(REFUSED[name] - {"callbacks"}):  # those are for RM408
             for stored in context.module.stores(attribute):
                 if _may_be(context, stored.value, name):
                     _report(context, name, stored)

@@ -18,7 +18,7 @@ from raymigrate.facts.legacy import CONFIG_CLASSES, TRANSFORMERS_TRAINERS
 from raymigrate.facts.runs import fits, only_use, trainers_of
 from raymigrate.facts.trainers import TrainerCall
 from raymigrate.facts.tuners import REPORT_TO_TUNE, made
-from raymigrate.facts.values import written
+from raymigrate.facts.values import fillings, seen_items, written
 
 RM408 = Rule(
     "RM408",
@@ -75,8 +75,19 @@ def _callbacks(config: ast.Call) -> ast.keyword | None:
 
 
 def _listed(context: Context, keyword: ast.keyword) -> list[ast.expr] | None:
-    value = context.module.value(keyword.value)
+    """The callbacks of a RunConfig; None where there may be others."""
+    name, value = keyword.value, context.module.value(keyword.value)
+    if isinstance(name, ast.Name) and fillings(context.module, name) and seen_items(context.module, name):
+        return None
     return value.elts if isinstance(value, (ast.List, ast.Tuple)) else None
+
+
+def _tune_callbacks(context: Context, callbacks: ast.expr) -> list[str]:
+    """The names of the classes of Tune in a list of callbacks, as far as its items can be seen."""
+    found = []
+    for source in context.module.origins(callbacks, elsewhere=False):
+        found += [tune_callback(context, item) for item in seen_items(context.module, source.node)]
+    return [_last(name) for name in dict.fromkeys(found) if name is not None]
 
 
 def tune_callback(context: Context, node: ast.expr) -> str | None:
@@ -150,12 +161,12 @@ def convert(context: Context) -> None:
         if keyword is None or context.module.constant(keyword.value) in (None, []) or config in context.tuned:
             continue
         items = _listed(context, keyword)
-        names = [name for item in items or [] if (name := tune_callback(context, item))]
+        names = _tune_callbacks(context, keyword.value)
         if items is not None and not names:
             continue  # somebody's UserCallback
         if not _for_trainer(context, config):
             continue
-        listed = ", ".join(map(_last, names)) or "callbacks of Ray Tune"
+        listed = ", ".join(names) or "callbacks of Ray Tune"
         try:
             tracked = _tracked(context, config)
         except NotSure as reason:
@@ -164,6 +175,20 @@ def convert(context: Context) -> None:
         if context.converts(RM408, keyword, f"RunConfig(callbacks=) raises for {listed} on Ray >= 2.51."):
             for logger in tracked.loggers:
                 _convert_logger(context, tracked, logger)
+    for stored in context.module.stores("callbacks"):
+        _report_stored(context, stored)
+
+
+def _report_stored(context: Context, stored: ast.Attribute) -> None:
+    """Reports loggers that a RunConfig gets once it was constructed, `run_config.callbacks = [...]`: none is called."""
+    assignment = context.module.parent_of[stored]
+    made = [source.node for source in context.module.origins(stored.value, elsewhere=False)]
+    configs = [c for c in made if isinstance(c, ast.Call) and context.module.qualified(c.func) in RUN_CONFIGS]
+    if not isinstance(assignment, ast.Assign) or not any(config not in context.tuned for config in configs):
+        return
+    if names := _tune_callbacks(context, assignment.value):
+        silent = f"Nothing calls {', '.join(names)} on Ray >= 2.51, and no error says so: nothing is logged."
+        context.manual(RM408, stored, silent, f"Give it to RunConfig(callbacks=). {RM408.fix}")
 
 
 def _for_trainer(context: Context, config: ast.Call) -> bool:

@@ -1,0 +1,83 @@
+"""Scripts that cells of a notebook write (`%%writefile train.py`): each is converted as a file of its own is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from raymigrate.base.findings import Finding, Kind
+from raymigrate.documents import Document, open_document
+from raymigrate.documents.notebook import Notebook
+from raymigrate.documents.remarks import RM905
+from raymigrate.run.engine import convert
+from raymigrate.run.gates import concerns
+from raymigrate.run.outcome import FileResult
+
+if TYPE_CHECKING:
+    from raymigrate.base.options import Options
+    from raymigrate.documents.cell_files import CellFile
+
+
+def with_scripts_converted(
+    result: FileResult, document: Document, path: str, options: Options, *, rewrite: bool
+) -> FileResult:
+    """The result of a notebook with the scripts converted that its cells write.
+
+    What the notebook and its scripts import from each other is not looked up: the files are there only once it ran. A
+    script that a comment keeps as it is, or that cannot be converted, stays as it is, and the notebook says so (RM905).
+
+    Args:
+        result: What became of the notebook itself.
+        document: The notebook.
+        path: Its name.
+        options: What the user asked for.
+        rewrite: See `engine.convert`.
+    """
+    new = result.rewritten or document
+    before, after = list(document.remarks), list(new.remarks)
+    changed: dict[int, list[str]] = {}
+    changes, told_once = result.changes, 0
+    kept = {remark.cell for remark in document.remarks if (remark.code, remark.kind) == (RM905.code, Kind.SKIPPED)}
+    for script in document.scripts:
+        if script.number in kept:
+            continue
+        found = _converted(script, path, options, rewrite=rewrite)
+        if found is None:
+            continue
+        changes |= found.changes
+        written = found.written()
+        told_once += written.told_once
+        before = _told(before, script, found.findings, path)
+        after = _told(after, script, written.findings, path)
+        if found.after is not None:
+            changed[script.number] = found.after.removesuffix("\n").split("\n")
+    assert isinstance(new, Notebook)
+    rewritten = result.rewritten
+    if changed:
+        rewritten = open_document(new.with_scripts(changed), path)
+        rewritten.pins = new.pins
+    document.remarks = before
+    if rewritten is None:
+        return replace(result, changes=changes)
+    rewritten.remarks = after
+    left = result.findings if result.after is None else result.left
+    return replace(result, changes=changes, after=rewritten.text, left=left, rewritten=rewritten, told_once=told_once)
+
+
+def _converted(script: CellFile, path: str, options: Options, *, rewrite: bool) -> FileResult | None:
+    """What becomes of a script; None if it does not concern the tool, or cannot be converted and stays unread."""
+    name = str(Path(path).parent / script.name)
+    if not concerns(script.text.encode("utf-8", "surrogatepass"), name, options):
+        return None
+    found = convert(script.text, name, options, rewrite=rewrite)
+    return None if any(finding.kind is Kind.ERROR for finding in found.findings) else found
+
+
+def _told(remarks: list[Finding], script: CellFile, findings: list[Finding], path: str) -> list[Finding]:
+    """What there is to say of a notebook, once a script of it is read: its findings, at their places in the cell."""
+    told = [remark for remark in remarks if remark.code != RM905.code or remark.cell != script.number]
+    for finding in findings:
+        cell, line, column = script.place(finding.line, finding.column)
+        told.append(replace(finding, cell=cell, line=line, column=column, path=path))
+    return told
