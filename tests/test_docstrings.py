@@ -35,6 +35,17 @@ NUMPY = '''"""
     Trainer
         Not yet started.
     """'''
+UNINDENTED = '''"""Builds the Trainer.
+
+    Args:
+        train_dataset (Dataset): The rows to train on,
+        shuffled before.
+            Never None.
+        eval_dataset (Dataset, optional): The rows for evaluating
+        the model.
+        config: Hyperparameters,
+        by name.
+    """'''
 SPHINX = """'''Builds the Trainer.
 
     :param train_dataset: The rows to train on,
@@ -53,6 +64,10 @@ SPHINX = """'''Builds the Trainer.
             GOOGLE,
             '"""Builds the Trainer.\n\n    Args:\n        **config: Hyperparameters.\n\n'
             '    Raises:\n        ValueError: Never.\n    """',
+        ),
+        (
+            UNINDENTED,
+            '"""Builds the Trainer.\n\n    Args:\n        config: Hyperparameters,\n        by name.\n    """',
         ),
         (
             NUMPY,
@@ -79,7 +94,9 @@ def test_nothing_may_be_left() -> None:
     assert adapted('"""\n    Args:\n        train_dataset: Rows.\n    """', GONE) is None
 
 
-@pytest.mark.parametrize("literal", [GOOGLE, NUMPY, SPHINX, '"""\n    Args:\n        train_dataset: Rows.\n    """'])
+@pytest.mark.parametrize(
+    "literal", [GOOGLE, NUMPY, UNINDENTED, SPHINX, '"""\n    Args:\n        train_dataset: Rows.\n    """']
+)
 def test_the_training_function_says_nothing_of_what_it_does_not_get(literal: str) -> None:
     script = f"""\
 from ray.air import ScalingConfig

@@ -7,6 +7,7 @@ import pytest
 from raymigrate.edits.plan import Code, Plan
 from raymigrate.edits.rewriter import RewriteError, rewrite
 from raymigrate.facts.module import Module
+from raymigrate.run.engine import convert
 
 
 def edited(text: str, change) -> str:
@@ -212,3 +213,54 @@ def test_edits_in_a_decorator_are_carried_out(definition: str) -> None:
     text = f"@first\n@given(\n    [\n        g(1),\n    ],\n)\n{definition}"
     result = edited(text, lambda module, plan: plan.call(module.of_type(ast.Call)[-1]).set("new", "1"))
     assert result == text.replace("g(1)", "g(1, new=1)")
+
+
+ARGUMENTS = """from ray import train
+from transformers import TrainingArguments
+
+args = TrainingArguments(
+    "out",
+    evaluation_strategy="steps",  # evaluation_strategy and logging_strategy agree
+    no_cuda=not gpu,  # you need to set no_cuda if you want CPUs; see no_cuda_at_all
+    # no_cuda above
+    learning_rate=1e-3
+)
+"""
+
+
+def test_a_comment_behind_an_argument_names_it_as_it_is_called_now() -> None:
+    after = str(convert(ARGUMENTS).after)
+    assert '    eval_strategy="steps",  # eval_strategy and logging_strategy agree\n' in after
+    assert "    use_cpu=not gpu,  # you need to set use_cpu if you want CPUs; see no_cuda_at_all\n" in after
+    assert "    # no_cuda above\n" in after
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("TrainingArguments('o', **more)", "TrainingArguments('o', average_tokens_across_devices=False, **more)"),
+        ("TrainingArguments(a=1, **b, **c,)", "TrainingArguments(a=1, average_tokens_across_devices=False, **b, **c,)"),
+        (
+            "TrainingArguments(\n        'o',\n        **more,\n    )",
+            "TrainingArguments(\n        'o',\n        average_tokens_across_devices=False,\n        **more,\n    )",
+        ),
+        (
+            "TrainingArguments(\n        'o',\n        **more  # the rest\n    )",
+            "TrainingArguments(\n        'o',\n        **more,  # the rest\n"
+            "        average_tokens_across_devices=False\n    )",
+        ),
+    ],
+)
+def test_a_new_argument_comes_before_those_that_are_unpacked(before: str, after: str) -> None:
+    script = f"""from ray.train.huggingface import TransformersTrainer
+from transformers import Trainer, TrainingArguments
+
+
+def init(train_dataset, eval_dataset=None, **config):
+    args = {before}
+    return Trainer(make(), args, train_dataset=read())
+
+
+trainer = TransformersTrainer(init, scaling_config=scaling)
+"""
+    assert f"    args = {after}\n" in str(convert(script).after)

@@ -39,6 +39,13 @@ def stored(given: str, head: str = "") -> str:
         ("", "os.getcwd() + '/runs'", "os.getcwd() + '/runs'"),
         ("", "os.path.join(os.getcwd(), 'runs')", "os.path.join(os.getcwd(), 'runs')"),
         ("", "tempfile.mkdtemp()", "tempfile.mkdtemp()"),
+        (
+            "BASE = os.path.dirname(os.path.abspath(__file__))",
+            "os.path.join(BASE, 'runs')",
+            "os.path.join(BASE, 'runs')",
+        ),
+        ("BASE = Path(__file__).resolve().parents[1]", "str(BASE / 'runs')", "str(BASE / 'runs')"),
+        ("import hydra", "hydra.utils.to_absolute_path('runs')", "hydra.utils.to_absolute_path('runs')"),
         ("here = Path(__file__).resolve().parent", "str(Path('runs').resolve())", "str(Path('runs').resolve())"),
         ("", "os.path.abspath('runs')", "os.path.abspath('runs')"),
         ("", "'./runs'", "os.path.abspath('./runs')"),
@@ -51,6 +58,13 @@ def stored(given: str, head: str = "") -> str:
 )
 def test_a_path_becomes_absolute_and_stays_where_it_is(argument: str, head: str, path: str, after: str) -> None:
     assert stored(f"{argument}={path}", head) == after
+
+
+@pytest.mark.parametrize("path", ["str(tmp_path)", "tmpdir", "str(tmp_path / 'runs')"])
+def test_the_folder_that_pytest_gives_a_test_is_absolute(path: str) -> None:
+    script = f"from ray.air import RunConfig\n\n\ndef {{name}}(tmp_path, tmpdir):\n    RunConfig(local_dir={path})\n"
+    assert f"RunConfig(storage_path={path})" in str(convert(script.format(name="test_run")).after)
+    assert "abspath" in str(convert(script.format(name="run")).after)
 
 
 def test_a_local_dir_of_which_nothing_is_known_becomes_absolute_at_run_time() -> None:

@@ -59,13 +59,17 @@ def _without_sections(lines: Sequence[str], gone: Collection[str]) -> list[str]:
 
 
 def _without_entries(lines: Sequence[str], gone: Collection[str]) -> list[str]:
-    """The entries of a section about parameters that stay."""
+    """The entries of a section about parameters that stay.
+
+    What is wrapped without an indent belongs to the entry above it.
+    """
     kept: list[str] = []
-    at = 0
+    at, goes = 0, False
     while at < len(lines):
         entry = ENTRY.match(lines[at])
         end = _deeper_end(lines, at) if entry else at + 1
-        if entry is None or entry["name"] not in gone:
+        goes = entry["name"] in gone if entry else goes and bool(lines[at].strip())
+        if not goes:
             kept += lines[at:end]
         at = end
     return kept

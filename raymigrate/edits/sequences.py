@@ -16,9 +16,10 @@ Element = TypeVar("Element", cst.Arg, cst.DictElement, cst.ImportAlias, cst.Para
 # Parses code and fills in its parts.
 ParseExpression = Callable[[Code], cst.BaseExpression]
 COMMA = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
+NO_BLANKS = cst.SimpleWhitespace("")
 COMMENTED_OUT = re.compile(r"#\s*\w+\s*=")
 LONG_CALL = 100  # characters beyond which a call that grew gets a line for each argument
-EQUAL = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
+EQUAL = cst.AssignEqual(NO_BLANKS, NO_BLANKS)
 
 
 def _is_multiline(whitespace: cst.BaseParenthesizableWhitespace) -> bool:
@@ -54,15 +55,19 @@ def append(elements: list[Element], element: Element, opening: cst.BaseParenthes
             )
             closing = closing.with_changes(
                 whitespace_after=comment.with_changes(
-                    first_line=comment.first_line.with_changes(comment=None, whitespace=cst.SimpleWhitespace(""))
+                    first_line=comment.first_line.with_changes(comment=None, whitespace=NO_BLANKS)
                 )
             )
         return [*head, last.with_changes(comma=separator), element.with_changes(comma=closing)]
     if isinstance(last, cst.Arg) and isinstance(element, cst.Arg):
+        end = last.whitespace_after_arg
+        if isinstance(end, cst.ParenthesizedWhitespace) and _is_multiline(separator.whitespace_after):
+            separator = cst.Comma(whitespace_after=separator.whitespace_after.with_changes(first_line=end.first_line))
+            end = end.with_changes(first_line=end.first_line.with_changes(comment=None, whitespace=NO_BLANKS))
         return [
             *head,
-            last.with_changes(comma=separator, whitespace_after_arg=cst.SimpleWhitespace("")),
-            element.with_changes(whitespace_after_arg=last.whitespace_after_arg),
+            last.with_changes(comma=separator, whitespace_after_arg=NO_BLANKS),
+            element.with_changes(whitespace_after_arg=end),
         ]
     if isinstance(last, cst.Param) and isinstance(element, cst.Param):
         return [
@@ -165,7 +170,7 @@ def import_within(statement: cst.ImportFrom, width: int) -> cst.ImportFrom:
 def _without_comment(whitespace: cst.BaseParenthesizableWhitespace) -> cst.BaseParenthesizableWhitespace:
     """A line end without the comment on that line and the lines below it."""
     assert isinstance(whitespace, cst.ParenthesizedWhitespace)
-    first_line = whitespace.first_line.with_changes(comment=None, whitespace=cst.SimpleWhitespace(""))
+    first_line = whitespace.first_line.with_changes(comment=None, whitespace=NO_BLANKS)
     return whitespace.with_changes(first_line=first_line, empty_lines=[])
 
 
@@ -186,6 +191,7 @@ def edit_call(call: cst.Call, edit: CallEdit, parse: ParseExpression, depth: int
             continue
         new_name = edit.rename.get(argument.keyword.value, argument.keyword.value)
         if new_name != argument.keyword.value:
+            argument = _comment_renamed(argument, argument.keyword.value, new_name)
             arguments[index] = argument = argument.with_changes(keyword=cst.Name(new_name))
         if new_name in values:
             arguments[index] = argument.with_changes(value=parse(values.pop(new_name)))
@@ -194,7 +200,7 @@ def edit_call(call: cst.Call, edit: CallEdit, parse: ParseExpression, depth: int
         if isinstance(value, cst.Dict):
             value = dict_one_per_line_if_long(value, depth + 4)
         new = cst.Arg(keyword=cst.Name(name), value=value, equal=EQUAL)
-        arguments = append(arguments, new, call.whitespace_before_args)
+        arguments = _before_unpacking(append(arguments, new, call.whitespace_before_args))
     changes: dict[str, object] = {"args": arguments}
     if not arguments:
         changes["whitespace_before_args"] = cst.SimpleWhitespace("")
@@ -203,6 +209,34 @@ def edit_call(call: cst.Call, edit: CallEdit, parse: ParseExpression, depth: int
     edited = call.with_changes(**changes)
     grown = len(arguments) > given or edit.names or isinstance(edit.function, Code)
     return one_per_line_if_long(edited, depth, edit.values) if grown else edited
+
+
+def _comment_renamed(argument: cst.Arg, old: str, new: str) -> cst.Arg:
+    """Names an argument anew in the comment behind it: `# set no_cuda for CPUs`. A plain word may mean anything."""
+    behind = _behind(argument)
+    comment = behind.first_line.comment if isinstance(behind, cst.ParenthesizedWhitespace) else None
+    if comment is None or "_" not in old:
+        return argument
+    words = comment.with_changes(value=re.sub(rf"\b{old}\b", new, comment.value))
+    return argument.with_deep_changes(comment, value=words.value)
+
+
+def _before_unpacking(arguments: list[cst.Arg]) -> list[cst.Arg]:
+    """Moves the last argument before the `**` arguments that are at the end, unless comments stand there."""
+    *others, new = arguments
+    first = next((index for index, other in enumerate(others) if all(o.star == "**" for o in others[index:])), None)
+    if first is None or any("#" in code_of(other) for other in arguments[first:]):
+        return arguments
+    places = arguments[first:]
+    moved = [new, *others[first:]]
+    layout = [(place.comma, place.whitespace_after_arg) for place in places]
+    return [
+        *others[:first],
+        *(
+            argument.with_changes(comma=comma, whitespace_after_arg=blanks)
+            for argument, (comma, blanks) in zip(moved, layout, strict=True)
+        ),
+    ]
 
 
 def _name(argument: cst.Arg) -> str:

@@ -11,8 +11,13 @@ GIVE_ABSOLUTE = frozenset(
     {
         *("os.path.abspath", "os.path.realpath", "os.getcwd"),
         *("pathlib.Path.cwd", "pathlib.Path.home", "tempfile.mkdtemp", "tempfile.gettempdir"),
+        *("hydra.utils.to_absolute_path", "hydra.utils.get_original_cwd"),
     }
 )
+# A folder above an absolute path is absolute too.
+ABOVE = "os.path.dirname"
+ABOVE_PATH = ("parent", "parents")
+FIXTURES = ("tmp_path", "tmpdir")  # of pytest
 EXPANDED = "os.path.expanduser"
 METHODS = ("resolve", "absolute", "as_uri")
 
@@ -49,7 +54,9 @@ def _is_absolute(module: Module, node: ast.expr) -> bool | None:
     start = _start(module, node)
     if start:
         return start.startswith("/") or "://" in start
-    first = head(module, node)
+    first = _lowest(head(module, node))
+    if _is_fixture(first):
+        return True
     if not isinstance(first.node, ast.Call):
         return None
     name = first.module.qualified(first.node.func)
@@ -58,6 +65,31 @@ def _is_absolute(module: Module, node: ast.expr) -> bool | None:
         return start.startswith(("~", "/")) if start else None
     resolved = isinstance(first.node.func, ast.Attribute) and first.node.func.attr in METHODS
     return resolved or name in GIVE_ABSOLUTE or None
+
+
+def _lowest(path: Source) -> Source:
+    """The path that a path is above of: `folder` of `os.path.dirname(folder)` and of `folder.parent`."""
+    seen = set[ast.expr]()
+    while path.node not in seen:
+        seen.add(path.node)
+        node = path.node.value if isinstance(path.node, ast.Subscript) else path.node
+        if isinstance(node, ast.Attribute) and node.attr in ABOVE_PATH:
+            path = head(path.module, node.value)
+        elif isinstance(node, ast.Call) and path.module.qualified(node.func) == ABOVE and node.args:
+            path = head(path.module, node.args[0])
+    return path
+
+
+def _is_fixture(path: Source) -> bool:
+    """Whether a path is the folder that pytest gives a test."""
+    parameter = path.module.definition(path.node)
+    function = path.module.function(path.node)
+    return (
+        isinstance(parameter, ast.arg)
+        and parameter.arg in FIXTURES
+        and isinstance(function, ast.FunctionDef)
+        and function.name.startswith("test")
+    )
 
 
 def _start(module: Module, node: ast.expr) -> str:

@@ -7,9 +7,15 @@ ADVICE = {
     "accelerate.DistributedType.TPU": "It is DistributedType.XLA now.",
     "datasets.inspect_metric": "Metrics are in the package evaluate.",
     "datasets.list_metrics": "Metrics are in the package evaluate: evaluate.list_evaluation_modules().",
+    "ray.serve.get_deployment": "Use serve.get_app_handle(name) for an application, and serve.status() for what runs.",
+    "ray.serve.list_deployments": "serve.status().applications lists what runs.",
+    "ray.serve.PredictorDeployment": "Write a class with @serve.deployment that loads the model in __init__ and"
+    " answers in __call__(self, request).",
     "ray.serve.http_adapters": "Take the request in the deployment, and read it there: await request.json().",
     "ray.util.ml_utils": "What loggers need is in ray.air.integrations.",
     "ray.workflow": "Ray Workflows are gone; use tasks, or a workflow engine.",
+    "transformers.utils.hub.TRANSFORMERS_CACHE": "The folder is huggingface_hub.constants.HF_HUB_CACHE now.",
+    "transformers.utils.TRANSFORMERS_CACHE": "The folder is huggingface_hub.constants.HF_HUB_CACHE now.",
     "transformers.AutoModelWithLMHead": "Use AutoModelForCausalLM, AutoModelForMaskedLM or AutoModelForSeq2SeqLM,"
     " as the model needs it.",
     "transformers.TextDataset": "Load the text with datasets.load_dataset and tokenize it with map().",

@@ -144,7 +144,7 @@ def test_versions_that_the_notebook_installs_for_its_script_are_told_and_raised(
 
 
 def test_todo_marks_what_is_left_in_the_script() -> None:
-    data = as_bytes("%%writefile train.py\nfrom ray.train.rl import RLTrainer\n")
+    data = as_bytes("%%writefile train.py\nfrom ray.train.rl import RLTrainer\nRLTrainer()\n")
     after, _ = converted(NAME, Options(todo=True), data)
     assert any(line.startswith("# TODO(raymigrate): RM692 ray.train.rl") for line in sources(after)[1])
     assert converted(NAME, Options(todo=True), after)[0] == after

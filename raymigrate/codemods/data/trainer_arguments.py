@@ -98,12 +98,12 @@ def prepare_datasets(context: Context, call: TrainerCall, *, counted: bool = Fal
     if isinstance(node, ast.Name):
         source = name = node.id
     elif applied or (config and config.shuffle) or (counted and not _can_stand_twice(call)):
-        source = name = context.fresh("datasets", "ray_datasets")
+        source = name = context.fresh("datasets", "ray_datasets", "trainer_datasets")
         before.append(Code(f"{name} = $datasets", {"datasets": node}))
     else:
         return None
     if applied and not before:
-        name = context.fresh("datasets", "ray_datasets")
+        name = context.fresh("datasets", "ray_datasets", "trainer_datasets")
     early, late = shuffles(config, source, name, list(call.datasets.keys or ())) if config else ([], [])
     before += early
     if applied:

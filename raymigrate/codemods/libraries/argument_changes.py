@@ -82,6 +82,15 @@ TRAINING_ARGUMENTS_CHANGES: Mapping[str, Change] = {
         Change(only_if=is_falsy),
     ),
 }
+# What to do about an argument that has no successor of its own.
+ADVICE = {
+    "sharded_ddp": "Drop it; fsdp= and fsdp_config= shard the model today.",
+    "fsdp_min_num_params": "Write it into the dict of fsdp_config= as min_num_params.",
+    "fsdp_transformer_layer_cls_to_wrap": "Write it into the dict of fsdp_config= as transformer_layer_cls_to_wrap.",
+    "use_mps_device": "Drop it: an MPS device is used where there is one.",
+    "use_ipex": "Drop it: PyTorch itself has what it brought.",
+    "push_to_hub_organization": "Write the organization into hub_model_id=.",
+}
 # What False of an argument means that became a choice: nothing.
 SWITCHED_OFF = (
     "group_by_length",

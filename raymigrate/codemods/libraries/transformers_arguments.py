@@ -12,6 +12,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_changes import (
     ACCELERATOR_CHANGES,
+    ADVICE,
     DATALOADER_ARGUMENTS,
     DATASET_CHANGES,
     FROM_PRETRAINED_CHANGES,
@@ -277,7 +278,8 @@ def _change(context: Context, call: ast.Call, keyword: ast.keyword, change: Chan
     switch = value is ... and change.otherwise is not None
     if change.name is None or void or off:
         if not change.only_if(value) and not (void or off):
-            context.manual(RM702, keyword, f"{name}= {change.outcome}.", "Drop it, or write what replaces it.")
+            advice = ADVICE.get(name, "Drop it, or write what replaces it.")
+            context.manual(RM702, keyword, f"{name}= {change.outcome}.", advice)
         elif context.converts(RM702, keyword, f"{name}= {change.outcome}; deleted."):
             edit.remove.add(name)
     elif not change.only_if(value) and not switch:

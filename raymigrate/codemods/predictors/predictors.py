@@ -31,7 +31,7 @@ from raymigrate.facts.checkpoint_folders import folder_is_temporary, is_local_fo
 from raymigrate.facts.legacy import HF, HF_UNRELEASED
 from raymigrate.facts.literals import string_literal
 from raymigrate.facts.module import Reference
-from raymigrate.facts.values import is_none
+from raymigrate.facts.values import argument, is_none
 from raymigrate.knowledge.error_texts import gone_names
 
 RM603 = Rule(
@@ -81,6 +81,8 @@ ADVICE = {
     "Predictor": "Remove the base class and the call of its __init__, let __init__ load the model from the folder"
     " of the checkpoint, call the method with the prediction __call__(self, batch), and give the class to"
     ' ds.map_batches with batch_format="numpy" for _predict_numpy, "pandas" for _predict_pandas.',
+    "BatchPredictor of an own class": "Give the class of its predictors to ds.map_batches, with the checkpoint and what"
+    " else it takes as fn_constructor_kwargs; its method with the prediction is called __call__(self, batch) there.",
     "TorchPredictor": "Load the model in a class whose __call__(self, batch) makes tensors of the columns with"
     " torch.as_tensor, calls the model in eval mode under torch.no_grad() and returns"
     ' {"predictions": output.cpu().numpy()}, and give the class to ds.map_batches.',
@@ -118,8 +120,18 @@ def _convert(
 def _report(context: Context, reference: Reference, reason: str = "", advice: str | None = None) -> None:
     name = _name(reference)
     message = f"{name} is gone: current Ray raises an ImportError. {reason}".rstrip()
-    context.manual(RM603, reference.node, message, advice or ADVICE.get(name.rpartition(".")[2]))
+    kind = name.rpartition(".")[2]
+    if name in BATCH_PREDICTORS and _predicts_with_own_class(context, reference):
+        kind = "BatchPredictor of an own class"
+    context.manual(RM603, reference.node, message, advice or ADVICE.get(kind))
     context.handle(reference, gone=False)
+
+
+def _predicts_with_own_class(context: Context, reference: Reference) -> bool:
+    """Whether a BatchPredictor is given a class of the script."""
+    call = _call(context, reference, "", "from_checkpoint")
+    given = argument(call, 1, "predictor_cls") if call is not None else None
+    return given is not None and isinstance(context.module.definition(given), ast.ClassDef)
 
 
 def _name(reference: Reference) -> str:

@@ -48,6 +48,15 @@ RM601 = Rule(
         "'Checkpoint' object has no attribute 'get_training_arguments'",
     ),
 )
+OPENED = "In with checkpoint.as_directory() as folder, "
+# What takes the place of each method; a model that is given as an object brings its class.
+TO_LOAD = {
+    "get_model": OPENED + 'load the model with from_pretrained(os.path.join(folder, "checkpoint")) of its class.',
+    "get_tokenizer": OPENED
+    + 'load the tokenizer with from_pretrained(os.path.join(folder, "checkpoint")) of its class.',
+    "get_training_arguments": OPENED
+    + 'read them with torch.load(os.path.join(folder, "checkpoint", "training_args.bin"), weights_only=False).',
+}
 PLAIN = (ast.Name, ast.Attribute, ast.Constant)
 LOADED = {"get_model": "model", "get_tokenizer": "tokenizer"}  # parameter with the class to load
 ARGUMENTS_FILE = "training_args.bin"
@@ -74,12 +83,12 @@ def _load(context: Context, call: ast.Call, method: ast.Attribute) -> None:
     place = layout_after(context, method.value)
     if place is None:
         if _may_be_checkpoint(context, call, method):
-            context.manual(RM601, call, f"{gone}, if this is a checkpoint.")
+            context.manual(RM601, call, f"{gone}, if this is a checkpoint.", TO_LOAD[method.attr])
         return
     loaded = _loaded_class(context, call, method.attr)
     understood = loaded is not None if method.attr in LOADED else not call.args and not call.keywords
     if not understood or not can_open(context, call, method.value):
-        context.manual(RM601, call, f"{gone}.")
+        context.manual(RM601, call, f"{gone}.", TO_LOAD[method.attr])
     elif context.converts(RM601, call, f"{gone}; loaded from its folder."):
         folder = opened(context, call, method.value)
         if loaded is not None:

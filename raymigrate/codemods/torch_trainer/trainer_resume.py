@@ -14,18 +14,19 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.torch_trainer.train_v2_arguments import RM403
 from raymigrate.edits.plan import Code
 from raymigrate.facts.functions import DefinitionNode
-from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS
+from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.trainers import TrainerCall, trainer_calls
 from raymigrate.facts.values import is_none
 
 RM420 = Rule(
     "RM420",
     "a run restored from its folder",
-    "On Ray >= 2.51 TorchTrainer.restore() and can_restore() raise a DeprecationWarning.",
+    "On Ray >= 2.51 restore() and can_restore() of TorchTrainer and the other trainers raise a DeprecationWarning.",
     "Build the trainer with the RunConfig(name=, storage_path=) that the run had: it goes on from its last checkpoint."
     " Runs of Ray before 2.51 cannot be continued so: start from the folder of their last checkpoint.",
     "https://docs.ray.io/en/latest/train/user-guides/fault-tolerance.html",
 )
+RESTORE = ("restore", "can_restore")
 ARGUMENT = "resume_from_checkpoint"
 # A function with this reads folders of RayTrainReportCallback; what a TransformersTrainer left is laid out differently.
 PREPARE_TRAINER = "ray.train.huggingface.transformers.prepare_trainer"
@@ -122,11 +123,26 @@ def _hand_over(context: Context, call: TrainerCall, given: ast.expr) -> None:
         edit.set("train_loop_config", template, config=config, checkpoint=given)
 
 
-@codemod("restore", "can_restore", phase=Phase.CONFIGURATION)
+@codemod(*RESTORE, phase=Phase.CONFIGURATION)
 def restored(context: Context) -> None:
-    """Names every restore() of a TorchTrainer."""
-    for trainer in sorted(TORCH_TRAINERS):
-        for method in ("restore", "can_restore"):
-            for reference in list(context.references(f"{trainer}.{method}")):
-                context.manual(RM420, reference.node, f"TorchTrainer.{method}() raises on Ray >= 2.51.")
-                context.handle(reference, gone=False)
+    """Names every restore() of a trainer that Ray has today, or of a class derived from one."""
+    for node in context.module.of_type(ast.Attribute):
+        trainer = _trainer(context, node.value) if node.attr in RESTORE else None
+        if trainer is not None:
+            context.manual(RM420, node, f"{trainer}.{node.attr}() raises on Ray >= 2.51.")
+    for reference in list(context.references("ray.train")):
+        if reference.qualified.rpartition(".")[2] in RESTORE:
+            context.handle(reference, gone=False)
+
+
+def _trainer(context: Context, node: ast.expr) -> str | None:
+    """The name of the trainer class that an expression is; those of legacy Ray have rules of their own."""
+    module = context.module
+    name = module.qualified(node) or ""
+    if name.startswith("ray.train.") and name.endswith("Trainer"):
+        return name.rpartition(".")[2] if name not in TRAINERS else None
+    derived = module.definition(node)
+    if not isinstance(derived, ast.ClassDef) or not any(_trainer(context, base) for base in derived.bases):
+        return None
+    own = {part.name for part in derived.body if isinstance(part, ast.FunctionDef)}
+    return None if own & set(RESTORE) else derived.name

@@ -1,0 +1,45 @@
+"""RM426: trainers that are imported from inside a package of Ray, where the classes before Train V2 still are.
+
+docs/semantics/train-v2.md#trainers-before-train-v2: Ray 2.60, train/base_trainer.py, `_log_v2_deprecation_warnings`.
+"""
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.shared.moves import Move, move_names
+
+RM426 = Rule(
+    "RM426",
+    "a trainer from inside a package of Ray",
+    "On Ray >= 2.51 such a module still holds the class from before Train V2: making one raises a DeprecationWarning.",
+    "The class is imported from the package itself, as in from ray.train.torch import TorchTrainer. There is no public"
+    " DataParallelTrainer or BaseTrainer any more.",
+    "https://github.com/ray-project/ray/issues/49454",
+    errors=(
+        "Detected use of a deprecated Trainer import from",
+        "This Trainer class is not compatible with Ray Train V2",
+    ),
+)
+INNER = {
+    "torch": "TorchTrainer",
+    "tensorflow": "TensorflowTrainer",
+    "xgboost": "XGBoostTrainer",
+    "lightgbm": "LightGBMTrainer",
+}
+MOVES = {
+    f"ray.train.{package}.{package}_trainer.{name}": Move(f"ray.train.{package}", name)
+    for package, name in INNER.items()
+}
+WITHOUT_SUCCESSOR = ("ray.train.data_parallel_trainer.DataParallelTrainer", "ray.train.base_trainer.BaseTrainer")
+USE_ANOTHER = "Use TorchTrainer: a training function without torch runs in it too."
+
+
+@codemod(*INNER.values(), "DataParallelTrainer", "BaseTrainer")
+def inner_modules(context: Context) -> None:
+    """Takes trainers that are constructed from the packages, where they are those of Train V2."""
+    module = context.module
+    made = {old: move for old, move in MOVES.items() if any(module.calls(old))}
+    move_names(context, RM426, made)
+    for name in WITHOUT_SUCCESSOR:
+        for call in module.calls(name):
+            context.manual(RM426, call, f"{name}() raises a DeprecationWarning on Ray >= 2.51.", USE_ANOTHER)

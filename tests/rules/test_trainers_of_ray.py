@@ -1,0 +1,69 @@
+"""RM420, RM426: trainers that Ray has today: restored ones, and those from inside its packages."""
+
+import pytest
+
+from raymigrate.base.findings import Kind
+from tests.rules.scripts import converted
+
+
+@pytest.mark.parametrize(
+    ("head", "trainer"),
+    [
+        ("from ray.train.torch import TorchTrainer", "TorchTrainer"),
+        ("from ray.train.torch import TorchTrainer as Trainer", "Trainer"),
+        ("from ray.train.data_parallel_trainer import DataParallelTrainer", "DataParallelTrainer"),
+        ("import ray.train.xgboost", "ray.train.xgboost.XGBoostTrainer"),
+        ("from ray.train.torch import TorchTrainer\n\n\nclass OurTrainer(TorchTrainer):\n    pass\n\n", "OurTrainer"),
+    ],
+)
+@pytest.mark.parametrize("method", ["restore", "can_restore"])
+def test_a_restored_run_is_told_whatever_trainer_it_is_of(head: str, trainer: str, method: str) -> None:
+    outcome = converted(f'{head}\nfound = {trainer}.{method}("/runs/first")\n')
+    assert outcome.lines("RM420", Kind.MANUAL) == [head.count("\n") + 2]
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        'import ray.train\nfrom keras import Trainer\nTrainer.restore("/runs/first")',
+        "import ray.train\nclass Trainer:\n    pass\nTrainer.restore('/runs/first')",
+        "from ray.train.torch import TorchTrainer\n\n\nclass Own(TorchTrainer):\n    @classmethod\n"
+        "    def restore(cls, path):\n        return cls()\n\n\nOwn.restore('/runs/first')",
+    ],
+)
+def test_what_others_restore_is_their_own(script: str) -> None:
+    assert "RM420" not in {code for code, _, _ in converted(script).findings}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            "from ray.train.xgboost.xgboost_trainer import XGBoostTrainer\nXGBoostTrainer()",
+            "from ray.train.xgboost import",
+        ),
+        ("import ray.train.torch.torch_trainer as t\nt.TorchTrainer(print)", "ray.train.torch.TorchTrainer(print)"),
+        (
+            "from ray.train.torch import torch_trainer\ntorch_trainer.TorchTrainer(print)",
+            "ray.train.torch.TorchTrainer(",
+        ),
+        ("from ray.train.torch.torch_trainer import TorchTrainer as T\nT(print)", "TorchTrainer as T\nT(print)"),
+    ],
+)
+def test_a_trainer_is_taken_from_its_package(before: str, after: str) -> None:
+    outcome = converted(before)
+    assert outcome.lines("RM426", Kind.CONVERTED)
+    assert after in outcome.text
+    assert "_trainer import" not in outcome.text
+
+
+@pytest.mark.parametrize("name", ["data_parallel_trainer.DataParallelTrainer", "base_trainer.BaseTrainer"])
+def test_a_trainer_without_successor_is_told_where_it_is_made(name: str) -> None:
+    module, _, trainer = name.partition(".")
+    outcome = converted(f"from ray.train.{module} import {trainer}\n\n\ntrainer: {trainer} = {trainer}(print)\n")
+    assert outcome.lines("RM426", Kind.MANUAL) == [4]
+
+
+def test_a_trainer_that_only_stands_in_an_annotation_stays() -> None:
+    script = "from ray.train.torch.torch_trainer import TorchTrainer\n\n\ndef fit(trainer: TorchTrainer): ...\n"
+    assert converted(script).text == script
