@@ -139,7 +139,7 @@ def test_ranges_of_conda(written: str, meant: str) -> None:
         "transformers-extra==4.30.2",
         "sentence_transformers==2.2.2",
         "rayon==0.1",
-        "torchvision==0.15",
+        "torchmetrics==0.11",
         "-r other.txt",
         "--find-links https://example.org/ray-2.6.3/",
         "git+https://github.com/huggingface/transformers.git@main",
@@ -167,7 +167,13 @@ def test_a_shell_sees_no_redirection(command: str, expected: str) -> None:
     assert expected in command[:start] + pin.replacement + command[end:]
 
 
-@pytest.mark.parametrize("line", ["deepspeed==0.9.2", "peft==0.4.0", "peft<=0.17.1", "bitsandbytes~=0.41.1"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("deepspeed==0.9.2", "peft==0.4.0", "peft<=0.17.1", "bitsandbytes~=0.41.1"),
+        *("torchvision==0.14.1", "torchaudio<2.1", "protobuf==3.19.6"),
+    ],
+)
 def test_companions_that_transformers_refuses_are_pinned_too_low(line: str) -> None:
     assert [pin.is_too_low for pin in requirements_file(f"{line}\n")] == [True]
 

@@ -15,18 +15,22 @@ from dataclasses import dataclass
 # the metadata of ray 2.51 (extra "data"; later ones ask for more: 17 in 2.60), where datasets 2.16 asks for 8. peft and
 # deepspeed: dependency_versions_table.py of transformers 5.0 (accelerate raises an ImportError for a deepspeed below
 # 0.9.3, too); bitsandbytes: BITSANDBYTES_MIN_VERSION in its import_utils.py, without which loading in 4 or 8 bits ends.
+# torchvision and torchaudio: each names one torch in its metadata, 0.21 and 2.6 the torch 2.6. protobuf: that of ray.
 LOWEST = {
     "ray": "2.51",
     "transformers": "5.0",
     "accelerate": "1.1",
     "datasets": "2.16",
     "torch": "2.6",
+    "torchvision": "0.21",
+    "torchaudio": "2.6",
     "huggingface-hub": "1.3",
     "tokenizers": "0.22",
     "pyarrow": "9.0",
     "peft": "0.18",
     "deepspeed": "0.9.3",
     "bitsandbytes": "0.46.1",
+    "protobuf": "3.20.3",
     "python": "3.10",
 }
 # Other names of the same: conda splits Ray, and calls PyTorch otherwise.
@@ -38,7 +42,10 @@ SAME = {
     "ray-air": "ray",
     "ray-data": "ray",
 }
-PACKAGES = rb"ray|transformers|accelerate|datasets|torch|tokenizers|hugging|pyarrow|python|peft|deepspeed|bitsandbytes"
+PACKAGES = (
+    rb"ray|transformers|accelerate|datasets|torch|tokenizers|hugging|pyarrow|python|peft|deepspeed|bitsandbytes"
+    rb"|protobuf"
+)
 
 NAME = r"(?P<name>[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)(?![\w-])"
 EXTRAS = r"(?:\s*\[[\w\s,.-]*\])?"

@@ -99,3 +99,19 @@ def test_what_is_something_else_keeps_its_names(script: str) -> None:
 def test_an_enum_has_what_its_base_class_has(reading: str) -> None:
     imports = "from ray.air import session\nfrom transformers import trainer_utils\n\n"
     assert not converted(f"{imports}kind = {reading}\nsession.report({{}})\n").lines("RM723", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("pad = 8 if accelerator.use_fp16 else None", 'pad = 8 if accelerator.mixed_precision == "fp16" else None'),
+        ("if accelerator.use_fp16:\n    pass", 'if accelerator.mixed_precision == "fp16":\n    pass'),
+        ("half = accelerator.use_fp16", 'half = accelerator.mixed_precision == "fp16"'),
+        ("print(accelerator.use_fp16)", 'print(accelerator.mixed_precision == "fp16")'),
+        ("full = not accelerator.use_fp16", 'full = not (accelerator.mixed_precision == "fp16")'),
+        ("both = accelerator.use_fp16 == other", 'both = (accelerator.mixed_precision == "fp16") == other'),
+    ],
+)
+def test_parentheses_stand_only_where_they_are_needed(before: str, after: str) -> None:
+    head = "import ray\nfrom accelerate import Accelerator\n\naccelerator = Accelerator()\n"
+    assert converted(head + before).text == head + after

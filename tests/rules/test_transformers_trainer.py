@@ -113,3 +113,65 @@ def test_a_class_that_is_passed_on_is_to_be_constructed_by_its_name(use: str) ->
 def test_a_method_of_the_class_has_its_own_advice() -> None:
     outcome = converted("from ray.train.huggingface import TransformersTrainer\nTransformersTrainer.restore('x')\n")
     assert "a run resumes by itself" in outcome.messages[0]
+
+
+METHOD = """
+from ray.air.config import ScalingConfig
+from ray.train.huggingface import TransformersTrainer
+from transformers import Trainer
+
+
+class Experiment:
+    def __init__(self, builder):
+        self.builder = builder
+
+    {decorator}
+    def build({self}train_dataset, eval_dataset=None, **config):
+        return Trainer(make(config), train_dataset=train_dataset)
+
+    def run(self, **data):
+        return TransformersTrainer(trainer_init_per_worker={init}, scaling_config=ScalingConfig(num_workers=1), **data)
+"""
+
+
+@pytest.mark.parametrize("init", ["self.build", "self.builder", "self.builder.init"])
+def test_what_an_object_holds_goes_to_the_workers_without_the_object(init: str) -> None:
+    script = METHOD.replace(", **data)", ")").format(decorator="@staticmethod", self="", init=init)
+    after = converted(script).text
+    assert f"        trainer_init_per_worker = {init}\n" in after
+    assert "            trainer = trainer_init_per_worker(None, None, **config)\n" in after
+
+
+def test_a_method_takes_its_object_along() -> None:
+    script = METHOD.replace(", **data)", ")").format(decorator="", self="self, ", init="self.build")
+    assert "            trainer = self.build(None, None, **config)\n" in converted(script).text
+
+
+def test_a_static_method_of_a_class_is_named_by_its_class() -> None:
+    script = METHOD.replace(", **data)", ")").format(decorator="@staticmethod", self="", init="Experiment.build")
+    assert "            trainer = Experiment.build(None, None, **config)\n" in converted(script).text
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    [
+        "trainer_class: Type[TransformersTrainer] = TransformersTrainer",
+        "def start(trainer_class: type[TransformersTrainer] = TransformersTrainer): ...",
+        "def start(*, trainer_class: Optional[Type[TransformersTrainer]] = TransformersTrainer): ...",
+        "class Settings:\n    trainer_class: Type[TransformersTrainer] = TransformersTrainer",
+    ],
+)
+def test_a_variable_that_holds_a_legacy_class_keeps_its_annotation(spelling: str) -> None:
+    script = (
+        f"from typing import Optional, Type\n\nfrom ray.train.huggingface import TransformersTrainer\n\n{spelling}\n"
+    )
+    outcome = converted(script)
+    assert outcome.text == script
+    assert outcome.lines("RM103", Kind.MANUAL)
+
+
+def test_other_annotations_follow_the_trainer() -> None:
+    script = (
+        "from ray.train.huggingface import TransformersTrainer\n\n\ndef fit(trainer: TransformersTrainer = None): ...\n"
+    )
+    assert "def fit(trainer: TorchTrainer = None)" in converted(script).text

@@ -106,8 +106,18 @@ def _attribute(context: Context, node: ast.Attribute, kind: str, new: str | None
         message += f": {kind.rpartition('.')[2]} has no such attribute."
         context.manual(RM723, node, message, "Remove it, or use what replaces it.")
     elif context.converts(RM723, node, f"{message}; now {new}."):
-        template = f"$owner.{new}" if new.isidentifier() else f"($owner.{new})"
+        is_value = new.isidentifier() or _stands_alone(context.module.parent_of[node], node)
+        template = f"$owner.{new}" if is_value else f"($owner.{new})"
         context.plan.replace(node, template, owner=node.value)
+
+
+def _stands_alone(parent: ast.AST, node: ast.expr) -> bool:
+    """Whether an expression of several parts needs no parentheses where a node stands."""
+    if isinstance(parent, (ast.If, ast.While, ast.IfExp)):
+        return parent.test is node
+    if isinstance(parent, ast.Call):
+        return parent.func is not node
+    return isinstance(parent, (ast.Assign, ast.AnnAssign, ast.keyword, ast.Return, ast.Expr, ast.List, ast.Dict))
 
 
 def _is_dealt_with(context: Context, node: ast.Attribute) -> bool:

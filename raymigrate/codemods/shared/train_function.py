@@ -345,10 +345,19 @@ class TrainFunction:
         root: ast.expr = self.given
         while isinstance(root, ast.Attribute):
             root = root.value
-        if isinstance(root, ast.Name):
+        is_read_once = isinstance(self.given, ast.Attribute) and self.module.qualified(self.given) is None
+        if isinstance(root, ast.Name) and not (is_read_once and self._is_object(root)):
             return self.module.source(self.given), ""
         name = self.context.fresh("trainer_init_per_worker")
         return name, f"{name} = $init\n"
+
+    def _is_object(self, name: ast.Name) -> bool:
+        """Whether a name stands for an object, `self` of `self.init`, that need not go to the workers as a whole."""
+        assert isinstance(self.given, ast.Attribute)
+        owner = next((outer for outer in self.module.ancestors(name) if isinstance(outer, ast.ClassDef)), None)
+        methods = [part for part in owner.body if isinstance(part, ast.FunctionDef)] if owner is not None else []
+        is_bound = any(method.name == self.given.attr and not method.decorator_list for method in methods)
+        return not is_bound and not isinstance(self.module.definition(name), ast.ClassDef)
 
 
 def trains(name: str) -> bool:

@@ -1,8 +1,12 @@
 """Annotations with a legacy trainer: `def build() -> TransformersTrainer`. They are TorchTrainers now."""
 
+import ast
+
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.facts.annotations import in_annotation
+from raymigrate.facts.functions import default_of
+from raymigrate.facts.legacy import TRAINERS
 from raymigrate.facts.module import Reference
 
 
@@ -18,7 +22,7 @@ def name_as_type(context: Context, rule: Rule, reference: Reference, name: str) 
     Returns:
         Whether the class is named in an annotation.
     """
-    if not in_annotation(context.module, reference.node):
+    if not in_annotation(context.module, reference.node) or _holds_class(context, reference.node):
         return False
     made = context.converts(rule, reference.node, f"{name} is gone from Ray >= 2.9; now TorchTrainer.")
     if made:
@@ -26,3 +30,19 @@ def name_as_type(context: Context, rule: Rule, reference: Reference, name: str) 
         context.plan.replace(reference.node, "TorchTrainer")
     context.handle(reference, gone=made)
     return True
+
+
+def _holds_class(context: Context, annotation: ast.expr) -> bool:
+    """Whether what is annotated holds a legacy class itself, which stays: `trainer_cls: Type[X] = X`."""
+    module = context.module
+    for outer in module.ancestors(annotation):
+        value: ast.expr | None = None
+        if isinstance(outer, ast.AnnAssign):
+            value = outer.value
+        elif isinstance(outer, ast.arg):
+            arguments = module.parent_of[outer]
+            value = default_of(outer, arguments) if isinstance(arguments, ast.arguments) else None
+        elif not isinstance(outer, ast.stmt):
+            continue
+        return value is not None and module.qualified(value) in TRAINERS
+    return False
