@@ -329,7 +329,7 @@ def test_commands_without_their_percent_sign_are_magics() -> None:
 
 def test_legacy_code_below_a_cell_magic_is_told() -> None:
     _, result = converted(
-        NAME, Options(), indented(notebook([*SESSION, "%%writefile x.py\nfrom ray.air import session"]))
+        NAME, Options(), indented(notebook([*SESSION, "%%bash\ncat > x.py <<E\nfrom ray.air import session\nE"]))
     )
     assert [(f.cell, f.line) for f in result.findings if f.code == "RM905"] == [(4, 1)]
 
