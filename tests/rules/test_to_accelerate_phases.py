@@ -171,3 +171,12 @@ def test_all_processes_count_the_same_steps() -> None:
     loop = LOOP.replace("\n", "\n    ").rstrip()
     stop = "step = 0\nwhile True:\n    step += 1\n    " + loop + "\n    if step > 3:\n        break\n"
     assert not [m for m in accelerated(stop).messages if "wait for it" in m]
+
+
+def test_a_loader_that_a_function_makes_is_prepared_where_it_is_kept() -> None:
+    made = (
+        "def loaded(rows):\n    batches = DataLoader(rows, batch_size=4)\n    return batches\n\nloader = loaded(data)\n"
+    )
+    text = accelerated(made, LOOP).text
+    assert "batches = accelerator" not in text
+    assert "model, optimizer, loader = accelerator.prepare(model, optimizer, loader)" in text

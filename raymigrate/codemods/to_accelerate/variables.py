@@ -85,7 +85,9 @@ class Variables:
         self._open.add(function)
         found = [self.of(end) for end in ends]
         self._open.remove(function)
-        return frozenset().union(*found) if found and all(found) else frozenset()
+        homes = frozenset().union(*found) if found and all(found) else frozenset()
+        makes_it = any(home.scope.node is function for home in homes)  # new with each call
+        return frozenset() if makes_it else homes
 
     def of_variable(self, variable: Variable) -> frozenset[Variable]:
         """The variables that hold what a variable holds; see `of`."""
