@@ -42,8 +42,9 @@ HEAD = """# Legacy scripts, before and after
 
 Each original under the stand-in for the old trainers (B), against its conversion (C), on CPUs, with the libraries of
 today and the models and datasets of the offline hub. "equal" means equal bits on every worker, of the rows, losses,
-gradients and weights of every step. Where the two differ, the conversion has left that for a person, by the rules in
-the column beside. Written by `python scripts/verify_legacy_jobs.py`.
+gradients and weights of every step. Where the two differ, the cause stands below the table: the conversion has left it
+for a person, by the rules in the column "left", or nothing in the script reads what differs. Written by
+`python scripts/verify_legacy_jobs.py`.
 """
 
 

@@ -140,6 +140,23 @@ def test_accelerate_config_becomes_environment_variables(accelerate_environment:
         environment(read({"distributed_type": "TPU"}), use_gpu=True)
 
 
+def test_ray_data_answers_as_it_did(tmp_path: Path) -> None:
+    results = run("data", tmp_path, RAYMIGRATE_STANDIN="2.6")
+    assert results["dict"] == {"train": [1, {"concurrency": 3}], "test": [2, {"concurrency": 3}]}
+    assert results["split"] == [1, {}]
+    assert results["gone"] == ["materialized", True]
+    assert results["batches"] == {"zero_copy_batch": False}
+    assert results["own"] == {"batch_format": "numpy", "zero_copy_batch": True}
+    assert results["of Ray"] == {}
+
+
+def test_batches_were_data_frames_until_ray_2_3(tmp_path: Path) -> None:
+    results = run("data", tmp_path, RAYMIGRATE_STANDIN="2.3")
+    assert results["batches"] == results["default"] == {"zero_copy_batch": False, "batch_format": "pandas"}
+    assert results["own"]["batch_format"] == "numpy"
+    assert results["of Ray"] == {}
+
+
 def test_rows_are_batched_as_they_were(tmp_path: Path) -> None:
     results = run("rows", tmp_path)
     assert results["kinds"] == [True, True]

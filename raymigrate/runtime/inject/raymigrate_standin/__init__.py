@@ -8,10 +8,10 @@ name `raymigrate_standin`, imports nothing of raymigrate, and is on the PYTHONPA
 defines can be pickled by name.
 
 Modules: `importing` makes the names importable; `air_config`, `air_checkpoint`, `air_session`, `logger_callbacks` and
-`preprocessors` are ray.air and its neighbours; `torch_trainer` is what all trainers share, with `job` and `results`;
-`transformers_trainer` is the driver's side of HuggingFaceTrainer alias TransformersTrainer, `transformers_loop` the
-workers' side and `transformers_report` its callback; `accelerate_trainer` and `accelerate_environment` are
-AccelerateTrainer.
+`preprocessors` are ray.air and its neighbours; `ray_data` is Ray Data; `torch_trainer` is what all trainers share, with
+`job` and `results`; `transformers_trainer` is the driver's side of HuggingFaceTrainer alias TransformersTrainer,
+`transformers_loop` the workers' side and `transformers_report` its callback; `accelerate_trainer` and
+`accelerate_environment` are AccelerateTrainer.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from raymigrate_standin import air_config, air_session
+from raymigrate_standin import air_config, air_session, ray_data
 from raymigrate_standin.importing import LENT_NAMES, UNKNOWN_NAMES, GoneModules, lend, unknown
 
 Patch = Callable[[ModuleType], None]
@@ -45,6 +45,8 @@ def install(after: Callable[[str], Callable[[Patch], Any]]) -> None:
     after("ray.air.session")(air_session.replace_session)
     after("ray.train")(air_session.replace_functions)
     after("ray.train.v2.api.context")(air_session.replace_context)
+    after("ray.data")(ray_data.old_functions)
+    after("ray.data.dataset")(ray_data.old_methods)
     after("ray.tune.tuner")(_refuse_trainers)
     after("transformers.training_args")(_average_like_before)
 

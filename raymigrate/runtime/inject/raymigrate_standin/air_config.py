@@ -203,8 +203,13 @@ def splits_all() -> bool:
 
     With a preprocessor or a dict of DatasetConfig it split as 2.6 did (ray 2.7.2, data_parallel_trainer.py:298-311).
     """
+    return minor_version(default=0) >= 7
+
+
+def minor_version(default: int) -> int:
+    """The Ray 2.x that the script was written for: x, or a default where that is not known."""
     _, _, minor = os.environ.get("RAYMIGRATE_STANDIN", "").partition(".")
-    return minor.isdecimal() and int(minor) >= 7
+    return int(minor) if minor.isdecimal() else default
 
 
 def split_names(config: Any, names: list[str]) -> list[str]:
