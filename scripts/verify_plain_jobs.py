@@ -45,6 +45,10 @@ nobody died; "-" stands where nobody was killed. Native loops are compared in on
 several by itself is another training. Written by `python scripts/verify_plain_jobs.py`.
 """
 NOT_RUN = """
+`to_accelerate/half_precision_branches` shows a limit of verify: the losses of the original are those that its
+GradScaler multiplied, while gradients and weights are equal. `to_accelerate/notebook` trains on the same rows from the
+same weights with other masks of dropout: the random numbers between them differ, for a reason that is not found yet.
+
 ## Not run
 
 * For lack of GPUs, DeepSpeed or several machines: the fixtures with a file of FSDP or DeepSpeed, and
