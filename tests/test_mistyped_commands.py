@@ -90,3 +90,13 @@ def test_a_file_of_another_kind_is_told_as_such(name: str) -> None:
 def test_but_not_one_that_may_be_python(name: str) -> None:
     Path(name).write_text("from ray.air import: session\n")
     assert f"{name}:1:20: RM901 error: cannot be parsed: " in invoke(name).stderr
+
+
+@pytest.mark.parametrize(("option", "meant"), [("--dry-run", "`raymigrate diff`"), ("--fix", "`raymigrate PATH`")])
+def test_an_option_of_similar_tools_is_told_by_its_name_here(option: str, meant: str, tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text("from ray.air import session\n")
+    outcome = CliRunner().invoke(main, [option, str(script)])
+    assert outcome.exit_code == 2
+    assert meant in outcome.stderr
+    assert script.read_text() == "from ray.air import session\n"

@@ -43,7 +43,7 @@ def test_settings_hold_and_the_command_line_wins() -> None:
 def test_a_switch_can_be_turned_off(project: Path) -> None:
     (project / "train.py").write_bytes(UNSAFE.read_bytes())
     settings("unsafe = true")
-    assert "RM401 converted" in invoke("--check", ".").stdout
+    assert "RM401 would convert" in invoke("--check", ".").stdout
     assert "RM401 unsafe" in invoke("--check", "--no-unsafe", ".").stdout
 
 

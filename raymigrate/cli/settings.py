@@ -36,6 +36,13 @@ NOT_SETTINGS = frozenset(
     }
 )
 
+# What such tools call it -> what it is here.
+OF_OTHER_TOOLS = {
+    "--dry-run": "`raymigrate diff` shows what would change, `raymigrate check` lists it.",
+    "--fix": "`raymigrate PATH` converts; no option is needed for it.",
+    "--write": "`raymigrate PATH` converts; no option is needed for it.",
+}
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -111,7 +118,12 @@ class ConfigurableCommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Puts the settings where the command line says nothing."""
-        rest = super().parse_args(ctx, args)
+        try:
+            rest = super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if meant := OF_OTHER_TOOLS.get(error.option_name):
+                raise click.UsageError(f"No such option: {error.option_name}. {meant}", ctx) from None
+            raise
         settings = Settings()
         if not (ctx.params.get("isolated") or ctx.resilient_parsing):
             named = [path for path in ctx.params["paths"] if path != "-"] or [ctx.params["stdin_filename"] or "."]

@@ -82,7 +82,7 @@ def test_notebook_and_script_are_converted_together(tmp_path: Path) -> None:
     done = CliRunner().invoke(main, ["--verbose", str(path)])
     after = path.read_bytes()
     assert [cell[-1].startswith("ray.train.report") for cell in sources(after)[1:2]] == [True]
-    assert checked.stdout.count("converted:") == done.stdout.count("converted:") == 4
+    assert checked.stdout.count("would convert:") == done.stdout.count("converted:") == 4
     path.write_bytes(data)
     (tmp_path / "change.patch").write_text(shown.stdout.replace(str(path).lstrip("/"), "nb.ipynb"))
     subprocess.run(["git", "apply", "change.patch"], cwd=tmp_path, check=True)
