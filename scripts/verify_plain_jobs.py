@@ -46,8 +46,9 @@ several by itself is another training. Written by `python scripts/verify_plain_j
 """
 NOT_RUN = """
 `to_accelerate/half_precision_branches` shows a limit of verify: the losses of the original are those that its
-GradScaler multiplied, while gradients and weights are equal. `to_accelerate/notebook` trains on the same rows from the
-same weights with other masks of dropout: the random numbers between them differ, for a reason that is not found yet.
+GradScaler multiplied, while gradients and weights are equal. `to_accelerate/notebook` has other masks of dropout: its
+`tqdm(train_loader)`, of `tqdm.auto`, asks the loader for an iterator once more, which draws a random number from a
+DataLoader of torch, and none from a prepared one.
 
 ## Not run
 
