@@ -264,3 +264,51 @@ def init(train_dataset, eval_dataset=None, **config):
 trainer = TransformersTrainer(init, scaling_config=scaling)
 """
     assert f"    args = {after}\n" in str(convert(script).after)
+
+
+LONG_CHAIN = """from functools import partial
+from ray.data.preprocessors import BatchMapper
+from ray.train.huggingface import TransformersTrainer
+from job import clean, encode, init, datasets
+
+trainer = TransformersTrainer(
+    init, datasets={{"train": datasets["train"]}}, scaling_config=scaling, preprocessor={preprocessor}
+)
+"""
+PACKED = """from ray.train.huggingface import TransformersTrainer
+from transformers import Trainer, TrainingArguments
+
+
+def init(train_dataset, eval_dataset=None, **config):
+    args = TrainingArguments(
+        "output", evaluation_strategy="epoch", save_strategy="epoch",{middle}
+        learning_rate=config["learning_rate"], num_train_epochs=config["number_of_epochs"]{end}
+    )
+    return Trainer(make(), args, train_dataset=read())
+
+
+trainer = TransformersTrainer(init, scaling_config=scaling)
+"""
+
+
+@pytest.mark.parametrize(
+    "preprocessor",
+    [
+        'BatchMapper(partial(encode, "a/rather-long-name-of-a-model", True), batch_format="pandas", batch_size=64)',
+        'Chain(BatchMapper(clean, batch_format="pandas"), BatchMapper(partial(encode, "a/rather-long-name-of-a-model",'
+        ' True), batch_format="pandas", batch_size=64))',
+    ],
+)
+def test_a_link_of_a_chain_that_is_too_long_gets_a_line_for_each_argument(preprocessor: str) -> None:
+    script = LONG_CHAIN.format(preprocessor=preprocessor).replace("BatchMapper\n", "BatchMapper, Chain\n", 1)
+    after = str(convert(script).after)
+    assert '            partial(encode, "a/rather-long-name-of-a-model", True),\n' in after
+    assert max(map(len, after.splitlines())) <= 120
+
+
+@pytest.mark.parametrize("middle", ["", " warmup_steps=10,"])
+@pytest.mark.parametrize("end", ["", ","])
+def test_a_new_argument_gets_a_line_where_the_last_one_is_full(middle: str, end: str) -> None:
+    after = str(convert(PACKED.format(middle=middle, end=end)).after)
+    assert 'config["number_of_epochs"],\n        use_cpu=' in after
+    assert f'"cpu",\n        average_tokens_across_devices=False{end}\n    )' in after

@@ -40,7 +40,9 @@ def append(elements: list[Element], element: Element, opening: cst.BaseParenthes
     closing = last.comma if isinstance(last.comma, cst.Comma) else None
     separator = COMMA
     if len(elements) > 1 and isinstance(elements[-2].comma, cst.Comma):
-        opening = elements[-2].comma.whitespace_after
+        between = elements[-2].comma.whitespace_after
+        if not (_is_multiline(opening) and _last_line_is_full(elements, element)):
+            opening = between
     if _is_multiline(opening):  # its comments are about what stands there
         separator = cst.Comma(whitespace_after=_without_comment(opening))
     if closing is not None:  # a trailing comma, with the line end before the closing bracket
@@ -76,6 +78,17 @@ def append(elements: list[Element], element: Element, opening: cst.BaseParenthes
             element.with_changes(whitespace_after_param=last.whitespace_after_param),
         ]
     return [*head, last.with_changes(comma=separator), element]
+
+
+def _last_line_is_full(elements: list[Element], element: Element) -> bool:
+    """Whether a new element has no room on the line of the last ones, where several share a line."""
+    length = len(code_of(element))
+    for other in reversed(elements):
+        length += len(code_of(other))
+        before = elements[elements.index(other) - 1].comma if other is not elements[0] else None
+        if before is None or (isinstance(before, cst.Comma) and _is_multiline(before.whitespace_after)):
+            break
+    return length > LONG_CALL
 
 
 def without(call: cst.Call, keywords: set[str]) -> cst.Call:
@@ -311,15 +324,22 @@ def chain_over_lines_if_long(call: cst.Call, depth: int = 0) -> cst.Call:
     if len(code_of(call)) <= LONG_CALL or len(links) < 2 or call.lpar or "\n" in code_of(call):
         return call
     inside, closing = _new_line(depth + 4), _new_line(depth)
-    broken = links[-1]
+    broken = _link_within(links[-1], depth + 4)
     for link in reversed(links[:-1]):
         method = link.func
         assert isinstance(method, cst.Attribute)
         dot = cst.Dot(whitespace_before=inside)
+        link = _link_within(link.with_changes(func=cst.Name(method.attr.value)), depth + 4)
         broken = link.with_changes(func=method.with_changes(value=broken, dot=dot))
     return broken.with_changes(
         lpar=[cst.LeftParen(whitespace_after=inside)], rpar=[cst.RightParen(whitespace_before=closing)]
     )
+
+
+def _link_within(call: cst.Call, depth: int) -> cst.Call:
+    """A call of a chain with a line for each argument, if it is too long for a line of its own."""
+    is_long = len(code_of(call)) > LONG_CALL and len(call.args) > 1
+    return _one_per_line(call, depth, None) if is_long else call
 
 
 def _links(call: cst.BaseExpression) -> Iterator[cst.Call]:

@@ -1,0 +1,85 @@
+"""RM718: environment variables for the cache of models that nothing reads any more.
+
+docs/semantics/libraries.md#environment-variables: transformers 4.57 took them for its own cache, and warned.
+"""
+
+import ast
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
+from raymigrate.facts.module import Module
+
+RM718 = Rule(
+    "RM718",
+    "an environment variable for the cache of models",
+    "transformers >= 5 does not read TRANSFORMERS_CACHE: models are stored in the default folder, below the home of the"
+    " user, and loaded once more.",
+    "HF_HUB_CACHE names the same folder, laid out in the same way; it also holds what datasets loads from the Hub.",
+    "https://huggingface.co/docs/huggingface_hub/package_reference/environment_variables#hfhubcache",
+    unproven="A job stores its models in another folder, and prints the same.",
+)
+VARIABLES = ("TRANSFORMERS_CACHE", "PYTORCH_TRANSFORMERS_CACHE", "PYTORCH_PRETRAINED_BERT_CACHE")
+NEW = "HF_HUB_CACHE"
+# What takes the name of a variable first.
+FUNCTIONS = ("os.getenv", "os.putenv", "os.unsetenv")
+METHODS = ("get", "pop", "setdefault")
+SETTERS = ("os.putenv", "os.environ.setdefault")
+
+
+@codemod(*VARIABLES, phase=Phase.LIBRARIES)
+def cache_variables(context: Context) -> None:
+    """Names the folder by the variable of huggingface_hub, where the script sets it."""
+    if not context.is_ray_script:
+        return
+    named = [
+        (key, *_use(context.module, key)) for key in context.module.of_type(ast.Constant) if key.value in VARIABLES
+    ]
+    is_set = {key.value for key, names, sets in named if names and sets}
+    taken = NEW in context.module.text
+    for key, names, sets in named:
+        if not names or key.value not in is_set:
+            continue  # what only others set has the name that they gave it
+        message = f"transformers >= 5 does not read {key.value!s}"
+        if taken:
+            if sets:
+                context.manual(RM718, key, f"{message}, and {NEW} is named here too.", f"Keep {NEW} only.")
+        elif context.converts(RM718, key, f"{message}; now {NEW}."):
+            quote = context.module.source(key)[-1:]
+            context.plan.replace(key, f"{quote}{NEW}{quote}")
+
+
+def _use(module: Module, key: ast.Constant) -> tuple[bool, bool]:
+    """Whether a string names a variable of the environment, and whether that gets a value there."""
+    parent = module.parent_of[key]
+    if isinstance(parent, ast.Subscript):
+        return module.qualified(parent.value) == "os.environ", isinstance(parent.ctx, ast.Store)
+    if isinstance(parent, ast.Dict):
+        return key in parent.keys and _is_environment(module, parent), True
+    if isinstance(parent, ast.Compare):
+        return any(module.qualified(other) == "os.environ" for other in parent.comparators), False
+    if isinstance(parent, ast.Call) and parent.args[:1] == [key]:
+        name = module.qualified(parent.func) or ""
+        known = name in FUNCTIONS or name in [f"os.environ.{method}" for method in METHODS]
+        return known, name in SETTERS
+    return False, False
+
+
+def _is_environment(module: Module, variables: ast.expr) -> bool:
+    """Whether a dict goes to `os.environ.update()` or to the `env_vars` of a runtime_env, under its name too."""
+    parent = module.parent_of[variables]
+    if isinstance(parent, ast.Dict):
+        place = parent.values.index(variables) if variables in parent.values else -1
+        key = parent.keys[place] if place >= 0 else None
+        return key is not None and module.constant(key) == "env_vars"
+    if isinstance(parent, ast.keyword):
+        return parent.arg == "env_vars"
+    if isinstance(parent, ast.Call):
+        return module.qualified(parent.func) == "os.environ.update"
+    target = parent.targets[0] if isinstance(parent, ast.Assign) else None
+    scope = module.scope_of[target].find(target.id) if isinstance(target, ast.Name) else None
+    if scope is None or not isinstance(target, ast.Name):
+        return False
+    uses = module.uses(target.id, scope)
+    return bool(uses) and all(_is_environment(module, use) for use in uses)
