@@ -125,4 +125,6 @@ def _drop_handler(context: Context, call: ast.Call) -> None:
         context.plan.call(accelerator).remove.add("kwargs_handlers")
     if node is not call and isinstance(statement, ast.stmt):
         context.plan.statement(statement).removed = True
-    context.handle(module.reference_at[call.func], gone=True)
+    for part in ast.walk(call):  # a timedelta, too
+        if part in module.reference_at:
+            context.handle(module.reference_at[part], gone=True)
