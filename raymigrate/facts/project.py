@@ -174,9 +174,16 @@ class Project:
     def folder(self, path: str) -> str:
         """The folder of the project that a file belongs to, absolute."""
         here = os.path.dirname(os.path.abspath(path))
+        return self._known_folder(here) or _package_root(here)
+
+    def is_known(self, folder: str) -> bool:
+        """Whether a folder is that of a project: something marks it, or the user named it."""
+        return self._known_folder(folder) is not None
+
+    def _known_folder(self, here: str) -> str | None:
         marked = (f for f in _upwards(here) if any(os.path.exists(os.path.join(f, marker)) for marker in MARKERS))
         named = [folder for folder in _upwards(here) if folder in self.tops]
-        return next(marked, None) or (named[-1] if named else _package_root(here))
+        return next(marked, None) or (named[-1] if named else None)
 
     def roots(self, path: str) -> list[str]:
         """The folders that absolute imports of a file start at, the nearest first."""

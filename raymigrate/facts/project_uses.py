@@ -1,4 +1,4 @@
-# ruff: noqa: PTH118, PTH119, PTH120 - works on strings, as discovery.py does
+# ruff: noqa: PTH113, PTH118, PTH119, PTH120 - works on strings, as discovery.py does
 """Every use that a project makes of something that one of its files defines."""
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def _importers(project: Project, folder: str, source: str) -> list[str]:
 def _files(project: Project, folder: str) -> list[str]:
     """The files of a folder that may name a function."""
     if folder not in project.contents:
-        project.contents[folder] = dict.fromkeys(files_below(folder))
+        project.contents[folder] = dict.fromkeys(files_below(folder, only_packages=not project.is_known(folder)))
     return list(project.contents[folder])
 
 
@@ -203,10 +203,18 @@ def _is_harmless(module: Module, node: ast.Constant) -> bool:
     return any(isinstance(target, ast.Name) and target.id == "__all__" for target in targets)
 
 
-def files_below(folder: str) -> Iterator[str]:
-    """The files of a project that may name a function, without those that no project keeps its own source in."""
+def files_below(folder: str, *, only_packages: bool) -> Iterator[str]:
+    """The files of a project that may name a function, without those that no project keeps its own source in.
+
+    Args:
+        folder: The folder of the project.
+        only_packages: Whether of the folders below it only packages belong to it. So it is where nothing says that
+            the folder is a project: a script may lie in a home or temporary folder, beside everything else.
+    """
     for directory, folders, names in os.walk(folder):
         folders[:] = sorted(f for f in folders if f not in SKIPPED and not f.startswith("."))
+        if only_packages:
+            folders[:] = [f for f in folders if os.path.isfile(os.path.join(directory, f, "__init__.py"))]
         if "pyvenv.cfg" in names:
             folders.clear()
             continue

@@ -49,3 +49,25 @@ def test_files_that_import_a_module_are_looked_for_once(tmp_path: Path, monkeypa
     convert(tmp_path)
     assert read.count("run.py") > 20
     assert read.count("other_07.py") == 1
+
+
+@pytest.mark.parametrize(("marker", "others"), [("", {"near.py", "of_package.py"}), ("setup.py", None)])
+def test_a_script_in_a_folder_that_is_no_project_is_not_looked_for_all_below_it(
+    marker: str, others: set[str] | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A home folder, say: a script that lies there took as long as reading everything in it."""
+    read: set[str] = set()
+
+    def content(project: Project, folder: str, path: str) -> bytes:
+        read.add(Path(path).name)
+        return Path(path).read_bytes()
+
+    monkeypatch.setattr(project_uses, "_content", content)
+    using = "import logs\n"
+    write(tmp_path, {"logs.py": "from ray.air import session\n\n\ndef log(metrics):\n    session.report(metrics)\n"})
+    write(tmp_path, {"near.py": using, "package/__init__.py": "", "package/of_package.py": using, "far/far.py": using})
+    if marker:
+        (tmp_path / marker).touch()
+    convert(tmp_path / "logs.py")
+    wanted = others if others is not None else {"near.py", "of_package.py", "far.py"}
+    assert read - {"logs.py", "__init__.py", marker} == wanted
