@@ -15,7 +15,7 @@ from scripts.update_twins import options_of
 from tests.conftest import DOCUMENTS, case_name
 
 Place = tuple[str, int, int, str]  # file, line, column, code
-TEXT = re.compile(r"^(.+?):(\d+):(\d+): (RM\d{3}) \w+: ", re.MULTILINE)
+TEXT = re.compile(r"^(.+?):(\d+):(\d+): (RM\d{3}) (?:would convert|\w+): ", re.MULTILINE)
 GITHUB = re.compile(r"^::\w+ file=(.+?),line=(\d+),col=(\d+),title=raymigrate (RM\d{3}) ", re.MULTILINE)
 REQUIREMENT = re.compile(r"[\w-]+(?:\[[\w,]+\])?[=<>~!]=[\w.]+")  # in a %pip or a !pip
 NOTEBOOKS = [path for path in DOCUMENTS if path.suffix == ".ipynb"]
