@@ -9,6 +9,7 @@ from raymigrate.base.findings import Finding, Kind
 from raymigrate.base.options import Options
 from raymigrate.comments.skips import RM906
 from raymigrate.documents.line_changes import moved_lines
+from raymigrate.files.script import lines_of
 from raymigrate.run.outcome import FileResult, by_place
 
 Convert = Callable[[str, Options, bool], FileResult]
@@ -32,7 +33,7 @@ def convert_in_two_steps(text: str, options: Options, convert: Convert, *, rewri
     second = convert(text if first.after is None else first.after, replace(options, to_accelerate=False), rewrite)
     if first.after is None:
         return replace(second, findings=_both(first.findings, second.findings))
-    placed = _placed(second.findings, moved_lines(first.after, text), text)
+    placed = _placed(second.findings, first.after, text)
     if _fails(second):
         return replace(first, findings=by_place(placed), changes=False, after=None, left=[])
     return replace(
@@ -58,11 +59,16 @@ def _fails(result: FileResult) -> bool:
     return any(finding.kind is Kind.ERROR for finding in result.findings)
 
 
-def _placed(findings: list[Finding], moved: Callable[[int], int], text: str) -> list[Finding]:
-    """Findings in the text between the steps, with places in the one before both."""
-    lengths = [len(line) for line in text.splitlines()] or [0]
+def _placed(findings: list[Finding], between: str, text: str) -> list[Finding]:
+    """Findings in the text between the steps, with places in the one before both.
+
+    The column is that of the statement where the first step has changed or added the line.
+    """
+    moved, changed, lines = moved_lines(between, text), lines_of(between), lines_of(text)
     placed = []
     for finding in findings:
-        line = min(moved(finding.line), len(lengths))
-        placed.append(replace(finding, line=line, column=finding.column if finding.column <= lengths[line - 1] else 1))
+        line = min(moved(finding.line), len(lines))
+        now, before = changed[finding.line - 1], lines[line - 1]
+        start = len(before) - len(before.lstrip()) + 1
+        placed.append(replace(finding, line=line, column=finding.column if now == before else start))
     return placed
