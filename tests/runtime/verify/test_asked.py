@@ -133,6 +133,20 @@ def test_a_state_dict_with_other_names_is_another_checkpoint() -> None:
     assert "C lacks 2 of 2 tensors, the first is model.a, but has model.module.a" in verdict(comparison)
 
 
+@pytest.mark.parametrize(("versions", "status"), [(OLD, Status.PASS), (None, Status.FAIL)])
+def test_a_buffer_that_another_version_keeps_is_no_difference(versions: dict[str, str] | None, status: Status) -> None:
+    """transformers 4.30 stored `position_ids`, later ones do not; the same libraries store the same."""
+    old = made_up("A", **({"versions": versions} if versions else {}))
+    old.trace.results[-1]["checkpoint"]["stored"]["model.embeddings.position_ids"] = [[1, 8], "int64", "p"]
+    comparison = compare(pair_of("A", "C", [old, made_up("C")]), "the whole migration")
+    assert next(gate.status for gate in comparison.gates if gate.name == "outcome") is status
+
+
+def test_a_lost_parameter_is_a_difference_between_versions_too() -> None:
+    comparison = compare(pair_of("A", "C", [made_up("A", versions=OLD), made_up("C", prefix="model.module.")]), "x")
+    assert next(gate.status for gate in comparison.gates if gate.name == "outcome") is Status.FAIL
+
+
 SCALING = "from ray.train import ScalingConfig; ScalingConfig(num_workers=3, use_gpu={gpu})\n"
 ACCELERATOR = """
 from accelerate import Accelerator
