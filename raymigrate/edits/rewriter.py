@@ -112,6 +112,7 @@ class Rewriter(cst.CSTTransformer):
         self.line_length = line_length(excerpt.module.text)
         self.spans = spans
         self.statement_column = 0
+        self.shares_line = False  # whether the statement stands on a line with others, as behind a magic of a notebook
         self.new: set[cst.CSTNode] = set()  # statements that the plan adds
         self.enclosing: set[cst.CSTNode] = set()  # those that it puts around others
         self.gone: set[cst.CSTNode] = set()  # and those that only hold the lines that stood over one that is removed
@@ -216,7 +217,8 @@ class Rewriter(cst.CSTTransformer):
         if isinstance(updated, cst.Call):
             edit = self.calls.get(span, CallEdit())
             if span in self.calls:
-                updated = edit_call(updated, edit, self._expression, self._depth(span))
+                depth = None if self.shares_line else self._depth(span)
+                updated = edit_call(updated, edit, self._expression, depth)
                 self.pending.discard(("expression", span[0]))
             if span[0][0] == span[1][0]:
                 updated = one_per_line_if_broken(updated, self._depth(span), edit.values)
@@ -246,6 +248,7 @@ class Rewriter(cst.CSTTransformer):
         if isinstance(node, (cst.SimpleStatementLine, cst.BaseCompoundStatement)):
             start, end = self.spans[node]
             self.statement_column = start[1]
+            self.shares_line = isinstance(node, cst.SimpleStatementLine) and len(node.body) > 1
             decorators = node.decorators if isinstance(node, cst.FunctionDef | cst.ClassDef) else ()
             return self._is_touched(self.spans[decorators[0].decorator][0] if decorators else start, end)
         if isinstance(node, cst.BaseExpression) and node in self.spans:

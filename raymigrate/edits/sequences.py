@@ -187,8 +187,15 @@ def _without_comment(whitespace: cst.BaseParenthesizableWhitespace) -> cst.BaseP
     return whitespace.with_changes(first_line=first_line, empty_lines=[])
 
 
-def edit_call(call: cst.Call, edit: CallEdit, parse: ParseExpression, depth: int) -> cst.Call:
-    """Carries out the changes to one call."""
+def edit_call(call: cst.Call, edit: CallEdit, parse: ParseExpression, depth: int | None) -> cst.Call:
+    """Carries out the changes to one call.
+
+    Args:
+        call: The call.
+        edit: The changes.
+        parse: Makes expressions of new code.
+        depth: As in `dict_one_per_line_if_long`; None for a call that has to stay on its line, however long it gets.
+    """
     given = len(call.args)
     arguments = list(call.args)
     positional = [i for i, a in enumerate(arguments) if a.keyword is None and not a.star]
@@ -210,7 +217,7 @@ def edit_call(call: cst.Call, edit: CallEdit, parse: ParseExpression, depth: int
             arguments[index] = argument.with_changes(value=parse(values.pop(new_name)))
     for name, code in values.items():
         value = parse(code)
-        if isinstance(value, cst.Dict):
+        if isinstance(value, cst.Dict) and depth is not None:
             value = dict_one_per_line_if_long(value, depth + 4)
         new = cst.Arg(keyword=cst.Name(name), value=value, equal=EQUAL)
         arguments = _before_unpacking(append(arguments, new, call.whitespace_before_args))
@@ -221,7 +228,7 @@ def edit_call(call: cst.Call, edit: CallEdit, parse: ParseExpression, depth: int
         changes["func"] = parse(Code(edit.function) if isinstance(edit.function, str) else edit.function)
     edited = call.with_changes(**changes)
     grown = len(arguments) > given or edit.names or isinstance(edit.function, Code)
-    return one_per_line_if_long(edited, depth, edit.values) if grown else edited
+    return one_per_line_if_long(edited, depth, edit.values) if grown and depth is not None else edited
 
 
 def _comment_renamed(argument: cst.Arg, old: str, new: str) -> cst.Arg:

@@ -190,3 +190,30 @@ def test_a_timeout_of_the_command_line_is_told() -> None:
 def test_a_tracker_that_each_worker_starts_is_told(line: str, told: bool) -> None:
     outcome = converted(HEAD + TRAIN.replace("trainer.train", f"{line}trainer.train"), to_ray=True)
     assert any("each starts a run of its own" in message for message in outcome.messages) is told
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        "def score(output):\n        return {'rows': len(output.label_ids)}",
+        "class score:\n        def __new__(cls, output):\n            return {'rows': len(output.label_ids)}",
+    ],
+)
+def test_a_definition_in_main_goes_along_with_what_reads_it(definition: str) -> None:
+    text = after(
+        f"def main():\n    model = AutoModel.from_pretrained('bert')\n    {definition}\n"
+        "    trainer = Trainer(model, TrainingArguments('out'), compute_metrics=score)\n    trainer.train()\n\n\n"
+        "if __name__ == '__main__':\n    main()\n"
+    )
+    function, _, main = text.partition("def main():")
+    assert definition.partition("\n")[0] in function
+    assert "score" not in main
+
+
+def test_a_definition_in_main_that_the_training_does_not_read_stays_there() -> None:
+    text = after(
+        "def main():\n    def greet():\n        print('hello')\n    greet()\n"
+        "    trainer = Trainer(AutoModel.from_pretrained('bert'), TrainingArguments('out'))\n    trainer.train()\n\n\n"
+        "if __name__ == '__main__':\n    main()\n"
+    )
+    assert text.count("def greet") == 1

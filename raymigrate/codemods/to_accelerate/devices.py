@@ -77,9 +77,11 @@ class Devices:
         if isinstance(value, ast.JoinedStr):
             first = value.values[0] if value.values else None
             return isinstance(first, ast.Constant) and str(first.value).startswith("cuda")
+        if isinstance(value, ast.Attribute) and value.attr == "type":  # device.type, its name without a number
+            return self._makes_device(self.module.value(value.value))
         if not isinstance(value, ast.Call):
             return False
-        if self.module.qualified(value.func) == "torch.device":
+        if self.module.qualified(value.func) in ("torch.device", "torch.accelerator.current_accelerator"):
             return True
         function = self.variables.called(value)
         if function is None:

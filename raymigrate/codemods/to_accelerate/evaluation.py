@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.training import Loop, Training
 from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import FUNCTIONS
+from raymigrate.facts.values import reaching
 
 # Attributes of what models of transformers return: one value for a batch, and one for each row.
 LOSS = "loss"
@@ -35,6 +36,7 @@ class Gathering:
         losses: Values that stand for a whole batch.
         sizes: Expressions for the number of rows of the model's inputs.
         on_cpu: The outputs, before they were moved to the CPU.
+        together: The value of `predictions, references = predictions, batch["labels"]`, which is gathered as a whole.
     """
 
     loop: Loop
@@ -46,6 +48,7 @@ class Gathering:
     losses: list[ast.expr] = field(default_factory=list)
     sizes: list[ast.expr] = field(default_factory=list)
     on_cpu: ast.Call | None = None
+    together: ast.Tuple | None = None
 
 
 class Evaluation:
@@ -72,7 +75,7 @@ class Evaluation:
     def gathering(self, loop: Loop) -> Gathering | None:
         """How a loop gathers its rows; None where it cannot be seen how it uses what the model gives."""
         calls = self.runs_models(loop.node)
-        if len(calls) != 1 or len(loop.loaders) != 1 or self._indexes_rows(loop):
+        if len(calls) != 1 or len(loop.loaders) != 1 or self._indexes_rows(loop) or self._has_rows_elsewhere(loop):
             return None
         statement = self.module.statement(calls[0])
         if not self.is_in_body(statement, loop):
@@ -81,7 +84,51 @@ class Evaluation:
             found: Gathering | None = self._before(loop, statement, calls[0])
         else:
             found = self._cut(loop, statement, calls[0]) if isinstance(statement, ast.Assign) else None
-        return found if found is not None and self._with_labels(found) else None
+        if found is None:
+            return None
+        paired = self._paired(found)
+        if paired is not None and self._with_labels(paired) and not paired.labels:
+            return paired
+        return found if self._with_labels(found) else None
+
+    def _paired(self, found: Gathering) -> Gathering | None:
+        """Gathers predictions and labels where one statement puts them side by side, as accelerate's examples do."""
+        if found.outputs:
+            return None
+        end = self.module.end(found.statement)
+        names = (node for node in self.module.below(found.loop.node) if isinstance(node, ast.Name))
+        read = next((n for n in names if n.id == found.name and self.module.start(n) >= end), None)
+        statement = self.module.statement(read) if read is not None else None
+        if not isinstance(statement, ast.Assign) or not self.is_in_body(statement, found.loop):
+            return None
+        [target, *others], value = statement.targets, statement.value
+        if others or not isinstance(target, ast.Tuple) or not isinstance(value, ast.Tuple):
+            return None
+        is_output = [isinstance(part, ast.Name) and part.id == found.name for part in value.elts]
+        known = all(output or self.training.batch_of(part) for output, part in zip(is_output, value.elts, strict=True))
+        if not known or sum(is_output) != 1 or len(target.elts) != len(value.elts):
+            return None
+        if not all(isinstance(part, ast.Name) for part in target.elts):
+            return None
+        name = ast.unparse(target.elts[is_output.index(True)])
+        return replace(found, statement=statement, is_after=True, name=name, labels={}, sizes=[], together=value)
+
+    def _has_rows_elsewhere(self, loop: Loop) -> bool:
+        """Whether the first dimension is not that of the rows: `target[1:]` leaves out the first token of each text."""
+        for node in self.module.below(loop.node):
+            if not isinstance(node, ast.Subscript) or not isinstance(node.ctx, ast.Load):
+                continue
+            first = node.slice.elts[0] if isinstance(node.slice, ast.Tuple) and node.slice.elts else node.slice
+            if isinstance(first, ast.Slice) and (first.lower or first.upper) and self._is_tensor(node.value, loop):
+                return True
+        return False
+
+    def _is_tensor(self, node: ast.expr, loop: Loop) -> bool:
+        """Whether an expression is a part of a batch, or what a model made of one."""
+        if self.training.batch_of(node):
+            return True
+        value = self.module.value(node)
+        return isinstance(node, ast.Name) and value in self.runs_models(loop.node)
 
     def _before(self, loop: Loop, statement: ast.stmt, call: ast.Call) -> Gathering:
         """Gathers outputs that have no name, such as `model(x).argmax(1)` in a sum of hits, before their statement."""
@@ -227,6 +274,11 @@ class Evaluation:
                 return False
             if node.id == found.name or node in inputs:
                 continue
+            made_below = {self._is_bound_below(binding.node, found, end) for binding in reaching(self.module, node)}
+            if made_below == {True}:  # of what is gathered
+                continue
+            if True in made_below:
+                return False
             if self.training.batch_of(node):
                 part = self._item(node)
                 if part is None:
@@ -244,6 +296,14 @@ class Evaluation:
                 if self._depends_on_rows(definition, found):
                     return False
         return True
+
+    def _is_bound_below(self, binding: ast.AST, found: Gathering, end: tuple[int, int]) -> bool:
+        """Whether a name gets its value behind the place where rows are gathered, or by what is gathered there."""
+        if not hasattr(binding, "lineno") or not self.module.inside(binding, found.loop.node):
+            return False
+        return self.module.start(binding) >= end or (
+            found.together is not None and self.module.statement(binding) is found.statement
+        )
 
     def _is_loss(self, found: Gathering, definition: ast.AST) -> bool:
         value = self.module.assigned(definition)
@@ -305,6 +365,9 @@ class Evaluation:
 
     def convert(self, changes: Changes, found: Gathering) -> None:
         """Plans the edits of one loop."""
+        if found.together is not None:
+            self._gather_together(changes, found, found.together)
+            return
         names, values = [found.name], [found.name]
         parts: dict[str, ast.expr] = {}
         if found.outputs:
@@ -328,6 +391,20 @@ class Evaluation:
         add = changes.after if found.is_after else changes.before
         add(found.statement, f"{', '.join(names)} = accelerator.gather_for_metrics({gathered})", **parts)
         self._stay_on_device(changes, found, names)
+        self._reduce_losses(changes, found)
+
+    def _gather_together(self, changes: Changes, found: Gathering, value: ast.Tuple) -> None:
+        parts = {f"part_{number}": part for number, part in enumerate(value.elts)}
+        gathered = ", ".join(f"${name}" for name in parts)
+        changes.replace(value, f"accelerator.gather_for_metrics(({gathered}))", **parts)
+        for part in found.sizes:
+            if (size := size_of(self.module, part)) is not None:
+                changes.replace(size, f"{found.name}.size(0)")
+        assert isinstance(found.statement, ast.Assign) and isinstance(found.statement.targets[0], ast.Tuple)
+        self._stay_on_device(changes, found, [ast.unparse(name) for name in found.statement.targets[0].elts])
+        self._reduce_losses(changes, found)
+
+    def _reduce_losses(self, changes: Changes, found: Gathering) -> None:
         for loss in found.losses:
             changes.replace(loss, f'accelerator.reduce({self.module.source(loss)}, reduction="mean")')
 

@@ -254,11 +254,18 @@ class Roles:
                 pulled.add((name, scope))
                 is_filled = self._is_filled(name, scope)
                 for binder in self.script.binders(name, scope):
-                    if binder in self.of or isinstance(binder, DEFINITIONS):
+                    if binder in self.of:
                         continue
-                    if is_filled or not self._stays(binder):
+                    if isinstance(binder, DEFINITIONS):
+                        self._take_along(binder)
+                    elif is_filled or not self._stays(binder):
                         self._add(binder)
             self._spread()
+
+    def _take_along(self, definition: ast.stmt) -> None:
+        """Moves a function of `main` that workers read; one of the module is seen from the training function too."""
+        if self.script.is_in_main(definition):
+            self._add(definition)
 
     def moved_or_makers(self) -> list[ast.stmt]:
         """The steps that workers run."""
@@ -301,8 +308,8 @@ class Roles:
             if step in self.of or isinstance(step, (ast.Import, ast.ImportFrom)):
                 continue
             if isinstance(step, DEFINITIONS):
-                self.of[step] = Role.DEFINITION
-            elif self._belongs_to_driver(step):
+                continue
+            if self._belongs_to_driver(step):
                 self.of[step] = Role.DRIVER
             elif self.script.is_in_main(step):
                 self._take(step)
@@ -313,6 +320,10 @@ class Roles:
             else:
                 self.of[step] = Role.DRIVER
 
+        self._pull()
+        for step in self.script.steps:
+            if isinstance(step, DEFINITIONS):
+                self.of.setdefault(step, Role.DEFINITION)
         for step in self.script.steps:
             if step not in self.of:
                 self.of[step] = self._side_of_import(step)

@@ -1,0 +1,37 @@
+"""Statements behind a magic, as `%time train(...)`: the magic ends with its line, so that they stay on it."""
+
+from pathlib import Path
+
+import pytest
+
+from raymigrate.base.options import Options
+from scripts.update_twins import converted
+from tests.documents.notebooks import SERIALISATIONS, notebook, sources
+
+LOOP = """\
+import torch
+from torch.utils.data import DataLoader
+from job import data, held_out, network
+
+model = network()
+optimizer = torch.optim.Adam(model.parameters())
+train_dataloader, validation_dataloader = DataLoader(data, shuffle=True), DataLoader(held_out)
+
+
+def train(model, optimizer, criterion, train_dataloader, validation_dataloader, epochs):
+    for epoch in range(epochs):
+        for x, y in train_dataloader:
+            loss = criterion(model(x), y)
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+        print(epoch)
+"""
+CALL = "train(model, optimizer, torch.nn.functional.cross_entropy, train_dataloader, validation_dataloader, epochs=10)"
+
+
+@pytest.mark.parametrize("head", ["%time ", "%timeit -n1 -r1 "])
+def test_a_call_that_grows_stays_behind_its_magic(head: str) -> None:
+    content = SERIALISATIONS["indent 1"](notebook([LOOP, f"{head}{CALL}"])).encode()
+    after, findings = converted(Path("nb.ipynb"), Options(to_accelerate=True), content)
+    assert sources(after)[-1] == [f"{head}{CALL[:-1]}, accelerator=accelerator)"], findings
