@@ -30,7 +30,8 @@ def evaluated(counts: str, *, head: str = HEAD, begin: str = EVALUATES) -> str:
             "    metric.add_batch(predictions=predictions, references=references)\n",
         ),
         (
-            '    refs, preds = batch["labels"], predictions\n    metric.add_batch(predictions=preds, references=refs)\n',
+            '    refs, preds = batch["labels"], predictions\n'
+            "    metric.add_batch(predictions=preds, references=refs)\n",
             '    refs, preds = accelerator.gather_for_metrics((batch["labels"], predictions))\n'
             "    metric.add_batch(predictions=preds, references=refs)\n",
         ),

@@ -12,7 +12,8 @@ from raymigrate.codemods.to_accelerate.accumulation import Accumulation
 from raymigrate.codemods.to_accelerate.changes import Changes, refuse
 from raymigrate.codemods.to_accelerate.cleanup import Cleanup
 from raymigrate.codemods.to_accelerate.devices import Devices
-from raymigrate.codemods.to_accelerate.evaluation import Evaluation, Gathering
+from raymigrate.codemods.to_accelerate.evaluation import Evaluation
+from raymigrate.codemods.to_accelerate.gathering import Gatherer, Gathering
 from raymigrate.codemods.to_accelerate.home import Home
 from raymigrate.codemods.to_accelerate.hosts import Hosts
 from raymigrate.codemods.to_accelerate.objects import view_of
@@ -88,7 +89,7 @@ class Conversion:
             changes.converted(
                 RM855, gathering.loop.node, "The rows that all processes evaluate are gathered and counted."
             )
-            self.evaluation.convert(changes, gathering)
+            Gatherer(self.module).convert(changes, gathering)
         models = frozenset(model for model in training.models if self._is_left_to_prepare(model))
         self.devices.convert(changes, models, frozenset(loaders), access)
         Hosts(training, self.devices, self.gatherings).convert(changes, access, frozenset(loaders))

@@ -10,7 +10,7 @@ import ast
 from raymigrate.codemods.to_accelerate.access import Access
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.devices import Devices
-from raymigrate.codemods.to_accelerate.evaluation import Gathering
+from raymigrate.codemods.to_accelerate.gathering import Gathering
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 

@@ -11,7 +11,8 @@ import ast
 from dataclasses import dataclass, field
 
 from raymigrate.codemods.to_accelerate.changes import Changes
-from raymigrate.codemods.to_accelerate.evaluation import Evaluation, size_of
+from raymigrate.codemods.to_accelerate.evaluation import Evaluation
+from raymigrate.codemods.to_accelerate.gathering import size_of
 from raymigrate.codemods.to_accelerate.rules import RM855
 from raymigrate.codemods.to_accelerate.training import Loop, Training
 

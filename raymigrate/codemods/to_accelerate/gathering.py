@@ -1,0 +1,130 @@
+"""How an evaluation loop gathers its rows, and the edits for it."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+
+from raymigrate.codemods.to_accelerate.changes import Changes
+from raymigrate.codemods.to_accelerate.training import Loop
+from raymigrate.facts.module import Module
+
+
+@dataclass
+class Gathering:
+    """How an evaluation loop gathers its rows.
+
+    Args:
+        loop: The loop.
+        statement: The statement after which, or before which, they are gathered.
+        is_after: Whether after it.
+        outputs: What the model gave for each row: a name, or an expression that gets one.
+        labels: Names and items of the batch that are read from there on, by what they are called.
+        losses: Values that stand for a whole batch.
+        sizes: Expressions for the number of rows of the model's inputs.
+        on_cpu: The outputs, before they were moved to the CPU.
+        together: The value of `predictions, references = predictions, batch["labels"]`, which is gathered as a whole.
+    """
+
+    loop: Loop
+    statement: ast.stmt
+    is_after: bool
+    outputs: list[ast.expr] = field(default_factory=list)
+    name: str = ""
+    labels: dict[str, list[ast.expr]] = field(default_factory=dict)
+    losses: list[ast.expr] = field(default_factory=list)
+    sizes: list[ast.expr] = field(default_factory=list)
+    on_cpu: ast.Call | None = None
+    together: ast.Tuple | None = None
+
+
+class Gatherer:
+    """Plans the edits by which evaluation loops gather their rows.
+
+    Args:
+        module: The module.
+    """
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+
+    def _leaves_tensors(self, found: Gathering) -> bool:
+        """Whether code below needs its rows on the CPU: for NumPy, or in lists that outlive the loop."""
+        end = self.module.end(found.statement)
+        calls = [node for node in self.module.below(found.loop.node) if isinstance(node, ast.Call)]
+        later = [call for call in calls if self.module.start(call) >= end]
+        names = {call.func.attr for call in later if isinstance(call.func, ast.Attribute)}
+        libraries = {(self.module.qualified(call.func) or "").partition(".")[0] for call in later}
+        return bool(names & {"numpy", "tolist", "append", "extend"} or libraries & {"numpy", "sklearn"})
+
+    def convert(self, changes: Changes, found: Gathering) -> None:
+        """Plans the edits of one loop."""
+        if found.together is not None:
+            self._gather_together(changes, found, found.together)
+            return
+        names, values = [found.name], [found.name]
+        parts: dict[str, ast.expr] = {}
+        if found.outputs:
+            names[0] = changes.context.fresh(found.name, "scores")
+            values[0] = self.module.source(found.outputs[0]) if found.is_after else "$output"
+            self._name_outputs(changes, found, names[0])
+            parts = {} if found.is_after else {"output": found.outputs[0]}
+        for name, items in found.labels.items():
+            own = name
+            if not isinstance(items[0], ast.Name):
+                own = changes.context.fresh(name, "references")
+                for item in items:
+                    changes.replace(item, own)
+            names.append(own)
+            values.append(self.module.source(items[0]))
+        for part in found.sizes:
+            size = size_of(self.module, part)
+            if size is not None and not (isinstance(part, ast.Name) and part.id in names):
+                changes.replace(size, f"{names[-1]}.size(0)")
+        gathered = f"({', '.join(values)})" if len(values) > 1 else values[0]
+        add = changes.after if found.is_after else changes.before
+        add(found.statement, f"{', '.join(names)} = accelerator.gather_for_metrics({gathered})", **parts)
+        self._stay_on_device(changes, found, names)
+        self._reduce_losses(changes, found)
+
+    def _gather_together(self, changes: Changes, found: Gathering, value: ast.Tuple) -> None:
+        parts = {f"part_{number}": part for number, part in enumerate(value.elts)}
+        gathered = ", ".join(f"${name}" for name in parts)
+        changes.replace(value, f"accelerator.gather_for_metrics(({gathered}))", **parts)
+        for part in found.sizes:
+            if (size := size_of(self.module, part)) is not None:
+                changes.replace(size, f"{found.name}.size(0)")
+        assert isinstance(found.statement, ast.Assign) and isinstance(found.statement.targets[0], ast.Tuple)
+        self._stay_on_device(changes, found, [ast.unparse(name) for name in found.statement.targets[0].elts])
+        self._reduce_losses(changes, found)
+
+    def _reduce_losses(self, changes: Changes, found: Gathering) -> None:
+        for loss in found.losses:
+            changes.replace(loss, f'accelerator.reduce({self.module.source(loss)}, reduction="mean")')
+
+    def _name_outputs(self, changes: Changes, found: Gathering, name: str) -> None:
+        for output in found.outputs:
+            if found.is_after:
+                changes.replace(output, name)
+            else:
+                changes.hoist(output, name)
+
+    def _stay_on_device(self, changes: Changes, found: Gathering, names: list[str]) -> None:
+        """Moves outputs to the CPU after they are gathered, where code below needs them there."""
+        if found.on_cpu is None or not isinstance(found.on_cpu.func, ast.Attribute):
+            return
+        changes.replace(found.on_cpu, "$owner", owner=found.on_cpu.func.value)
+        if self._leaves_tensors(found):
+            changes.after(found.statement, f"{', '.join(names)} = {', '.join(f'{name}.cpu()' for name in names)}")
+
+
+def size_of(module: Module, part: ast.expr) -> ast.expr | None:
+    """The expression for a number of rows that a tensor is read for: `x.size(0)`, `x.shape[0]`, `len(x)`."""
+    parent = module.parent_of[part]
+    outer = module.parent_of.get(parent)
+    if isinstance(parent, ast.Attribute) and parent.attr == "size" and isinstance(outer, ast.Call):
+        return outer if [module.constant(value) for value in outer.args] == [0] else None
+    if isinstance(parent, ast.Attribute) and parent.attr == "shape" and isinstance(outer, ast.Subscript):
+        return outer if module.constant(outer.slice) == 0 else None
+    is_len = isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name) and parent.func.id == "len"
+    return parent if is_len and isinstance(parent, ast.Call) else None
