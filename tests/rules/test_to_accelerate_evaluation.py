@@ -90,3 +90,74 @@ def test_the_accelerator_of_torch_is_a_device(device: str) -> None:
     first = 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")\n'
     text = accelerated(LOOP, head=HEAD.replace(first, f"device = {device}\n")).text
     assert ".to(device)" not in text
+
+
+def test_a_model_that_is_read_back_is_evaluated_over_all_rows_too() -> None:
+    read_back = "best = nn.Linear(4, 2)\nbest.load_state_dict(torch.load('best.pt'))\nbest.eval()\nhits = 0\n"
+    loop = "for x, y in test_loader:\n    hits += (best(x).argmax(1) == y).sum().item()\nprint(hits)\n"
+    text = accelerated(
+        LOOP,
+        "model.eval()\ntotal = 0\nfor x, y in test_loader:\n"
+        "    total += (model(x).argmax(1) == y).sum().item()\nprint(total)\n",
+        read_back,
+        loop,
+    ).text
+    assert text.count("gather_for_metrics") == 2
+
+
+TAGGER = """import torch
+from torch.utils.data import DataLoader
+from transformers import AutoModelForTokenClassification, DataCollatorForTokenClassification
+import evaluate
+from job import data, test_data, tokenizer
+
+metric = evaluate.load("seqeval")
+device = "cuda"
+collator = DataCollatorForTokenClassification(tokenizer)
+loader = DataLoader(data, batch_size=8, shuffle=True, collate_fn=collator)
+test_loader = DataLoader(test_data, batch_size=8, collate_fn=collator)
+model = AutoModelForTokenClassification.from_pretrained("bert", num_labels=5).to(device)
+optimizer = torch.optim.AdamW(model.parameters())
+for batch in loader:
+    batch = {k: v.to(device) for k, v in batch.items()}
+    model(**batch).loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+
+
+@pytest.mark.parametrize(
+    ("counts", "padded"),
+    [
+        ('    metric.add_batch(predictions=predictions, references=batch["labels"])\n', "labels"),
+        (
+            '    predictions, references = predictions, batch["labels"]\n'
+            "    metric.add_batch(predictions=predictions, references=references)\n",
+            "references",
+        ),
+    ],
+)
+def test_outputs_with_the_length_of_their_batch_are_padded_before_they_are_gathered(counts: str, padded: str) -> None:
+    text = evaluated(counts, head=TAGGER).replace(LOOP, "")
+    first, second = (line.strip() for line in text.splitlines() if "accelerator." in line and "predictions" in line)
+    values = '(predictions, batch["labels"])'
+    assert first == f"predictions, {padded} = accelerator.pad_across_processes({values}, dim=1, pad_index=-100)"
+    assert second == f"predictions, {padded} = accelerator.gather_for_metrics((predictions, {padded}))"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("AutoModelForTokenClassification", "AutoModelForQuestionAnswering"),
+        ("AutoModelForTokenClassification", "BertLMHeadModel"),
+        ("DataCollatorForTokenClassification(tokenizer)", "None"),
+    ],
+)
+def test_where_it_is_not_known_with_what_to_pad_nothing_is_gathered(old: str, new: str) -> None:
+    head = TAGGER.replace(old, new)
+    if new == "None":
+        head = head.replace(", DataCollatorForTokenClassification", "")
+    outcome = accelerated(EVALUATES, '    metric.add_batch(predictions, batch["labels"])\n', head=head)
+    assert "accelerator.backward" in outcome.text
+    assert "gather_for_metrics" not in outcome.text
+    assert any("The rows of this loop are not split" in message for message in outcome.messages)

@@ -24,6 +24,7 @@ from raymigrate.codemods.to_accelerate.precision import CLIPS, Precision
 from raymigrate.codemods.to_accelerate.processes import Processes
 from raymigrate.codemods.to_accelerate.rules import RM850, RM855, RM858, Refusal
 from raymigrate.codemods.to_accelerate.schedules import Schedules
+from raymigrate.codemods.to_accelerate.shares import Shares
 from raymigrate.codemods.to_accelerate.training import PLATEAU, Loop, Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 
@@ -66,6 +67,7 @@ class Conversion:
         self.home = Home(training)
         self.evaluation = Evaluation(training)
         self.gatherings: list[Gathering] = []
+        self.own_counts: set[ast.For] = set()  # loops whose counts the script adds up itself
 
     def carry_out(self) -> None:
         """Plans the conversion.
@@ -102,6 +104,8 @@ class Conversion:
         self.counted = [loop for loop in self._training_loops() if phases.convert(changes, loop)]
         access.settle(changes, output.logs())
         output.show(changes, access)
+        understood = {loop.node for loop in (*self._training_loops(), *(g.loop for g in self.gatherings))}
+        Shares(training, access, loaders, understood | self.own_counts).tell(changes)
         self._running_values()
         self._progress()
         self._early_ends()
@@ -134,12 +138,13 @@ class Conversion:
             for loop in self.training.loops
             if loop.node not in {other.node for other in loops}
             and not self.training.trains(loop.node)
-            and self.evaluation.runs_models(loop.node)
+            and self.evaluation.evaluates(loop.node)
         ]
         seen = {v for loop in evaluations for loader, _ in loop.loaders for v in self.variables.of(loader)}
         split = {loader for loader in seen if self.processes.is_sampled(loader)}
         trained.update(dict.fromkeys(sorted(split, key=lambda loader: loader.name)))
-        evaluations = [loop for loop in evaluations if not self._counts_itself(loop, split)]
+        self.own_counts = {loop.node for loop in evaluations if self._counts_itself(loop, split)}
+        evaluations = [loop for loop in evaluations if loop.node not in self.own_counts]
         understood = {loop.node: self._gathering(loop) for loop in evaluations}
         left: set[Variable] = set()
         for loop in evaluations:

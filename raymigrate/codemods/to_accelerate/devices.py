@@ -254,11 +254,45 @@ class Devices:
                 if value is None or changes.is_gone(statement):
                     continue
                 changes.replace(value, DEVICE)
+                told = self._take_branches_together(changes, statement) or told
                 if not told and self._is_chosen(value):
                     changes.note(
                         RM858, statement, "The Accelerator chooses the device; this choice has no effect any more."
                     )
                     told = True
+
+    def _take_branches_together(self, changes: Changes, statement: ast.stmt) -> bool:
+        """Leaves one of the branches that only choose the device; whether it was a choice, which is told."""
+        branch = self.module.parent_of[statement]
+        if not isinstance(branch, ast.If) or changes.is_gone(branch) or branch.body != [statement]:
+            return False
+        while isinstance(outer := self.module.parent_of[branch], ast.If) and outer.orelse == [branch]:
+            branch = outer
+        if not self._only_chooses(branch):
+            return False
+        changes.instead(branch, branch.body)
+        tests = [node.test for node in ast.walk(branch) if isinstance(node, ast.If)]
+        called = {self.module.qualified(n.func) for test in tests for n in ast.walk(test) if isinstance(n, ast.Call)}
+        if called and all((name or "").endswith(".is_available") for name in called):
+            return False
+        changes.note(RM858, branch, "The Accelerator chooses the device; this choice has no effect any more.")
+        return True
+
+    def _only_chooses(self, branch: ast.If) -> bool:
+        """Whether each branch does nothing but give the same device its name."""
+        blocks = [branch.body]
+        while len(branch.orelse) == 1 and isinstance(inner := branch.orelse[0], ast.If):
+            branch = inner
+            blocks.append(branch.body)
+        chosen = {self._chosen_by(block) for block in (*blocks, branch.orelse)}
+        return len(chosen) == 1 and None not in chosen
+
+    def _chosen_by(self, block: list[ast.stmt]) -> Variable | None:
+        """The device that a block gives its name and does nothing else."""
+        if len(block) != 1 or not isinstance(block[0], ast.Assign) or len(block[0].targets) != 1:
+            return None
+        variable = self.variables.spelled(block[0].targets[0])
+        return variable if variable in self.held else None
 
     def _is_chosen(self, value: ast.expr) -> bool:
         """Whether a user chooses the device, on the command line or in settings."""

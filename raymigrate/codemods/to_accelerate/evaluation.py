@@ -9,9 +9,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cached_property
 
 from raymigrate.codemods.to_accelerate.gathering import Gathering, size_of
+from raymigrate.codemods.to_accelerate.lengths import Lengths, lengths_of
 from raymigrate.codemods.to_accelerate.training import Loop, Training
+from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.scopes import FUNCTIONS
 from raymigrate.facts.values import reaching
 
@@ -36,16 +39,30 @@ class Evaluation:
 
     def runs_models(self, node: ast.AST) -> list[ast.Call]:
         """The calls of the trained models in a piece of code."""
-        models = set(self.training.models)
+        return self._calls_of(frozenset(self.training.models), node)
+
+    def evaluates(self, node: ast.AST) -> list[ast.Call]:
+        """The calls of the trained models, and of others such as one that is read back from where it was saved."""
+        return self._calls_of(frozenset(self.training.models) | self._put_to_evaluation, node)
+
+    def _calls_of(self, models: frozenset[Variable], node: ast.AST) -> list[ast.Call]:
         return [
             part
             for part in ast.walk(node)
             if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and self.variables.of(part.func) & models
         ]
 
+    @cached_property
+    def _put_to_evaluation(self) -> frozenset[Variable]:
+        """The variables on which `eval()` is called."""
+        owners = (
+            call.func.value for call in self.training.method_calls("eval") if isinstance(call.func, ast.Attribute)
+        )
+        return frozenset(variable for owner in owners for variable in self.variables.of(owner))
+
     def gathering(self, loop: Loop) -> Gathering | None:
         """How a loop gathers its rows; None where it cannot be seen how it uses what the model gives."""
-        calls = self.runs_models(loop.node)
+        calls = self.evaluates(loop.node)
         if len(calls) != 1 or len(loop.loaders) != 1 or self._indexes_rows(loop) or self._has_rows_elsewhere(loop):
             return None
         statement = self.module.statement(calls[0])
@@ -55,12 +72,18 @@ class Evaluation:
             found: Gathering | None = self._before(loop, statement, calls[0])
         else:
             found = self._cut(loop, statement, calls[0]) if isinstance(statement, ast.Assign) else None
-        if found is None:
+        if found is None or (self._lengths.differ and not self._lengths.are_filled):
             return None
+        found.is_ragged = self._lengths.differ
         paired = self._paired(found)
         if paired is not None and self._with_labels(paired) and not paired.labels:
             return paired
-        return found if self._with_labels(found) else None
+        is_whole = self._with_labels(found) and not (found.is_ragged and any("mask" in name for name in found.labels))
+        return found if is_whole else None
+
+    @cached_property
+    def _lengths(self) -> Lengths:
+        return lengths_of(self.module)
 
     def _paired(self, found: Gathering) -> Gathering | None:
         """Gathers predictions and labels where one statement puts them side by side, as accelerate's examples do."""
@@ -99,7 +122,7 @@ class Evaluation:
         if self.training.batch_of(node):
             return True
         value = self.module.value(node)
-        return isinstance(node, ast.Name) and value in self.runs_models(loop.node)
+        return isinstance(node, ast.Name) and value in self.evaluates(loop.node)
 
     def _before(self, loop: Loop, statement: ast.stmt, call: ast.Call) -> Gathering:
         """Gathers outputs that have no name, such as `model(x).argmax(1)` in a sum of hits, before their statement."""

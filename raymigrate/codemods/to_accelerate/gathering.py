@@ -9,6 +9,9 @@ from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.training import Loop
 from raymigrate.facts.module import Module
 
+IGNORED = -100  # the label of tokens that do not count, in transformers and in the losses of torch
+PAD = f"accelerator.pad_across_processes({{}}, dim=1, pad_index={IGNORED})"
+
 
 @dataclass
 class Gathering:
@@ -24,6 +27,7 @@ class Gathering:
         sizes: Expressions for the number of rows of the model's inputs.
         on_cpu: The outputs, before they were moved to the CPU.
         together: The value of `predictions, references = predictions, batch["labels"]`, which is gathered as a whole.
+        is_ragged: Whether rows of different batches can have different lengths, the rest filled with the label -100.
     """
 
     loop: Loop
@@ -36,6 +40,7 @@ class Gathering:
     sizes: list[ast.expr] = field(default_factory=list)
     on_cpu: ast.Call | None = None
     together: ast.Tuple | None = None
+    is_ragged: bool = False
 
 
 class Gatherer:
@@ -81,20 +86,30 @@ class Gatherer:
             size = size_of(self.module, part)
             if size is not None and not (isinstance(part, ast.Name) and part.id in names):
                 changes.replace(size, f"{names[-1]}.size(0)")
-        gathered = f"({', '.join(values)})" if len(values) > 1 else values[0]
+        target, gathered = ", ".join(names), f"({', '.join(values)})" if len(values) > 1 else values[0]
+        lines = [f"{target} = accelerator.gather_for_metrics({gathered})"]
+        if found.is_ragged:
+            again = f"({target})" if len(names) > 1 else target
+            lines = [f"{target} = {PAD.format(gathered)}", f"{target} = accelerator.gather_for_metrics({again})"]
         add = changes.after if found.is_after else changes.before
-        add(found.statement, f"{', '.join(names)} = accelerator.gather_for_metrics({gathered})", **parts)
+        add(found.statement, "\n".join(lines), **parts)
         self._stay_on_device(changes, found, names)
         self._reduce_losses(changes, found)
 
     def _gather_together(self, changes: Changes, found: Gathering, value: ast.Tuple) -> None:
         parts = {f"part_{number}": part for number, part in enumerate(value.elts)}
-        gathered = ", ".join(f"${name}" for name in parts)
-        changes.replace(value, f"accelerator.gather_for_metrics(({gathered}))", **parts)
+        gathered = f"({', '.join(f'${name}' for name in parts)})"
+        assert isinstance(found.statement, ast.Assign)
+        if found.is_ragged:
+            changes.replace(value, PAD.format(gathered), **parts)
+            target = self.module.source(found.statement.targets[0])
+            changes.after(found.statement, f"{target} = accelerator.gather_for_metrics(({target}))")
+        else:
+            changes.replace(value, f"accelerator.gather_for_metrics({gathered})", **parts)
         for part in found.sizes:
             if (size := size_of(self.module, part)) is not None:
                 changes.replace(size, f"{found.name}.size(0)")
-        assert isinstance(found.statement, ast.Assign) and isinstance(found.statement.targets[0], ast.Tuple)
+        assert isinstance(found.statement.targets[0], ast.Tuple)
         self._stay_on_device(changes, found, [ast.unparse(name) for name in found.statement.targets[0].elts])
         self._reduce_losses(changes, found)
 

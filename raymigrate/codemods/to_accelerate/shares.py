@@ -1,0 +1,107 @@
+"""RM858: what it means for the rest of a script that a prepared loader gives each process its share of the rows."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator
+
+from raymigrate.codemods.to_accelerate.access import Access
+from raymigrate.codemods.to_accelerate.changes import Changes
+from raymigrate.codemods.to_accelerate.rules import RM858
+from raymigrate.codemods.to_accelerate.training import Training
+from raymigrate.codemods.to_accelerate.variables import Variable
+from raymigrate.facts.iterable_datasets import gives_rows_in_turn
+from raymigrate.facts.values import argument
+
+READS_ALL = frozenset({"list", "tuple", "sorted", "set"})
+# tqdm.asyncio.tqdm calls iter() on what it is given while it is made; tqdm.auto.tqdm is one.
+EAGER_BARS = ("tqdm.auto.", "tqdm.asyncio.")
+
+
+class Shares:
+    """Tells what changes for readers of prepared loaders.
+
+    Args:
+        training: What is trained.
+        access: Says what code runs after the loaders were prepared.
+        loaders: The loaders that are prepared.
+        understood: The loops over them that train, or whose rows are gathered.
+    """
+
+    def __init__(
+        self, training: Training, access: Access, loaders: Collection[Variable], understood: Collection[ast.For]
+    ) -> None:
+        self.training = training
+        self.module = training.module
+        self.access = access
+        self.loaders = frozenset(loaders)
+        self.understood = understood
+
+    def tell(self, changes: Changes) -> None:
+        """Plans the findings."""
+        self._rows_in_turn(changes)
+        for loop in self.training.loops:
+            homes = {v for value, _ in loop.loaders for v in self.training.variables.of(value)}
+            is_share = homes & self.loaders and loop.node not in self.understood and self.access.holds(loop.node)
+            if is_share and not self.training.trains(loop.node):
+                changes.manual(
+                    RM858,
+                    loop.node,
+                    "Under several processes each of them goes through its own share of the rows here, and what it"
+                    " makes of them is that of a part.",
+                    "Collect what all processes make of them with accelerator.gather_for_metrics(...), or loop over a"
+                    " DataLoader that is not prepared.",
+                )
+        for call in self._reads():
+            changes.note(
+                RM858,
+                call,
+                f"`{ast.unparse(call.args[0])}` is prepared: under several processes each of them gets batches of its"
+                " own share here.",
+            )
+        self._eager_bar(changes)
+
+    def _rows_in_turn(self, changes: Changes) -> None:
+        for loader in sorted(self.loaders, key=lambda loader: loader.name):
+            for maker in self.training.variables.makers(loader):
+                dataset = argument(maker, 0, "dataset") if isinstance(maker, ast.Call) else None
+                known = dataset is not None and dataset in self.module.scope_of
+                if known and dataset is not None and gives_rows_in_turn(self.module, dataset):
+                    changes.manual(
+                        RM858,
+                        maker,
+                        f"The rows of `{loader.name}` come one after the other, from an iterable or streaming dataset."
+                        " Under several processes the main one alone reads them, a batch for each, and sends the"
+                        " others theirs: batches of different shapes raise a RuntimeError, and a dataset that gives"
+                        " each process its share by itself is shared out twice.",
+                        "Pad to a fixed length, or pass DataLoaderConfiguration(dispatch_batches=False) as"
+                        " dataloader_config=: then each process reads all rows and keeps its own.",
+                    )
+
+    def _is_share(self, node: ast.expr | None) -> bool:
+        homes = self.training.variables.of(node) if isinstance(node, (ast.Name, ast.Attribute)) else frozenset()
+        return bool(homes) and homes <= self.loaders
+
+    def _reads(self) -> Iterator[ast.Call]:
+        """Calls such as `next(iter(loader))` and `list(loader)`, after the loader is prepared."""
+        for call in self.module.of_type(ast.Call):
+            if not isinstance(call.func, ast.Name) or not call.args or call.func.id not in {"iter", *READS_ALL}:
+                continue
+            if self.module.scope_of[call.func].lookup(call.func.id) or not self._is_share(call.args[0]):
+                continue
+            if self.access.holds(call):
+                yield call
+
+    def _eager_bar(self, changes: Changes) -> None:
+        """Tells of the first bar that draws a random number from a loader of torch, and none from a prepared one."""
+        for call in self.module.of_type(ast.Call):
+            name = self.module.qualified(call.func) or ""
+            if name.startswith(EAGER_BARS) and call.args and self._is_share(call.args[0]) and self.access.holds(call):
+                changes.note(
+                    RM858,
+                    call,
+                    "The bar of tqdm.auto asks the loader for an iterator once more: a DataLoader of torch draws a"
+                    " random number for it, a prepared one does not. So dropout and shuffling draw other numbers than"
+                    " before from here on, with one process too; the training is as good, and not the same.",
+                )
+                return

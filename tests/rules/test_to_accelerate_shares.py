@@ -1,0 +1,73 @@
+"""--to-accelerate: what is told of code that reads prepared loaders in other ways than the loops that train."""
+
+import pytest
+
+from raymigrate.base.findings import Kind
+from tests.rules.test_to_accelerate import HEAD, LOOP, accelerated
+
+MODEL = "model = nn.Linear"
+DATA = "from job import data, test_data\n"
+
+
+def told(text: str, *, head: str = HEAD) -> list[str]:
+    return accelerated(text, head=head).messages
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        'from datasets import load_dataset\ndata = load_dataset("c4", streaming=True)["train"].map(len)\n',
+        'import datasets\nstream = True\ndata = datasets.load_dataset("c4", split="train", streaming=stream)\n',
+        "from job import rows\ndata = rows.to_iterable_dataset(num_shards=4).shuffle()\n",
+        "from torch.utils.data import IterableDataset\nclass Rows(IterableDataset):\n    pass\ndata = Rows()\n",
+        "class Base(torch.utils.data.IterableDataset):\n    pass\nclass Rows(Base):\n    pass\ndata = Rows()\n",
+        'import webdataset\ndata = webdataset.WebDataset("{0..9}.tar").shuffle(10)\n',
+    ],
+)
+def test_rows_that_come_one_after_the_other_are_told(made: str) -> None:
+    head = HEAD.replace(DATA, f"from job import test_data\n{made}").replace(", shuffle=True", "")
+    [message] = [m for m in told(LOOP, head=head) if "one after the other" in m]
+    assert "dispatch_batches=False" in message
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        'from datasets import load_dataset\ndata = load_dataset("c4", split="train")\n',
+        'from datasets import load_dataset\ndata = load_dataset("c4", split="train", streaming=False)\n',
+        "class Rows(torch.utils.data.Dataset):\n    pass\ndata = Rows()\n",
+    ],
+)
+def test_rows_with_an_index_are_not(made: str) -> None:
+    head = HEAD.replace(DATA, f"from job import test_data\n{made}")
+    assert not [m for m in told(LOOP, head=head) if "one after the other" in m]
+
+
+@pytest.mark.parametrize("read", ["x, y = next(iter(loader))\n", "rows = list(loader)\n", "it = iter(loader)\n"])
+def test_a_batch_that_is_taken_from_a_prepared_loader_is_told(read: str) -> None:
+    assert [m for m in told(LOOP + read) if "`loader` is prepared" in m]
+    assert not [m for m in told(LOOP, head=HEAD.replace(MODEL, read + MODEL)) if "`loader` is prepared" in m]
+
+
+def test_a_loop_over_a_prepared_loader_that_is_no_evaluation_is_told() -> None:
+    statistics = "total = 0\nfor x, y in loader:\n    total += x.mean()\nprint(total / len(loader))\n"
+    outcome = accelerated(LOOP, statistics)
+    [message] = [m for m in outcome.messages if "its own share of the rows here" in m]
+    assert "gather_for_metrics" in message
+    assert ("RM858", Kind.MANUAL) in [(code, kind) for code, kind, _ in outcome.findings]
+    early = HEAD.replace(MODEL, statistics + MODEL)
+    assert not [m for m in told(LOOP, head=early) if "its own share of the rows here" in m]
+
+
+@pytest.mark.parametrize(
+    ("bar", "is_told"),
+    [
+        ("from tqdm.auto import tqdm\n", True),
+        ("from tqdm.asyncio import tqdm\n", True),
+        ("from tqdm import tqdm\n", False),
+        ("from tqdm.notebook import tqdm\n", False),
+    ],
+)
+def test_a_bar_that_draws_a_random_number_is_told(bar: str, is_told: bool) -> None:
+    messages = told(LOOP.replace("in loader", "in tqdm(loader)"), head=bar + HEAD)
+    assert bool([m for m in messages if "draws a random number" in m]) is is_told
