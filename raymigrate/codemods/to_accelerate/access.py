@@ -189,8 +189,8 @@ class Access:
             if variable is None or len(bindings := self.variables.bindings(variable)) != 1:
                 return None
             if isinstance(bindings[0], ast.arg):
-                given = list(self.variables.given(bindings[0]))
-                value = given[0] if len(given) == 1 else None
+                given = {ast.unparse(value): value for value in self.variables.given(bindings[0])}
+                value = next(iter(given.values())) if len(given) == 1 else None
             else:
                 value = self.module.assigned(bindings[0])
             if value is None:

@@ -18,7 +18,7 @@ NAMES = ("cuda", "cpu", "mps", "xpu", "npu")
 MOVES = ("to", "cuda")
 DEVICE = "accelerator.device"
 # Arguments of to() and cuda() that only say how to copy.
-HOW = frozenset({"non_blocking", "device", "memory_format"})
+HOW = frozenset({"non_blocking", "device"})
 
 
 # Names that people give to devices.

@@ -6,6 +6,8 @@ import ast
 
 from raymigrate.codemods.to_accelerate.rules import Refusal
 from raymigrate.codemods.to_accelerate.training import Training
+from raymigrate.facts.module import Module
+from raymigrate.facts.project_uses import importing_modules
 
 # Libraries that bring a training loop of their own, or that train on Ray already.
 OTHER_LOOPS = {
@@ -24,10 +26,10 @@ OTHER_LOOPS = {
 
 
 def is_native(training: Training) -> bool:
-    """Whether a module works out gradients and takes steps of an optimizer itself, without accelerate."""
-    if not training.backwards or not training.method_calls("step"):
+    """Whether a module works out gradients for the steps of an optimizer itself, without accelerate."""
+    if not training.backwards:
         return False
-    roots = {root for root, _ in _imported(training)}
+    roots = {root for root, _ in imported(training.module)}
     if "torch" not in roots or "accelerate" in roots:
         return False
     return bool(
@@ -35,9 +37,10 @@ def is_native(training: Training) -> bool:
     )
 
 
-def _imported(training: Training) -> list[tuple[str, ast.stmt]]:
+def imported(module: Module) -> list[tuple[str, ast.stmt]]:
+    """The packages that a module imports, each with the statement that does."""
     found: list[tuple[str, ast.stmt]] = []
-    for statement in training.module.imports:
+    for statement in module.imports:
         if isinstance(statement, ast.ImportFrom):
             if not statement.level and statement.module:
                 found.append((statement.module.partition(".")[0], statement))
@@ -53,7 +56,7 @@ def check(training: Training) -> None:
         Refusal: If there is such a thing.
     """
     module = training.module
-    for root, statement in _imported(training):
+    for root, statement in imported(module):
         if root in OTHER_LOOPS:
             raise Refusal(statement, f"the file {OTHER_LOOPS[root]}")
     for call in module.calls("torch.autograd.grad", "torch.autograd.backward"):
@@ -65,8 +68,19 @@ def check(training: Training) -> None:
         if closures and training.variables.of(call.func.value) & set(training.optimizers):
             raise Refusal(call, "optimizer.step(closure) cannot be expressed with accelerator.backward")
     if not training.optimizers:
-        _refuse_without_optimizer(training)
+        raise Refusal(training.backwards[0], _without_optimizer(training))
 
 
-def _refuse_without_optimizer(training: Training) -> None:
-    raise Refusal(training.backwards[0], "where its optimizer is made cannot be seen in this file")
+def _without_optimizer(training: Training) -> str:
+    """Why a loop is left whose optimizer is not seen: who knows of it."""
+    if not training.method_calls("step"):
+        return "the step of its optimizer cannot be seen in this file"
+    reason = "where its optimizer is made cannot be seen in this file"
+    module, function = training.module, training.module.function(training.backwards[0])
+    project = module.project
+    if not isinstance(function, ast.FunctionDef) or project is None:
+        return reason
+    owners = [parent.name for parent in module.ancestors(function) if isinstance(parent, ast.ClassDef)]
+    name = owners[-1] if owners else function.name
+    callers = [other for other in importing_modules(project, module) if name in other.names]
+    return f"{reason}; `{name}` is used by {callers[0].path}" if callers else reason

@@ -7,7 +7,7 @@ import ast
 from raymigrate.codemods.to_accelerate.access import Access
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.processes import Processes
-from raymigrate.codemods.to_accelerate.rules import RM857, Refusal
+from raymigrate.codemods.to_accelerate.rules import RM857, RM858, Refusal
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 
@@ -30,6 +30,10 @@ WAIT = "accelerator.wait_for_everyone()"
 # What writes files, besides torch.save() and open().
 WRITTEN = ("matplotlib.pyplot.savefig", "numpy.save", "numpy.savez", "torchvision.utils.save_image", "joblib.dump")
 TABLES = ("to_csv", "to_json", "to_parquet")
+# Packages whose functions take a wrapped model as it is.
+KNOWN = frozenset(
+    {*("torch", "torchvision", "transformers", "peft", "accelerate", "torchinfo", "torchsummary", "wandb", "copy")}
+)
 MAIN = "if accelerator.is_main_process:"
 
 
@@ -67,6 +71,54 @@ class Output:
             if homes and homes <= models and node.attr not in OF_WRAPPED and node.attr not in ("to", "cuda", "module"):
                 self._check_forward(node)
                 changes.replace(node.value, "accelerator.unwrap_model($model)", model=self.module.source(node.value))
+        for read in self.module.of_type(ast.Name):
+            if self.variables.of(read) & models and isinstance(read.ctx, ast.Load) and access.holds(read):
+                if not changes.is_gone(read):
+                    self._hand_to_other_file(changes, read)
+
+    def _hand_to_other_file(self, changes: Changes, model: ast.Name) -> None:
+        """Hands the model without its wrapper to functions of other files that reach into it."""
+        parent = self.module.parent_of[model]
+        call = self.module.parent_of[parent] if isinstance(parent, ast.keyword) else parent
+        if not isinstance(call, ast.Call) or call.func is model:
+            return
+        definition = self.module.elsewhere(call.func)
+        function = definition.function if definition is not None else None
+        if definition is None or function is None:
+            self._tell_of_unseen(changes, call, model)
+            return
+        if not reaches_into(function, self._parameter(call, function, model)):
+            return
+        if "no_grad" in ast.unparse(function) or "inference_mode" in ast.unparse(function):
+            changes.replace(model, "accelerator.unwrap_model($model)", model=self.module.source(model))
+            return
+        changes.manual(
+            RM858,
+            call,
+            f"{definition.name}(), in {definition.module.path}, uses attributes of the model, which under several"
+            " processes is wrapped in DistributedDataParallel and has others.",
+            f"Give it accelerator.unwrap_model({model.id}), unless gradients are worked out of what it returns.",
+        )
+
+    def _tell_of_unseen(self, changes: Changes, call: ast.Call, model: ast.Name) -> None:
+        """Tells of functions that are imported from elsewhere, and may reach into the model."""
+        name = self.module.qualified(call.func) or ""
+        is_function = "." in name and name.rpartition(".")[2].islower()
+        if is_function and name.partition(".")[0] not in KNOWN:
+            changes.note(
+                RM858,
+                call,
+                f"What {name.rpartition('.')[2]}() does with the model is not seen: under several processes it is"
+                " wrapped in DistributedDataParallel, and attributes of its own are those of"
+                f" accelerator.unwrap_model({model.id}).",
+            )
+
+    def _parameter(self, call: ast.Call, function: ast.FunctionDef, value: ast.Name) -> str:
+        """The name that a function gives to what a call hands it."""
+        named = next((k.arg for k in call.keywords if k.value is value), None)
+        positions = [p.arg for p in (*function.args.posonlyargs, *function.args.args)]
+        place = call.args.index(value) if value in call.args else len(positions)
+        return named or (positions[place] if place < len(positions) else "")
 
     def _check_forward(self, node: ast.Attribute) -> None:
         """Refuses what trains by another method than forward(): no gradients would be averaged over the processes."""
@@ -190,6 +242,7 @@ class Output:
                 continue
             statement = self.module.statement(call)
             alone = isinstance(statement, (ast.Expr, ast.Assign)) and statement.value is call
+            alone = alone and not self._is_run_of_mlflow(statement, call)
             if not access.reaches(call) or not alone or self._waits(statement):
                 changes.manual(
                     RM857,
@@ -199,7 +252,11 @@ class Output:
                 )
                 continue
             changes.converted(RM857, call, "The main process alone logs.")
-            if isinstance(statement, ast.Assign):
+            if isinstance(statement, ast.Assign) and self.module.qualified(call.func) == "wandb.init":
+                mode = next((k.value for k in call.keywords if k.arg == "mode"), None)
+                own = self.module.source(mode) if mode is not None else None
+                changes.argument(call, "mode", f'{own} if accelerator.is_main_process else "disabled"')
+            elif isinstance(statement, ast.Assign):
                 source = self.module.source(call)
                 changes.replace(call, f"{source} if accelerator.is_main_process else None")
                 changes.kept.update(ast.walk(call))
@@ -207,6 +264,10 @@ class Output:
                 statements[statement] = None
         for group in self._neighbours(list(statements)):
             changes.put_into(group, MAIN)
+
+    def _is_run_of_mlflow(self, statement: ast.stmt, call: ast.Call) -> bool:
+        """Whether what starts a run is kept, whose attributes no other process would have."""
+        return isinstance(statement, ast.Assign) and self.module.qualified(call.func) == "mlflow.start_run"
 
     def _named(self, call: ast.Call) -> Variable | None:
         statement = self.module.statement(call)
@@ -233,3 +294,14 @@ class Output:
         parent = self.module.parent_of[statement]
         blocks = (getattr(parent, field, None) for field in ("body", "orelse", "finalbody"))
         return next(block for block in blocks if isinstance(block, list) and statement in block)
+
+
+def reaches_into(function: ast.FunctionDef, parameter: str) -> bool:
+    """Whether a function uses attributes of a model that its wrapper for several processes does not have."""
+    return any(
+        isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == parameter
+        and node.attr not in OF_WRAPPED
+        for node in ast.walk(function)
+    )

@@ -1,0 +1,49 @@
+"""RM851: loops that are spread over files: what trains is in another file than what it is given."""
+
+from __future__ import annotations
+
+import ast
+
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
+from raymigrate.codemods.to_accelerate.obstacles import imported, is_native
+from raymigrate.codemods.to_accelerate.rules import RM851
+from raymigrate.codemods.to_accelerate.training import Training
+from raymigrate.facts.module import Module
+from raymigrate.facts.project import Definition
+
+DEFINITIONS = (ast.FunctionDef, ast.ClassDef)
+
+
+@codemod("torch", phase=Phase.LIBRARIES, option="to_accelerate")
+def tell(context: Context) -> None:
+    """Tells of the call by which a script hands what it made to a native loop in another file."""
+    module = context.module
+    if module.project is None or is_native(Training(module)):
+        return
+    for call in module.of_type(ast.Call):
+        if not (call.args or call.keywords):
+            continue
+        definition = module.elsewhere(call.func)
+        if definition is not None and _trains(definition):
+            context.manual(
+                RM851,
+                call,
+                f"`{definition.name}` trains in {definition.module.path}: a loop is converted only where its model,"
+                " optimizer and loaders are made in the same file.",
+                "Put them into one file and run raymigrate again, or move the loop by hand.",
+            )
+            return
+
+
+def _trains(definition: Definition) -> bool:
+    """Whether a function or class of another file works out gradients natively."""
+    module: Module = definition.module
+    roots = {root for root, _ in imported(module)}
+    if not isinstance(definition.node, DEFINITIONS) or "torch" not in roots or roots & {"accelerate", "ray"}:
+        return False
+    return any(
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "backward"
+        for node in ast.walk(definition.node)
+    )

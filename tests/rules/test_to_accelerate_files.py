@@ -1,0 +1,163 @@
+"""--to-accelerate: loops that are spread over the files of a project, and what other files do with the model."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from raymigrate.cli import main
+from tests.rules.test_to_accelerate import HEAD, LOOP, accelerated
+
+ENGINE = """import torch
+
+
+def train(model, loader, optimizer):
+    for x, y in loader:
+        loss = torch.nn.functional.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+"""
+
+
+def project(folder: Path, **files: str) -> tuple[dict[str, str], list[str]]:
+    """What becomes of the files of a project, and the messages."""
+    (folder / "pyproject.toml").write_text("")
+    for name, text in files.items():
+        (folder / f"{name}.py").write_text(text)
+    result = CliRunner().invoke(main, ["--to-accelerate", "--isolated", "--output-format", "json", str(folder)])
+    after = {name: (folder / f"{name}.py").read_text() for name in files}
+    return after, [f"{f['code']} {f['message']}" for f in json.loads(result.stdout)["findings"]]
+
+
+@pytest.mark.parametrize(
+    ("start", "name"),
+    [
+        ("from engine import train\n", "train"),
+        ("import engine\n", "train"),
+        ("from engine import train as run_epoch\n", "train"),
+    ],
+)
+def test_a_call_that_trains_in_another_file_is_told_where_it_stands(tmp_path: Path, start: str, name: str) -> None:
+    called = {"import engine\n": "engine.train", "from engine import train\n": "train"}.get(start, "run_epoch")
+    script = f"{start}{HEAD}{called}(model, loader, optimizer)\n"
+    after, messages = project(tmp_path, main=script, engine=ENGINE)
+    assert after["main"] == script
+    assert any(message.startswith(f"RM851 `{name}` trains in ") for message in messages)
+
+
+OWNER = """import torch
+
+
+class Trainer:
+    def __init__(self, model):
+        self.model = model
+
+    def fit(self, loader, optimizer):
+        for x, y in loader:
+            self.model(x).sum().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+"""
+
+
+def test_a_class_of_another_file_that_trains_is_told_too(tmp_path: Path) -> None:
+    script = f"from engine import Trainer\n{HEAD}Trainer(model).fit(loader, optimizer)\n"
+    _, messages = project(tmp_path, main=script, engine=OWNER)
+    assert any(message.startswith("RM851 `Trainer` trains in ") for message in messages)
+
+
+def test_the_reason_names_the_file_that_knows_the_optimizer(tmp_path: Path) -> None:
+    _, messages = project(
+        tmp_path, main=f"from engine import train\n{HEAD}train(model, loader, optimizer)\n", engine=ENGINE
+    )
+    [reason] = [m for m in messages if "stays native" in m]
+    assert "where its optimizer is made cannot be seen in this file; `train` is used by " in reason
+
+
+def test_a_loop_whose_steps_are_taken_elsewhere_is_told(tmp_path: Path) -> None:
+    loop = LOOP.replace("optimizer.step()", "schedule.step_and_update_lr()")
+    _, messages = project(tmp_path, main=f"{HEAD}from schedules import schedule\n{loop}")
+    assert [m for m in messages if m.startswith("RM851")] == [
+        "RM851 The training loop stays native: the step of its optimizer cannot be seen in this file."
+    ]
+
+
+SCORES = """import torch
+
+
+{decorator}def score(net, loader):
+    net.eval()
+    return net.{attribute}
+"""
+
+
+@pytest.mark.parametrize(
+    ("decorator", "attribute", "given"),
+    [
+        ("@torch.no_grad()\n", "n_classes", "accelerator.unwrap_model(model)"),
+        ("@torch.inference_mode()\n", "config", "accelerator.unwrap_model(model)"),
+        ("@torch.no_grad()\n", "training", "model"),
+        ("", "n_classes", "model"),
+    ],
+)
+def test_functions_of_other_files_that_reach_into_the_model_get_it_without_its_wrapper(
+    tmp_path: Path, decorator: str, attribute: str, given: str
+) -> None:
+    scores = SCORES.format(decorator=decorator, attribute=attribute)
+    script = f"from scores import score\n{HEAD}{LOOP}score(model, test_loader)\n"
+    after, messages = project(tmp_path, main=script, scores=scores)
+    assert f"score({given}, test_loader)" in after["main"]
+    assert any("uses attributes of the model" in m for m in messages) is (not decorator)
+
+
+def test_an_unseen_function_that_gets_the_model_is_told() -> None:
+    messages = accelerated(LOOP, "score(model, test_loader)\n", head=f"from scores import score\n{HEAD}").messages
+    assert any("What score() does with the model is not seen" in message for message in messages)
+    known = accelerated(LOOP, "summary(model)\n", head=f"from torchinfo import summary\n{HEAD}").messages
+    assert not any("is not seen" in message for message in known)
+
+
+@pytest.mark.parametrize(
+    ("call", "started"),
+    [
+        (
+            'wandb.init(project="a")',
+            'wandb.init(project="a", mode=None if accelerator.is_main_process else "disabled")',
+        ),
+        (
+            'wandb.init(mode="offline")',
+            'wandb.init(mode="offline" if accelerator.is_main_process else "disabled")',
+        ),
+    ],
+)
+def test_a_run_of_wandb_that_is_kept_is_there_in_every_process(call: str, started: str) -> None:
+    text = accelerated(f"run = {call}\nrun.config.update({{}})\n", LOOP, head=f"import wandb\n{HEAD}").text
+    assert f"run = {started}\nrun.config.update({{}})\n" in text
+
+
+def test_a_run_of_mlflow_that_is_kept_is_told() -> None:
+    outcome = accelerated("run = mlflow.start_run()\nprint(run.info.run_id)\n", LOOP, head=f"import mlflow\n{HEAD}")
+    assert "run = mlflow.start_run()\n" in outcome.text
+    assert any("Every process of a distributed run logs here" in message for message in outcome.messages)
+
+
+def test_the_layout_in_memory_stays() -> None:
+    loop = LOOP.replace("x.to(device)", "x.to(device, memory_format=torch.channels_last)")
+    assert "x, y = x.to(memory_format=torch.channels_last), y\n" in accelerated(loop).text
+
+
+@pytest.mark.parametrize(
+    "branches",
+    [
+        'if torch.cuda.is_available():\n    device = torch.device("cuda")\nelse:\n    device = torch.device("cpu")\n',
+        'if torch.cuda.is_available():\n    device = "cuda"\nelif torch.backends.mps.is_available():\n'
+        '    device = "mps"\nelse:\n    device = "cpu"\n',
+    ],
+)
+def test_branches_that_only_choose_the_device_become_one_line(branches: str) -> None:
+    first = 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")\n'
+    text = accelerated("print(device)\n", LOOP, head=HEAD.replace(first, branches)).text
+    assert "accelerator = Accelerator()\ndevice = accelerator.device\n" in text
+    assert "is_available" not in text
