@@ -9,9 +9,13 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from growth_cases import CASES, Case
-from measure import environment
+from measure import REPOSITORY, environment
 from reports import Report, Target
+
+sys.path.insert(0, str(REPOSITORY))
+
+from benchmarks.growth_cases import CASES
+from benchmarks.growth_inputs import Case
 
 EXPONENT = 1.2
 MEGABYTES = 1_000

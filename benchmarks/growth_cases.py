@@ -1,16 +1,13 @@
 """Everything in a file or a project that there can be many of, as inputs of any size.
 
-`growth.py` measures them as commands.
+`growth.py` measures them as commands, `tests/test_growth.py` counts calls.
 """
 
 import json
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from pathlib import Path
 
-IMPORT = "from ray.air import session\n"
-REPORT = "session.report({})\n"
-USE = IMPORT + REPORT  # something to convert, so that the whole way through the tool is taken
+from benchmarks.growth_inputs import IMPORT, REPORT, USE, Case, beside, notebook, notebook_of, parted, project, script
+from benchmarks.growth_plain import CASES as PLAIN
+
 JOB = """\
 import ray
 from ray.air.config import ScalingConfig
@@ -41,71 +38,31 @@ from common import init
 TransformersTrainer(init, datasets={"train": rows}).fit()
 """
 
-Text = Callable[[int], str]
-Files = Callable[[int], dict[str, str]]
+CONFIGURED = "TransformersTrainer(init, trainer_init_config=config).fit()\n"
+RESULT = 'x = result.metrics["time_total_s"]\n'
+PREDICTOR_IMPORTS = (
+    "from ray.train.batch_predictor import BatchPredictor\nfrom ray.train.huggingface import TransformersPredictor\n"
+)
+PREDICTOR = "BatchPredictor.from_checkpoint(result.checkpoint, TransformersPredictor).predict(rows)\n"
+TUNER = "from ray import tune\nfrom ray.tune import Tuner\n"
+PREPROCESSORS = f"from ray.data.preprocessors import BatchMapper\n{JOB}{INIT}"
+PREPROCESSED = 'TransformersTrainer(init, datasets={"train": rows}, preprocessor=p_0).fit()\n'
+TOKENIZER = f"from transformers import AutoTokenizer\n{JOB}tokenizer = AutoTokenizer.from_pretrained('a')\n"
+ACCELERATED = """\
+from accelerate import Accelerator
+from ray.train.huggingface import AccelerateTrainer
 
 
-@dataclass(frozen=True)
-class Case:
-    """Something that there can be many of.
-
-    Args:
-        name: What it is.
-        size: How many are measured first; then twice and four times as many.
-        files: Gives the texts of the files, by name.
-        arguments: Options of the command.
-    """
-
-    name: str
-    size: int
-    files: Files
-    arguments: tuple[str, ...] = ()
-
-    def write(self, folder: Path, number: int) -> None:
-        """Writes the files with so many of it into a folder."""
-        for name, text in self.files(number).items():
-            path = folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
+def loop(config):
+    accelerator = Accelerator()
+"""
+SETUP = "from setuptools import setup\n\nsetup(name='a', install_requires=[\n"
 
 
-def copies(text: str, number: int) -> list[str]:
-    """So many copies of a text, each with its number for `<n>`."""
-    return [text.replace("<n>", str(index)) for index in range(number)]
-
-
-def script(text: str, head: str = USE, foot: str = "") -> Files:
-    """A script with many copies of a text."""
-    return lambda number: {"train.py": head + "".join(copies(text, number)) + foot}
-
-
-def notebook(cell: str) -> Files:
-    """A notebook with many copies of a cell, and one of many lines before them."""
-    return lambda number: {"train.ipynb": _notebook([USE, *copies(cell, number)])}
-
-
-def _notebook(cells: Iterable[str]) -> str:
-    kind = {"cell_type": "code", "metadata": {}, "outputs": []}
-    code_cells = [{**kind, "source": cell.splitlines(keepends=True)} for cell in cells]
-    return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": code_cells}, indent=1)
-
-
-def parted(edge: str, text: str, head: str = "") -> Files:
-    """A script of cells."""
-    return lambda number: {"train.py": head + edge.join([USE, *copies(text, number)])}
-
-
-def project(text: str, name: str, **others: str) -> Files:
-    """Many copies of a file, beside others, which have their names without `.py`."""
-    beside = {f"{other}.py": content for other, content in others.items()}
-    return lambda number: (
-        beside | {name.replace("<n>", str(n)): text.replace("<n+1>", str(n + 1)) for n in range(number)}
-    )
-
-
-def beside(name: str, line: str) -> Files:
-    """A script, and another file of many lines."""
-    return lambda number: {"train.py": USE, name: "".join(copies(line, number))}
+def _baseline(number: int) -> str:
+    """A file of known findings."""
+    entry = {"file": "train.py", "rule": "RM302", "line": "x", "count": 1}
+    return json.dumps({"version": 1, "findings": [{**entry, "line": str(n)} for n in range(number)]})
 
 
 LINES = [
@@ -124,6 +81,30 @@ LINES = [
     Case("functions", 4_000, script("def f_<n>(a, b):\n    c = a + b\n    return c * <n>\n\n\n")),
     Case("methods", 12_000, script("    def f_<n>(self):\n        return <n>\n\n", f"{USE}class C:\n")),
     Case("branches", 70, script("elif x == <n>:\n    y = <n>\n", f"{USE}if x:\n    pass\n")),
+    Case("classes", 4_000, script("class C_<n>(Base):\n    size = <n>\n\n\n")),
+    Case("decorators of one function", 12_000, script("@d(<n>)\n", USE, "def f(): ...\n")),
+    Case("decorated functions", 4_000, script("@d(<n>)\ndef f_<n>():\n    pass\n\n\n")),
+    Case("parameters of a function", 10_000, script("a_<n>=<n>, ", f"{USE}def f(", "): ...\n")),
+    Case("arguments of a call", 12_000, script("a_<n>=<n>, ", f"{USE}f(", ")\n")),
+    Case("keys of a dict", 12_000, script('    "k_<n>": <n>,\n', f"{USE}x = {{\n", "}\n")),
+    Case("values of an f-string", 8_000, script("{a_<n>}", f'{USE}x = f"', '"\n')),
+    Case("names of one assignment", 8_000, script("a_<n> = ", USE, "1\n")),
+    Case("targets of one assignment", 8_000, script("a_<n>, ", USE, "= f()\n")),
+    Case("lambdas", 6_000, script("f_<n> = lambda a, b: a + b\n")),
+    Case("comprehensions", 4_000, script("a_<n> = [b for b in c if b]\n")),
+    Case("conditions", 6_000, script("if a:\n    b_<n> = <n>\n")),
+    Case("loops", 6_000, script("for a in b:\n    c_<n> = a\n")),
+    Case("handlers of one try", 6_000, script("except E_<n>:\n    pass\n", f"{USE}try:\n    pass\n")),
+    Case("tries", 4_000, script("try:\n    a_<n> = f()\nexcept E:\n    a_<n> = 1\n")),
+    Case("cases of one match", 6_000, script("    case <n>:\n        pass\n", f"{USE}match x:\n")),
+    Case("old calls in each other", 20, lambda n: {"train.py": f"{IMPORT}{'session.report(' * n}{{}}{')' * n}\n"}),
+    Case("parentheses in each other", 40, lambda n: {"train.py": f"{USE}x = {'(' * n}1{')' * n}\n"}),
+    Case("lists in each other", 40, lambda n: {"train.py": f"{USE}x = {'[' * n}1{']' * n}\n"}),
+    Case(
+        "functions in each other",
+        20,
+        lambda n: {"train.py": IMPORT + "".join(f"{' ' * i}def f_{i}():\n" for i in range(n)) + " " * n + REPORT},
+    ),
     Case(
         "blocks in each other",
         20,
@@ -137,11 +118,11 @@ FINDINGS = [
     Case("reports in one expression", 500, script("session.report({}), ", f"{IMPORT}x = [", "]\n")),
     Case("reports of one worker", 300, script(f"if session.get_world_rank() == 0:\n    {REPORT}", IMPORT)),
     Case("reports under one condition", 300, script(f"    {REPORT}", f"{IMPORT}if session.get_world_rank() == 0:\n")),
-    Case("uses of a result", 300, script('x = result.metrics["time_total_s"]\n', JOB + INIT + TRAINER)),
+    Case("uses of a result", 300, script(RESULT, JOB + INIT + TRAINER)),
     Case(
         "uses of a result that is bound twice",
         300,
-        script('x = result.metrics["time_total_s"]\n', JOB + INIT + TRAINER + AGAIN),
+        script(RESULT, JOB + INIT + TRAINER + AGAIN),
     ),
     Case(
         "calls of a function that reports", 1_000, script("f({})\n", f"{IMPORT}def f(a):\n    session.report(a)\n\n\n")
@@ -154,6 +135,40 @@ FINDINGS = [
         500,
         script('"k<n>": <n>, ', f"{JOB}{INIT}TransformersTrainer(init, trainer_init_config={{", "}).fit()\n"),
     ),
+    Case(
+        "entries that are filled in",
+        300,
+        script('config["k<n>"] = <n>\n', f"{JOB}{INIT}config = {{}}\n", CONFIGURED),
+    ),
+    Case(
+        "uses of a configuration that is filled in",
+        200,
+        script(f'config["k<n>"] = <n>\n{CONFIGURED}', f"{JOB}{INIT}config = {{}}\n"),
+    ),
+    Case("settings of the workers", 500, script("ScalingConfig(num_workers=<n>)\n", JOB)),
+    Case("arguments of trainings", 300, script('TrainingArguments("out", evaluation_strategy="no")\n', JOB)),
+    Case("arguments of trainings from one dict", 300, script("TrainingArguments(**given)\n", f"{JOB}given = {{}}\n")),
+    Case("checkpoints", 300, script("Checkpoint.from_dict({'a': <n>})\n", "from ray.air import Checkpoint\n")),
+    Case("checkpoints that are read", 300, script("print(result.checkpoint.to_dict())\n", JOB + INIT + TRAINER)),
+    Case("predictors", 200, script(PREDICTOR, f"{PREDICTOR_IMPORTS}{JOB}{INIT}{TRAINER}")),
+    Case("tuners", 100, script("Tuner(trainer, param_space={'a': <n>}).fit()\n", f"{TUNER}{JOB}{INIT}{TRAINER}")),
+    Case("functions that tune", 200, script("def f_<n>(c):\n    tune.report(a=1)\n\n\ntune.run(f_<n>)\n", TUNER)),
+    Case("preprocessors", 200, script("p_<n> = BatchMapper(lambda b: b)\n", PREPROCESSORS, PREPROCESSED)),
+    Case("metrics that are loaded", 300, script("m_<n> = load_metric('x')\n", "from datasets import load_metric\n")),
+    Case("calls of a tokenizer", 300, script("tokenizer.encode_plus(x, pad_to_max_length=True)\n", TOKENIZER)),
+    Case("calls of loggers", 300, script("wandb.log({'a': <n>})\n", f"import wandb\n{JOB}{INIT}{TRAINER}")),
+    Case(
+        "datasets of one trainer",
+        300,
+        script('"d<n>": rows, ', f"{JOB}{INIT}TransformersTrainer(init, datasets={{", "}).fit()\n"),
+    ),
+    Case(
+        "uses of an accelerator",
+        300,
+        script(
+            "    accelerator.print(<n>)\n", ACCELERATED, "\n\nAccelerateTrainer(loop, accelerate_config={}).fit()\n"
+        ),
+    ),
 ]
 NAMES = [
     Case("imports", 20_000, script("import module_<n>\n")),
@@ -161,6 +176,19 @@ NAMES = [
     Case("old imports in functions", 300, script(f"def f<n>():\n    {IMPORT}    {REPORT}", "")),
     Case("names of one old import", 300, script("session as s<n>, ", "from ray.air import ", "session\n")),
     Case("aliases", 500, script("report_<n> = session.report\nreport_<n>({})\n")),
+    Case(
+        "aliases of aliases",
+        100,
+        lambda n: {
+            "train.py": f"{IMPORT}a0 = session\n{''.join(f'a{i + 1} = a{i}' + chr(10) for i in range(n))}{REPORT}"
+        },
+    ),
+    Case("attributes", 10_000, script("a.b_<n>.c = d.e_<n>.f\n")),
+    Case("attributes of one object", 300, script("self_.a_<n> = session.get_world_rank()\n", IMPORT)),
+    Case(
+        "old imports in a try", 200, script(f"try:\n    {IMPORT}except ImportError:\n    session = None\n", "", REPORT)
+    ),
+    Case("star imports", 200, script("from module_<n> import *\n")),
     Case("transformations of a dataset", 300, script("rows = rows.map(f)\n", JOB + INIT + TRAINER)),
     Case(
         "transformations of a dataset, each with a name",
@@ -179,15 +207,15 @@ NAMES = [
 COMMENTS = [
     Case("skip comments", 500, script("session.report({})  # raymigrate: skip\n", IMPORT)),
     Case("skip comments that silence nothing", 500, script("x = <n>  # raymigrate: skip\n")),
-    Case("comments of --todo", 300, script('x = result.metrics["time_total_s"]\n', JOB + INIT + TRAINER), ("--todo",)),
+    Case("comments of --todo", 300, script(RESULT, JOB + INIT + TRAINER), ("--todo",)),
 ]
 CELLS = [
     Case("cells", 10_000, notebook("x_<n> = <n>\n")),
     Case("cells with a report", 400, notebook(f"def f_<n>():\n    {REPORT}")),
     Case("cells with an old import", 100, notebook(USE)),
     Case("cells with magics", 500, notebook("%time x_<n> = <n>\n!ls\n")),
-    Case("magics of a cell", 1_000, lambda n: {"train.ipynb": _notebook([USE, "!ls\nx = 1\n" * n])}),
-    Case("lines of a cell", 5_000, lambda n: {"train.ipynb": _notebook([USE + "x = 1\n" * n])}),
+    Case("magics of a cell", 1_000, lambda n: {"train.ipynb": notebook_of([USE, "!ls\nx = 1\n" * n])}),
+    Case("lines of a cell", 5_000, lambda n: {"train.ipynb": notebook_of([USE + "x = 1\n" * n])}),
     Case("cells of a script", 1_000, parted("# %%\n", "x_<n> = <n>\n")),
     Case("cells of a script with a report", 400, parted("# %%\n", f"def f_<n>():\n    {REPORT}")),
     Case(
@@ -203,12 +231,39 @@ CELLS = [
         ("--docs",),
     ),
 ]
+HTML, MARKDOWN = ("--report", "report.html"), ("--report", "report.md")
 SARIF = ("--check", "--output-format", "sarif")
 OUTPUTS = [
     Case("reports, as a diff", 1_000, script(f"x = <n>\n{REPORT}", IMPORT), ("--diff",)),
     Case("reports, as SARIF", 500, script(f"x = <n>\n{REPORT}", IMPORT), SARIF),
     Case("cells with a report, as SARIF", 200, notebook(f"def f_<n>():\n    {REPORT}"), SARIF),
-    Case("reports, as JSON", 1_000, script(f"x = <n>\n{REPORT}", IMPORT), ("--output-format", "json")),
+    *(
+        Case(f"reports, {told}", 500, script(f"x = <n>\n{REPORT}", IMPORT), arguments)
+        for told, arguments in {
+            "as JSON": ("--output-format", "json"),
+            "as messages of GitHub": ("--check", "--output-format", "github"),
+            "as a report of GitLab": ("--check", "--output-format", "gitlab"),
+            "with their lines": ("--check", "--output-format", "full"),
+            "by rule": ("--check", "--group-by", "rule", "--statistics"),
+            "only looked for": ("--check",),
+            "side by side": HTML,
+            "in Markdown": MARKDOWN,
+            "that become known": ("--check", "--write-baseline", "known.json"),
+        }.items()
+    ),
+    Case("uses of a result, in Markdown", 300, script(RESULT, JOB + INIT + TRAINER), ("--check", *MARKDOWN)),
+    Case("uses of a result, side by side", 300, script(RESULT, JOB + INIT + TRAINER), HTML),
+    Case("cells with a report, side by side", 200, notebook(f"def f_<n>():\n    {REPORT}"), HTML),
+    Case("cells with a report, as a diff", 200, notebook(f"def f_<n>():\n    {REPORT}"), ("--diff",)),
+    Case(
+        "known findings",
+        500,
+        lambda n: {"train.py": f"{IMPORT}{REPORT * n}", "known.json": _baseline(n)},
+        ("--check", "--baseline", "job/known.json"),
+    ),
+    Case("scripts, as SARIF", 100, project(USE, "s<n>/train.py"), SARIF),
+    Case("scripts, side by side", 100, project(USE, "s<n>/train.py"), HTML),
+    Case("scripts, in Markdown", 100, project(USE, "s<n>/train.py"), MARKDOWN),
 ]
 FILES = [
     Case("scripts", 100, project(USE, "s<n>/train.py")),
@@ -219,40 +274,42 @@ FILES = [
         project("import m<n+1>\n", "m<n>.py", train=DRIVER, common=INIT + "import m0\n"),
     ),
     Case("lines of requirements", 1_000, beside("requirements.txt", "package-<n>==1.0\n"), ("--unsafe",)),
+    Case("versions of requirements", 500, beside("requirements.txt", "ray==2.6.<n>\n"), ("--unsafe",)),
+    Case("lines of a setup.cfg", 1_000, beside("setup.cfg", "    ray==2.6.<n>\n", "[options]\ninstall_requires =\n")),
+    Case("lines of a Dockerfile", 1_000, beside("Dockerfile", "RUN pip install ray==2.6.<n>\n")),
+    Case(
+        "lines of a pyproject.toml",
+        500,
+        beside("pyproject.toml", '    "ray==2.6.<n>",\n', '[project]\nname = "a"\ndependencies = [\n', "]\n"),
+        ("--unsafe",),
+    ),
+    Case(
+        "packages of an environment.yml",
+        200,
+        beside("environment.yml", "  - ray=2.6.<n>\n", "dependencies:\n"),
+        ("--unsafe",),
+    ),
+    Case("requirements of a setup.py", 500, beside("setup.py", "    'ray==2.6.<n>',\n", SETUP, "])\n"), ("--unsafe",)),
+    Case(
+        "keys of a file of accelerate config",
+        300,
+        beside(
+            "a.yaml",
+            "key_<n>: 1\n",
+            "",
+            script=f"{ACCELERATED}\n\nAccelerateTrainer(loop, accelerate_config='a.yaml')\n",
+        ),
+    ),
+    Case("requirements files", 50, project("ray==2.6.3\n", "s<n>/requirements.txt", train=USE)),
+    Case(
+        "scripts with requirements above",
+        50,
+        lambda n: {"requirements.txt": "ray==2.6.3\n", **{f"s{i}/train.py": USE for i in range(n)}},
+    ),
+    Case("notebooks", 50, project(notebook_of([USE]), "s<n>.ipynb")),
+    Case("clean files", 5_000, project("x = 1\n", "s<n>.py", train=USE)),
+    Case("folders in each other", 50, lambda n: {f"{'d/' * n}train.py": USE}),
     Case("patterns of a .gitignore", 500, beside(".gitignore", "*a<n>*\n")),
     Case("stars of a pattern", 200, lambda n: {f"{'a' * 200}.py": USE, ".gitignore": "*a" * n + "b\n"}),
 ]
-PLAIN = """\
-import os
-from datasets import load_dataset
-from transformers import AutoModel, AutoTokenizer, Trainer, TrainingArguments
-
-tokenizer = AutoTokenizer.from_pretrained("bert")
-"""
-PLAIN_TRAINING = """\
-trainer = Trainer(AutoModel.from_pretrained("bert"), TrainingArguments("out"))
-trainer.train()
-"""
-TO_RAY = ("--to-ray",)
-PLAIN_SCRIPTS = [
-    Case(name, 500, script(text, PLAIN, PLAIN_TRAINING), TO_RAY)
-    for name, text in {
-        "functions that move": "def encode_<n>(row):\n    return tokenizer(row)\n",
-        "functions that make models": "def make_<n>():\n    return AutoModel.from_pretrained(str(make_<n>))\n",
-        "datasets of one name": "rows = make(tokenizer)\n",
-        "constants of a plain script": 'NAME_<n> = "<n>"\n',
-    }.items()
-] + [
-    Case(name, 500, script(text, PLAIN + PLAIN_TRAINING), TO_RAY)
-    for name, text in {
-        "metrics that are printed": "metrics_<n> = trainer.evaluate()\nprint(metrics_<n>)\n",
-        "folders that are saved to": 'trainer.save_model("model_<n>")\n',
-        "models that are loaded behind the training": 'model_<n> = AutoModel.from_pretrained("<n>")\n',
-        "a trainer that is bound again": "trainer = wrapped(trainer)\n",
-    }.items()
-]
-MANY_PLAIN_SCRIPTS = [
-    Case("plain scripts in folders", 100, project(PLAIN + PLAIN_TRAINING, "s<n>/train.py"), TO_RAY),
-    Case("plain scripts in a folder", 50, project(PLAIN + PLAIN_TRAINING, "s<n>.py"), TO_RAY),
-]
-CASES = [*PLAIN_SCRIPTS, *MANY_PLAIN_SCRIPTS, *LINES, *FINDINGS, *NAMES, *COMMENTS, *CELLS, *OUTPUTS, *FILES]
+CASES = [*PLAIN, *LINES, *FINDINGS, *NAMES, *COMMENTS, *CELLS, *OUTPUTS, *FILES]

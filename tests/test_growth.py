@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from benchmarks.growth_cases import CASES, USE, Case, script
+from benchmarks.growth_cases import CASES
+from benchmarks.growth_inputs import USE, Case, script
 from raymigrate.cli import main
 
 MOST = 4**1.2

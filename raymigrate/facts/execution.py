@@ -30,6 +30,14 @@ def unbound_names(module: Module) -> list[ast.Name]:
     return _Run(module).unbound
 
 
+def is_read_unbound(module: Module, name: str) -> bool:
+    """Whether a name is read where nothing in the module ever binds it, so that `unbound_names` is sure to hold it."""
+    sources = [node for node in module.imports if isinstance(node, ast.ImportFrom)]
+    if name in KNOWN or any(node.module == "__future__" or node.names[0].name == "*" for node in sources):
+        return False
+    return any(module.scope_of[node].find(name) is None for node in module.reads(name))
+
+
 class _Run:
     """Follows the statements of a module as Python would carry them out."""
 

@@ -33,11 +33,25 @@ def keys_of(module: Module, node: ast.expr) -> Keys:
     _add(module, node, keys)
     scope = module.scope_of[node].find(node.id) if isinstance(node, ast.Name) else None
     if scope is not None and isinstance(node, ast.Name):
-        for use in module.uses(node.id, scope):
-            known = len(keys.reads)
-            _add_use(module, use, keys)
-            if any(isinstance(outer, ast.JoinedStr) for outer in module.ancestors(use)):
-                keys.read_in_text |= {name for name, _ in keys.reads[known:]}
+        if (scope, node.id) not in module.keys:
+            module.keys[scope, node.id] = _of_uses(module, module.uses(node.id, scope))
+        used = module.keys[scope, node.id]
+        keys.strings += used.strings
+        keys.keywords += used.keywords
+        keys.reads += used.reads
+        keys.read_in_text |= used.read_in_text
+        keys.hidden |= used.hidden
+    return keys
+
+
+def _of_uses(module: Module, uses: list[ast.Name]) -> Keys:
+    """The keys that the uses of a name tell of."""
+    keys = Keys()
+    for use in uses:
+        known = len(keys.reads)
+        _add_use(module, use, keys)
+        if any(isinstance(outer, ast.JoinedStr) for outer in module.ancestors(use)):
+            keys.read_in_text |= {name for name, _ in keys.reads[known:]}
     return keys
 
 

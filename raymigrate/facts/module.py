@@ -20,6 +20,7 @@ from raymigrate.facts.scopes import Binding, FunctionNode, Scope, ScopeBuilder, 
 from raymigrate.files.script import lines_of, lines_with_ends
 
 if TYPE_CHECKING:
+    from raymigrate.facts.keys import Keys
     from raymigrate.facts.project import Definition, Project
 
 STARS = ("transformers", "accelerate", "datasets")
@@ -77,6 +78,7 @@ class Module:
         self.asked = values.Asked()
         self.classes: dict[ast.AST, str] = {}  # of values, as far as `facts/instances.py` was asked for them
         self.datasets: dict[tuple[Scope, str], bool] = {}  # of names, as far as `facts/ray_data.py` was asked
+        self.keys: dict[tuple[Scope, str], Keys] = {}  # of dicts, by their uses, likewise of `facts/keys.py`
         self._as_written: dict[ast.Call, tuple[list[ast.expr], list[ast.keyword]]] = {}
 
     def _scopes(self) -> ScopeBuilder:
@@ -285,7 +287,11 @@ class Module:
 
     def uses(self, name: str, scope: Scope) -> list[ast.Name]:
         """Every read of a name that is bound in `scope`."""
-        return [node for node in self._reads.get(name, ()) if self.scope_of[node].find(name) is scope]
+        return [node for node in self.reads(name) if self.scope_of[node].find(name) is scope]
+
+    def reads(self, name: str) -> list[ast.Name]:
+        """Every read of a name, in any scope."""
+        return self._reads.get(name, [])
 
     @cached_property
     def _reads(self) -> dict[str, list[ast.Name]]:

@@ -6,13 +6,13 @@ directories that hold no source of the project (`SKIPPED`, virtual environments)
 lie elsewhere. A path named on the command line is never left out.
 """
 
-import gc
 import os
 import stat
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from raymigrate.base.collecting import no_search_for_cycles
 from raymigrate.files.gitignore import (
     Patterns,
     excluded,
@@ -106,18 +106,12 @@ def discover(
     Returns:
         Candidates and problems; a bad path never stops the others.
     """
-    # The walk makes thousands of strings that all stay: the collector would look through them again and again.
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        with Search(Words(needles), jobs or processors()) as search:
-            walk = _Walk(tuple(suffixes), exclude, exclude_base, search, force_exclude=force_exclude)
-            for path in paths:
-                walk.start(path)
-            hits, failures = search.result()
-    finally:
-        if collecting:
-            gc.enable()
+    # The walk makes thousands of strings that all stay.
+    with no_search_for_cycles(), Search(Words(needles), jobs or processors()) as search:
+        walk = _Walk(tuple(suffixes), exclude, exclude_base, search, force_exclude=force_exclude)
+        for path in paths:
+            walk.start(path)
+        hits, failures = search.result()
     hits = [path for path in hits if not walk.is_ignored(path)]
     failures = [(path, number) for path, number in failures if not walk.is_ignored(path)]
     # Where several names lead to one file, the one that was named stands for it, or else one that is not a link.

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from raymigrate.base.collecting import no_search_for_cycles
 from raymigrate.base.isolation import working_on
 from raymigrate.base.options import Options
 from raymigrate.documents import UndecodableError, open_document
@@ -66,7 +67,7 @@ class Job:
         if how := self.crashed and self.crashed.get(os.path.realpath(path)):
             return crashed(path, how)
         try:
-            with working_on(path):
+            with working_on(path), no_search_for_cycles():
                 return self._converted(path, data, project or Alone())
         except OtherFileNeeded:
             return FileResult(path, waits=True)

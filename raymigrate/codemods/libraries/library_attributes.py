@@ -125,8 +125,8 @@ def _is_dealt_with(context: Context, node: ast.Attribute) -> bool:
     planned = context.plan.expressions
     if node in planned or any(parent in planned for parent in context.module.ancestors(node)):
         return True
-    word = re.compile(rf"\b{re.escape(node.attr)}\b(?!=)")  # `name=` is an argument
-    return any(word.search(finding.message) for finding in context.findings_on(node.lineno, node.end_lineno))
+    word = rf"\b{re.escape(node.attr)}\b(?!=)"  # `name=` is an argument
+    return any(re.search(word, finding.message) for finding in context.findings_on(node.lineno, node.end_lineno))
 
 
 def _own_names(module: Module) -> frozenset[str]:

@@ -180,13 +180,15 @@ class Cleanup:
 
     def _drop_unread(self) -> None:
         """Drops names whose every read is gone."""
-        for name in self.module.of_type(ast.Name):
-            variable = self.variables.spelled(name) if isinstance(name.ctx, ast.Store) else None
+        stored = (name for name in self.module.of_type(ast.Name) if isinstance(name.ctx, ast.Store))
+        for variable in dict.fromkeys(map(self.variables.spelled, stored)):  # each once: it may have many bindings
             if variable is None or self._is_public(variable):
                 continue
             reads = self.variables.reads(variable)
+            if not reads or not all(self.changes.is_gone(read) for read in reads):
+                continue
             statements = [self._plain_assignment(node) for node in self.variables.bindings(variable)]
-            if reads and None not in statements and all(self.changes.is_gone(read) for read in reads):
+            if None not in statements:
                 for statement in statements:
                     if statement is not None and statement not in self.changes.dropped:
                         self.changes.drop(statement)

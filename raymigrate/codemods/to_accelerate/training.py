@@ -310,6 +310,12 @@ class Training:
 
     # -- batches -------------------------------------------------------------------------------
 
+    @cached_property
+    def _loader_of_target(self) -> dict[ast.AST, ast.expr]:
+        """The loader that gives a loop its batches, by what gets a batch and by each part of that."""
+        pairs = [pair for loop in self.loops for pair in loop.loaders]
+        return {part: loader for loader, to in reversed(pairs) for part in ast.walk(to)}
+
     def batch_of(self, node: ast.AST) -> frozenset[Variable]:
         """The loaders whose batches an expression is taken from; none where it may be something else."""
         return self._batch(node, frozenset())
@@ -353,10 +359,8 @@ class Training:
         if isinstance(target, ast.arg):
             given = list(self.variables.given(target))
             return self._all(given, seen | {target})
-        for loop in self.loops:
-            for loader, to in loop.loaders:
-                if target is to or self.module.inside(target, to):
-                    return self.variables.of(loader)
+        if target in self._loader_of_target:
+            return self.variables.of(self._loader_of_target[target])
         parent = self.module.parent_of.get(target)
         while isinstance(parent, (ast.Tuple, ast.List, ast.Starred)):
             parent = self.module.parent_of[parent]

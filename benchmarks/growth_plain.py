@@ -1,0 +1,136 @@
+"""Plain scripts and notebooks for `--to-ray` and `--to-accelerate`, as inputs of any size."""
+
+from benchmarks.growth_inputs import Case, Files, notebook, project, script
+
+TRAINER = """\
+import os
+from datasets import load_dataset
+from transformers import AutoModel, AutoTokenizer, Trainer, TrainingArguments
+
+tokenizer = AutoTokenizer.from_pretrained("bert")
+"""
+TRAINING = """\
+trainer = Trainer(AutoModel.from_pretrained("bert"), TrainingArguments("out"))
+trainer.train()
+"""
+OBJECTS = """\
+import torch
+from torch.utils.data import DataLoader
+from transformers import AutoModel
+
+model = AutoModel.from_pretrained("bert")
+"""
+LOADERS = """\
+loader = DataLoader(rows, shuffle=True, batch_size=8)
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+"""
+NATIVE = OBJECTS + 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")\nmodel.to(device)\n' + LOADERS
+NATIVE_LOOP = """\
+for epoch in range(3):
+    for batch in loader:
+        loss = model(**batch.to(device)).loss
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+"""
+ACCELERATE = f"from accelerate import Accelerator\n{OBJECTS}accelerator = Accelerator()\n{LOADERS}"
+PREPARED = "model, optimizer, loader = accelerator.prepare(model, optimizer, loader)\n"
+PREPARED_LOOP = NATIVE_LOOP.replace("batch.to(device)", "batch").replace(
+    "loss.backward()", "accelerator.backward(loss)"
+)
+LAUNCHED = "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nnum_processes: 2\n"
+TO_RAY = ("--to-ray", "--workers", "2", "--cpu")
+TO_ACCELERATE = ("--to-accelerate",)
+TO_BOTH = (*TO_ACCELERATE, *TO_RAY)
+
+
+def _case(name: str, files: Files, arguments: tuple[str, ...], size: int = 300) -> Case:
+    return Case(name, size, files, arguments)
+
+
+BEFORE_TRAINING = {
+    "functions that move": "def encode_<n>(row):\n    return tokenizer(row)\n",
+    "functions that make models": "def make_<n>():\n    return AutoModel.from_pretrained(str(make_<n>))\n",
+    "datasets of one name": "rows = make(tokenizer)\n",
+    "constants of a plain script": 'NAME_<n> = "<n>"\n',
+    "names that depend on each other": "rows_<n> = make(tokenizer, tokenizer)\n",
+    "statements under a condition": "if tokenizer:\n    rows_<n> = make(tokenizer)\n",
+    "classes of a plain script": "class Rows_<n>:\n    def __init__(self):\n        self.rows = []\n",
+    "options of the command line": "parser.add_argument('--option_<n>')\nprint(args.option_<n>)\n",
+    "trainers of a plain script": TRAINING.replace("trainer", "trainer_<n>"),
+    "trainings in functions": "def train_<n>():\n    " + TRAINING.replace("\n", "\n    ").rstrip(" "),
+}
+BEHIND_TRAINING = {
+    "metrics that are printed": "metrics_<n> = trainer.evaluate()\nprint(metrics_<n>)\n",
+    "folders that are saved to": 'trainer.save_model("model_<n>")\n',
+    "models that are loaded behind the training": 'model_<n> = AutoModel.from_pretrained("<n>")\n',
+    "a trainer that is bound again": "trainer = wrapped(trainer)\n",
+    "files that are read": 'open("file_<n>").read()\n',
+    "reads of what was trained": "print(trainer.state.best_metric)\n",
+}
+PARTS_OF_A_LOOP = {
+    "tensors on a device": "x_<n> = make(<n>).to(device)\n",
+    "functions that use the device": "def f_<n>(x):\n    return x.to(device)\n",
+    "loaders of a script": "loader_<n> = DataLoader(rows, batch_size=8)\n",
+    "statements of a script with a loop": "x_<n> = f(<n>)\nprint(x_<n>)\n",
+    "models of a script": 'model_<n> = AutoModel.from_pretrained("bert")\nmodel_<n>.to(device)\n',
+}
+BEHIND_A_LOOP = {
+    "prints behind a loop": "print(loss.item())\n",
+    "states that are saved": 'torch.save(model.state_dict(), "model_<n>.pt")\n',
+    "evaluations": "model.eval()\nfor batch in loader:\n    print(model(**batch.to(device)).loss)\n",
+    "training loops": NATIVE_LOOP,
+}
+INSIDE_A_LOOP = {
+    "statements of a training step": "        x_<n> = f(loss)\n",
+    "tensors of a training step": "        x_<n> = batch[<n>].to(device)\n",
+    "prints in a loop": "        print(loss.item())\n",
+    "losses that are summed up": "        total_<n> += loss.item()\n",
+}
+MANY_FILES = [
+    Case("plain scripts in folders", 100, project(TRAINER + TRAINING, "s<n>/train.py"), TO_RAY),
+    Case("plain scripts in a folder", 50, project(TRAINER + TRAINING, "s<n>.py"), TO_RAY),
+    Case("native scripts in a folder", 50, project(NATIVE + NATIVE_LOOP, "s<n>.py"), TO_ACCELERATE),
+    Case(
+        "lines of a file of accelerate config",
+        500,
+        lambda n: {"train.py": ACCELERATE + PREPARED + PREPARED_LOOP, "default_config.yaml": LAUNCHED + "x: 1\n" * n},
+        TO_RAY,
+    ),
+]
+CASES = [
+    *(_case(f"{name}", script(text, TRAINER, TRAINING), TO_RAY) for name, text in BEFORE_TRAINING.items()),
+    *(_case(f"{name}", script(text, TRAINER + TRAINING), TO_RAY) for name, text in BEHIND_TRAINING.items()),
+    _case("cells of a plain notebook", notebook("rows_<n> = make(tokenizer)\n", TRAINER, TRAINING), TO_RAY),
+    _case("cells behind the training", notebook("print(trainer.evaluate())\n", TRAINER + TRAINING), TO_RAY),
+    *(_case(name, script(text, NATIVE, NATIVE_LOOP), TO_ACCELERATE) for name, text in PARTS_OF_A_LOOP.items()),
+    *(_case(name, script(text, NATIVE + NATIVE_LOOP), TO_ACCELERATE) for name, text in BEHIND_A_LOOP.items()),
+    *(_case(name, script(text, NATIVE + NATIVE_LOOP), TO_ACCELERATE) for name, text in INSIDE_A_LOOP.items()),
+    _case("cells of a native notebook", notebook("x_<n> = make(<n>).to(device)\n", NATIVE, NATIVE_LOOP), TO_ACCELERATE),
+    _case("statements of a script, both steps", script("x_<n> = make(<n>).to(device)\n", NATIVE, NATIVE_LOOP), TO_BOTH),
+    _case(
+        "functions of a script, both steps",
+        script("def f_<n>(x):\n    return x.to(device)\n", NATIVE, NATIVE_LOOP),
+        TO_BOTH,
+    ),
+    _case("statements before prepare", script("x_<n> = f(<n>)\n", ACCELERATE, PREPARED + PREPARED_LOOP), TO_RAY),
+    _case(
+        "models that are prepared",
+        script("m_<n> = accelerator.prepare(f(<n>))\n", ACCELERATE, PREPARED + PREPARED_LOOP),
+        TO_RAY,
+    ),
+    _case(
+        "logs of an accelerator", script("accelerator.log({'x': <n>})\n", ACCELERATE + PREPARED + PREPARED_LOOP), TO_RAY
+    ),
+    _case(
+        "states that an accelerator saves",
+        script('accelerator.save_state("s_<n>")\n', ACCELERATE + PREPARED + PREPARED_LOOP),
+        TO_RAY,
+    ),
+    _case(
+        "prints of the main process",
+        script("if accelerator.is_main_process:\n    print(<n>)\n", ACCELERATE + PREPARED + PREPARED_LOOP),
+        TO_RAY,
+    ),
+    *MANY_FILES,
+]
