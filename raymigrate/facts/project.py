@@ -93,6 +93,7 @@ class Project:
         self.uses: dict[tuple[str, str, str], bool] = {}  # answers of project_uses.py, which cost a search each
         self.contents: dict[str, dict[str, bytes | None]] = {}  # by folder and file: what is searched
         self.room_for_contents = BYTES_KEPT
+        self.importing: dict[str, dict[bytes, list[str]]] = {}  # by folder and word: the files with it in an import
         self.importers: dict[tuple[str, str], list[str]] = {}  # by folder and file: who may get names from it
         self._names = {os.path.realpath(path): path for path in reversed(named)}
         self._name_tops = [(os.path.join(os.path.realpath(top or "."), ""), top) for top in tops]

@@ -18,6 +18,9 @@ SUFFIXES = (".py", ".ipynb")
 # Names in such files may name a function too: `_target_: training.init.build`.
 CONFIGURATION = (".yaml", ".yml", ".json", ".toml", ".cfg", ".sh")
 CONFIGURATION_BYTES = 100_000
+# What may be an import statement, and the words in it.
+IMPORT = re.compile(rb"\b(?:from|import)\b(?:\\\r?\n|\([^)]*\)|[^\n(])*")
+WORD = re.compile(rb"[^\s.,;()\\#]+")
 
 
 @dataclass
@@ -85,12 +88,32 @@ def uses_of(project: Project, definition: Definition) -> Uses:
 def importing_modules(project: Project, module: Module) -> Iterator[Module]:
     """The other files of a project that import a module."""
     home = os.path.realpath(module.path)
-    for path in _importers(project, project.folder(module.path), module.path):
-        if not path.endswith(".py") or os.path.realpath(path) == home:
+    for path in _with_import(project, project.folder(module.path), module.path):
+        if os.path.realpath(path) == home:
             continue
         other = project.module(path)
         if other is not None and any(os.path.realpath(f) == home for f, _ in project.imported_files(other)):
             yield other
+
+
+def _with_import(project: Project, folder: str, source: str) -> list[str]:
+    """The Python files of a folder that have the name of a file's module in an import, or are part of its package.
+
+    All words in imports are noted at once: a folder may hold hundreds of scripts of one name, in which it is a common
+    word besides, such as `train`.
+    """
+    if folder not in project.importing:
+        by_word = project.importing[folder] = {}
+        for path in _files(project, folder):
+            imports = IMPORT.findall(_content(project, folder, path)) if path.endswith(".py") else ()
+            for word in {word for statement in imports for word in WORD.findall(statement)}:
+                by_word.setdefault(word, []).append(path)
+    named = project.importing[folder].get(_module_name(source).encode(), [])
+    if not source.endswith("__init__.py"):
+        return named
+    package = os.path.join(os.path.dirname(source), "")
+    inside = (path for path in _files(project, folder) if path.endswith(".py") and path.startswith(package))
+    return sorted({*named, *inside})
 
 
 def _importers(project: Project, folder: str, source: str) -> list[str]:
@@ -101,7 +124,7 @@ def _importers(project: Project, folder: str, source: str) -> list[str]:
     key = folder, source
     if key not in project.importers:
         package = os.path.join(os.path.dirname(source), "") if source.endswith("__init__.py") else None
-        word = _module_word(source)
+        word = _word(_module_name(source).encode())
         project.importers[key] = [
             path
             for path in _files(project, folder)
@@ -140,9 +163,8 @@ def _read(path: str) -> bytes:
         return b""
 
 
-def _module_word(path: str) -> re.Pattern[bytes]:
-    stem = os.path.basename(os.path.dirname(path) if path.endswith("__init__.py") else path).removesuffix(".py")
-    return _word(stem.encode())
+def _module_name(path: str) -> str:
+    return os.path.basename(os.path.dirname(path) if path.endswith("__init__.py") else path).removesuffix(".py")
 
 
 def _word(text: bytes) -> re.Pattern[bytes]:

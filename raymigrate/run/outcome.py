@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from raymigrate.base.findings import Finding, Kind
@@ -12,6 +13,12 @@ from raymigrate.comments.skips import RM906
 if TYPE_CHECKING:
     from raymigrate.documents import Document
     from raymigrate.facts.requests import Request
+
+
+@lru_cache(maxsize=1)
+def _lines(text: str) -> list[str]:
+    """The lines of a text, which may have thousands of findings, one after the other."""
+    return text.split("\n")
 
 
 @dataclass
@@ -74,7 +81,7 @@ class FileResult:
 
         document = self.places or self.document
         if document is None or isinstance(document, Plain):
-            lines = (self.after if self.is_written and self.after is not None else self.before).split("\n")
+            lines = _lines(self.after if self.is_written and self.after is not None else self.before)
         else:
             lines = document.lines_of(finding.cell)
         return lines[finding.line - 1] if finding.line <= len(lines) else ""

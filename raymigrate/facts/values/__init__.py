@@ -26,6 +26,7 @@ from raymigrate.facts.values.members import (
 
 if TYPE_CHECKING:
     from raymigrate.facts.module import Module
+    from raymigrate.facts.scopes import Binding
 
 __all__ = [
     "WELL_KNOWN_KEYS",
@@ -79,9 +80,23 @@ def reads(module: Module, node: ast.Name) -> list[ast.Name] | None:
     scope, seen = module.scope_of[node].find(node.id), reaching(module, node)
     if scope is None or len(seen) != 1:
         return None
-    uses = [(use, reaching(module, use)) for use in module.uses(node.id, scope)]
-    found = [use for use, bindings in uses if seen[0] in bindings]
-    return found if all(bindings == seen for use, bindings in uses if use in found) else None
+    known = module.asked.reads
+    if (scope, node.id) not in known:
+        known[scope, node.id] = _reads_of_each(module, module.uses(node.id, scope))
+    return known[scope, node.id].get(seen[0])
+
+
+def _reads_of_each(module: Module, uses: list[ast.Name]) -> dict[Binding, list[ast.Name]]:
+    """The reads that see each binding of a name, of those bindings that none sees together with another one."""
+    found: dict[Binding, list[ast.Name]] = {}
+    shared: set[Binding] = set()
+    for use in uses:
+        bindings = reaching(module, use)
+        for binding in bindings:
+            found.setdefault(binding, []).append(use)
+        if len(bindings) > 1:
+            shared.update(bindings)
+    return {binding: reads for binding, reads in found.items() if binding not in shared}
 
 
 def value(module: Module, node: ast.expr) -> ast.expr:
