@@ -1,7 +1,7 @@
 """The codemods, a folder per family of rules.
 
 A rule is a module-level `Rule` in any file of a family, and what fixes it is a function marked `@codemod(...)`. Both
-are found by being there: no list anywhere names them.
+are found by being there: no list anywhere names them. A family that has the name of an option runs with that only.
 """
 
 import pkgutil
@@ -15,6 +15,8 @@ from raymigrate.base.findings import Rule
 from raymigrate.base.options import Options
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
+
+OPTIONAL = frozenset({"to_ray", "to_accelerate"})  # the families whose import most runs save
 
 
 @dataclass(frozen=True)
@@ -53,10 +55,12 @@ def codemod(
 
 
 @cache
-def _contents() -> tuple[list[Rule], list[Codemod]]:
+def _contents(left_out: frozenset[str] = frozenset()) -> tuple[list[Rule], list[Codemod]]:
+    """All rules and codemods but those of some families."""
     rules: dict[str, Rule] = {}
     codemods: list[Codemod] = []
-    names = [info.name for info in pkgutil.walk_packages(__path__, f"{__name__}.") if not info.ispkg]
+    families = [info.name for info in pkgutil.iter_modules(__path__) if info.ispkg and info.name not in left_out]
+    names = [f"{__name__}.{family}.{module}" for family in families for module in _modules_of(family)]
     for name in sorted(names, key=lambda name: name.rpartition(".")[2]):
         for value in vars(import_module(name)).values():
             if isinstance(value, Rule) and rules.setdefault(value.code, value) is not value:
@@ -64,6 +68,10 @@ def _contents() -> tuple[list[Rule], list[Codemod]]:
             if isinstance(value, Codemod) and value not in codemods:
                 codemods.append(value)
     return sorted(rules.values(), key=lambda rule: rule.code), sorted(codemods, key=lambda item: item.place)
+
+
+def _modules_of(family: str) -> list[str]:
+    return [info.name for info in pkgutil.iter_modules(import_module(f"{__name__}.{family}").__path__)]
 
 
 def all_rules() -> list[Rule]:
@@ -78,7 +86,8 @@ def all_codemods() -> list[Codemod]:
 
 def codemods_for(options: Options) -> list[Codemod]:
     """The codemods that run with these options, in their order."""
-    return [item for item in all_codemods() if not item.option or getattr(options, item.option)]
+    _, codemods = _contents(frozenset(family for family in OPTIONAL if not getattr(options, family)))
+    return [item for item in codemods if not item.option or getattr(options, item.option)]
 
 
 def word_pattern(options: Options | None = None) -> re.Pattern[bytes]:

@@ -67,9 +67,11 @@ def uses_of(project: Project, definition: Definition) -> Uses:
     while sources:
         source = sources.pop()
         for path in _importers(project, folder, source):
+            if os.path.realpath(path) in seen:
+                continue
             data = _content(project, folder, path)
             passes_all_on = b"import *" in data
-            if not (passes_all_on or word.search(data)) or os.path.realpath(path) in seen:
+            if not (passes_all_on or word.search(data)):
                 continue
             if not path.endswith(".py"):  # a notebook or a configuration, in which the name may mean anything
                 uses.unclear += [path] if source == home.path else []

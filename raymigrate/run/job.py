@@ -67,7 +67,7 @@ class Job:
         if how := self.crashed and self.crashed.get(os.path.realpath(path)):
             return crashed(path, how)
         try:
-            with working_on(path), no_search_for_cycles():
+            with working_on(path), no_search_for_cycles(len(data)):
                 return self._converted(path, data, project or Alone())
         except OtherFileNeeded:
             return FileResult(path, waits=True)

@@ -91,17 +91,28 @@ class FileResult:
 
         A later run need not know all of them: how often something was logged, say, can be read from the old code only.
         """
-        from raymigrate.documents.line_changes import moved_lines  # noqa: PLC0415 - only after a change
-
-        assert self.after is not None
-        moved = moved_lines(self.before, self.after)
+        moved, matches = self._told_again()
         placed = []
-        for finding, match in zip(self.findings, _told_again(self.findings, self.left, moved), strict=True):
+        for finding, match in zip(self.findings, matches, strict=True):
             if match is not None:
                 placed.append((replace(finding, line=match.line, column=match.column), True))
             else:
                 placed.append((replace(finding, line=moved(finding.line)), False))
         return placed
+
+    def told_first_by_a_later_run(self) -> list[Finding]:
+        """What a second run says of the new text and this one does not, as objects are of other classes there."""
+        _, matches = self._told_again()
+        told = {id(match) for match in matches}
+        return [finding for finding in self.left if id(finding) not in told]
+
+    def _told_again(self) -> tuple[Callable[[int], int], list[Finding | None]]:
+        """Where each line is in the new text, and what a second run says there in the place of each finding."""
+        from raymigrate.documents.line_changes import moved_lines  # noqa: PLC0415 - only after a change
+
+        assert self.after is not None
+        moved = moved_lines(self.before, self.after)
+        return moved, _told_again(self.findings, self.left, moved)
 
     def written(self) -> FileResult:
         """The same result once the new text is in the file: its findings have their places in that."""

@@ -38,7 +38,8 @@ def convert_with_todos(text: str, convert: Callable[[str], FileResult]) -> FileR
     if result.after is None:
         new, due = bare, [(finding, True) for finding in result.findings]
     else:
-        new, due = result.after, result.in_new_text()
+        later = [(finding, True) for finding in result.told_first_by_a_later_run()]
+        new, due = result.after, [*result.in_new_text(), *later]
     after, new_places = _with_todos(new, due)
     if after == text:
         return replace(result, before=text, findings=findings, changes=False, after=None, left=[])

@@ -67,6 +67,16 @@ ray = {version = "~2.6", extras = ["tune"]}
 }
 OPTIONS = ("--unsafe", "--todo", "--freeze-numerics", "--guide", "--style=adapter", "--style=inline", "--from-ray=2.4")
 
+TO_RAY = ["--to-ray", "--workers=2", "--cpu"]
+OPTIONS_OF = {
+    "pins": ["--unsafe"],
+    "page": ["--docs"],
+    "plain": TO_RAY,
+    "plain notebook": TO_RAY,
+    "native": ["--to-accelerate"],
+    "both steps": ["--to-accelerate", *TO_RAY],
+}
+
 
 @dataclass
 class Case:
@@ -97,7 +107,7 @@ def made(seed: int, number: int, *, small: bool = False) -> Case:
     for option in OPTIONS:
         if random.random() < 0.15:
             case.options.append(option)
-    case.options += ["--unsafe"] if kind == "pins" else ["--docs"] if kind == "page" else []
+    case.options += OPTIONS_OF.get(kind, [])
     return case
 
 
@@ -107,17 +117,17 @@ def _texts(pattern: str, size: int) -> list[str]:
     return [path.read_text() for path in paths]
 
 
-def _fixture(random: Random, small: bool) -> str:
-    return random.choice(_texts("*/*/before.py", 2_500 if small else 8_000))
+def _fixture(random: Random, small: bool, family: str = "*") -> str:
+    return random.choice(_texts(f"{family}/*/before.py", 2_500 if small else 8_000))
 
 
-def _python(random: Random, small: bool) -> str:
-    """Mostly Python that parses."""
-    text = _fixture(random, small)
+def _python(random: Random, small: bool, family: str = "*") -> str:
+    """Mostly Python that parses, made of fixtures of a family."""
+    text = _fixture(random, small, family)
     for _ in range(4):
         try:
             by_tree = random.random() < 0.6
-            new = mutated_tree(random, text, _fixture(random, small)) if by_tree else mutated_text(random, text)
+            new = mutated_tree(random, text, _fixture(random, small, family)) if by_tree else mutated_text(random, text)
             ast.parse(new)
         except (SyntaxError, ValueError, MemoryError, RecursionError):
             continue
@@ -153,6 +163,27 @@ def _notebook(random: Random, small: bool) -> dict[str, bytes]:
         )
     text = json.dumps(content, indent=random.choice([None, 1, "\t"]), ensure_ascii=random.random() < 0.5)
     return {"train.ipynb": encoded(random, mutated_text(random, text) if random.random() < 0.2 else text)}
+
+
+def _plain(random: Random, small: bool) -> dict[str, bytes]:
+    """A script for `--to-ray`, with the file that `accelerate config` wrote beside some of them."""
+    files = {"train.py": encoded(random, _python(random, small, "to_ray"))}
+    if random.random() < 0.3:
+        config = random.choice(_texts("to_ray/*/*.yaml", 100_000))
+        files["default_config.yaml"] = encoded(random, mutated_text(random, config))
+    return files
+
+
+def _native(random: Random, small: bool) -> dict[str, bytes]:
+    return {"train.py": encoded(random, _python(random, small, "to_accelerate"))}
+
+
+def _plain_notebook(random: Random, small: bool) -> dict[str, bytes]:
+    content = json.loads(random.choice(_texts("to_*/*/before.ipynb", 100_000)))
+    cells = [cell for cell in content["cells"] if cell["cell_type"] == "code"]
+    for cell in random.choices(cells, k=2):
+        cell["source"] = mutated_text(random, "".join(cell["source"])).splitlines(keepends=True)
+    return {"train.ipynb": encoded(random, json.dumps(content, indent=1))}
 
 
 def _page(random: Random, small: bool) -> dict[str, bytes]:
@@ -202,5 +233,9 @@ KINDS: dict[str, Callable[[Random, bool], dict[str, bytes]]] = {
     "pins": _pins,
     "settings": _settings,
     "project": _project,
+    "plain": _plain,
+    "plain notebook": _plain_notebook,
+    "native": _native,
+    "both steps": _native,
 }
-WEIGHTS = [10, 4, 2, 1, 2, 1, 2]
+WEIGHTS = [10, 4, 2, 1, 2, 1, 2, 6, 2, 6, 2]

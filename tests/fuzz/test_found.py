@@ -99,3 +99,84 @@ def test_a_reader_of_pins_that_fails_costs_one_file(monkeypatch: pytest.MonkeyPa
     assert result.exit_code == 2
     assert "a.txt:1:1: RM903 error: left as it was: raymigrate met an error of its own (IndexError: x" in result.stderr
     assert "ray.train.report" in Path("train.py").read_text()
+
+
+LOOP = """from accelerate import Accelerator
+from ray.air import session
+from ray.train.huggingface import AccelerateTrainer
+
+
+def loop():
+    Accelerator()
+
+
+{use}
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "code"),
+    [
+        ("AccelerateTrainer(loop, accelerate_config={}).prepare(model)", "RM723"),
+        ("model = AccelerateTrainer(train_loop_per_worker=loop, accelerate_config={}).nothing", "RM723"),
+        ("trainer = AccelerateTrainer(loop, accelerate_config={}, runn_config=None)", "RM693"),
+    ],
+)
+def test_comments_tell_at_once_what_only_the_new_code_gives_rise_to(use: str, code: str) -> None:
+    """The trainer is a TorchTrainer once it is converted: what that lacks was told by the next run only."""
+    Path("train.py").write_text(LOOP.format(use=use))
+    texts = []
+    for _ in range(2):
+        CliRunner().invoke(main, ["--todo", "train.py"], catch_exceptions=False)
+        texts.append(Path("train.py").read_text())
+    assert f"# TODO(raymigrate): {code}" in texts[0]
+    assert texts[0] == texts[1]
+
+
+NATIVE = """import torch
+from torch.utils.data import DataLoader
+from transformers import AutoModel
+
+
+def train_epoch({parameters}):
+    for batch in loader:
+        loss = model(batch.to({device})).loss
+        {step}
+        optimizer.zero_grad()
+
+
+def main():
+    args = parse()
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    loader = DataLoader(rows, batch_size=8, shuffle=True)
+    model = AutoModel.from_pretrained("a").to(device)
+    optimizer = torch.optim.AdamW(model.parameters())
+    scaler = torch.amp.GradScaler("cuda")
+    train_epoch(model, loader, optimizer, {given})
+    train_epoch(model, loader, optimizer)
+
+
+main()
+"""
+
+
+@pytest.mark.parametrize("parameter", ["device", 'device="cuda"', "*, device"])
+def test_a_call_that_gives_a_function_no_device_is_no_error_of_our_own(parameter: str) -> None:
+    given = "device=device" if "*" in parameter else "device"
+    step = "loss.backward()\n        optimizer.step()"
+    text = NATIVE.format(parameters=f"model, loader, optimizer, {parameter}", device="device", given=given, step=step)
+    Path("train.py").write_text(text)
+    result = CliRunner().invoke(main, ["--to-accelerate", "train.py"], catch_exceptions=False)
+    assert result.exit_code in (0, 1), result.output
+
+
+@pytest.mark.parametrize("parameter", ["scaler", "scaler=None", "*, scaler"])
+def test_a_call_that_gives_a_function_no_scaler_is_told(parameter: str) -> None:
+    given = "scaler=scaler" if "*" in parameter else "scaler"
+    step = "scaler.scale(loss).backward()\n        scaler.step(optimizer)\n        scaler.update()"
+    text = NATIVE.format(parameters=f"model, loader, optimizer, {parameter}", device='"cuda"', given=given, step=step)
+    Path("train.py").write_text(text)
+    result = CliRunner().invoke(main, ["--to-accelerate", "train.py"], catch_exceptions=False)
+    assert result.exit_code == 1, result.output
+    assert "RM851" in result.stdout
+    assert Path("train.py").read_text() == text

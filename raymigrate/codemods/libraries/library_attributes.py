@@ -47,20 +47,20 @@ def attributes(context: Context) -> None:
         return
     module = context.module
     own = _own_names(module)
-    stored = {node.attr for node in module.of_type(ast.Attribute) if isinstance(node.ctx, ast.Store)}
     for node in module.of_type(ast.Attribute):
-        if module.qualified(node) is not None or node.attr in own or _is_dealt_with(context, node):
-            continue
-        if _goes_away(context, node):
+        if module.qualified(node) is not None or node.attr in own:
             continue
         kind = instance_of(module, node.value)
-        if not kind and node.attr in TRAINING_ARGUMENTS_CHANGES:
+        is_there = member(kind, node.attr) is not None if kind else node.attr not in TRAINING_ARGUMENTS_CHANGES
+        if is_there or _is_dealt_with(context, node) or _goes_away(context, node):
+            continue
+        if not kind:
             _uncertain(context, node)
-        if not kind or member(kind, node.attr) is not None or is_guarded(module, node, node.attr):
+        if not kind or is_guarded(module, node, node.attr):
             continue
         renamed = next((RENAMED[base] for base in lineage(kind) if base in RENAMED), {})
         was_argument = TRAINING_ARGUMENTS in lineage(kind) and node.attr in TRAINING_ARGUMENTS_CHANGES
-        if node.attr in renamed or was_argument or not (node.attr in stored or may_be_derived(module, node.value)):
+        if node.attr in renamed or was_argument or not (module.stores(node.attr) or may_be_derived(module, node.value)):
             _attribute(context, node, kind, renamed.get(node.attr))
 
 

@@ -292,7 +292,8 @@ class Access:
                 changes.replace(read, DEVICE)
         for call in calls:
             value = self.variables.argument_for(call, function, parameter)
-            assert value is not None
+            if value is None:
+                raise Refusal(call, f"the call of {function.name}() gives no {parameter}")
             changes.replace(value, NAME)
             if any(keyword.arg == parameter for keyword in call.keywords):
                 self._rename(changes, call, parameter)
