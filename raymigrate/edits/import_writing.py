@@ -1,6 +1,7 @@
 """The text of new imports, and their places in a run of old ones."""
 
 import ast
+from bisect import bisect_left
 from collections import defaultdict
 from dataclasses import replace
 
@@ -129,4 +130,4 @@ def _line_head(module: Module, statement: ast.stmt) -> ast.stmt:
         block for field in ("body", "orelse", "finalbody") if isinstance(block := getattr(parent, field, []), list)
     ]
     siblings: list[ast.stmt] = next((block for block in blocks if statement in block), [statement])
-    return next(other for other in siblings if (other.end_lineno or other.lineno) >= statement.lineno)
+    return siblings[bisect_left(siblings, statement.lineno, key=lambda other: other.end_lineno or other.lineno)]

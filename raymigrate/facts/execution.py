@@ -30,12 +30,13 @@ def unbound_names(module: Module) -> list[ast.Name]:
     return _Run(module).unbound
 
 
-def is_read_unbound(module: Module, name: str) -> bool:
-    """Whether a name is read where nothing in the module ever binds it, so that `unbound_names` is sure to hold it."""
+def surely_unbound(module: Module, names: Iterable[str]) -> set[str]:
+    """Those of some names that are read where nothing in the module ever binds them: `unbound_names` has them too."""
     sources = [node for node in module.imports if isinstance(node, ast.ImportFrom)]
-    if name in KNOWN or any(node.module == "__future__" or node.names[0].name == "*" for node in sources):
-        return False
-    return any(module.scope_of[node].find(name) is None for node in module.reads(name))
+    if any(node.module == "__future__" or node.names[0].name == "*" for node in sources):
+        return set()
+    unknown = (name for name in names if name not in KNOWN)
+    return {name for name in unknown if any(module.scope_of[node].find(name) is None for node in module.reads(name))}
 
 
 class _Run:

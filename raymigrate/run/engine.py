@@ -212,9 +212,9 @@ def _checked(context: Context, options: Options, settle: Callable[[str], str]) -
 
 def _newly_unbound(before: Module, after: Module) -> str:
     """The names that a result reads before anything binds them, and that the text did not read so."""
-    from raymigrate.facts.execution import is_read_unbound, unbound_names  # noqa: PLC0415 - only after a change
+    from raymigrate.facts.execution import surely_unbound, unbound_names  # noqa: PLC0415 - only after a change
 
     names = {node.id for node in unbound_names(after)}
-    found = {name for name in names if not is_read_unbound(before, name)}  # mostly none is left, which saves a run
+    found = names - surely_unbound(before, names)  # mostly none is left, which saves following the old code
     found -= {node.id for node in unbound_names(before)} if found else set()
     return ", ".join(f"`{name}`" for name in sorted(found))

@@ -173,7 +173,9 @@ def _unpacked(
     for name, key in [] if keys.hidden else keys.reads:  # a key that comes from elsewhere keeps its name
         if name in changes and name not in keys.read_in_text and _is_renamed(changes[name]):
             _change_key(context, key, name, changes[name])
-    of_legacy_job = context.options.part_of_job or any(r.qualified in TRAINERS for r in context.module.references)
+    of_legacy_job = context.options.part_of_job or any(
+        reference.qualified in TRAINERS for reference in context.module.references_within(*TRAINERS)
+    )
     if names is TRAINING_ARGUMENTS and keys.hidden and of_legacy_job:
         passed = _refused_keys(context, of, keyword.value, changes)
         if passed:

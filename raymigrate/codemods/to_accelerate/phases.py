@@ -82,13 +82,7 @@ class Phases:
 
     def _is_conditional(self, loop: Loop) -> bool:
         """Whether gradients are worked out under a condition, so that the loop evaluates as well."""
-        for call in self.training.backwards:
-            for parent in self.module.ancestors(call):
-                if parent is loop.node:
-                    break
-                if isinstance(parent, ast.If) and self.module.inside(parent, loop.node):
-                    return True
-        return False
+        return self.training.around_backwards.get(loop.node, False)
 
     def _counted(self, loop: Loop) -> Counted | None:
         calls = self.evaluation.runs_models(loop.node)

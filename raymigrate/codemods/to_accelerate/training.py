@@ -274,10 +274,21 @@ class Training:
 
     def trains(self, node: ast.AST) -> bool:
         """Whether gradients are worked out in a statement, or in the functions that it calls."""
-        if any(self.module.inside(call, node) for call in self.backwards):
+        if node in self.around_backwards:
             return True
         calls = (part for part in ast.walk(node) if isinstance(part, ast.Call))
         return any(self.variables.called(call) in self.training_functions for call in calls)
+
+    @cached_property
+    def around_backwards(self) -> dict[ast.AST, bool]:
+        """What is around the calls that work gradients out: whether one of them is under a condition in it."""
+        found: dict[ast.AST, bool] = {}
+        for call in self.backwards:
+            is_conditional = False
+            for parent in self.module.ancestors(call):
+                found[parent] = found.get(parent, False) or is_conditional
+                is_conditional = is_conditional or isinstance(parent, ast.If)
+        return found
 
     @cached_property
     def training_functions(self) -> frozenset[ast.AST]:

@@ -52,6 +52,7 @@ class Asked:
         cut: How often something was not followed.
         answers: The origins of expressions, with and without those in other files.
         searches: For the bindings that reach uses of a name, by its scope.
+        fillings: The statements that change what a list or dict holds by a name of it, by its scope.
         reads: The reads that see each binding of a name, by its scope.
         places: The block of each statement in a compound one, and its position there.
     """
@@ -61,6 +62,7 @@ class Asked:
     cut: int = 0
     answers: dict[tuple[ast.AST, bool], list[Source]] = field(default_factory=dict)
     searches: dict[tuple[Scope, str], Search] = field(default_factory=dict)
+    fillings: dict[tuple[Scope, str], list[ast.stmt]] = field(default_factory=dict)
     reads: dict[tuple[Scope, str], dict[Binding, list[ast.Name]]] = field(default_factory=dict)
     places: dict[ast.AST, dict[ast.AST, tuple[list[ast.stmt], int]]] = field(default_factory=dict)
 

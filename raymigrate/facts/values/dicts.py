@@ -142,8 +142,17 @@ def key_name(module: Module, key: ast.expr) -> str | None:
 def fillings(module: Module, target: ast.Name) -> list[ast.stmt]:
     """The statements that change what a list or dict holds by a name of it: `d["key"] = value`, `d.update(...)`."""
     scope = module.scope_of[target].find(target.id)
+    if scope is None:
+        return []
+    known = module.asked.fillings
+    if (scope, target.id) not in known:
+        known[scope, target.id] = _fillings(module, module.uses(target.id, scope))
+    return known[scope, target.id]
+
+
+def _fillings(module: Module, uses: list[ast.Name]) -> list[ast.stmt]:
     found = []
-    for use in module.uses(target.id, scope) if scope is not None else ():
+    for use in uses:
         outer = module.parent_of[use]
         stored = isinstance(outer, ast.Subscript) and outer.value is use and not isinstance(outer.ctx, ast.Load)
         if stored or (isinstance(outer, ast.Attribute) and outer.attr in FILLERS):
@@ -158,8 +167,11 @@ def _with_fillings(
     block = module.parent_of[module.statement(target)]
     in_order = use is not target and module.function(use) is module.function(target)
     filled = dict(whole)
-    for statement in fillings(module, target):
-        if module.parent_of[statement] is not block or (in_order and statement.lineno > use.lineno):
+    statements = fillings(module, target)
+    if in_order and any(statement.lineno > use.lineno for statement in reversed(statements)):  # mostly the last is
+        return None
+    for statement in statements:
+        if module.parent_of[statement] is not block:
             return None
         added = _filled(module, statement)
         if added is None:
