@@ -204,6 +204,26 @@ class Notebook:
             position = source.span[1]
         return (BOM_UTF8 if self._bom else b"") + "".join([*pieces, self._json[position:]]).encode()
 
+    def without_emptied(self, before: Notebook) -> bytes:
+        """The file less the cells that hold no Python any more, all of which has moved into others.
+
+        Args:
+            before: The notebook as it was, with the same cells.
+        """
+        had = {cell.number for cell in before._cells.cells if not _is_blank(cell)}
+        emptied = {cell.number for cell in self._cells.cells if _is_blank(cell)} & had
+        start = members(self._json, start_of_value(self._json))["cells"][0]
+        spans = elements(self._json, start)
+        kept = [index for index in range(len(spans)) if index + 1 not in emptied]
+        if not emptied or not kept:
+            return self.encode(self.text)
+        pieces = [self._json[: spans[0][0]]]
+        for index in kept:
+            following = spans[index + 1][0] if index != kept[-1] else spans[index][1]  # with the comma, or without
+            pieces.append(self._json[spans[index][0] : following])
+        text = "".join([*pieces, self._json[spans[-1][1] :]])
+        return (BOM_UTF8 if self._bom else b"") + text.encode()
+
     def raised(self) -> bytes:
         """See `Document.raised`."""
         text = self._json
@@ -275,6 +295,10 @@ class Notebook:
             self._files.append(written)
         self.remarks += other_language(magic[0], body, place)
         return None
+
+
+def _is_blank(cell: Cell) -> bool:
+    return not any(line.strip() for line in cell.lines)
 
 
 def _decoded(data: bytes) -> str:

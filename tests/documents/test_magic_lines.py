@@ -35,3 +35,30 @@ def test_a_call_that_grows_stays_behind_its_magic(head: str) -> None:
     content = SERIALISATIONS["indent 1"](notebook([LOOP, f"{head}{CALL}"])).encode()
     after, findings = converted(Path("nb.ipynb"), Options(to_accelerate=True), content)
     assert sources(after)[-1] == [f"{head}{CALL[:-1]}, accelerator=accelerator)"], findings
+
+
+TRAINER = (
+    "from transformers import AutoModel, Trainer, TrainingArguments\n",
+    'model = AutoModel.from_pretrained("bert")\n',
+    '%%time\nargs = TrainingArguments("out")\n',
+    "trainer = Trainer(model, args)\ntrainer.train()\n",
+    "",
+    "# notes\n",
+)
+
+
+@pytest.mark.parametrize("form", SERIALISATIONS)
+def test_cells_whose_code_has_all_moved_go(form: str) -> None:
+    content = SERIALISATIONS[form](notebook(TRAINER)).encode()
+    after, result = converted(Path("nb.ipynb"), Options(to_ray=True), content)
+    assert len(sources(content)) == 7
+    assert [lines[-1:] for lines in sources(after)[1:]][-2:] == [[], ["# notes\n"]], "what was empty before stays"
+    assert len(sources(after)) == 5
+    assert not [finding for finding in result.findings if finding.code.startswith("RM90")]
+    assert converted(Path("nb.ipynb"), Options(to_ray=True), after)[0] == after
+
+
+def test_the_last_cell_goes_too() -> None:
+    content = SERIALISATIONS["indent 1"](notebook((*TRAINER[:4], "trainer.evaluate()\n"))).encode()
+    after, _ = converted(Path("nb.ipynb"), Options(to_ray=True), content)
+    assert all(sources(after))
