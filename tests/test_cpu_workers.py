@@ -66,6 +66,8 @@ def use_cpu(text: str) -> str:
         ("scaling = ScalingConfig()\nscaling = ScalingConfig(use_gpu=True)", "scaling", ""),
         ("scaling = ScalingConfig()\nif x:\n    scaling = ScalingConfig(use_gpu=True)", "scaling", ON_DEVICE),
         ("", "ScalingConfig(use_gpu=True) if big else ScalingConfig()", ON_DEVICE),
+        ("scaling = ScalingConfig(num_workers=2)\nscaling.use_gpu = True", "scaling", ON_DEVICE),
+        ("", "ScalingConfig(num_workers=2, **read())", ON_DEVICE),
         ("options = {'num_workers': 2}", "ScalingConfig(**options)", ON_DEVICE),
         ("gpu = False  # a switch", "ScalingConfig(num_workers=2, use_gpu=gpu)", "not gpu"),
         ("gpu = True  # a switch", "ScalingConfig(num_workers=2, use_gpu=gpu)", "not gpu"),

@@ -115,3 +115,23 @@ def test_a_sync_config_with_another_use_is_told_where_it_is_made() -> None:
     assert [(f.line, f.message) for f in result.findings if f.kind is Kind.MANUAL] == [
         (8, "SyncConfig(syncer=) raises a TypeError on Ray >= 2.7.")
     ]
+
+
+@pytest.mark.parametrize(
+    ("head", "given"),
+    [
+        ("", "local_dir='/tmp/x', sync_config=tune.SyncConfig(upload_dir='s3://b/x')"),
+        ("", "sync_config=tune.SyncConfig(upload_dir='s3://b/x', syncer='auto'), local_dir='x'"),
+        ("sync = tune.SyncConfig(upload_dir='s3://b/x')", "local_dir='~/x', sync_config=sync"),
+    ],
+)
+def test_results_go_where_they_were_uploaded(head: str, given: str) -> None:
+    assert stored(given, f"from ray import tune\n{head}") == "'s3://b/x'"
+
+
+@pytest.mark.parametrize("given", ["local_dir='/tmp/x', sync_config=sync", "sync_config=make_sync()"])
+def test_a_sync_config_that_cannot_be_seen_stays_and_is_told(given: str) -> None:
+    outcome = convert(SCRIPT.format(head="sync = make_sync()", given=given))
+    assert outcome.after is not None and "sync_config=" in outcome.after
+    told = [f.advice for f in outcome.findings if f.code == "RM402" and f.kind is Kind.MANUAL]
+    assert told == ["Drop it. Where it has an upload_dir, that is the storage_path= today, in place of any local_dir=."]

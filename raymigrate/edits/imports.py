@@ -40,6 +40,7 @@ def place_imports(module: Module, plan: Plan) -> None:
     whose place it takes, among its like. Where cells, or blocks of a page, each had the same old import, each of them
     still stands alone.
     """
+    _dissolve_alternatives(plan)
     if plan.needed_imports or plan.import_modules:
         _Placing(module, plan).place()
 
@@ -257,6 +258,26 @@ class _Placing:
             return
         anchor = next((statement for statement in siblings if not _does_nothing(statement)), siblings[-1])
         self.new.setdefault(anchor, NewImports(None, anchor)).add(needed.module, needed.name, near)
+
+
+def _dissolve_alternatives(plan: Plan) -> None:
+    """Takes out statements that import the same in several ways; what stays of the first way is placed anew."""
+    for outer, arms in plan.dissolved.items():
+        plan.statement(outer).removed = True
+        for statement in arms[0]:
+            assert isinstance(statement, (ast.Import, ast.ImportFrom))
+            source = module_of(statement, plan)
+            for alias in statement.names:
+                if alias not in plan.dropped_imports:
+                    imported = f"{alias.name} as {alias.asname}" if alias.asname else alias.name
+                    plan.need_import(source, imported if isinstance(statement, ast.ImportFrom) else None)
+                plan.dropped_imports.pop(alias, None)
+            if isinstance(statement, ast.ImportFrom):
+                plan.import_modules.pop(statement, None)
+        inside = {statement for arm in arms for statement in arm}
+        plan.needed_imports = {
+            (module, name, None if near in inside else near): None for module, name, near in plan.needed_imports
+        }
 
 
 def _best(runs: list[Run], section: int, root: str) -> Run:

@@ -124,6 +124,7 @@ class Plan:
         self.functions: dict[ast.AST, FunctionEdit] = {}
         self.without_bases: set[ast.ClassDef] = set()  # classes that lose their base classes
         self.import_modules: dict[ast.ImportFrom, str] = {}
+        self.dissolved: dict[ast.stmt, list[list[ast.stmt]]] = {}  # alternatives: those of the first way go elsewhere
         self.import_additions: dict[ast.ImportFrom, list[str]] = {}
         self.dropped_imports: dict[ast.alias, ast.Import | ast.ImportFrom] = {}
         self.renamed_imports: dict[ast.alias, str] = {}
@@ -139,6 +140,7 @@ class Plan:
                 self.functions,
                 self.without_bases,
                 self.import_modules,
+                self.dissolved,
                 self.dropped_imports,
                 self.renamed_imports,
                 self.needed_imports,

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from raymigrate.comments.tokens import Comment, read_comments
 from raymigrate.facts import values
+from raymigrate.facts.alternatives import Arm, legacy_alternatives
 from raymigrate.facts.scopes import Binding, FunctionNode, Scope, ScopeBuilder, children
 from raymigrate.files.script import lines_of, lines_with_ends
 
@@ -166,7 +167,7 @@ class Module:
     def _reference(self, root: ast.Name) -> Reference | None:
         scope = self.scope_of[root].find(root.id) if isinstance(root.ctx, ast.Load) else None
         qualified = self._origin(scope, root.id) if scope is not None else None
-        bindings = scope.bindings[root.id] if scope is not None else []
+        bindings = self._bindings(scope, root.id) if scope is not None else []
         star = self._star_of(root) if scope is None and isinstance(root.ctx, ast.Load) else None
         if star is not None:
             qualified, bindings = f"{star.module}.{root.id}", [Binding(star.names[0], f"{star.module}.*", star)]
@@ -183,9 +184,25 @@ class Module:
         """What a name that a scope binds stands for, where all of its bindings, perhaps thousands, import the same."""
         key = scope, name
         if key not in self._origins:
-            names = {binding.qualified for binding in scope.bindings[name]}
+            names = {binding.qualified for binding in self._bindings(scope, name)}
             self._origins[key] = names.pop() if len(names) == 1 else None
         return self._origins[key]
+
+    def _bindings(self, scope: Scope, name: str) -> list[Binding]:
+        """The bindings of a name, without those that take over where a legacy import fails."""
+        bindings = scope.bindings[name]
+        if not self._second_ways:
+            return bindings
+        return [binding for binding in bindings if binding.statement not in self._second_ways]
+
+    @cached_property
+    def alternatives(self) -> dict[ast.stmt, list[Arm]]:
+        """See `alternatives.legacy_alternatives`."""
+        return legacy_alternatives(self.tree)
+
+    @cached_property
+    def _second_ways(self) -> frozenset[ast.stmt | None]:
+        return frozenset(statement for arms in self.alternatives.values() for arm in arms[1:] for statement in arm)
 
     def _star_of(self, root: ast.Name) -> ast.ImportFrom | None:
         """The star import that brings in a name which nothing else binds; None where that is not sure.

@@ -42,6 +42,8 @@ def use_gpu(module: Module, scaling_config: ast.expr | None) -> UseGpu:
         return UNKNOWN
     if scaling_config is None:
         return UseGpu(False)
+    if any(not _is_of_self(store) for store in module.stores("use_gpu")):  # `scaling_config.use_gpu = ...`
+        return UNKNOWN
     found = {_of_source(source) for source in module.origins(scaling_config)}
     return found.pop() if len(found) == 1 else UNKNOWN
 
@@ -60,6 +62,10 @@ def _workers(source: Source) -> int | None:
         given = argument(node, POSITION - 1, "num_workers")
         return given.value if isinstance(given, ast.Constant) and type(given.value) is int else None
     return None
+
+
+def _is_of_self(attribute: ast.Attribute) -> bool:
+    return isinstance(attribute.value, ast.Name) and attribute.value.id == "self"
 
 
 def _is_tuned(module: Module) -> bool:

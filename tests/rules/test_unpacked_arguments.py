@@ -39,7 +39,28 @@ def test_keys_in_sight_are_named(before: str, given: str) -> None:
     assert any("** may pass warmup_ratio (now warmup_steps), use_ipex:" in message for message in outcome.messages)
 
 
-@pytest.mark.parametrize("given", ['{"learning_rate": 1e-5}', "settings()", "{**settings()}"])
+@pytest.mark.parametrize("given", ["settings()", "{**settings()}", "load(settings)"])
 def test_what_cannot_be_seen_is_told(given: str) -> None:
     outcome = converted(SCRIPT.format(before="", given=given))
     assert any("cannot be seen here" in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize("given", ['{"learning_rate": 1e-5}', "dict(learning_rate=1e-5, max_steps=2)"])
+def test_keys_that_are_all_fine_are_no_news(given: str) -> None:
+    assert not converted(SCRIPT.format(before="", given=given)).lines("RM706", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(
+    ("given", "arguments"),
+    [
+        ("ScalingConfig(**read())", "_max_cpu_fraction_per_node, trainer_resources"),
+        ("ScalingConfig(num_workers=2, **read())", "_max_cpu_fraction_per_node, trainer_resources"),
+        ("RunConfig(failure_config=FailureConfig(**read()))", "fail_fast"),
+    ],
+)
+def test_configurations_that_cannot_be_seen_are_told(given: str, arguments: str) -> None:
+    script = SCRIPT.replace("import ScalingConfig", "import FailureConfig, RunConfig, ScalingConfig")
+    name = "run_config" if given.startswith("Run") else "scaling_config"
+    script = script.replace("ScalingConfig(num_workers=2, use_gpu=True)", given).replace("scaling_config=", f"{name}=")
+    outcome = converted(script.format(before="", given="{}"))
+    assert any(f"Look for {arguments}: Ray raises for them" in message for message in outcome.messages)

@@ -12,8 +12,9 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.import_cleanup import is_exported
 from raymigrate.facts.guards import is_guarded
+from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.module import Reference
-from raymigrate.facts.scopes import Binding
+from raymigrate.facts.scopes import Binding, Scope
 from raymigrate.knowledge.libraries import LIBRARIES, look_up
 from raymigrate.knowledge.successors import advice_on
 
@@ -63,14 +64,36 @@ def gone_names(context: Context) -> None:
         ):
             report_gone(context, reference.node, name)
             context.handle(reference, gone=False)
+    dissolved = _dissolve_alternatives(context)
     for statement in context.module.imports:
-        if isinstance(statement, ast.ImportFrom) and statement.level:
+        if (isinstance(statement, ast.ImportFrom) and statement.level) or statement in dissolved:
             continue
         for alias in statement.names:
             origin = alias.name if isinstance(statement, ast.Import) else f"{statement.module}.{alias.name}"
             if gone_part(origin) is None or alias in context.plan.dropped_imports:
                 continue
             _import(context, statement, alias, origin)
+
+
+def _dissolve_alternatives(context: Context) -> set[ast.stmt]:
+    """Lets one import take the place of several ways to import a legacy trainer, once nothing uses the class.
+
+    Returns:
+        The imports of all the ways.
+    """
+    module, dissolved = context.module, set[ast.stmt]()
+    for outer, arms in module.alternatives.items():
+        uses = [
+            use
+            for statement in arms[0]
+            for alias in statement.names  # type: ignore[attr-defined]
+            for use in module.references_by_binding.get(alias, ())
+        ]
+        left = [use for use in uses if use.root not in context.rewritten and gone_part(use.qualified) is not None]
+        if uses and not left and context.converts(RM691, outer, "All of these ways to import it are gone; removed."):
+            context.plan.dissolved[outer] = arms
+            dissolved |= {statement for arm in arms for statement in arm}
+    return dissolved
 
 
 def report_gone(context: Context, node: ast.AST, name: str) -> None:
@@ -104,8 +127,20 @@ def _import(context: Context, statement: ast.Import | ast.ImportFrom, alias: ast
     elif len({binding.qualified for binding in bindings}) > 1:
         if not any(_exists(binding) for binding in bindings):
             context.manual(RM692, statement, f"{origin} is gone, and so is what takes its place here.", ONE_WAY)
+        elif origin in TRAINERS and _has_no_other_trainer(context, local, scope):
+            context.manual(RM692, statement, f"{origin} is gone, and what takes its place here is no trainer.", ONE_WAY)
         elif not any(isinstance(above, CONDITIONAL) for above in module.ancestors(statement)):
             context.manual(RM692, statement, f"{origin} is gone: this import raises an ImportError.", OTHER_NAME)
+
+
+def _has_no_other_trainer(context: Context, local: str, scope: Scope) -> bool:
+    """Whether a legacy trainer that may be missing is constructed all the same: `except ImportError: X = None`."""
+    module = context.module
+    called = any(
+        isinstance(call := module.parent_of[use], ast.Call) and call.func is use for use in module.uses(local, scope)
+    )
+    others = [binding for binding in scope.lookup(local) if not isinstance(binding.node, (ast.alias, ast.Name))]
+    return called and not others and not any(True for _ in module.calls(*TORCH_TRAINERS))
 
 
 def _exists(binding: Binding) -> bool:

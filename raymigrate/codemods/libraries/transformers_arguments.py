@@ -5,7 +5,7 @@ transformers 5.23. These rules look at Ray training scripts only, where without 
 """
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
@@ -177,22 +177,21 @@ def _unpacked(
         reference.qualified in TRAINERS for reference in context.module.references_within(*TRAINERS)
     )
     if names is TRAINING_ARGUMENTS and keys.hidden and of_legacy_job:
-        passed = _refused_keys(context, of, keyword.value, changes)
+        sources = context.module.origins(keyword.value)
+        dicts = [source.module.entries(source.node) for source in sources]
+        passed = _refused_keys(context, of, dict.fromkeys(name for known in dicts for name in known or ()), changes)
         if passed:
             message = f"** may pass {', '.join(passed)}: a TypeError today."
             context.manual(RM706, keyword, message, "Change the keys in the dict, and wherever they are read.")
-        else:
+        elif None in dicts:
             context.manual(RM706, keyword, "What is passed with ** cannot be seen here.")
 
 
-def _refused_keys(context: Context, of: ast.Call, value: ast.expr, changes: Mapping[str, Change]) -> list[str]:
+def _refused_keys(context: Context, of: ast.Call, names: Iterable[str], changes: Mapping[str, Change]) -> list[str]:
     """The keys of dicts that may get to a call by `**` and that it refuses, each with its new name.
 
     Whoever else reads those dicts cannot be seen, so that the keys stay.
     """
-    names = dict.fromkeys(
-        name for source in context.module.origins(value) for name in source.module.entries(source.node) or ()
-    )
     refused = [name for name in names if name in changes or not _is_taken(context, of, name)]
     new = {name: changes[name].name for name in refused if name in changes}
     return [f"{name} (now {new[name]})" if new.get(name) else name for name in refused]

@@ -9,6 +9,8 @@ from raymigrate.facts.functions import default_of
 from raymigrate.facts.legacy import TRAINERS
 from raymigrate.facts.module import Reference
 
+GO_WITH_IT = "Write TorchTrainer once that call is one."
+
 
 def name_as_type(context: Context, rule: Rule, reference: Reference, name: str) -> bool:
     """Names TorchTrainer in an annotation.
@@ -24,12 +26,26 @@ def name_as_type(context: Context, rule: Rule, reference: Reference, name: str) 
     """
     if not in_annotation(context.module, reference.node) or _holds_class(context, reference.node):
         return False
-    made = context.converts(rule, reference.node, f"{name} is gone from Ray >= 2.9; now TorchTrainer.")
+    message = f"{name} is gone from Ray >= 2.9"
+    if _is_constructed(context, reference.qualified):
+        context.manual(rule, reference.node, f"{message}, and one is still constructed in this file.", GO_WITH_IT)
+        context.handle(reference, gone=False)
+        return True
+    made = context.converts(rule, reference.node, f"{message}; now TorchTrainer.")
     if made:
         context.plan.need_import("ray.train.torch", "TorchTrainer", near=reference.binding.statement)
         context.plan.replace(reference.node, "TorchTrainer")
     context.handle(reference, gone=made)
     return True
+
+
+def _is_constructed(context: Context, qualified: str) -> bool:
+    """Whether a legacy trainer stays: then what is annotated with its class stays one too."""
+    module = context.module
+    return any(
+        call.func not in module.reference_at or module.reference_at[call.func].root not in context.rewritten
+        for call in module.calls(qualified)
+    )
 
 
 def _holds_class(context: Context, annotation: ast.expr) -> bool:

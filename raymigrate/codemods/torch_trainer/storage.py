@@ -8,7 +8,8 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.definitions import drop_definition, is_dropped, is_only_for
 from raymigrate.facts.legacy import SYNC_CONFIGS
 from raymigrate.facts.storage import absolute, is_absolute, may_be_relative
-from raymigrate.facts.tuners import made
+from raymigrate.facts.tuners import all_keywords, made
+from raymigrate.facts.values import is_none
 from raymigrate.knowledge.error_texts import refused_arguments
 
 ISSUE = "https://github.com/ray-project/ray/issues/49454"
@@ -45,6 +46,7 @@ RM402 = Rule(
 )
 STORAGE = ("local_dir", "storage_path", "sync_config")
 REFUSED_BY_SYNC_CONFIG = ("syncer", "upload_dir", "sync_on_checkpoint")
+SYNC_ADVICE = "Drop it. Where it has an upload_dir, that is the storage_path= today, in place of any local_dir=."
 ABSOLUTE = "Use os.path.abspath() where it is a relative path."
 TOOK_RELATIVE_PATHS = (2, 7)  # Ray versions before this one
 
@@ -58,14 +60,32 @@ def convert_storage(context: Context, call: ast.Call, keyword: ast.keyword) -> N
         keyword: The argument.
     """
     if keyword.arg == "local_dir":
-        if context.converts(RM402, keyword, "RunConfig(local_dir=) raises on Ray >= 2.51; now storage_path=."):
-            context.plan.call(call).rename["local_dir"] = "storage_path"
-            set_absolute(context, call, keyword.value)
+        _local_dir(context, call, keyword)
     elif keyword.arg == "storage_path":
         if "storage_filesystem" not in {other.arg for other in call.keywords}:
             _storage_path(context, call, keyword)
     else:
         _sync_config(context, call, keyword)
+
+
+def _local_dir(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
+    """Makes the local_dir of a RunConfig its storage_path, unless results went on from there to an upload_dir."""
+    sync_config = next((other.value for other in call.keywords if other.arg == "sync_config"), None)
+    if sync_config is not None and _uploads(context, sync_config) is not None:
+        message = "RunConfig(local_dir=) raises on Ray >= 2.51, which has no other folder than the one for results"
+        if not is_only_for(context, sync_config):
+            context.manual(RM402, keyword, f"{message}.", "Drop it, and give the upload_dir as storage_path=.")
+        elif context.converts(RM402, keyword, f"{message}; deleted."):
+            context.plan.call(call).remove.add("local_dir")
+    elif context.converts(RM402, keyword, "RunConfig(local_dir=) raises on Ray >= 2.51; now storage_path=."):
+        context.plan.call(call).rename["local_dir"] = "storage_path"
+        set_absolute(context, call, keyword.value)
+
+
+def _uploads(context: Context, sync_config: ast.expr) -> ast.expr | None:
+    """The upload_dir of a SyncConfig, as far as it can be seen."""
+    sync = made(context.module, sync_config, *SYNC_CONFIGS)
+    return next((k.value for k in sync.keywords if k.arg == "upload_dir"), None) if sync else None
 
 
 def set_absolute(context: Context, call: ast.Call, path: ast.expr) -> None:
@@ -91,23 +111,26 @@ def _storage_path(context: Context, call: ast.Call, keyword: ast.keyword) -> Non
 
 def _sync_config(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
     sync = made(context.module, keyword.value, *SYNC_CONFIGS)
-    uploads = next((k.value for k in sync.keywords if k.arg == "upload_dir"), None) if sync else None
+    uploads = _uploads(context, keyword.value)
     edit = context.plan.call(call)
-    alone = is_only_for(context, keyword.value)
-    if uploads is None and not (sync and sync.args):
+    seen = sync is not None and all_keywords(sync)
+    if is_none(keyword.value) or (seen and uploads is None):
         if context.converts(RM401, keyword, "RunConfig(sync_config=) raises on Ray >= 2.51; deleted."):
             edit.remove.add("sync_config")
             drop_definition(context, keyword.value)
-    elif uploads is not None and sync and alone and not {"storage_path", "local_dir"} & {k.arg for k in call.keywords}:
+    elif (
+        uploads is not None
+        and sync is not None
+        and is_only_for(context, keyword.value)
+        and "storage_path" not in {other.arg for other in call.keywords}
+    ):
         if context.converts(RM402, keyword, "SyncConfig(upload_dir=) is gone; now RunConfig(storage_path=)."):
             edit.rename["sync_config"] = "storage_path"
             edit.set("storage_path", "$value", value=uploads)
             context.handle(context.module.reference_at[sync.func], gone=True)
             drop_definition(context, keyword.value)
     else:
-        context.manual(
-            RM402, keyword, "RunConfig(sync_config=) raises on Ray >= 2.51.", "Give its upload_dir as storage_path=."
-        )
+        context.manual(RM402, keyword, "RunConfig(sync_config=) raises on Ray >= 2.51.", SYNC_ADVICE)
 
 
 @codemod("SyncConfig")

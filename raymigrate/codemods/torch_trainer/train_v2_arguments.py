@@ -72,11 +72,7 @@ UNPACKED = {
 }
 # All that each class refuses.
 REFUSED = {name: arguments | (UNPACKED.keys() if name == "RunConfig" else set()) for name, arguments in DELETED.items()}
-UNPACKED_ADVICE = (
-    "Drop the key. storage_path= took the place of local_dir= and of SyncConfig(upload_dir=): an absolute path or"
-    " a URI."
-)
-LOOK_FOR = f"Look for {', '.join(sorted(REFUSED['RunConfig']))}: they raise when the object is constructed."
+STORAGE_ADVICE = "storage_path= took the place of local_dir= and of SyncConfig(upload_dir=): an absolute path or a URI."
 RESUME = (
     "Hand the checkpoint over in train_loop_config, and load it in the training function where"
     " ray.train.get_checkpoint() is None."
@@ -115,15 +111,13 @@ def _unpacked(context: Context, name: str, unpacked: ast.keyword) -> None:
     for key, node in named:
         if key in REFUSED[name]:
             message = f"{name}({key}=) raises on Ray >= 2.51{UNPACKED.get(key, '')}."
-            context.manual(RM401, node, message, UNPACKED_ADVICE)
+            advice = f"Drop the key. {STORAGE_ADVICE}" if name == "RunConfig" else "Drop the key."
+            context.manual(RM401, node, message, advice)
     legacy = any(reference.qualified in TRAINERS for reference in context.module.references)
-    if keys.hidden and legacy and name == "RunConfig":
-        context.manual(
-            RM401,
-            unpacked,
-            "What is passed with ** cannot be seen here; RunConfig has fewer arguments today.",
-            LOOK_FOR,
-        )
+    if keys.hidden and legacy:
+        message = f"What is passed with ** cannot be seen here; {name} has fewer arguments today."
+        advice = f"Look for {', '.join(sorted(REFUSED[name]))}: Ray raises for them when the object is constructed."
+        context.manual(RM401, unpacked, message, advice)
 
 
 def _run_config(context: Context, call: ast.Call, keyword: ast.keyword) -> None:

@@ -17,7 +17,7 @@ from raymigrate.codemods.shared.loss_scale import keep_loss_scale
 from raymigrate.codemods.shared.train_function import TrainFunction, has_inline_form
 from raymigrate.codemods.tracking.tracking import is_tracked
 from raymigrate.codemods.transformers_trainer.guide_form import guide_form
-from raymigrate.codemods.transformers_trainer.reports_to import RM105, check_use_of_datasets, silence_loggers
+from raymigrate.codemods.transformers_trainer.reports_to import check_use_of_datasets, silence_loggers
 from raymigrate.facts.legacy import TRAINING_ARGUMENTS
 from raymigrate.facts.project import Definition
 from raymigrate.facts.project_uses import answer
@@ -143,31 +143,8 @@ def convert_for_others(context: Context) -> None:
         function = FunctionHere(context, call, call.first)
         function.name = request.new_name
         check_use_of_datasets(context, function)
-        silence_loggers(context, init)
+        silence_loggers(context, call, function)
         train_together_on_cpu(context, call, function)
         keep_loss_scale(context, call, function)
         function.emit()
         context.done.append(request)
-
-
-def strip_loggers(context: Context, call: TrainerCall, function: TrainFunction) -> None:
-    """Takes away the loggers that an init function of another file starts by report_to, as the legacy trainer did."""
-    if function.body is None or function.body_module is context.module:
-        return
-    module = function.body_module
-    for arguments in module.calls(*TRAINING_ARGUMENTS):
-        given = {keyword.arg: keyword.value for keyword in arguments.keywords}.get("report_to")
-        if given is None or not module.inside(arguments, function.body) or module.constant(given) in (None, "none", []):
-            continue
-        message = (
-            f"report_to in {module.path} had no effect under the legacy trainer; on current Ray it starts loggers."
-        )
-        if context.converts(RM105, call.node, message):
-            context.plan.need_import(
-                "transformers.integrations", "get_reporting_integration_callbacks", near=function.nested_import
-            )
-            function.before_training.append(
-                "for callback in get_reporting_integration_callbacks({trainer}.args.report_to):\n"
-                "    {trainer}.remove_callback(callback)"
-            )
-            return

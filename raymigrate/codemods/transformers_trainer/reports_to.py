@@ -1,11 +1,15 @@
 """RM105 and RM106: what an init function asks for that the legacy trainer ignored or did in a way of its own."""
 
 import ast
+from collections.abc import Iterator
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.train_function import TrainFunction
+from raymigrate.facts.keys import keys_of
 from raymigrate.facts.legacy import TRAINING_ARGUMENTS
+from raymigrate.facts.module import Module
+from raymigrate.facts.trainers import TrainerCall
 
 GUIDE = "https://docs.ray.io/en/latest/train/getting-started-transformers.html#transformerstrainer-migration-guide"
 
@@ -13,7 +17,8 @@ RM105 = Rule(
     "RM105",
     "report_to, which the legacy trainer ignored",
     "The legacy trainer removed every logging integration; on current Ray report_to starts them on the workers.",
-    'report_to becomes "none", as it was in effect. Set it again to start logging.',
+    'report_to becomes "none", as it was in effect, or the training function removes the loggers. Set it again to start'
+    " logging.",
     "https://docs.ray.io/en/latest/train/user-guides/experiment-tracking.html",
 )
 RM106 = Rule(
@@ -42,13 +47,83 @@ def check_use_of_datasets(context: Context, function: TrainFunction) -> None:
             )
 
 
-def silence_loggers(context: Context, init: ast.FunctionDef) -> None:
-    """Sets report_to to what it was in effect in the TrainingArguments of an init function."""
-    for call in context.module.calls(*TRAINING_ARGUMENTS):
-        if not context.module.inside(call, init):
-            continue
-        for keyword in call.keywords:
-            if keyword.arg == "report_to" and context.module.constant(keyword.value) not in (None, "none", []):
+def silence_loggers(context: Context, call: TrainerCall, function: TrainFunction) -> None:
+    """Keeps the loggers off that the legacy trainer removed, wherever report_to is set.
+
+    In the TrainingArguments of an init function that becomes the training function, report_to gets the value that it
+    had in effect. Elsewhere it may be meant for others too: there the training function removes the loggers.
+
+    Args:
+        context: The module.
+        call: The trainer call.
+        function: Its training function.
+    """
+    module = function.body_module
+    made = [c for c in module.calls(*TRAINING_ARGUMENTS) if module.inside(c, function.body)]
+    ours = function.inline and module is context.module
+    for arguments in made if ours else ():
+        for keyword in arguments.keywords:
+            if keyword.arg == "report_to" and _starts_loggers(module, keyword.value):
                 message = "report_to had no effect under the legacy trainer; on current Ray it starts the loggers."
                 if context.converts(RM105, keyword, message):
-                    context.plan.call(call).set("report_to", '"none"')
+                    context.plan.call(arguments).set("report_to", '"none"')
+    homes = dict.fromkeys((module, context.module))
+    places = [place for home in homes for place in (home.stores("report_to") if made else _settings(home))]
+    places += [place for arguments in made for place in _left_in(module, arguments, ours=ours)]
+    if places:
+        _remove_loggers(context, call, function, places[0])
+
+
+def _left_in(module: Module, arguments: ast.Call, *, ours: bool) -> Iterator[ast.keyword]:
+    """The arguments of TrainingArguments that start loggers, or may, and stay as they are."""
+    given = [keyword for keyword in arguments.keywords if keyword.arg == "report_to"]
+    if given:
+        yield from (keyword for keyword in given if not ours and _starts_loggers(module, keyword.value))
+    else:
+        yield from (k for k in arguments.keywords if k.arg is None and _may_set(module, k.value))
+
+
+def _settings(module: Module) -> Iterator[ast.AST]:
+    """Where report_to gets a value that starts loggers: an argument, a key of a dict, an attribute."""
+    for keyword in module.of_type(ast.keyword):
+        if keyword.arg == "report_to" and _starts_loggers(module, keyword.value):
+            yield keyword
+    for word in module.spelling("report_to"):
+        outer = module.parent_of[word]
+        if isinstance(outer, ast.Dict) and word in outer.keys:
+            if _starts_loggers(module, outer.values[outer.keys.index(word)]):
+                yield word
+        elif isinstance(outer, ast.Subscript) and isinstance(outer.ctx, ast.Store):
+            yield word
+    yield from module.stores("report_to")
+
+
+def _may_set(module: Module, unpacked: ast.expr) -> bool:
+    """Whether a dict that is unpacked has report_to, or may: what it comes from cannot be seen."""
+    keys = keys_of(module, unpacked)
+    names = {name for name, _ in keys.strings} | {keyword.arg for _, keyword in keys.keywords}
+    if "report_to" in names or not keys.hidden:
+        return "report_to" in names
+    entries = [source.module.entries(source.node) for source in module.origins(unpacked)]
+    return any(known is None or "report_to" in known for known in entries)
+
+
+def _starts_loggers(module: Module, value: ast.expr) -> bool:
+    return module.constant(value) not in (None, "none", [])
+
+
+def _remove_loggers(context: Context, call: TrainerCall, function: TrainFunction, place: ast.AST) -> None:
+    """Lets the training function take the loggers out of its Trainer."""
+    here = place in context.module.parent_of
+    where = "" if here else f" in {function.body_module.path}"
+    unseen = isinstance(place, ast.keyword) and place.arg is None
+    what = "report_to, if it is among these," if unseen else f"report_to{where}"
+    message = f"{what} had no effect under the legacy trainer; the loggers that it starts on current Ray are removed."
+    if context.converts(RM105, place if here else call.node, message):
+        context.plan.need_import(
+            "transformers.integrations", "get_reporting_integration_callbacks", near=function.nested_import
+        )
+        function.before_training.append(
+            "for callback in get_reporting_integration_callbacks({trainer}.args.report_to):\n"
+            "    {trainer}.remove_callback(callback)"
+        )

@@ -16,7 +16,7 @@ from raymigrate.codemods.shared.cpu_workers import train_together_on_cpu
 from raymigrate.codemods.shared.loss_scale import keep_loss_scale
 from raymigrate.codemods.shared.trainer_annotations import name_as_type
 from raymigrate.codemods.tracking.tracking import report_logs
-from raymigrate.codemods.transformers_trainer.function_elsewhere import FunctionElsewhere, strip_loggers, train_function
+from raymigrate.codemods.transformers_trainer.function_elsewhere import FunctionElsewhere, train_function
 from raymigrate.codemods.transformers_trainer.reports_to import check_use_of_datasets, silence_loggers
 from raymigrate.facts.functions import parameters, returned_values
 from raymigrate.facts.hf_datasets import is_hf_dataset
@@ -153,11 +153,9 @@ def _convert_call(context: Context, call: TrainerCall) -> bool:
     _report_unread_datasets(context, call)
     if function.init is not None:
         check_use_of_datasets(context, function)
-        if function.inline:
-            silence_loggers(context, function.init)
     if not isinstance(function, FunctionElsewhere):  # else these are the other file's business
         train_together_on_cpu(context, call, function)
-        strip_loggers(context, call, function)
+        silence_loggers(context, call, function)
         keep_loss_scale(context, call, function)
         report_logs(context, call, function)
         keep_loss_mean(context, call, function)
