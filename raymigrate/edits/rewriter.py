@@ -10,7 +10,7 @@ import libcst as cst
 from raymigrate.edits import blocks, templates
 from raymigrate.edits.excerpt import Excerpt, NotFilled
 from raymigrate.edits.imports import place_imports
-from raymigrate.edits.line_length import line_length
+from raymigrate.edits.line_length import LIMITS, line_length, outgrows
 from raymigrate.edits.plan import CallEdit, Code, FunctionEdit, Part, Plan, StatementEdit
 from raymigrate.edits.positions import Place, Span, Writing, code_of
 from raymigrate.edits.sequences import (
@@ -20,6 +20,7 @@ from raymigrate.edits.sequences import (
     edit_dict,
     import_within,
     one_per_line_if_broken,
+    one_per_line_if_long,
     shifted,
 )
 from raymigrate.edits.stand_ins import MAX_NODES, NothingHidden, untouched
@@ -218,10 +219,12 @@ class Rewriter(cst.CSTTransformer):
             edit = self.calls.get(span, CallEdit())
             if span in self.calls:
                 depth = None if self.shares_line else self._depth(span)
-                updated = edit_call(updated, edit, self._expression, depth)
+                updated = edit_call(updated, edit, self._expression, depth, self._room(span))
                 self.pending.discard(("expression", span[0]))
             if span[0][0] == span[1][0]:
                 updated = one_per_line_if_broken(updated, self._depth(span), edit.values)
+                if not self.shares_line and self._is_too_long(span, updated):
+                    updated = one_per_line_if_long(updated, self._depth(span), edit.values, longest=0)
         elif isinstance(updated, cst.Dict) and span in self.dicts:
             updated = edit_dict(updated, self.dicts[span], self._expression, self._depth(span))
             self.pending.discard(("expression", span[0]))
@@ -268,6 +271,17 @@ class Rewriter(cst.CSTTransformer):
         """How much deeper than its statement the line is indented on which an expression starts."""
         line = self.excerpt.lines[span[0][0] - 1]
         return max(0, len(line) - len(line.lstrip()) - self.statement_column)
+
+    def _room(self, span: Span) -> int:
+        """How many characters an argument may have that gets a line of its own in a call."""
+        deeper = 4 if span in self.parts else 0  # such a part comes to stand in a new function
+        return LIMITS[-1] - self.statement_column - self._depth(span) - 4 - deeper
+
+    def _is_too_long(self, span: Span, call: cst.Call) -> bool:
+        """Whether a call no longer fits on its line, and would on several."""
+        (number, start), (_, end) = span
+        is_too_long = outgrows(self.excerpt.lines[number - 1], start, end, code_of(call))
+        return is_too_long and all(len(code_of(argument)) <= self._room(span) for argument in call.args)
 
     def _leave_import(self, updated: cst.CSTNode, original: cst.Import | cst.ImportFrom) -> object:
         if isinstance(original.names, cst.ImportStar):

@@ -187,7 +187,9 @@ def _without_comment(whitespace: cst.BaseParenthesizableWhitespace) -> cst.BaseP
     return whitespace.with_changes(first_line=first_line, empty_lines=[])
 
 
-def edit_call(call: cst.Call, edit: CallEdit, parse: ParseExpression, depth: int | None) -> cst.Call:
+def edit_call(
+    call: cst.Call, edit: CallEdit, parse: ParseExpression, depth: int | None, room: int = LONG_CALL
+) -> cst.Call:
     """Carries out the changes to one call.
 
     Args:
@@ -195,6 +197,7 @@ def edit_call(call: cst.Call, edit: CallEdit, parse: ParseExpression, depth: int
         edit: The changes.
         parse: Makes expressions of new code.
         depth: As in `dict_one_per_line_if_long`; None for a call that has to stay on its line, however long it gets.
+        room: How many characters an argument may have on a line of its own.
     """
     given = len(call.args)
     arguments = list(call.args)
@@ -219,6 +222,8 @@ def edit_call(call: cst.Call, edit: CallEdit, parse: ParseExpression, depth: int
         value = parse(code)
         if isinstance(value, cst.Dict) and depth is not None:
             value = dict_one_per_line_if_long(value, depth + 4)
+        elif isinstance(value, cst.Call) and depth is not None:
+            value = _within(value, name, _indent_of_arguments(call, depth), room + depth + 4)
         new = cst.Arg(keyword=cst.Name(name), value=value, equal=EQUAL)
         arguments = _before_unpacking(append(arguments, new, call.whitespace_before_args))
     changes: dict[str, object] = {"args": arguments}
@@ -229,6 +234,21 @@ def edit_call(call: cst.Call, edit: CallEdit, parse: ParseExpression, depth: int
     edited = call.with_changes(**changes)
     grown = len(arguments) > given or edit.names or isinstance(edit.function, Code)
     return one_per_line_if_long(edited, depth, edit.values) if grown and depth is not None else edited
+
+
+def _indent_of_arguments(call: cst.Call, depth: int) -> int | None:
+    """How deep lines of arguments begin; None where they are aligned to the bracket."""
+    before = call.whitespace_before_args
+    if isinstance(before, cst.ParenthesizedWhitespace) and before.indent:
+        return len(before.last_line.value)
+    return None if _is_over_lines(call) else depth + 4
+
+
+def _within(value: cst.Call, name: str, indent: int | None, width: int) -> cst.Call:
+    """The value of an argument with a line for each of its own, if it is too long for the argument's line."""
+    if indent is None or indent + len(f"{name}={code_of(value)},") <= width:
+        return value
+    return one_per_line_if_long(value, indent, longest=0)
 
 
 def _comment_renamed(argument: cst.Arg, old: str, new: str) -> cst.Arg:
@@ -330,6 +350,9 @@ def chain_over_lines_if_long(call: cst.Call, depth: int = 0) -> cst.Call:
     links = list(_links(call))
     if len(code_of(call)) <= LONG_CALL or len(links) < 2 or call.lpar or "\n" in code_of(call):
         return call
+    last, first = links[0], links[-1]
+    if len(links) == 2 and not last.args and len(first.args) > 1:  # `rows.map_batches(...).materialize()`
+        return last.with_deep_changes(last.func, value=_one_per_line(first, depth, None))
     inside, closing = _new_line(depth + 4), _new_line(depth)
     broken = _link_within(links[-1], depth + 4)
     for link in reversed(links[:-1]):
