@@ -302,7 +302,7 @@ trainer = TransformersTrainer(init, scaling_config=scaling)
 def test_a_link_of_a_chain_that_is_too_long_gets_a_line_for_each_argument(preprocessor: str) -> None:
     script = LONG_CHAIN.format(preprocessor=preprocessor).replace("BatchMapper\n", "BatchMapper, Chain\n", 1)
     after = str(convert(script).after)
-    assert '            partial(encode, "a/rather-long-name-of-a-model", True),\n' in after
+    assert '        partial(encode, "a/rather-long-name-of-a-model", True),\n' in after
     assert max(map(len, after.splitlines())) <= 120
 
 

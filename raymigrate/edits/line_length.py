@@ -1,6 +1,7 @@
 """How long the lines of a file may be."""
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 LIMITS = (88, 100, 120)  # Black's own, and what people set it to
@@ -23,17 +24,17 @@ def line_length(text: str) -> int:
     return LIMITS[-1]
 
 
-def outgrows(line: str, start: int, end: int, code: str) -> bool:
-    """Whether new code of an expression is too long for its line, where that is the one to break there.
+def outgrows(lines: Sequence[str], start: int, end: int, code: str) -> bool:
+    """Whether new code of an expression is too long for one line, where that is the expression to break there.
 
     Args:
-        line: The line.
-        start: Where the expression starts in it.
-        end: Where it ends.
+        lines: The lines that it is on.
+        start: Where it starts in the first of them.
+        end: Where it ends in the last.
         code: The new code.
     """
-    before, behind = line[:start], line[end:]
+    before, behind = lines[0][:start], lines[-1][end:]
     is_inner = any(before.count(opening) > before.count(closing) for opening, closing in BRACKETS)
     if is_inner or FOLLOWED.match(behind) or "\n" in code:
         return False
-    return len(line) <= LIMITS[-1] < len(before) + len(code) + len(behind)
+    return len(before) + len(code) + len(behind) > max(LIMITS[-1], *map(len, lines))

@@ -223,8 +223,8 @@ class Rewriter(cst.CSTTransformer):
                 self.pending.discard(("expression", span[0]))
             if span[0][0] == span[1][0]:
                 updated = one_per_line_if_broken(updated, self._depth(span), edit.values)
-                if not self.shares_line and self._is_too_long(span, updated):
-                    updated = one_per_line_if_long(updated, self._depth(span), edit.values, longest=0)
+            if not self.shares_line and self._is_too_long(span, updated):
+                updated = one_per_line_if_long(updated, self._depth(span), edit.values, longest=0)
         elif isinstance(updated, cst.Dict) and span in self.dicts:
             updated = edit_dict(updated, self.dicts[span], self._expression, self._depth(span))
             self.pending.discard(("expression", span[0]))
@@ -279,8 +279,8 @@ class Rewriter(cst.CSTTransformer):
 
     def _is_too_long(self, span: Span, call: cst.Call) -> bool:
         """Whether a call no longer fits on its line, and would on several."""
-        (number, start), (_, end) = span
-        is_too_long = outgrows(self.excerpt.lines[number - 1], start, end, code_of(call))
+        (first, start), (last, end) = span
+        is_too_long = outgrows(self.excerpt.lines[first - 1 : last], start, end, code_of(call))
         return is_too_long and all(len(code_of(argument)) <= self._room(span) for argument in call.args)
 
     def _leave_import(self, updated: cst.CSTNode, original: cst.Import | cst.ImportFrom) -> object:

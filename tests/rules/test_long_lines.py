@@ -26,11 +26,11 @@ TRAIN = "TransformersTrainer(init, scaling_config=ScalingConfig(num_workers=2, u
 @pytest.mark.parametrize(
     "body",
     [
-        "return Trainer(\n        model=load(),\n        args=TrainingArguments('out', learning_rate=config['lr'], weight_decay="
-        "config['decay'], max_steps=7),\n        train_dataset=train_dataset,\n    )",
+        "return Trainer(\n        model=load(),\n        args=TrainingArguments('out', max_steps=7, seed=1, fp16=False,"
+        " learning_rate=1e-4),\n        train_dataset=train_dataset,\n    )",
         "return Trainer(model=load(), args=TrainingArguments('out', learning_rate=config['lr'], max_steps=7),"
         " train_dataset=train_dataset)",
-        "args = TrainingArguments('out', learning_rate=config['lr'], weight_decay=config['decay'], max_steps=7, seed=1)\n"
+        "args = TrainingArguments('out', learning_rate=config['lr'], max_steps=7, seed=1, weight_decay=0.01)\n"
         "    return Trainer(model=load(), args=args, train_dataset=train_dataset)",
     ],
 )
@@ -64,13 +64,9 @@ def test_a_chain_of_two_calls_is_broken_inside_the_first() -> None:
 
 def test_a_longer_chain_has_a_line_for_each_call() -> None:
     mappers = ", ".join(f"BatchMapper(split_into_{part}, batch_format='pandas')" for part in ("chapters", "sentences"))
-    outcome = converted(
-        HEAD
-        + INIT.format(body=PLAIN)
-        + "datasets = {'train': rows}\n"
-        + TRAIN.format(more=f", preprocessor=Chain({mappers})")
+    script = (
+        HEAD + INIT.format(body=PLAIN) + "datasets = {'train': rows}\n" + TRAIN.format(more=",\n    preprocessor=$")
     )
-    assert "            .map_batches(split_into_sentences" in outcome.text.replace(
-        "\n        .map", "\n            .map"
-    )
+    outcome = converted(script.replace("$", f"Chain({mappers})"))
+    assert "\n        .map_batches(split_into_sentences" in outcome.text
     assert max(map(len, outcome.text.splitlines())) <= 120
