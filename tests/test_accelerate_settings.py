@@ -28,6 +28,8 @@ AccelerateTrainer(loop, accelerate_config={config}, scaling_config=ScalingConfig
         ("config = {}\nconfig['mixed_precision'] = 'bf16'", "config", '"bf16"'),
         ("config = {'mixed_precision': 'fp16'}\nconfig.update(mixed_precision='bf16')", "config", '"bf16"'),
         ("base = {'mixed_precision': 'bf16'}", "{**base, 'num_processes': 2}", '"bf16"'),
+        ("base = {'mixed_precision': 'bf16'}\nconfig = base\nconfig['num_processes'] = 8", "config", '"bf16"'),
+        ("base = dict(mixed_precision='bf16')\nconfig = base\nconfig['num_machines'] = n()", "config", '"bf16"'),
         ("key = 'mixed_precision'", "{key: 'bf16'}", '"bf16"'),
         ("precision = 'bf16'", "{'mixed_precision': precision}", "precision"),
         ("precision = 'no'  # or bf16", "{'mixed_precision': precision}", "precision"),

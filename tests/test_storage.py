@@ -12,14 +12,15 @@ from pathlib import Path
 from ray.air import RunConfig, ScalingConfig
 from ray.train.torch import TorchTrainer
 {head}
-TorchTrainer(print, scaling_config=ScalingConfig(num_workers=1), run_config=RunConfig({given})).fit()
+run_config = RunConfig({given})
+TorchTrainer(print, scaling_config=ScalingConfig(num_workers=1), run_config=run_config).fit()
 """
 
 
 def stored(given: str, head: str = "") -> str:
     after = convert(SCRIPT.format(head=head, given=given)).after
     assert after is not None
-    return after.partition("RunConfig(")[2].partition(").fit()")[0].removesuffix(")").removeprefix("storage_path=")
+    return after.partition("RunConfig(")[2].partition("\n")[0].removesuffix(")").removeprefix("storage_path=")
 
 
 @pytest.mark.parametrize("argument", ["local_dir", "storage_path"])

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 LIMITS = (88, 100, 120)  # Black's own, and what people set it to
-BRACKETS = ("()", "[]", "{}")
+BRACKETS = (("(", ")"), ("[", "]"), ("{", "}"))
 FOLLOWED = re.compile(r"\s*(?:,\s*[^\s#]|\.\w+\((?!\)))")  # by another argument, or by a call in the same chain
 TOLERATED = 0.02  # part of the lines that may be longer: a link, a prompt
 

@@ -217,7 +217,10 @@ def edit_call(
             argument = _comment_renamed(argument, argument.keyword.value, new_name)
             arguments[index] = argument = argument.with_changes(keyword=cst.Name(new_name))
         if new_name in values:
-            arguments[index] = argument.with_changes(value=parse(values.pop(new_name)))
+            value = parse(values.pop(new_name))
+            if isinstance(value, cst.Call | cst.Dict) and depth is not None:
+                value = _within(value, new_name, _indent_of_arguments(call, depth), room + depth + 4)
+            arguments[index] = argument.with_changes(value=value)
     for name, code in values.items():
         value = parse(code)
         if isinstance(value, cst.Dict) and depth is not None:
@@ -244,10 +247,12 @@ def _indent_of_arguments(call: cst.Call, depth: int) -> int | None:
     return None if _is_over_lines(call) else depth + 4
 
 
-def _within(value: cst.Call, name: str, indent: int | None, width: int) -> cst.Call:
-    """The value of an argument with a line for each of its own, if it is too long for the argument's line."""
-    if indent is None or indent + len(f"{name}={code_of(value)},") <= width:
+def _within(value: cst.Call | cst.Dict, name: str, indent: int | None, width: int) -> cst.Call | cst.Dict:
+    """The value of an argument with a line for each part, if it is too long for the argument's line."""
+    if indent is None or "\n" in code_of(value) or indent + len(f"{name}={code_of(value)},") <= width:
         return value
+    if isinstance(value, cst.Dict):
+        return dict_one_per_line_if_long(value, indent, longest=0)
     return one_per_line_if_long(value, indent, longest=0)
 
 
@@ -288,15 +293,16 @@ def _new_line(depth: int) -> cst.ParenthesizedWhitespace:
     return cst.ParenthesizedWhitespace(indent=True, last_line=cst.SimpleWhitespace(" " * depth))
 
 
-def dict_one_per_line_if_long(node: cst.Dict, depth: int = 0) -> cst.Dict:
+def dict_one_per_line_if_long(node: cst.Dict, depth: int = 0, longest: int = LONG_CALL) -> cst.Dict:
     """Gives each entry of a long dict display its own line, unless it is laid out over several lines already.
 
     Args:
         node: The dict.
         depth: How much deeper than its statement the line is indented on which it starts.
+        longest: How many characters of it fit on a line.
     """
     inside, closing = _new_line(depth + 4), _new_line(depth)
-    if len(code_of(node)) <= LONG_CALL or _is_multiline(node.lbrace.whitespace_after):
+    if len(code_of(node)) <= longest or _is_multiline(node.lbrace.whitespace_after):
         return node
     elements = [e.with_changes(comma=cst.Comma(whitespace_after=inside)) for e in node.elements]
     elements[-1] = elements[-1].with_changes(comma=cst.Comma(whitespace_after=closing))

@@ -6,7 +6,7 @@ from enum import Enum
 
 from raymigrate.facts.legacy import HF, HF_UNRELEASED, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import sources
+from raymigrate.facts.values import is_none, sources
 
 CHECKPOINT_CLASSES = tuple(
     f"{module}.{name}"
@@ -39,15 +39,22 @@ class Layout(Enum):
 
 
 def trainer_of(module: Module, result: ast.expr) -> str | None:
-    """The class whose `fit()` gave a value, where every way to it leads to the same trainer class."""
+    """The class whose `fit()` gave a value, where every way to it leads to the same trainer class.
+
+    None is no way: `self.result = None` before the first run has none of the attributes that are asked for.
+    """
     names: set[str | None] = set()
-    for source in sources(module, result):
+    for source in _but_none(module, result):
         if not (isinstance(source, ast.Call) and isinstance(source.func, ast.Attribute) and source.func.attr == "fit"):
             return None
-        for trainer in sources(module, source.func.value):
+        for trainer in _but_none(module, source.func.value):
             names.add(module.qualified(trainer.func) if isinstance(trainer, ast.Call) else None)
     name = names.pop() if len(names) == 1 else None
     return name if name in TRAINERS | TORCH_TRAINERS else None
+
+
+def _but_none(module: Module, node: ast.expr) -> list[ast.expr]:
+    return [source for source in sources(module, node) if not is_none(source)]
 
 
 def results(module: Module, *attributes: str) -> Iterator[tuple[ast.Attribute, str]]:
@@ -250,9 +257,9 @@ def _source_carries(module: Module, node: ast.expr | None, seen: set[ast.AST]) -
     if read is None or trainer_of(module, read.value) is None:
         return None
     given_to_trainers: set[bool | None] = set()
-    for fit in sources(module, read.value):
+    for fit in _but_none(module, read.value):
         assert isinstance(fit, ast.Call) and isinstance(fit.func, ast.Attribute)
-        for trainer in sources(module, fit.func.value):
+        for trainer in _but_none(module, fit.func.value):
             assert isinstance(trainer, ast.Call)
             keywords = {keyword.arg: keyword.value for keyword in trainer.keywords}
             unknown = None in keywords or "resume_from_checkpoint" in keywords

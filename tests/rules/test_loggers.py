@@ -66,3 +66,13 @@ def test_nothing_is_added_where_no_logger_starts(before: str, body: str) -> None
     outcome = converted(SCRIPT.format(before=before, body=body))
     assert "get_reporting_integration_callbacks" not in outcome.text
     assert not outcome.lines("RM105", Kind.CONVERTED)
+
+
+def test_a_callable_object_that_makes_the_trainer_starts_no_logger() -> None:
+    script = SCRIPT.replace("def init(train_dataset", "class Init:\n  def __call__(self, train_dataset").replace(
+        "TransformersTrainer(init,", "TransformersTrainer(Init(),"
+    )
+    outcome = converted(
+        script.format(before="", body='args = TrainingArguments("out", **json.load(open(sys.argv[1])))')
+    )
+    assert "in get_reporting_integration_callbacks(trainer.args.report_to):" in outcome.text

@@ -89,3 +89,45 @@ def test_metrics_of_the_last_report_are_no_news(reports: str) -> None:
 def test_metrics_without_any_checkpoint_are_none() -> None:
     outcome = converted(script("session.report(metrics)\nsession.report(metrics, checkpoint=None)"))
     assert any("result.metrics is None" in message for message in outcome.messages)
+
+
+JOB = """
+import abc
+from typing import Generic, Optional, TypeVar
+from functools import cached_property
+from ray.air.config import ScalingConfig
+from ray.train.huggingface import HuggingFaceTrainer
+
+class Job({bases}):
+    def __init__(self, datasets):
+        self.datasets = datasets
+        self.result = None
+        self._trainer: Optional[HuggingFaceTrainer] = None
+
+    @{decorator}
+    def trainer(self):
+        if self._trainer is None:
+            self._trainer = HuggingFaceTrainer(
+                build, scaling_config=ScalingConfig(num_workers=2, use_gpu=True), datasets=self.datasets
+            )
+        return self._trainer
+
+    def run(self):
+        self.result = self.trainer.fit()
+        return self.result.metrics["time_total_s"]
+
+class OwnJob(Job):
+    def export(self, path):
+        print(self.result.log_dir)
+        self.result.checkpoint.to_directory(path)
+"""
+
+
+@pytest.mark.parametrize(
+    ("bases", "decorator"), [("", "property"), ("abc.ABC", "property"), ("object", "cached_property")]
+)
+def test_results_that_objects_keep_are_known(bases: str, decorator: str) -> None:
+    outcome = converted(JOB.format(bases=bases, decorator=decorator))
+    assert outcome.lines("RM604", Kind.MANUAL) and outcome.lines("RM602", Kind.CONVERTED)
+    assert "print(self.result.path)" in outcome.text
+    assert 'os.path.join(checkpoint_dir, "checkpoint")' in outcome.text

@@ -5,6 +5,7 @@ What each key of the config did is in `raymigrate.facts.accelerate_config`.
 
 import ast
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from raymigrate.base.findings import Rule
@@ -16,9 +17,10 @@ from raymigrate.facts.accelerate_config import Destination, destination, is_igno
 from raymigrate.facts.files import file_named
 from raymigrate.facts.legacy import ACCELERATORS, TRAINING_ARGUMENTS
 from raymigrate.facts.literals import shortened, string_literal
+from raymigrate.facts.module import Module
 from raymigrate.facts.trainers import TrainerCall
 from raymigrate.facts.tuners import config_names, made
-from raymigrate.facts.values import is_none
+from raymigrate.facts.values import fillings, is_none
 from raymigrate.knowledge.error_texts import refused_arguments
 
 CPU = f"{ALONE} unless Accelerator(cpu=True) is given"
@@ -95,6 +97,7 @@ def _entries(context: Context, given: ast.expr) -> Settings | None:
     entries = module.entries(given)
     if entries is None and (found := module.elsewhere(given)) is not None and isinstance(found.node, ast.Name):
         module, entries = found.module, found.module.entries(found.node)
+    entries = entries if entries is not None else _but_ignored(module, given)
     if entries is None:
         return None
     values = {key: module.constant(node) for key, node in entries.items()}
@@ -102,6 +105,22 @@ def _entries(context: Context, given: ast.expr) -> Settings | None:
     if isinstance(values.get("distributed_type"), AsWritten):
         return None  # which decides what the others meant
     return Settings(values, entries if module is context.module else {})
+
+
+def _but_ignored(module: Module, given: ast.expr) -> dict[str, ast.expr] | None:
+    """The entries of a dict with a second name, by which only what Ray decides is set: `c["num_processes"] = 4`."""
+    target = module.definition(given)
+    first = module.assigned(target) if isinstance(target, ast.Name) else None
+    if not isinstance(target, ast.Name) or not isinstance(first, ast.Name):
+        return None
+    if not all(is_ignored(str(key)) for key in map(partial(_key_set_by, module), fillings(module, target))):
+        return None
+    return module.entries(first)
+
+
+def _key_set_by(module: Module, statement: ast.stmt) -> object:
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    return module.constant(target.slice) if isinstance(target, ast.Subscript) else None
 
 
 def _file(context: Context, given: ast.expr) -> Settings | None:

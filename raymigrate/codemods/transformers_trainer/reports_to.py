@@ -59,8 +59,10 @@ def silence_loggers(context: Context, call: TrainerCall, function: TrainFunction
         function: Its training function.
     """
     module = function.body_module
-    made = [c for c in module.calls(*TRAINING_ARGUMENTS) if module.inside(c, function.body)]
-    ours = function.inline and module is context.module
+    anywhere = list(module.calls(*TRAINING_ARGUMENTS))
+    inside = [c for c in anywhere if module.inside(c, function.body)]
+    made = inside or anywhere
+    ours = bool(inside) and function.inline and module is context.module
     for arguments in made if ours else ():
         for keyword in arguments.keywords:
             if keyword.arg == "report_to" and _starts_loggers(module, keyword.value):

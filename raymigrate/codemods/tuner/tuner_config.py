@@ -204,7 +204,9 @@ class TunerRunConfig:
         ignored = made(module, own, *config_names("RunConfig"))
         if ignored is not None and own is ignored and ignored is not self.config:
             self.context.tuned.add(ignored)
-            self.context.handle(module.reference_at[ignored.func], gone=True)
+            for reference in module.references:  # its CheckpointConfig goes with it
+                if reference.node is ignored.func or module.inside(reference.node, ignored):
+                    self.context.handle(reference, gone=True)
         if self.config is None or self.given is None:
             return
         to_tune(self.context, self.config, self.tune)

@@ -24,6 +24,7 @@ FIELDS = {
     "attrs.field": None,
     "pydantic.Field": 0,
 }
+EMPTY_BASES = ("abc.ABC", "typing.Generic", "typing.Protocol")
 ENVIRONMENT = ("os.environ.get", "os.getenv")
 READERS = ("get", "pop", "setdefault")
 
@@ -57,7 +58,9 @@ def _owner(module: Module, node: ast.expr) -> ast.ClassDef | None:
     found = module.definition(node)
     function = module.parent_of[module.parent_of[found]] if isinstance(found, ast.arg) else None
     home = module.parent_of.get(function) if isinstance(function, ast.FunctionDef) else None
-    if not isinstance(function, ast.FunctionDef) or not isinstance(home, ast.ClassDef) or function.decorator_list:
+    if not isinstance(function, ast.FunctionDef) or not isinstance(home, ast.ClassDef):
+        return None
+    if function.decorator_list and not _is_property(function):
         return None
     return home if function.args.args[:1] == [found] else None
 
@@ -82,15 +85,25 @@ def _annotated_class(module: Module, owner: ast.expr, *, elsewhere: bool) -> tup
     return _class_of(module, statement.annotation, elsewhere=elsewhere)
 
 
-def _of_class(module: Module, home: ast.ClassDef, name: str) -> Behind:
+def _of_class(module: Module, home: ast.ClassDef, name: str, below: tuple[ast.ClassDef, ...] = ()) -> Behind:
     """What a class gives an attribute, in its body and its methods; its base classes may do so too."""
     targets = [binding.node for binding in module.scope(home).bindings.get(name, [])]
     if len(targets) == 1 and isinstance(targets[0], ast.FunctionDef) and _is_property(targets[0]):
         return returned_by(module, targets[0])
     targets += [node for node in module.stores(name) if _owner(module, node.value) is home]
+    bases = [base for base in home.bases if not _is_empty(module, base)]
+    parents = [parent for base in bases if isinstance(parent := module.definition(base), ast.ClassDef)]
+    if not targets and len(parents) == len(bases) == 1 and parents[0] not in (home, *below):
+        return _of_class(module, parents[0], name, (home, *below))
     values = [_default(module, module.assigned(target)) for target in targets]
     found = [Source(module, value) for value in values if value is not None]
-    return Behind(found, bool(found) and len(found) == len(targets) and not home.bases)
+    return Behind(found, bool(found) and len(found) == len(targets) and not bases)
+
+
+def _is_empty(module: Module, base: ast.expr) -> bool:
+    """Whether a base class gives its objects no attributes."""
+    named = base.value if isinstance(base, ast.Subscript) else base
+    return module.qualified(named) in EMPTY_BASES or (isinstance(named, ast.Name) and named.id == "object")
 
 
 def _default(module: Module, value: ast.expr | None) -> ast.expr | None:
