@@ -59,3 +59,19 @@ def test_a_tuner_gets_no_run_config_with_nothing_in_it(given: str) -> None:
     outcome = converted(SCRIPT.format(before="", arguments=f"run_config={given}"))
     assert "tune.RunConfig" not in outcome.text
     assert ("num_to_keep=1" in outcome.text) == ("num_to_keep" in given)
+
+
+@pytest.mark.parametrize(
+    ("before", "given"),
+    [
+        ("", "local_dir='/tmp/x', sync_config=tune.SyncConfig(upload_dir='s3://b/x')"),
+        ("", "sync_config=tune.SyncConfig(upload_dir='s3://b/x', syncer='auto'), local_dir='/tmp/x'"),
+        ("sync = tune.SyncConfig(upload_dir='s3://b/x')", "local_dir='/tmp/x', sync_config=sync"),
+        ("", "storage_path='s3://b/x', sync_config=tune.SyncConfig(syncer=None)"),
+        ("", "sync_config=tune.SyncConfig(syncer=None), local_dir='s3://b/x'"),
+    ],
+)
+def test_results_of_a_tuner_go_where_they_were_uploaded(before: str, given: str) -> None:
+    outcome = converted(SCRIPT.format(before=before, arguments=f"param_space=options, run_config=RunConfig({given})"))
+    assert "run_config=tune.RunConfig(storage_path='s3://b/x')" in outcome.text
+    assert "SyncConfig" not in outcome.text

@@ -15,6 +15,7 @@ from raymigrate.codemods.shared.definitions import drop_definition
 from raymigrate.codemods.shared.tune_name import tune_name
 from raymigrate.edits.plan import CallEdit, Code, Part
 from raymigrate.facts.legacy import SYNC_CONFIGS
+from raymigrate.facts.module import Module
 from raymigrate.facts.storage import absolute, is_absolute
 from raymigrate.facts.tuners import (
     REPORT_TO_TUNE,
@@ -84,18 +85,17 @@ def storage(context: Context, config: ast.Call, before: list[Code] | None) -> Pa
         The path for a second use; None where there is none, or where Ray's default applies.
     """
     module, edit = context.module, context.plan.call(config)
-    keyword = storage_argument(config)
+    keyword = storage_argument(module, config)
+    sync = next((k.value for k in config.keywords if k.arg == "sync_config"), None)
+    if sync is not None:
+        edit.remove.add("sync_config")
+        drop_definition(context, sync)
     if keyword is None:
         return None
     value: ast.expr = keyword.value
     if keyword.arg == "sync_config":
-        sync = made(module, value, *SYNC_CONFIGS)
-        uploads = next((k.value for k in sync.keywords if k.arg == "upload_dir"), None) if sync else None
-        edit.remove.add("sync_config")
-        drop_definition(context, value)
-        if uploads is None:
-            return None
-        value = uploads
+        edit.remove.add("local_dir")  # the folder from which results went on
+        value = _upload_dir(module, value) or value
         edit.set("storage_path", "$value", value=value)
     if keyword.arg == "local_dir":
         edit.rename["local_dir"] = "storage_path"
@@ -114,9 +114,17 @@ def storage(context: Context, config: ast.Call, before: list[Code] | None) -> Pa
     return name
 
 
-def storage_argument(config: ast.Call) -> ast.keyword | None:
-    """The argument of a RunConfig that says where results go."""
-    return next((k for k in config.keywords if k.arg in STORAGE and not is_none(k.value)), None)
+def storage_argument(module: Module, config: ast.Call) -> ast.keyword | None:
+    """The argument of a RunConfig that says where results go in the end."""
+    given = {k.arg: k for k in config.keywords if k.arg in STORAGE and not is_none(k.value)}
+    sync = given.get("sync_config")
+    uploads = sync is not None and _upload_dir(module, sync.value) is not None
+    return given.get("storage_path") or (sync if uploads else None) or given.get("local_dir")
+
+
+def _upload_dir(module: Module, sync_config: ast.expr) -> ast.expr | None:
+    sync = made(module, sync_config, *SYNC_CONFIGS)
+    return next((k.value for k in sync.keywords if k.arg == "upload_dir"), None) if sync else None
 
 
 class TunerRunConfig:

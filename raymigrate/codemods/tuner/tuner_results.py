@@ -97,7 +97,7 @@ def _always_reported(module: Module, trainer: ast.Call) -> bool:
 def _is_local(module: Module, tuner: TunerCall) -> bool:
     """Whether the checkpoints lie in a folder: the default, an absolute path, or what was a local_dir."""
     config = made(module, run_config_in_force(tuner), *config_names("RunConfig"))
-    keyword = storage_argument(config) if config is not None else None
+    keyword = storage_argument(module, config) if config is not None else None
     if keyword is None or keyword.arg == "local_dir":
         return True
     literal = module.constant(keyword.value)
