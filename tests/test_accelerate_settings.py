@@ -30,6 +30,12 @@ AccelerateTrainer(loop, accelerate_config={config}, scaling_config=ScalingConfig
         ("base = {'mixed_precision': 'bf16'}", "{**base, 'num_processes': 2}", '"bf16"'),
         ("base = {'mixed_precision': 'bf16'}\nconfig = base\nconfig['num_processes'] = 8", "config", '"bf16"'),
         ("base = dict(mixed_precision='bf16')\nconfig = base\nconfig['num_machines'] = n()", "config", '"bf16"'),
+        ("def config(n):\n    return {'mixed_precision': 'bf16', 'num_processes': n}", "config(8)", '"bf16"'),
+        (
+            "def config(n):\n    made = dict(mixed_precision='bf16', num_machines=n)\n    return made",
+            "config(2)",
+            '"bf16"',
+        ),
         ("key = 'mixed_precision'", "{key: 'bf16'}", '"bf16"'),
         ("precision = 'bf16'", "{'mixed_precision': precision}", "precision"),
         ("precision = 'no'  # or bf16", "{'mixed_precision': precision}", "precision"),

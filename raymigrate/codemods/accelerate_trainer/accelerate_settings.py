@@ -97,11 +97,12 @@ def _entries(context: Context, given: ast.expr) -> Settings | None:
     entries = module.entries(given)
     if entries is None and (found := module.elsewhere(given)) is not None and isinstance(found.node, ast.Name):
         module, entries = found.module, found.module.entries(found.node)
-    entries = entries if entries is not None else _but_ignored(module, given)
+    if entries is None:
+        entries = _returned(module, given) if isinstance(given, ast.Call) else _but_ignored(module, given)
     if entries is None:
         return None
     values = {key: module.constant(node) for key, node in entries.items()}
-    values = {key: AsWritten(module.source(entries[key])) if v is ... else v for key, v in values.items()}
+    values = {k: AsWritten(" ".join(module.source(entries[k]).split())) if v is ... else v for k, v in values.items()}
     if isinstance(values.get("distributed_type"), AsWritten):
         return None  # which decides what the others meant
     return Settings(values, entries if module is context.module else {})
@@ -116,6 +117,12 @@ def _but_ignored(module: Module, given: ast.expr) -> dict[str, ast.expr] | None:
     if not all(is_ignored(str(key)) for key in map(partial(_key_set_by, module), fillings(module, target))):
         return None
     return module.entries(first)
+
+
+def _returned(module: Module, given: ast.Call) -> dict[str, ast.expr] | None:
+    """The entries of the one dict that a function of the file returns."""
+    sources = module.origins(given, elsewhere=False)
+    return module.entries(sources[0].node) if len(sources) == 1 else None
 
 
 def _key_set_by(module: Module, statement: ast.stmt) -> object:
