@@ -126,13 +126,14 @@ def open_document(data: bytes, filename: str) -> Document:
     return Plain(script)
 
 
-def reopened(document: Document, text: str, filename: str) -> Document:
-    """The document as it will be once a changed text is in it; a notebook loses the cells of which nothing is left.
+def reopened(document: Document, text: str, filename: str, *, drop_emptied: bool = False) -> Document:
+    """The document as it will be once a changed text is in it.
 
     Args:
         document: The document as it is.
         text: The changed text.
         filename: Its name.
+        drop_emptied: Whether a notebook loses the cells all of whose code has moved into others.
 
     Raises:
         UndecodableError: See `Document.encode`.
@@ -142,7 +143,7 @@ def reopened(document: Document, text: str, filename: str) -> Document:
     again = open_document(data, filename)
     if again.code(again.text) != document.code(text) or document.encode(again.text) != data:
         raise NotSplit("an edit lies across a magic or the edge of a cell")
-    if filename.lower().endswith(NOTEBOOK):
+    if drop_emptied and filename.lower().endswith(NOTEBOOK):
         from raymigrate.documents.notebook import Notebook  # noqa: PLC0415 - most runs meet none
 
         assert isinstance(document, Notebook) and isinstance(again, Notebook)

@@ -62,21 +62,3 @@ def test_the_last_cell_goes_too() -> None:
     content = SERIALISATIONS["indent 1"](notebook((*TRAINER[:4], "trainer.evaluate()\n"))).encode()
     after, _ = converted(Path("nb.ipynb"), Options(to_ray=True), content)
     assert all(sources(after))
-
-
-LEGACY = (
-    "from ray.train.batch_predictor import BatchPredictor\n",
-    "import ray\nfrom ray.air import RunConfig, ScalingConfig\nfrom ray.train.torch import TorchTrainer\n",
-    "run_config = RunConfig(verbose=1)",
-    "",
-    "TorchTrainer(print, scaling_config=ScalingConfig(num_workers=2), run_config=run_config).fit()",
-)
-
-
-@pytest.mark.parametrize("form", SERIALISATIONS)
-def test_cells_of_legacy_code_of_which_nothing_is_left_go(form: str) -> None:
-    content = SERIALISATIONS[form](notebook(LEGACY)).encode()
-    after, _ = converted(Path("nb.ipynb"), Options(), content)
-    assert len(sources(content)) - len(sources(after)) == 2
-    assert "run_config" not in after.decode()
-    assert converted(Path("nb.ipynb"), Options(), after)[0] == after
