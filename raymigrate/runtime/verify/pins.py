@@ -24,19 +24,16 @@ class Pin:
         reason: Why two equal jobs could differ without it.
         of_generations: Whether it stands for a change of the libraries, so that it is not needed where both arms have
             the same ones.
-        of_conversion: Whether a conversion has to see to it by itself, so that arm C goes without the pin.
     """
 
     name: str
     value: Any
     reason: str
     of_generations: bool = False
-    of_conversion: bool = False
 
     def setting(self) -> Setting:
         """For the report."""
-        without = "; not in C, where the conversion has to see to it" if self.of_conversion else ""
-        return Setting(self.name, str(self.value), self.reason + without)
+        return Setting(self.name, str(self.value), self.reason)
 
 
 PINS = (
@@ -50,13 +47,6 @@ PINS = (
         "eager",
         "the default is sdpa since transformers 4.36; both compute the same in another order",
         of_generations=True,
-    ),
-    Pin(
-        "loss-scaling",
-        False,
-        "transformers 5 multiplies the loss by the number of workers by default",
-        of_generations=True,
-        of_conversion=True,
     ),
     Pin(
         "loss-mean",

@@ -90,13 +90,10 @@ class Request:
         """In how many processes a plain script trains, unless the converted one says otherwise."""
         return self.overrides.workers or self.options.workers or 1
 
-    def pins(self, letter: str) -> dict[str, Any]:
-        """Pin -> value, of those that are on in an arm."""
-        return {
-            pin.name: pin.value
-            for pin in PINS
-            if pin.name not in self.dropped_pins and not (pin.of_conversion and letter == "C")
-        }
+    @property
+    def pins(self) -> dict[str, Any]:
+        """Pin -> value, of those that are on."""
+        return {pin.name: pin.value for pin in PINS if pin.name not in self.dropped_pins}
 
 
 def verify(request: Request, progress: Progress, keep: Path | None = None) -> Verification:
@@ -306,7 +303,7 @@ def _run(
         name,
         folder / "runs" / name,
         arguments=request.arguments,
-        pins=request.pins(arm.letter),
+        pins=request.pins,
         overrides=request.overrides,
         kill=kill,
         timeout=request.timeout,

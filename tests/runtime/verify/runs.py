@@ -23,20 +23,20 @@ def made_up(name: str = "B", **changes: Any) -> Run:
 
     Args:
         name: Name of the run.
-        changes: Changes of `attempt`; `versions`, `checkpoint`, `metrics` and `prefix` of the names in the checkpoint;
-            `workers_asked` and `gpu_asked`.
+        changes: Changes of `attempt`; `versions`, `checkpoint`, `metrics`, `prefix` of the names in the checkpoint, and
+            `training`, the state of its optimizer; `workers_asked` and `gpu_asked`.
     """
     versions = changes.pop("versions", VERSIONS)
     has_checkpoint = changes.pop("checkpoint", True)
     has_metrics = changes.pop("metrics", True)
-    prefix = changes.pop("prefix", "model.")
+    prefix, training = changes.pop("prefix", "model."), changes.pop("training", {})
     scaling = [{"workers": changes.pop("workers_asked", WORKERS), "use_gpu": changes.pop("gpu_asked", False)}]
     ranks = {rank: [attempt(rank, versions, **deepcopy(changes))] for rank in range(WORKERS)}
     weights = ranks[0][0].final_weights or {}
     tensors = {f"model.{parameter}": [digest] for parameter, digest in weights.items()}
-    stored = {f"{prefix}{parameter}": [[2], "float32", digest] for parameter, digest in weights.items()}
-    state = {"step": STEPS, "epoch": 2.0}
-    checkpoint = {"files": [], "tensors": tensors, "stored": stored, "unreadable": {}, "state": state}
+    stored = {f"{prefix}{name}": [[2], "float32", digest, f"model.{name}"] for name, digest in weights.items()}
+    checkpoint = {"files": [], "tensors": tensors, "stored": stored, "training": training, "unreadable": {}}
+    checkpoint["state"] = {"step": STEPS, "epoch": 2.0}
     metrics = {"loss": 0.5, "eval_loss": changes.get("eval_loss", 0.75), "train_runtime": 3.0 if name == "B" else 4.0}
     result = {
         "metrics": metrics if has_metrics else {},
@@ -115,7 +115,7 @@ def attempt(
             made.metric_rows.append(entered)
     made.reports = [{"step": step, "metrics": {}, "checkpoint": stored} for step in reported]
     ending = f"{final}-of-rank-{rank}" if final_of_rank else final
-    made.accelerators = [{"cpu": cpu_asked, "mixed_precision": "no", **(accelerator or {})}]
+    made.accelerators = [{"cpu": cpu_asked, "arguments": {"mixed_precision": "no", **(accelerator or {})}}]
     if trainer is not None:
         arguments = {"gradient_accumulation_steps": 1, "use_cpu": cpu_asked, "output_dir": f"of rank {rank}", **trainer}
         made.trainer = {"arguments": arguments, "divides_loss": divides_loss}

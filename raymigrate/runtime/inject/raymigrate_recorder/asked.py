@@ -83,7 +83,7 @@ def _accelerator(module: ModuleType) -> None:
         initialize(self, *args, **kwargs)
         if rank() is not None:
             values = {name: getattr(self, name, None) for name in OF_ACCELERATOR}
-            guarded(emit)("asked of accelerate", cpu=cpu, mixed_precision=precision, **_plain(values))
+            guarded(emit)("asked of accelerate", cpu=cpu, arguments=_plain({"mixed_precision": precision, **values}))
 
     module.Accelerator.__init__ = asked
 

@@ -9,15 +9,17 @@ from typing import Any
 from raymigrate_recorder.digests import described, named_tensors, plain_name
 
 # Files that hold other things than the model, as Hugging Face's Trainer and accelerate name them.
-NOT_THE_MODEL = ("optimizer", "scheduler", "rng_state", "random_states", "training_args", "scaler", "sampler")
+OF_TRAINING = ("optimizer", "scheduler", "scaler")
+NOT_THE_MODEL = (*OF_TRAINING, "rng_state", "random_states", "training_args", "sampler")
 READABLE = (".safetensors", ".pt", ".pth", ".bin", ".ckpt", ".pkl")
 
 
 def contents(checkpoint: Any) -> dict[str, Any]:
     """The files of a Ray checkpoint, and the model's tensors in them.
 
-    `tensors` is parameter -> hashes, `stored` the same as it is written: name -> shape, dtype and hash. A reader that
-    looks for a name, as load_state_dict() does, finds it or not by what `stored` says.
+    `tensors` is parameter -> hashes, `stored` the same as it is written: name -> shape, dtype, hash and parameter. A
+    reader that looks for a name, as load_state_dict() does, finds it or not by what `stored` says. `training` is what
+    optimizer and scheduler go on with: name, behind that of the file -> shape, dtype and hash, or the plain value.
 
     Args:
         checkpoint: `ray.train.Checkpoint` or the old `ray.air.Checkpoint`; both have `as_directory`.
@@ -26,18 +28,31 @@ def contents(checkpoint: Any) -> dict[str, Any]:
         files = sorted(_files(folder))
         tensors: dict[str, list[str]] = {}
         stored: dict[str, list[Any]] = {}
+        training: dict[str, Any] = {}
         unreadable: dict[str, str] = {}
         for name in files:
-            if not name.endswith(READABLE) or os.path.basename(name).startswith(NOT_THE_MODEL):
+            short = os.path.basename(name)
+            if not name.endswith(READABLE) or (short.startswith(NOT_THE_MODEL) and not short.startswith(OF_TRAINING)):
                 continue
             try:
-                for tensor_name, tensor in _tensors(os.path.join(folder, name)):
-                    stored[tensor_name] = described(tensor)
-                    tensors.setdefault(plain_name(tensor_name), []).append(stored[tensor_name][-1])
+                loaded = _loaded(os.path.join(folder, name))
+                if short.startswith(OF_TRAINING):
+                    training.update({f"{short}: {key}": value for key, value in _state(loaded)})
+                    continue
+                for tensor_name, tensor in named_tensors(loaded):
+                    parameter, what = plain_name(tensor_name), described(tensor)
+                    stored[tensor_name] = [*what, parameter]
+                    tensors.setdefault(parameter, []).append(what[-1])
             except Exception as error:
                 unreadable[name] = repr(error)
-    state = _trainer_state(checkpoint)
-    return {"files": files, "tensors": tensors, "stored": stored, "unreadable": unreadable, "state": state}
+    return {
+        "files": files,
+        "tensors": tensors,
+        "stored": stored,
+        "training": training,
+        "unreadable": unreadable,
+        "state": _trainer_state(checkpoint),
+    }
 
 
 def _files(folder: str) -> Iterator[str]:
@@ -46,22 +61,33 @@ def _files(folder: str) -> Iterator[str]:
             yield os.path.relpath(os.path.join(parent, name), folder)
 
 
-def _tensors(path: str) -> Iterator[tuple[str, Any]]:
-    """Tensors in a file, by their path in what was saved: `{"model": {"bert.x": ...}}` gives `model.bert.x`."""
+def _loaded(path: str) -> Any:
     if path.endswith(".safetensors"):
         from safetensors.torch import load_file
 
-        loaded: Any = load_file(path)
-    elif path.endswith(".pkl"):
+        return load_file(path)
+    if path.endswith(".pkl"):
         import pickle
 
         with open(path, "rb") as stream:
-            loaded = pickle.load(stream)
-    else:
-        import torch
+            return pickle.load(stream)
+    import torch
 
-        loaded = torch.load(path, map_location="cpu", weights_only=False)
-    yield from named_tensors(loaded)
+    return torch.load(path, map_location="cpu", weights_only=False)
+
+
+def _state(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Tensors and numbers of a nested state, by their path in it."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from _state(item, f"{name}.{key}" if name else str(key))
+    elif isinstance(value, (list, tuple)):
+        for index, item in enumerate(value):
+            yield from _state(item, f"{name}[{index}]")
+    elif hasattr(value, "detach"):
+        yield name, described(value)
+    elif isinstance(value, (bool, int, float, str)):
+        yield name, value
 
 
 def _trainer_state(checkpoint: Any) -> dict[str, Any] | None:

@@ -194,15 +194,6 @@ def _attention(implementation: str) -> None:
             model._check_and_enable_sdpa = classmethod(eager)
 
 
-@pin("loss-scaling")
-def _loss_scaling(average_over_devices: bool) -> None:
-    """transformers 5 multiplies the loss by the number of workers by default, 4.30 did not know of it."""
-
-    @after("transformers.training_args")
-    def _arguments(module: ModuleType) -> None:
-        set_default(module.TrainingArguments, "average_tokens_across_devices", average_over_devices)
-
-
 @pin("loss-mean")
 def _loss_mean(value: bool) -> None:
     """Since 4.46 the Trainer divides the summed loss by its own count of labels, before it took each batch's mean.

@@ -1,8 +1,8 @@
 """Records optimizer steps and forward passes through torch's global hooks.
 
 Public hooks: register_optimizer_step_pre_hook and register_optimizer_step_post_hook of torch.optim.optimizer,
-register_module_forward_pre_hook and register_module_forward_hook of torch.nn.modules.module. Only `Tensor.backward`,
-for which torch has none, is wrapped.
+register_module_forward_pre_hook and register_module_forward_hook of torch.nn.modules.module. Only `Tensor.backward` and
+`GradScaler.scale`, for which torch has none, are wrapped.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ class Worker:
 
 worker = Worker()
 _calls = threading.local()
+SCALE = "_raymigrate_scale"  # on a loss that a GradScaler has multiplied: by how much
 
 
 def install() -> None:
@@ -71,10 +72,30 @@ def install() -> None:
         @functools.wraps(backward)
         def recorded(tensor: Any, *args: Any, **kwargs: Any) -> Any:
             if rank() is not None and tensor.numel() == 1:
-                worker.losses.append(float(tensor.detach()))
+                worker.losses.append(float(tensor.detach()) / getattr(tensor, SCALE, 1.0))
             return backward(tensor, *args, **kwargs)
 
         module.Tensor.backward = recorded
+
+    for name in ("torch.amp.grad_scaler", "torch.cuda.amp.grad_scaler"):  # the second alone before torch 2.3
+        after(name)(_remember_scale)
+
+
+def _remember_scale(module: ModuleType) -> None:
+    """A loss is recorded as the script computed it: a scale is a power of two, so dividing by it is exact."""
+    scaler = module.GradScaler
+    if "scale" not in vars(scaler):
+        return
+    scale = scaler.scale
+
+    @functools.wraps(scale)
+    def scaled(self: Any, outputs: Any) -> Any:
+        result = scale(self, outputs)
+        if hasattr(result, "detach") and self.is_enabled():
+            setattr(result, SCALE, self.get_scale())
+        return result
+
+    scaler.scale = scaled
 
 
 @guarded

@@ -19,14 +19,9 @@ ELSEWHERE = {
     "output_dir", "logging_dir", "run_name", "report_to", "disable_tqdm", "log_level", "local_rank",
     "use_cpu", "no_cuda",  # see `_device`
     "dataloader_pin_memory",  # off where the Trainer is told to use the CPU; says only how batches reach a GPU
-    "average_tokens_across_devices",  # not pinned in C, so it is in force there
+    "average_tokens_across_devices",  # the stand-in sets it in B, and in C it is in force
     "max_steps",  # of a dataset without a length; the steps themselves are counted
 }  # fmt: skip
-OF_ACCELERATOR = (
-    *("mixed_precision", "gradient_accumulation_steps", "split_batches", "dispatch_batches", "even_batches"),
-    *("step_scheduler_with_optimizer", "device_placement"),
-)
-
 
 # Check -> what its failure is called, and what to do.
 CAUSES = {
@@ -154,10 +149,10 @@ def _accelerators(pair: Pair) -> Check:
     if len(left) != len(right):
         return check(name, False, f"{len(left)} and {len(right)} are made")
     apart = [
-        f"{key} is {a.get(key)} and {b.get(key)}"
+        f"{key} is {value} and {b['arguments'].get(key)}"
         for a, b in zip(left, right, strict=True)
-        for key in OF_ACCELERATOR
-        if a.get(key) != b.get(key)
+        for key, value in a["arguments"].items()
+        if value != b["arguments"].get(key)
     ]
     return check(name, not apart, "; ".join(dict.fromkeys(apart)) or "the same")
 

@@ -19,10 +19,6 @@ AUTOFILLED = {
 }  # fmt: skip
 
 
-# What DDP, FSDP and torch.compile put into names (`raymigrate_recorder.digests.plain_name`).
-WRAPPERS = ("module", "_orig_mod", "_fsdp_wrapped_module")
-
-
 def gate(pair: Pair) -> Gate:
     """Compares reports, results and checkpoints."""
     checks = (
@@ -31,6 +27,7 @@ def gate(pair: Pair) -> Gate:
         _checkpoint(pair),
         _loads(pair),
         _content(pair),
+        _training(pair),
         _state(pair),
         _script(pair),
     )
@@ -138,7 +135,7 @@ def _content(pair: Pair) -> Check:
         figures = f"{pair.right.name} lacks {len(lost)} of {len(left)} tensors, the first is {lost[0]}{others}"
         return check(name, False, figures)
     # Values are those of the final weights, which have a bound of their own across libraries.
-    parts = slice(None) if not pair.tolerance.reason else slice(2)
+    parts = slice(3) if not pair.tolerance.reason else slice(2)
     apart = sorted(key for key in left if left[key][parts] != right[key][parts])
     if apart:
         a, b = (f"{stored[apart[0]][1]} {stored[apart[0]][0]}" for stored in (left, right))
@@ -152,15 +149,33 @@ def _of_parameters(stored: dict[str, Any], parameters: Collection[str]) -> dict[
     """What is stored of parameters, whatever stands before their names."""
     kept = {}
     for name, tensor in stored.items():
-        parts = plain_parts(name)
+        parts = tensor[-1].split(".")
         if any(".".join(parts[start:]) in parameters for start in range(len(parts))):
             kept[name] = tensor
     return kept
 
 
-def plain_parts(name: str) -> list[str]:
-    """The parts of a tensor's name without the marks of wrappers, which the names of parameters do not have either."""
-    return [part for part in name.split(".") if part not in WRAPPERS]
+def _training(pair: Pair) -> Check:
+    """What optimizer and scheduler go on with after resuming, where both arms store it.
+
+    Across libraries, their own bookkeeping differs.
+    """
+    name = "optimizer and scheduler in the checkpoint"
+    results = _results(pair) or ()
+    states = [(result["checkpoint"] or {}).get("training") for result in results]
+    if not states or not states[0]:
+        return not_applicable(name, f"{pair.left.name} stores none in a file of its own")
+    if pair.drift or pair.tolerance.reason:
+        return not_applicable(name, "compared only between equal libraries, where numbers are equal to the bit")
+    left, right = states[0], states[1] or {}
+    lost = sorted(left.keys() - right.keys())
+    if lost:
+        return check(name, False, f"{pair.right.name} lacks {len(lost)} of {len(left)} values, the first is {lost[0]}")
+    apart = sorted(key for key in left if left[key] != right[key])
+    if apart:
+        a, b = (state[apart[0]] for state in (left, right))
+        return check(name, False, f"{len(apart)} of {len(left)} values differ, the first is {apart[0]}: {a} and {b}")
+    return check(name, True, f"{len(left)} values are the same")
 
 
 def stored_weights(weights: dict[str, str], tensors: dict[str, list[str]]) -> dict[str, str]:
