@@ -141,10 +141,12 @@ def _codes(ctx: click.Context, parameter: click.Parameter, value: Sequence[str])
 
 
 def _ray_version(ctx: click.Context, parameter: click.Parameter, value: str) -> str:
-    """Refuses what is not a version of Ray from before Train V2."""
-    if value and not re.fullmatch(r"2\.(?:\d|[1-4]\d|50)(?:\.\d+)?", value):
-        message = f"{value!r} is not a version of Ray from 2.0 to 2.50, such as 2.4 or 2.7.1"
-        raise click.BadParameter(message, ctx, parameter)
+    from raymigrate.base.options import check_from_ray  # noqa: PLC0415 - only when the option is used
+
+    try:
+        check_from_ray(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error), ctx, parameter) from None
     return value
 
 

@@ -82,11 +82,28 @@ def test_old_arguments_are_translated_or_refused(tmp_path: Path) -> None:
         "stopper": "NotImplementedError: RunConfig(stop=) with a function",
         "restore": "NotImplementedError: TransformersTrainer.restore() is not known",
         "hook": "NotImplementedError: A subclass of the old trainers with its own training_loop() is not known",
-        "tuner": "NotImplementedError: Tuner(trainer) is not known",
     }
     assert refused.keys() == beginnings.keys()
     for name, beginning in beginnings.items():
         assert refused[name].startswith(beginning), refused[name]
+
+
+@pytest.mark.minutes
+def test_a_tuner_takes_a_trainer_and_returns_old_checkpoints(tmp_path: Path) -> None:
+    results = run("tuner", tmp_path)
+    of_trainer, of_function = results["trainer"], results["function"]
+    assert of_trainer["trials"] == of_function["trials"] == 2
+    assert of_trainer["config"] == {"train_loop_config": {"lr": 1}}
+    assert (of_trainer["loss"], of_trainer["reports"]) == (8, 3)  # stop= ends it
+    assert of_trainer["checkpoint"] == {"rate": 10}
+    assert sorted(found["rate"] for found in of_trainer["others"]) == [10, 20]
+    assert (of_function["loss"], of_function["checkpoint"]) == (3, {"lr": 3})
+    for found in (of_trainer, of_function):
+        assert found["logs"]
+        assert not found["path in metrics"]
+    assert results["experiment"] == "functions"
+    assert results["trial"]
+    assert "Tuner.restore() with a trainer is not known" in results["restore"]
 
 
 def test_a_checkpoint_gives_back_what_was_put_in(tmp_path: Path) -> None:
@@ -145,14 +162,23 @@ def test_ray_data_answers_as_it_did(tmp_path: Path) -> None:
     assert results["dict"] == {"train": [1, {"concurrency": 3}], "test": [2, {"concurrency": 3}]}
     assert results["split"] == [1, {}]
     assert results["gone"] == ["materialized", True]
-    assert results["batches"] == {"zero_copy_batch": False}
-    assert results["own"] == {"batch_format": "numpy", "zero_copy_batch": True}
+    assert results["batches"] == {"zero_copy_batch": False, "batch_size": 1024}
+    assert results["own"] == {"batch_format": "numpy", "batch_size": 2, "zero_copy_batch": True}
+    assert results["iterated"] == [{"batch_size": 3}, {"label": "y"}]
     assert results["of Ray"] == {}
 
 
 def test_batches_were_data_frames_until_ray_2_3(tmp_path: Path) -> None:
     results = run("data", tmp_path, RAYMIGRATE_STANDIN="2.3")
-    assert results["batches"] == results["default"] == {"zero_copy_batch": False, "batch_format": "pandas"}
+    assert (
+        results["batches"]
+        == results["default"]
+        == {
+            "zero_copy_batch": False,
+            "batch_format": "pandas",
+            "batch_size": 4096,
+        }
+    )
     assert results["own"]["batch_format"] == "numpy"
     assert results["of Ray"] == {}
 

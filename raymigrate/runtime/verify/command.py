@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from raymigrate.base.options import Options, check_from_ray
 from raymigrate.base.signals import interruptible
 from raymigrate.runtime.watcher import temporary_folder
 
 if TYPE_CHECKING:
-    from raymigrate.base.options import Options
     from raymigrate.runtime.verify.cluster import Cluster
     from raymigrate.runtime.verify.results import Verification
     from raymigrate.runtime.verify.scripts import Sources
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 ARMS = ("P", "A", "O", "B", "C")
 LEGACY, PLAIN = ("B", "C"), ("P", "C")  # what runs unless --arms says otherwise
-FROM_RAY = "Ray of arm A; where it is given, convert with it too."
+FROM_RAY = "The Ray that the script was written for, as in convert; arm A runs it on 2.7 from 2.7 on, else on 2.6."
 HUB_SIZE = "Size of the offline hub's models: full is BERT-base and GPT-2 124M, of random weights."
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -31,6 +31,14 @@ def _letters(ctx: click.Context, parameter: click.Parameter, value: str) -> tupl
     if value and (len(letters) < 2 or set(letters) - set(ARMS)):
         raise click.BadParameter("two or more of P, A, O, B and C, such as A,O,B,C", ctx, parameter)
     return tuple(sorted(letters, key=ARMS.index))
+
+
+def _ray_version(ctx: click.Context, parameter: click.Parameter, value: str) -> str:
+    try:
+        check_from_ray(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error), ctx, parameter) from None
+    return value
 
 
 def _pins(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
@@ -62,18 +70,13 @@ def _reports(ctx: click.Context, parameter: click.Parameter, value: tuple[Path, 
     return value
 
 
-def _is_given(name: str) -> bool:
-    source = click.get_current_context().get_parameter_source(name)
-    return source is not None and source.name == "COMMANDLINE"
-
-
 @click.command(context_settings={"ignore_unknown_options": False})
 @click.argument("script", type=FILE)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @click.option("--original", type=FILE, help="The legacy script, if SCRIPT is converted already.")
 @click.option("--original-rev", metavar="REV", help="Git revision in which SCRIPT is still legacy.")
 @click.option("--arms", default="", callback=_letters, help="What to run (see above): B,C, and for a plain script P,C.")
-@click.option("--from-ray", type=click.Choice(["2.6", "2.7"]), default="2.6", show_default=True, help=FROM_RAY)
+@click.option("--from-ray", default="", metavar="VERSION", callback=_ray_version, help=FROM_RAY)
 @click.option("--workers", type=click.IntRange(1), help="Number of workers in every arm.")
 @click.option("--device", type=click.Choice(["cpu", "gpu"]), help="Device of every arm.")
 @click.option("--precision", type=click.Choice(["fp32", "bf16", "fp16"]), help="Mixed precision of every arm.")
@@ -151,7 +154,6 @@ def verify(
     Exit codes: 0 no difference, or each has a named cause and stays within its bound; 1 a difference; 2 an arm did not
     run.
     """
-    from raymigrate.base.options import Options  # noqa: PLC0415 - as all of the runtime: only when it is called
     from raymigrate.runtime.hub import AssetError  # noqa: PLC0415
     from raymigrate.runtime.verify.errors import VerifyError  # noqa: PLC0415
 
@@ -159,7 +161,7 @@ def verify(
         try:
             from raymigrate.runtime.verify.arms import Overrides  # noqa: PLC0415
             from raymigrate.runtime.verify.paths import typed  # noqa: PLC0415
-            from raymigrate.runtime.verify.verification import Request, has_gpu  # noqa: PLC0415
+            from raymigrate.runtime.verify.verification import Request, environment_of, has_gpu  # noqa: PLC0415
 
             plain = to_ray or to_accelerate
             options = Options(
@@ -167,7 +169,7 @@ def verify(
                 freeze_numerics=freeze_numerics,
                 style=style,
                 guide=guide,
-                from_ray=from_ray if _is_given("from_ray") else "",
+                from_ray=from_ray,
                 to_ray=to_ray,
                 to_accelerate=to_accelerate,
                 workers=workers if to_ray else None,
@@ -180,7 +182,7 @@ def verify(
                 sources=_sources(script, original, original_rev, folder, options),
                 arguments=arguments,
                 letters=letters,
-                old_ray=from_ray,
+                old_ray=environment_of(from_ray),
                 options=options,
                 dropped_pins=_dropped(no_pins, letters),
                 overrides=Overrides(

@@ -49,6 +49,11 @@ class Progress(Protocol):
         """Something to know before the arms start."""
 
 
+def environment_of(from_ray: str) -> str:
+    """The environment of arm A for a script that was written for this Ray; "" if that is not said."""
+    return "2.7" if from_ray and int(from_ray.split(".")[1]) >= 7 else "2.6"
+
+
 @dataclass(frozen=True)
 class Request:
     """What the user asked for.

@@ -95,7 +95,6 @@ results["refused"] = {
     "stopper": refusal(lambda: TorchTrainer(loop, run_config=RunConfig(stop=lambda trial, result: True))),
     "restore": refusal(lambda: TransformersTrainer.restore("path")),
     "hook": refusal(subclass),
-    "tuner": refusal(lambda: __import__("ray.tune").tune.Tuner(current)),
 }
 
 

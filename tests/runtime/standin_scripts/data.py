@@ -12,6 +12,12 @@ class Dataset:
     def materialize(self):
         return "materialized"
 
+    def iter_batches(self, **kwargs):
+        return kwargs
+
+    def iterator(self):
+        return SimpleNamespace(to_torch=lambda **kwargs: kwargs)
+
     def map_batches(self, fn, **kwargs):
         return kwargs
 
@@ -24,7 +30,11 @@ results["dict"] = functions.from_huggingface({"train": 1, "test": 2}, concurrenc
 results["split"] = functions.from_huggingface(1)
 results["gone"] = [Dataset().fully_executed(), isinstance(Dataset().lazy(), Dataset)]
 results["batches"] = Dataset().map_batches(print)
-results["own"] = Dataset().map_batches(print, batch_format="numpy", zero_copy_batch=True)
+results["own"] = Dataset().map_batches(print, batch_format="numpy", batch_size=2, zero_copy_batch=True)
+results["iterated"] = [
+    Dataset().iter_batches(batch_size=3, prefetch_blocks=2),
+    Dataset().to_torch(label="y", prefetch_blocks=1),
+]
 results["default"] = Dataset().map_batches(print, batch_format="default")
 inside = {"__name__": "ray.data.preprocessors.chain", "dataset": Dataset()}
 results["of Ray"] = eval("dataset.map_batches(print)", inside)

@@ -46,7 +46,7 @@ def behaving(script: Path, line: str) -> Path:
         (["--no-pin", "sead"], "there is no pin sead; there are seed, dropout"),
         (["--report", "out.pdf"], "must end in .html, .md, .json or .xml"),
         (["--workers", "0"], "0 is not in the range x>=1"),
-        (["--from-ray", "2.3"], "'2.3' is not one of '2.6', '2.7'"),
+        (["--from-ray", "2.60"], "'2.60' is not a version of Ray from 2.0 to 2.50"),
         (["--original", "nowhere.py"], "File 'nowhere.py' does not exist"),
         (["--original", str(BERT / "before.py"), "--original-rev", "HEAD"], "not both"),
         (["--address", "http://head:8265"], "name a folder that all of its nodes see with --shared-folder"),

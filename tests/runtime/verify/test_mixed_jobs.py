@@ -1,8 +1,8 @@
 """Jobs that mix what surrounds the trainers: verified, some with a killed worker too.
 
-The stand-in (arm B) refuses predictors and Tuner(trainer), and current Ray Data the DatasetDict of the notebook, so
-those jobs are held against real Ray 2.6 (arm A), in an environment that is made first unless it is cached. A dict as
-checkpoint and a preprocessor are in test_wrong_conversions.py, which runs those jobs anyway.
+Some are held against real Ray 2.6 (arm A), in an environment that is made first unless it is cached; the search also
+against the stand-in (arm B). A dict as checkpoint and a preprocessor are in test_wrong_conversions.py, which runs those
+jobs anyway.
 
 Slow: real Ray, two CPU workers.
 """
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.ray
 JOBS = [
     pytest.param("tracking/mlflow_transformers/before.py", "B,C", True, id="mlflow-callback"),
     pytest.param("transformers_trainer/pipeline_predictors/before.py", "A,C", False, id="predictors"),
-    pytest.param("transformers_trainer/tuner_bert_mrpc/before.py", "A,C", False, id="tuner"),
+    pytest.param("transformers_trainer/tuner_bert_mrpc/before.py", "A,B,C", False, id="tuner"),
     pytest.param("projects/init_in_config/before/train_on_ray.py", "B,C", False, id="project-of-several-files"),
     pytest.param("notebooks/bert_colab/before.ipynb", "A,C", False, id="notebook"),
 ]

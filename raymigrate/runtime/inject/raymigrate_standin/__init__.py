@@ -9,9 +9,9 @@ defines can be pickled by name.
 
 Modules: `importing` makes the names importable; `air_config`, `air_checkpoint`, `air_session`, `logger_callbacks` and
 `preprocessors` are ray.air and its neighbours; `ray_data` is Ray Data; `torch_trainer` is what all trainers share, with
-`job` and `results`; `transformers_trainer` is the driver's side of HuggingFaceTrainer alias TransformersTrainer,
-`transformers_loop` the workers' side and `transformers_report` its callback; `accelerate_trainer` and
-`accelerate_environment` are AccelerateTrainer.
+`job` and `results`; `tuner` is what searches with them; `transformers_trainer` is the driver's side of
+HuggingFaceTrainer alias TransformersTrainer, `transformers_loop` the workers' side and `transformers_report` its
+callback; `accelerate_trainer` and `accelerate_environment` are AccelerateTrainer.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from types import ModuleType
 from typing import Any
 
 from raymigrate_standin import air_config, air_session, ray_data
-from raymigrate_standin.importing import LENT_NAMES, UNKNOWN_NAMES, GoneModules, lend, unknown
+from raymigrate_standin.importing import LENT_NAMES, UNKNOWN_NAMES, GoneModules, lend
 
 Patch = Callable[[ModuleType], None]
 
@@ -47,21 +47,16 @@ def install(after: Callable[[str], Callable[[Patch], Any]]) -> None:
     after("ray.train.v2.api.context")(air_session.replace_context)
     after("ray.data")(ray_data.old_functions)
     after("ray.data.dataset")(ray_data.old_methods)
-    after("ray.tune.tuner")(_refuse_trainers)
+    after("ray.data.iterator")(lambda module: ray_data.old_iterators(module.DataIterator))
+    after("ray.tune.tuner")(_tune_trainers)
     after("transformers.training_args")(_average_like_before)
 
 
-def _refuse_trainers(module: ModuleType) -> None:
-    """Says in `Tuner(trainer)` what is the matter; current Ray says "Improper 'run' - not string nor trainable"."""
-    init = module.Tuner.__init__
+def _tune_trainers(module: ModuleType) -> None:
+    """Lets a Tuner take a trainer, and return old checkpoints."""
+    from raymigrate_standin import tuner
 
-    @functools.wraps(init)
-    def refusing(self: Any, trainable: Any = None, *args: Any, **kwargs: Any) -> None:
-        if hasattr(trainable, "train_loop_per_worker"):
-            raise NotImplementedError(unknown("Tuner(trainer)"))
-        init(self, trainable, *args, **kwargs)
-
-    module.Tuner.__init__ = refusing
+    tuner.accept_trainers(module.Tuner)
 
 
 def _average_like_before(module: ModuleType) -> None:

@@ -7,6 +7,7 @@ Outside of a worker they return nothing, as they did.
 from __future__ import annotations
 
 import contextlib
+import sys
 import tempfile
 import warnings
 from collections.abc import Mapping
@@ -24,8 +25,18 @@ class TrialStopped(BaseException):
     """
 
 
+def _trial() -> Any:
+    """What a function that Tune runs as a trial knows of it; None elsewhere."""
+    module = sys.modules.get("ray.train._internal.session")
+    if module is None or module.get_session() is None:
+        return None
+    from ray import tune
+
+    return tune.get_context()
+
+
 def report(metrics: Mapping[str, Any], *, checkpoint: Any = None) -> None:
-    """Reports metrics, and a checkpoint of which Ray keeps what rank 0 saved.
+    """Reports metrics, and a checkpoint of which Ray keeps what rank 0 saved; in a trial of Tune, to Tune.
 
     Up to Ray 2.6 the checkpoints of other ranks were not kept. Train V2 merges the files of all ranks
     (docs/semantics/train-v2.md#reports), and which of two files of the same name remains is chance: other ranks report
@@ -33,10 +44,21 @@ def report(metrics: Mapping[str, Any], *, checkpoint: Any = None) -> None:
     """
     from ray.train.v2.api.train_fn_utils import get_context
 
-    if current_job() is None:
+    if _trial() is not None:
+        _report_to_tune(metrics, checkpoint)
+    elif current_job() is None:
         _misused("report")
     else:
         _report(metrics, checkpoint, keep=get_context().get_world_rank() == 0)
+
+
+def _report_to_tune(metrics: Mapping[str, Any], checkpoint: Any) -> None:
+    from ray import tune
+
+    with contextlib.ExitStack() as stack:
+        if checkpoint is not None:
+            checkpoint = tune.Checkpoint.from_directory(stack.enter_context(checkpoint.as_directory()))
+        tune.report(dict(metrics), checkpoint=checkpoint)
 
 
 def report_from_node(metrics: Mapping[str, Any], checkpoint: Any) -> None:
@@ -86,6 +108,8 @@ def get_checkpoint() -> Any:
     """The checkpoint to go on from: the last one before a failure, else `resume_from_checkpoint=`, else None."""
     from ray.train.v2.api.train_fn_utils import get_checkpoint as current
 
+    if _trial() is not None:
+        return _checkpoint_of_trial()
     job = current_job()
     if job is None:
         return _misused("get_checkpoint")
@@ -93,6 +117,15 @@ def get_checkpoint() -> Any:
     if checkpoint is None or job.checkpoint_class is None:
         return checkpoint
     return job.checkpoint_class.from_checkpoint(checkpoint)
+
+
+def _checkpoint_of_trial() -> Any:
+    from ray import tune
+
+    from raymigrate_standin.air_checkpoint import Checkpoint
+
+    checkpoint = tune.get_checkpoint()
+    return None if checkpoint is None else Checkpoint.from_checkpoint(checkpoint)
 
 
 def get_dataset_shard(dataset_name: str | None = None) -> Any:
@@ -135,19 +168,19 @@ def get_node_rank() -> int:
 def get_experiment_name() -> Any:
     """`RunConfig(name=)`, or what Ray made up."""
     job = current_job()
-    return job.experiment if job else _misused("get_experiment_name")
+    return job.experiment if job else _ask_tune("get_experiment_name")
 
 
 def get_trial_name() -> Any:
     """Name of the trial."""
     job = current_job()
-    return job.trial_name if job else _misused("get_trial_name")
+    return job.trial_name if job else _ask_tune("get_trial_name")
 
 
 def get_trial_id() -> Any:
     """Name of the trial without the trainer's."""
     job = current_job()
-    return job.trial_id if job else _misused("get_trial_id")
+    return job.trial_id if job else _ask_tune("get_trial_id")
 
 
 def get_trial_dir() -> Any:
@@ -155,8 +188,15 @@ def get_trial_dir() -> Any:
     from ray.train.v2.api.train_fn_utils import get_context
 
     if current_job() is None:
-        return _misused("get_trial_dir")
+        return _misused("get_trial_dir") if _trial() is None else _folder_of_trial()
     return str(get_context().get_storage().experiment_fs_path)
+
+
+def _folder_of_trial() -> str:
+    """Where a trial of Tune leaves its files; today Tune itself names a folder that is gone after the trial."""
+    from ray.train._internal.session import get_session
+
+    return str(get_session().storage.trial_fs_path)
 
 
 def get_trial_resources() -> Any:
@@ -165,7 +205,7 @@ def get_trial_resources() -> Any:
 
     job = current_job()
     if job is None:
-        return _misused("get_trial_resources")
+        return _ask_tune("get_trial_resources")
     head = {"CPU": 1.0} if job.trainer_resources is None else job.trainer_resources
     return PlacementGroupFactory([head] + [job.worker_resources] * job.num_workers)
 
@@ -180,6 +220,11 @@ def _ask(name: str, outside: int) -> Any:
     from ray.train.v2.api.train_fn_utils import get_context
 
     return getattr(get_context(), name)() if current_job() is not None else _misused(name, outside)
+
+
+def _ask_tune(name: str) -> Any:
+    trial = _trial()
+    return _misused(name) if trial is None else getattr(trial, name)()
 
 
 def _misused(name: str, outside: Any = None) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import importlib.abc
 import importlib.machinery
+import sys
 from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
@@ -41,6 +42,9 @@ LENT_NAMES = {
     "ray.train.torch": {"TorchTrainer": "torch_trainer:TorchTrainer"},
     "ray.data.preprocessors": {"BatchMapper": "preprocessors:BatchMapper"},
 }
+
+# A module within one of them, which that one imports itself, and so is lent the same names only when that is done.
+DEFINING_MODULES = {"ray.train.torch": "ray.train.torch.torch_trainer"}
 
 # Modules that are gone.
 GONE_MODULES = {
@@ -95,9 +99,15 @@ def find(target: str) -> Any:
 
 
 def lend(module: ModuleType) -> None:
-    """Lets an existing module have the names that it had before."""
-    had_before = getattr(module, "__getattr__", None)
+    """Lets an existing module have the names that it had before, and the one within it that defines them."""
     names = LENT_NAMES.get(module.__name__, {})
+    _lend(module, names)
+    if module.__name__ in DEFINING_MODULES:
+        _lend(sys.modules[DEFINING_MODULES[module.__name__]], names)
+
+
+def _lend(module: ModuleType, names: dict[str, str]) -> None:
+    had_before = getattr(module, "__getattr__", None)
     for name in names:
         # What is there now would be found first. It is not replaced at once: the stand-in is derived from it, and this
         # module is not quite imported yet.

@@ -6,7 +6,7 @@ from typing import Any
 
 from ray.data.preprocessor import Preprocessor
 
-BATCH_SIZE = 4096  # the default of map_batches at the time; today's is a whole block
+from raymigrate_standin.ray_data import default_batch_size
 
 
 class BatchMapper(Preprocessor):  # type: ignore[misc]
@@ -26,7 +26,7 @@ class BatchMapper(Preprocessor):  # type: ignore[misc]
             raise ValueError("BatchMapper only supports 'pandas' or 'numpy' batch format.")
         self.fn = fn
         self.batch_format = batch_format
-        self.batch_size = BATCH_SIZE if batch_size == "default" else batch_size
+        self.batch_size = default_batch_size() if batch_size == "default" else batch_size
 
     def _transform(self, ds: Any, batch_size: int | None = None, **resources: Any) -> Any:
         # Not the base class' way, which since Ray 2.40 may hand out Arrow tables or read-only arrays.
