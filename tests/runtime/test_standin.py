@@ -106,6 +106,17 @@ def test_a_tuner_takes_a_trainer_and_returns_old_checkpoints(tmp_path: Path) -> 
     assert "Tuner.restore() with a trainer is not known" in results["restore"]
 
 
+def test_predictors_predict_what_they_are_given(tmp_path: Path) -> None:
+    results = run("predictors", tmp_path)
+    assert results["frames"] == [9, 11]
+    assert results["arrays"] == [60, 120]  # the preprocessor adds one to x
+    assert results["arrays of a predictor of frames"] == [50, 70]
+    assert results["function"] == [2, 4]
+    assert results["pipeline"] == {"label": ["a", "b"], "top_k": [1, 1]}
+    assert results["no task"].startswith("If `pipeline_cls` is not specified")
+    assert results["batches"] == [{"sum": [40, 60], "y": [3, 4]}, "pandas", 4096, 1]
+
+
 def test_a_checkpoint_gives_back_what_was_put_in(tmp_path: Path) -> None:
     results = run("checkpoints", tmp_path)
     assert results.pop("files") == ["dict_checkpoint.pkl"]

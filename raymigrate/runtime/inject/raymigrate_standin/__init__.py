@@ -9,9 +9,9 @@ defines can be pickled by name.
 
 Modules: `importing` makes the names importable; `air_config`, `air_checkpoint`, `air_session`, `logger_callbacks` and
 `preprocessors` are ray.air and its neighbours; `ray_data` is Ray Data; `torch_trainer` is what all trainers share, with
-`job` and `results`; `tuner` is what searches with them; `transformers_trainer` is the driver's side of
-HuggingFaceTrainer alias TransformersTrainer, `transformers_loop` the workers' side and `transformers_report` its
-callback; `accelerate_trainer` and `accelerate_environment` are AccelerateTrainer.
+`job` and `results`; `tuner` is what searches with them, and `predictors` what comes after; `transformers_trainer` is
+the driver's side of HuggingFaceTrainer alias TransformersTrainer, `transformers_loop` the workers' side and
+`transformers_report` its callback; `accelerate_trainer` and `accelerate_environment` are AccelerateTrainer.
 """
 
 from __future__ import annotations

@@ -23,6 +23,10 @@ HUGGING_FACE = {
     "TransformersCheckpoint": "air_checkpoint:TransformersCheckpoint",
     "LegacyTransformersCheckpoint": "air_checkpoint:TransformersCheckpoint",
 }
+PREDICTORS = {
+    "HuggingFacePredictor": "predictors:HuggingFacePredictor",
+    "TransformersPredictor": "predictors:TransformersPredictor",
+}
 ACCELERATE = {"AccelerateTrainer": "accelerate_trainer:AccelerateTrainer"}
 
 # Modules that current Ray has, and what they had besides or had otherwise. "=ray.x" stands for that module itself.
@@ -37,8 +41,8 @@ LENT_NAMES = {
     "ray.air.integrations.comet": {"CometLoggerCallback": LOGGER},
     "ray.air.integrations.mlflow": {"MLflowLoggerCallback": LOGGER},
     "ray.air.integrations.wandb": {"WandbLoggerCallback": LOGGER},
-    "ray.train.huggingface": {**HUGGING_FACE, **ACCELERATE},
-    "ray.train.huggingface.transformers": HUGGING_FACE,
+    "ray.train.huggingface": {**HUGGING_FACE, **PREDICTORS, **ACCELERATE},
+    "ray.train.huggingface.transformers": {**HUGGING_FACE, **PREDICTORS},
     "ray.train.torch": {"TorchTrainer": "torch_trainer:TorchTrainer"},
     "ray.data.preprocessors": {"BatchMapper": "preprocessors:BatchMapper"},
 }
@@ -54,6 +58,10 @@ GONE_MODULES = {
     "ray.air.callbacks.mlflow": {"MLflowLoggerCallback": LOGGER},
     "ray.air.callbacks.wandb": {"WandbLoggerCallback": LOGGER},
     "ray.data.preprocessors.batch_mapper": {"BatchMapper": "preprocessors:BatchMapper"},
+    "ray.train.batch_predictor": {"BatchPredictor": "predictors:BatchPredictor"},
+    "ray.train.predictor": {"Predictor": "predictors:Predictor"},
+    "ray.train.huggingface.huggingface_predictor": PREDICTORS,
+    "ray.train.huggingface.transformers.transformers_predictor": PREDICTORS,
     "ray.train.huggingface.huggingface_trainer": HUGGING_FACE,
     "ray.train.huggingface.huggingface_checkpoint": HUGGING_FACE,
     "ray.train.huggingface.transformers.transformers_trainer": HUGGING_FACE,
@@ -64,20 +72,13 @@ GONE_MODULES = {
 PACKAGES = ("ray.air.callbacks", "ray.train.huggingface.accelerate")
 
 # What is gone and has no stand-in: a script that imports it fails at once, and not after it has trained.
-PREDICTORS = ("HuggingFacePredictor", "TransformersPredictor")
 UNKNOWN_NAMES = {
-    "ray.train.huggingface": PREDICTORS,
-    "ray.train.huggingface.transformers": PREDICTORS,
     "ray.train.torch": ("TorchPredictor",),
     "ray.data": ("DatasetPipeline",),
 }
 UNKNOWN_MODULES = (
     "ray.air.util.check_ingest",
     "ray.ml",
-    "ray.train.batch_predictor",
-    "ray.train.huggingface.huggingface_predictor",
-    "ray.train.huggingface.transformers.transformers_predictor",
-    "ray.train.predictor",
     "ray.util.ml_utils",
 )
 

@@ -83,7 +83,7 @@ class TorchTrainer(current.TorchTrainer):  # type: ignore[misc]
 
     def __new__(cls, *args: Any, **kwargs: Any) -> TorchTrainer:
         """Remembers the arguments, which the trials of a Tuner give anew (ray 2.6.3, base_trainer.py, `__new__`)."""
-        trainer = super().__new__(cls)
+        trainer: TorchTrainer = super().__new__(cls)
         names = list(inspect.signature(cls.__init__).parameters)[1:]
         trainer.arguments = {**dict(zip(names, args, strict=False)), **kwargs}
         return trainer

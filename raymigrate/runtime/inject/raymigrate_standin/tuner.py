@@ -45,8 +45,7 @@ def accept_trainers(tuner: Any) -> None:
         grid._results = [old(result) for result in grid._results]
         return grid
 
-    @functools.wraps(restore)
-    def restoring(cls: Any, path: Any, trainable: Any = None, **kwargs: Any) -> Any:
+    def restoring(cls: Any, /, path: Any, trainable: Any = None, **kwargs: Any) -> Any:
         if hasattr(trainable, "train_loop_per_worker"):
             raise NotImplementedError(unknown("Tuner.restore() with a trainer"))
         return restore(cls, path, trainable, **kwargs)
