@@ -118,7 +118,7 @@ def attempt(
     made.accelerators = [{"cpu": cpu_asked, "arguments": {"mixed_precision": "no", **(accelerator or {})}}]
     if trainer is not None:
         arguments = {"gradient_accumulation_steps": 1, "use_cpu": cpu_asked, "output_dir": f"of rank {rank}", **trainer}
-        made.trainer = {"arguments": arguments, "divides_loss": divides_loss}
+        made.trainer = {"arguments": arguments, "cpu": arguments["use_cpu"], "divides_loss": divides_loss}
     made.memory = 2**20
     made.final_weights = {"a": initial if dead else ending, "b": initial if dead else ending}
     return made

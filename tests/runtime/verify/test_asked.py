@@ -196,6 +196,18 @@ def test_what_an_accelerator_is_asked_for_is_recorded(tmp_path: Path) -> None:
     assert asked["arguments"]["mixed_precision"] == "no"
 
 
+@pytest.mark.ray
+@pytest.mark.parametrize(("value", "asks"), [("true", "True"), ("false", "False"), (None, "False")])
+def test_a_job_may_ask_for_the_cpu_by_its_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str | None, asks: str
+) -> None:
+    monkeypatch.delenv("ACCELERATE_USE_CPU", raising=False)
+    if value is not None:
+        monkeypatch.setenv("ACCELERATE_USE_CPU", value)
+    printed = recorded(tmp_path, "pass", "from raymigrate_recorder import asked; print(asked._by_environment())")
+    assert printed.strip() == asks
+
+
 METRICS = """
 import evaluate, numpy, torch
 

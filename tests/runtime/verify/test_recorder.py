@@ -115,6 +115,34 @@ def test_processes_that_are_started_already_start_no_others_with_the_launchers_o
     assert done.stdout.splitlines() == ["first 2 True", "second 1 True"], done.stderr
 
 
+RESUMED = """
+import sys, torch
+from accelerate import Accelerator
+from torch.utils.data import DataLoader
+accelerator = Accelerator(cpu=True)
+loader = accelerator.prepare(DataLoader(torch.arange(12), batch_size=12, shuffle=True))
+folder, passes, goes_on = sys.argv[1:]
+if goes_on == "yes":
+    accelerator.load_state(folder)
+for _ in range(int(passes)):
+    print(next(iter(loader)).tolist())
+accelerator.save_state(folder)
+"""
+
+
+@pytest.mark.ray
+def test_a_job_that_goes_on_from_a_checkpoint_of_accelerate_goes_on_with_its_order(tmp_path: Path) -> None:
+    def printed(*arguments: str) -> list[str]:
+        done = run(tmp_path / "trace", "-c", RESUMED, *arguments)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.splitlines()
+
+    undisturbed = printed(str(tmp_path / "undisturbed"), "3", "no")
+    assert len(set(undisturbed)) == 3
+    begun = printed(str(tmp_path / "checkpoint"), "2", "no")
+    assert begun + printed(str(tmp_path / "checkpoint"), "1", "yes") == undisturbed
+
+
 @pytest.mark.ray
 def test_a_job_stops_after_the_last_step_asked_for(tmp_path: Path) -> None:
     attempt = train(tmp_path, max_steps=5).first_rank

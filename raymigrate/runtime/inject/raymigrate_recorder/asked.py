@@ -92,10 +92,14 @@ def _cpu(given: dict[str, Any]) -> bool | None:
     """Whether an Accelerator asks for the CPU; None if that was decided before, as by a Trainer's arguments."""
     from accelerate.state import PartialState
 
-    by_environment = os.environ.get("ACCELERATE_USE_CPU", "").lower() in ("1", "true", "yes") and not turned()
-    if given.get("cpu") or by_environment:
+    if given.get("cpu") or _by_environment():
         return True
     return None if PartialState._shared_state else False
+
+
+def _by_environment() -> bool:
+    """Whether the job's environment asks accelerate for the CPU, and not `--device`."""
+    return os.environ.get("ACCELERATE_USE_CPU", "").lower() in ("1", "true", "yes") and not turned()
 
 
 def _precision(given: dict[str, Any]) -> str:
@@ -122,6 +126,7 @@ def _record_trainer(trainer: Any) -> None:
     emit(
         "asked of the Trainer",
         arguments=_plain(values),
+        cpu=bool(values.get("use_cpu") or values.get("no_cuda")) or _by_environment(),
         divides_loss=not getattr(trainer, "model_accepts_loss_kwargs", False),
     )
 

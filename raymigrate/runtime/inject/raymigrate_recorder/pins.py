@@ -6,6 +6,7 @@ Each pin is on when its name is in `settings.pins`. `raymigrate.runtime.verify.p
 from __future__ import annotations
 
 import functools
+import json
 import math
 import os
 from collections.abc import Callable, Iterator
@@ -114,6 +115,10 @@ def _data_order(seed: int) -> None:
             yield from torch.randperm(size, generator=generator).tolist()
         yield from torch.randperm(size, generator=generator).tolist()[: sampler.num_samples % size]
 
+    @after("accelerate.checkpointing")
+    def _checkpoints(module: ModuleType) -> None:
+        _keep_with_checkpoints(module, passes)
+
     @after("torch.utils.data.sampler")
     def _torch(module: ModuleType) -> None:
         module.RandomSampler.__iter__ = order
@@ -126,6 +131,29 @@ def _data_order(seed: int) -> None:
     @after("transformers.trainer")
     def _transformers(module: ModuleType) -> None:
         _deal_whole_batches(module, order)
+
+
+def _keep_with_checkpoints(module: ModuleType, passes: dict[int, int]) -> None:
+    """Saves and loads how often each dataset was shuffled, as accelerate does with the state of torch's generator."""
+    save, load = module.save_accelerator_state, module.load_accelerator_state
+
+    def place(folder: Any) -> str:
+        return os.path.join(folder, f"raymigrate_passes_{rank() or 0}.json")
+
+    @functools.wraps(save)
+    def saved(output_dir: Any, *args: Any, **kwargs: Any) -> Any:
+        with open(place(output_dir), "w") as stream:
+            json.dump(list(passes.items()), stream)
+        return save(output_dir, *args, **kwargs)
+
+    @functools.wraps(load)
+    def loaded(input_dir: Any, *args: Any, **kwargs: Any) -> Any:
+        if os.path.exists(place(input_dir)):
+            with open(place(input_dir)) as stream:
+                passes.update(json.load(stream))
+        return load(input_dir, *args, **kwargs)
+
+    module.save_accelerator_state, module.load_accelerator_state = saved, loaded
 
 
 def _deal_whole_batches(module: ModuleType, order: Callable[[Any], Iterator[int]]) -> None:

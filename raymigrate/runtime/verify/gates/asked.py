@@ -117,8 +117,7 @@ def _device(pair: Pair) -> Check:
 def _devices(attempts: Iterable[Attempt]) -> Iterable[tuple[str, bool]]:
     for attempt in attempts:
         if attempt.trainer:
-            arguments = attempt.trainer["arguments"]
-            yield "TrainingArguments", bool(arguments.get("use_cpu") or arguments.get("no_cuda"))
+            yield "TrainingArguments", attempt.trainer["cpu"]
             return  # the Trainer's own Accelerator follows it
         for asked in attempt.accelerators:
             if asked["cpu"] is not None:
