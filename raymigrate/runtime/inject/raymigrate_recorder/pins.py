@@ -153,7 +153,7 @@ def _keep_with_checkpoints(module: ModuleType, passes: dict[int, int]) -> None:
                 passes.update(json.load(stream))
         return load(input_dir, *args, **kwargs)
 
-    module.save_accelerator_state, module.load_accelerator_state = saved, loaded
+    vars(module).update(save_accelerator_state=saved, load_accelerator_state=loaded)
 
 
 def _deal_whole_batches(module: ModuleType, order: Callable[[Any], Iterator[int]]) -> None:
