@@ -75,6 +75,7 @@ class Module:
         self.imports = self._builder.imports
         self.nodes = self._builder.order
         self._origins: dict[tuple[Scope, str], str | None] = {}
+        self._meanings: dict[tuple[Scope, str], frozenset[str | None]] = {}
         self._offsets_of_lines: dict[int, Sequence[int]] = {}
         self.asked = values.Asked()
         self.classes: dict[ast.AST, str] = {}  # of values, as far as `facts/instances.py` was asked for them
@@ -187,6 +188,15 @@ class Module:
             names = {binding.qualified for binding in self._bindings(scope, name)}
             self._origins[key] = names.pop() if len(names) == 1 else None
         return self._origins[key]
+
+    def meanings(self, scope: Scope, name: str) -> frozenset[str | None]:
+        """What a name stands for in a scope, by all its bindings, perhaps thousands; None: one that is no import."""
+        home = scope.find(name)
+        if home is None:
+            return frozenset()
+        if (home, name) not in self._meanings:
+            self._meanings[home, name] = frozenset(binding.qualified for binding in home.bindings[name])
+        return self._meanings[home, name]
 
     def _bindings(self, scope: Scope, name: str) -> list[Binding]:
         """The bindings of a name, without those that take over where a legacy import fails."""

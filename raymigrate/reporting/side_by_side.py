@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from html import escape
 from itertools import groupby, zip_longest
 from operator import itemgetter
@@ -17,10 +16,10 @@ from pygments.token import STANDARD_TYPES
 
 from raymigrate.base.findings import Finding
 from raymigrate.documents import Document, Plain
+from raymigrate.documents.line_changes import LineMatcher
 from raymigrate.run.outcome import FileResult
 
 CONTEXT = 3  # unchanged lines shown around what there is to see, as in a diff
-HUGE = 20_000  # lines; beyond, difflib may guess which lines are junk, or it would take minutes
 
 
 @dataclass(frozen=True)
@@ -81,9 +80,7 @@ def blocks_of(result: FileResult) -> list[Block]:
 
 
 def _rows(before: Sequence[Line], after: Sequence[Line]) -> Iterator[Row]:
-    matcher = SequenceMatcher(
-        None, [line.text for line in before], [line.text for line in after], autojunk=len(before) > HUGE
-    )
+    matcher = LineMatcher([line.text for line in before], [line.text for line in after])
     for _, start, stop, new_start, new_stop in matcher.get_opcodes():
         yield from (Row(*pair) for pair in zip_longest(before[start:stop], after[new_start:new_stop]))
 

@@ -33,7 +33,7 @@ def guarded_imports(context: Context) -> None:
 def _is_chosen(context: Context, statement: ast.ImportFrom, alias: ast.alias, origin: str) -> bool:
     """Whether a name has several places, of which current Ray takes this one."""
     module = context.module
-    places = {binding.qualified for binding in module.scope_of[statement].lookup(alias.asname or alias.name)}
+    places = module.meanings(module.scope_of[statement], alias.asname or alias.name)
     if len(places) < 2 or gone_part(origin) is not None:
         return False
     outer = module.parent_of[statement]

@@ -54,7 +54,7 @@ def drop_unused(context: Context, rule: Rule, name: str) -> None:
         for alias in statement.names:
             local = alias.asname or alias.name
             scope = module.scope_of[statement]
-            only = {binding.qualified for binding in scope.lookup(local)} == {name}
+            only = module.meanings(scope, local) == {name}
             if f"{statement.module}.{alias.name}" != name or not only or is_exported(module, local):
                 continue
             if alias in module.references_by_binding:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice, takewhile
 
 from raymigrate.base.findings import Finding, Kind, Rule
 from raymigrate.codemods.context import Context
@@ -100,8 +102,7 @@ class Changes:
         """Refuses to change what stands around a statement that shares its line with others."""
         parent = self.module.parent_of[statement]
         blocks = (getattr(parent, field, None) for field in ("body", "orelse", "finalbody"))
-        siblings = [s for block in blocks if isinstance(block, list) for s in block if s is not statement]
-        if any(s.lineno <= statement.lineno <= (s.end_lineno or 0) for s in siblings):
+        if any(_shares_line(statement, block) for block in blocks if isinstance(block, list)):
             raise Refusal(statement, f"line {statement.lineno} holds several statements; put each on its own line")
 
     def drop(self, statement: ast.stmt) -> None:
@@ -262,6 +263,13 @@ class Changes:
         accepted = context.options.accepted
         text = context.module.lines[line - 1].strip()
         return accepted is None or (finding.code, finding.message, text) in accepted
+
+
+def _shares_line(statement: ast.stmt, block: list[ast.stmt]) -> bool:
+    """Whether another statement of a block, of perhaps thousands, stands on the line where a statement starts."""
+    first = bisect_left(block, statement.lineno, key=lambda other: other.end_lineno or 0)
+    on_line = takewhile(lambda other: other.lineno <= statement.lineno, islice(block, first, None))
+    return any(other is not statement for other in on_line)
 
 
 def refuse(context: Context, refusal: Refusal) -> None:
