@@ -97,7 +97,6 @@ LINES = [
     Case("handlers of one try", 6_000, script("except E_<n>:\n    pass\n", f"{USE}try:\n    pass\n")),
     Case("tries", 4_000, script("try:\n    a_<n> = f()\nexcept E:\n    a_<n> = 1\n")),
     Case("cases of one match", 6_000, script("    case <n>:\n        pass\n", f"{USE}match x:\n")),
-    Case("old calls in each other", 20, lambda n: {"train.py": f"{IMPORT}{'session.report(' * n}{{}}{')' * n}\n"}),
     Case("parentheses in each other", 40, lambda n: {"train.py": f"{USE}x = {'(' * n}1{')' * n}\n"}),
     Case("lists in each other", 40, lambda n: {"train.py": f"{USE}x = {'[' * n}1{']' * n}\n"}),
     Case(

@@ -5,6 +5,7 @@ takes the time, up to the largest files that there can be.
 """
 
 import cProfile
+import os
 from pathlib import Path
 
 import pytest
@@ -20,16 +21,18 @@ CHARACTERS = 4_000  # of the smaller input
 
 
 @pytest.fixture(autouse=True)
-def one_process(monkeypatch: pytest.MonkeyPatch) -> None:
+def one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Calls in another process would not be seen."""
+    monkeypatch.chdir(tmp_path)  # and back at the end
     monkeypatch.setattr("raymigrate.run.session.apart", lambda work: work())
 
 
 def calls(case: Case, folder: Path, number: int) -> int:
     """How many calls the command makes for so many."""
-    case.write(folder, number)
+    case.write(folder / "job", number)
+    os.chdir(folder)
     profile = cProfile.Profile()
-    outcome = profile.runcall(CliRunner().invoke, main, ["-q", "--jobs", "1", *case.arguments, str(folder)])
+    outcome = profile.runcall(CliRunner().invoke, main, ["-q", "--jobs", "1", *case.arguments, "job"])
     assert outcome.exit_code in (0, 1), outcome.output
     return sum(entry.callcount for entry in profile.getstats())
 
@@ -40,7 +43,7 @@ def length(case: Case, number: int) -> int:
 
 def grows_faster(case: Case, folder: Path) -> bool:
     """Whether the work for a case grows faster than the number."""
-    number = min(max(4, CHARACTERS // (length(case, 2) - length(case, 1))), case.size)
+    number = min(max(4, CHARACTERS // max(1, length(case, 2) - length(case, 1))), case.size)
     calls(case, folder / "first", 2)  # imports, and fills what is kept from file to file
     fixed, less, more = (calls(case, folder / str(n), n) for n in (1, number, 4 * number))
     return more - fixed > MOST * (less - fixed) + SLACK

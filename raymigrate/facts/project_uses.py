@@ -1,4 +1,4 @@
-# ruff: noqa: PTH113, PTH118, PTH119, PTH120 - works on strings, as discovery.py does
+# ruff: noqa: PTH100, PTH113, PTH118, PTH119, PTH120 - works on strings, as discovery.py does
 """Every use that a project makes of something that one of its files defines."""
 
 from __future__ import annotations
@@ -67,11 +67,9 @@ def uses_of(project: Project, definition: Definition) -> Uses:
     while sources:
         source = sources.pop()
         for path in _importers(project, folder, source):
-            if os.path.realpath(path) in seen:
-                continue
             data = _content(project, folder, path)
             passes_all_on = b"import *" in data
-            if not (passes_all_on or word.search(data)):
+            if not (passes_all_on or word.search(data)) or os.path.realpath(path) in seen:
                 continue
             if not path.endswith(".py"):  # a notebook or a configuration, in which the name may mean anything
                 uses.unclear += [path] if source == home.path else []
@@ -127,9 +125,11 @@ def _importers(project: Project, folder: str, source: str) -> list[str]:
     if key not in project.importers:
         package = os.path.join(os.path.dirname(source), "") if source.endswith("__init__.py") else None
         word = _word(_module_name(source).encode())
+        itself = os.path.abspath(source)  # long, perhaps, and searched for each of its names
+        others = (path for path in _files(project, folder) if path != itself)
         project.importers[key] = [
             path
-            for path in _files(project, folder)
+            for path in others
             if (package is not None and path.endswith(".py") and path.startswith(package))
             or word.search(_content(project, folder, path)) is not None
         ]
