@@ -34,7 +34,11 @@ def _drop_if_emptied(context: Context, call: ast.Call, name: str, config: str) -
     if name not in edit.values and is_only_for(context, given):
         edit.remove.add(name)
         drop_definition(context, given)
-        context.handle(context.module.reference_at[made_here.func], gone=True)
+        reference = context.module.reference_at[made_here.func]
+        context.handle(reference, gone=True)
+        if context.module.references_by_binding[reference.binding.node] == [reference]:
+            needed = context.plan.needed_imports  # where its import was to move, as nothing else needs it
+            context.plan.needed_imports = dict.fromkeys(n for n in needed if n[:2] != ("ray.train", config))
 
 
 def _is_emptied(context: Context, config: ast.Call) -> bool:
