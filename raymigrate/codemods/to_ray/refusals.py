@@ -35,7 +35,6 @@ STARTS_PROCESSES = (
     *("torch.distributed.run.main", "torch.distributed.launch.main", "accelerate.notebook_launcher"),
 )
 LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 OTHER_TRAINERS = ("pytorch_lightning", "lightning", "fastai", "keras", "tensorflow.keras")
 OWN_COMMAND_LINES = ("hydra.main", "click.command", "fire.Fire", "typer.run", "typer.Typer", "absl.app.run")
 

@@ -1,0 +1,56 @@
+"""RM806, RM828: data that comes row by row, and what becomes of it where several workers train."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.to_ray.trainer_calls import makes_trainer
+from raymigrate.facts.iterable_datasets import gives_rows_in_turn
+from raymigrate.facts.module import Module
+from raymigrate.facts.values import argument
+
+LOADERS = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
+MESSAGE = (
+    "These rows come one after the other, from an iterable or streaming dataset. With several workers the first one"
+    " alone reads them, a batch for each, and sends the others theirs: batches of different shapes raise a"
+    " RuntimeError, and a dataset that gives each process its share by itself is shared out twice."
+)
+OWN = "Pad to a fixed length, or let each worker read all rows and keep its own:"
+ADVICE = {
+    "RM806": f'{OWN} TrainingArguments(accelerator_config={{"dispatch_batches": False}}). A step of max_steps takes a'
+    " batch of every worker.",
+    "RM828": f"{OWN} Accelerator(dataloader_config=DataLoaderConfiguration(dispatch_batches=False)). len(loader)"
+    " raises a TypeError where the dataset has no length.",
+}
+
+
+def tell_streams(context: Context, rule: Rule) -> None:
+    """Tells of the datasets of Trainers and DataLoaders that have no index, by which rows could be shared out.
+
+    Args:
+        context: The module.
+        rule: The rule that tells.
+    """
+    module = context.module
+    for given in _trained_on(module):
+        if gives_rows_in_turn(module, given):
+            context.manual(
+                rule,
+                given,
+                MESSAGE,
+                ADVICE[rule.code],
+            )
+
+
+def _trained_on(module: Module) -> Iterator[ast.expr]:
+    for call in module.of_type(ast.Call):
+        if makes_trainer(module, call):
+            given = [k.value for k in call.keywords if k.arg in ("train_dataset", "eval_dataset")]
+        elif module.qualified(call.func) in LOADERS:
+            given = [value for value in (argument(call, 0, "dataset"),) if value is not None]
+        else:
+            continue
+        yield from given

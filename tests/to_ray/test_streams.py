@@ -1,0 +1,59 @@
+"""--to-ray: streaming data is told where several workers would read it."""
+
+import pytest
+
+from tests.rules.scripts import converted
+
+TRAINER = """\
+from datasets import load_dataset
+from transformers import AutoModel, Trainer, TrainingArguments
+{data}
+trainer = Trainer(
+    AutoModel.from_pretrained("bert"), TrainingArguments("out", max_steps=10), train_dataset=data
+)
+trainer.train()
+"""
+LOOP = """\
+import torch
+from accelerate import Accelerator
+from datasets import load_dataset
+from torch.utils.data import DataLoader, IterableDataset
+from job import network
+{data}
+accelerator = Accelerator()
+model = network()
+optimizer = torch.optim.Adam(model.parameters())
+loader = DataLoader(data, batch_size=8)
+model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+for epoch in range(2):
+    for batch in loader:
+        accelerator.backward(model(batch))
+        optimizer.step()
+        optimizer.zero_grad()
+    accelerator.print(epoch)
+"""
+STREAMS = [
+    'data = load_dataset("c4", split="train", streaming=True).map(len)',
+    'rows = load_dataset("c4", streaming=True)\ndata = rows["train"].shuffle(buffer_size=10)',
+    'data = load_dataset("c4", split="train").to_iterable_dataset()',
+]
+
+
+@pytest.mark.parametrize("data", STREAMS)
+@pytest.mark.parametrize(("script", "advice"), [(TRAINER, "accelerator_config="), (LOOP, "dataloader_config=")])
+def test_rows_that_come_one_after_the_other_are_told(script: str, advice: str, data: str) -> None:
+    outcome = converted(script.format(data=data), to_ray=True, workers=2)
+    assert "TorchTrainer(" in outcome.text, outcome.messages
+    [message] = [message for message in outcome.messages if "one after the other" in message]
+    assert advice in message
+
+
+@pytest.mark.parametrize("script", [TRAINER, LOOP])
+def test_rows_with_an_index_are_not(script: str) -> None:
+    outcome = converted(script.format(data='data = load_dataset("c4", split="train")'), to_ray=True, workers=2)
+    assert not [message for message in outcome.messages if "one after the other" in message]
+
+
+def test_one_trainer_worker_reads_them_as_before() -> None:
+    outcome = converted(TRAINER.format(data=STREAMS[0]), to_ray=True, workers=1)
+    assert not [message for message in outcome.messages if "one after the other" in message]
