@@ -1,5 +1,7 @@
 """--to-accelerate: what reaches a metric is that of all processes, however the script puts it together."""
 
+import re
+
 import pytest
 
 from tests.rules.test_to_accelerate import HEAD, LOOP, accelerated
@@ -138,11 +140,11 @@ for batch in loader:
     ],
 )
 def test_outputs_with_the_length_of_their_batch_are_padded_before_they_are_gathered(counts: str, padded: str) -> None:
-    text = evaluated(counts, head=TAGGER).replace(LOOP, "")
-    first, second = (line.strip() for line in text.splitlines() if "accelerator." in line and "predictions" in line)
+    text = " ".join(evaluated(counts, head=TAGGER).split())
     values = '(predictions, batch["labels"])'
-    assert first == f"predictions, {padded} = accelerator.pad_across_processes({values}, dim=1, pad_index=-100)"
-    assert second == f"predictions, {padded} = accelerator.gather_for_metrics((predictions, {padded}))"
+    both = f"(predictions, {padded})"
+    assert re.search(rf"{re.escape(values)}, dim=1, pad_index=-100 ?\) {re.escape(both[1:-1])} = ", text)
+    assert f"predictions, {padded} = accelerator.gather_for_metrics({both})" in text
 
 
 @pytest.mark.parametrize(

@@ -138,7 +138,7 @@ class Access:
             for node in self.variables.bindings(thing)
         ]
         nodes += [site for site in changes.sites if not changes.is_gone(site) or site in changes.expressions]
-        nodes += [*after, *(statement for statement in changes.dropped if isinstance(statement, ast.Expr))]
+        nodes += [*after, *(s for s in changes.dropped if isinstance(s, ast.Expr) and not _is_option(s))]
         nodes += [call for function in self.given for call in self.variables.calls_of(function)]
         if self.view is not None and self.owner is self.view.constructor:
             nodes += [call for node in nodes for call in self._calls_to(node)]
@@ -407,3 +407,9 @@ class Access:
         if place is not None:
             return place >= self.place
         return self.module.start(node) > self.module.start(self.block[self.place])
+
+
+def _is_option(statement: ast.Expr) -> bool:
+    """Whether a statement only adds an option to a parser, as `--local_rank`."""
+    call = statement.value
+    return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "add_argument"

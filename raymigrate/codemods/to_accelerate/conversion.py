@@ -26,7 +26,7 @@ from raymigrate.codemods.to_accelerate.rules import RM850, RM855, RM858, Refusal
 from raymigrate.codemods.to_accelerate.schedules import Schedules
 from raymigrate.codemods.to_accelerate.shares import Shares
 from raymigrate.codemods.to_accelerate.training import PLATEAU, Loop, Training
-from raymigrate.codemods.to_accelerate.variables import Variable
+from raymigrate.codemods.to_accelerate.variables import WRAPPERS, Variable
 
 CLIPPING = {
     "clip_grad_norm_": "clip_grad_norm_",
@@ -197,7 +197,7 @@ class Conversion:
 
     def _is_left_to_prepare(self, model: Variable) -> bool:
         """Whether nothing needs a model on its device before it is prepared."""
-        is_here = model.scope is self.home.scope and self.home.is_in_block(model)
+        is_here = model.scope is self.home.scope and self.home.is_in_block(model) and not self._is_copied(model)
         if not is_here or not self.home.early:
             return is_here
         moves = [call for call in self.devices.moves() if self.variables.of(call.func.value) == {model}]  # type: ignore[attr-defined]
@@ -205,6 +205,16 @@ class Conversion:
         made = self.module.statement(self.training.made_at(model))
         is_moved = any(self.module.inside(call, made) for call in self.devices.moves())
         return not is_moved and all(self.module.start(call) > first_run for call in moves)
+
+    def _is_copied(self, model: Variable) -> bool:
+        """Whether an object is made of a model, such as a copy or an average of it, which stays where the model was."""
+        for call in self.module.of_type(ast.Call):
+            name = self.module.qualified(call.func) or ast.unparse(call.func)
+            copies = name in ("copy.deepcopy", "copy.copy") or name.rpartition(".")[2][:1].isupper()
+            if copies and name not in WRAPPERS and not self.access.holds(call):
+                if any(isinstance(value, ast.Name) and self.variables.of(value) == {model} for value in call.args):
+                    return True
+        return False
 
     # -- prepare -------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from raymigrate.codemods.to_accelerate.training import Loop
 from raymigrate.facts.module import Module
 
 IGNORED = -100  # the label of tokens that do not count, in transformers and in the losses of torch
+PAD_OVER_LINES = f"accelerator.pad_across_processes(\n    {{}}, dim=1, pad_index={IGNORED}\n)"
 PAD = f"accelerator.pad_across_processes({{}}, dim=1, pad_index={IGNORED})"
 
 
@@ -90,7 +91,10 @@ class Gatherer:
         lines = [f"{target} = accelerator.gather_for_metrics({gathered})"]
         if found.is_ragged:
             again = f"({target})" if len(names) > 1 else target
-            lines = [f"{target} = {PAD.format(gathered)}", f"{target} = accelerator.gather_for_metrics({again})"]
+            padding = f"{target} = {PAD.format(gathered)}"
+            if changes.wide(found.statement, padding):
+                padding = f"{target} = {PAD_OVER_LINES.format(gathered)}"
+            lines = [padding, f"{target} = accelerator.gather_for_metrics({again})"]
         add = changes.after if found.is_after else changes.before
         add(found.statement, "\n".join(lines), **parts)
         self._stay_on_device(changes, found, names)

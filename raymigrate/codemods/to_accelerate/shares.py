@@ -11,6 +11,7 @@ from raymigrate.codemods.to_accelerate.rules import RM858
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.iterable_datasets import gives_rows_in_turn
+from raymigrate.facts.random_splits import unseeded_splits
 from raymigrate.facts.values import argument
 
 READS_ALL = frozenset({"list", "tuple", "sorted", "set"})
@@ -40,6 +41,14 @@ class Shares:
     def tell(self, changes: Changes) -> None:
         """Plans the findings."""
         self._rows_in_turn(changes)
+        for call in unseeded_splits(self.module):
+            changes.manual(
+                RM858,
+                call,
+                "No seed is set: under several processes each of them splits or shuffles these rows in its own way, so"
+                " that rows of one's validation are trained on in another.",
+                "Set a seed before, the same in all processes: accelerate.utils.set_seed(42).",
+            )
         for loop in self.training.loops:
             homes = {v for value, _ in loop.loaders for v in self.training.variables.of(value)}
             is_share = homes & self.loaders and loop.node not in self.understood and self.access.holds(loop.node)

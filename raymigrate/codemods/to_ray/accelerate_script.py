@@ -18,7 +18,7 @@ from raymigrate.codemods.to_ray.process_group import hand_group_to_ray
 from raymigrate.codemods.to_ray.refusals import RM802, Reason, refusal, refusal_for_others
 from raymigrate.codemods.to_ray.script import DEFINITIONS, script_of
 from raymigrate.codemods.to_ray.statements import Mixed, Roles
-from raymigrate.codemods.to_ray.streams import tell_streams
+from raymigrate.codemods.to_ray.streams import tell_data
 from raymigrate.codemods.to_ray.trackers import tell_trackers
 from raymigrate.codemods.to_ray.trainer_calls import Training, training_of
 from raymigrate.codemods.to_ray.traps import RM828, tell_traps
@@ -107,6 +107,6 @@ def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -
     epochs = epochs_of(context.module)
     report_epochs(context, epochs)
     tell_traps(context, epochs)
-    tell_streams(context, RM828)
+    tell_data(context, RM828)
     tell_trackers(context, outline)
     outline.emit()

@@ -26,7 +26,7 @@ from raymigrate.codemods.to_ray.refusals import (
 from raymigrate.codemods.to_ray.results import return_results
 from raymigrate.codemods.to_ray.script import DEFINITIONS, PARSERS, Script, script_of
 from raymigrate.codemods.to_ray.statements import Mixed, Role, Roles
-from raymigrate.codemods.to_ray.streams import tell_streams
+from raymigrate.codemods.to_ray.streams import tell_data
 from raymigrate.codemods.to_ray.trackers import tell_trackers
 from raymigrate.codemods.to_ray.trainer_calls import Training, common_branch, makes_arguments, training_of
 from raymigrate.edits.plan import Code
@@ -159,7 +159,7 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     return_results(context, outline, training)
     tell_trackers(context, outline)
     if outline.workers > 1:
-        tell_streams(context, RM806)
+        tell_data(context, RM806)
     outline.emit()
 
 

@@ -1,4 +1,4 @@
-"""RM806, RM828: data that comes row by row, and what becomes of it where several workers train."""
+"""RM806, RM828: data of which several workers make something else: that comes row by row, or is split at random."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.trainer_calls import makes_trainer
 from raymigrate.facts.iterable_datasets import gives_rows_in_turn
 from raymigrate.facts.module import Module
+from raymigrate.facts.random_splits import unseeded_splits
 from raymigrate.facts.values import argument
 
 LOADERS = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
@@ -27,14 +28,22 @@ ADVICE = {
 }
 
 
-def tell_streams(context: Context, rule: Rule) -> None:
-    """Tells of the datasets of Trainers and DataLoaders that have no index, by which rows could be shared out.
+def tell_data(context: Context, rule: Rule) -> None:
+    """Tells of datasets without an index, by which rows could be shared out, and of those that each worker splits anew.
 
     Args:
         context: The module.
         rule: The rule that tells.
     """
     module = context.module
+    for call in unseeded_splits(module):
+        context.manual(
+            rule,
+            call,
+            "No seed is set: each worker splits or shuffles these rows in its own way, so that rows of one's validation"
+            " are trained on in another.",
+            "Set a seed before: transformers.set_seed(42), or accelerate.utils.set_seed(42).",
+        )
     for given in _trained_on(module):
         if gives_rows_in_turn(module, given):
             context.manual(

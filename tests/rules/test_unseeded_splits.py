@@ -1,0 +1,84 @@
+"""Rows that each process would split or shuffle by random numbers of its own are told, with both options."""
+
+import pytest
+
+from tests.rules.scripts import converted
+from tests.rules.test_to_accelerate import HEAD, LOOP, accelerated
+
+SPLITS = [
+    "from torch.utils.data import random_split\nparts = random_split(data, [8, 2])\n",
+    "parts = torch.utils.data.random_split(data, [0.8, 0.2], generator=None)\n",
+    "from sklearn.model_selection import train_test_split\nparts = train_test_split(data)\n",
+    "import random\nrandom.shuffle(data)\n",
+    "parts = data.train_test_split(test_size=0.2)\n",
+]
+SEEDED = [
+    "torch.manual_seed(1)\nparts = torch.utils.data.random_split(data, [8, 2])\n",
+    "g = torch.Generator().manual_seed(1)\nparts = torch.utils.data.random_split(data, [8, 2], generator=g)\n",
+    "from sklearn.model_selection import train_test_split\nparts = train_test_split(data, random_state=1)\n",
+    "from transformers import set_seed\nset_seed(1)\nparts = data.train_test_split(test_size=0.2)\n",
+    "from tools import seed_everything\nseed_everything(1)\nparts = data.train_test_split(test_size=0.2)\n",
+    "parts = data.train_test_split(test_size=0.2, shuffle=False)\n",
+]
+TRAINER = """\
+from job import data
+import torch
+from transformers import AutoModel, Trainer, TrainingArguments
+{split}
+trainer = Trainer(AutoModel.from_pretrained("bert"), TrainingArguments("out"), train_dataset=data)
+trainer.train()
+"""
+
+
+def is_told(messages: list[str]) -> bool:
+    return any(message.startswith("No seed is set") for message in messages)
+
+
+@pytest.mark.parametrize(("split", "told"), [*((s, True) for s in SPLITS), *((s, False) for s in SEEDED)])
+def test_of_a_native_loop(split: str, told: bool) -> None:
+    outcome = accelerated(split, LOOP)
+    assert "accelerator.backward" in outcome.text
+    assert is_told(outcome.messages) is told
+
+
+@pytest.mark.parametrize(("split", "told"), [*((s, True) for s in SPLITS), *((s, False) for s in SEEDED)])
+def test_of_a_trainer(split: str, told: bool) -> None:
+    outcome = converted(TRAINER.format(split=split), to_ray=True, workers=2)
+    assert "TorchTrainer(" in outcome.text
+    assert is_told(outcome.messages) is told
+    assert not is_told(converted(TRAINER.format(split=split), to_ray=True, workers=1).messages)
+
+
+@pytest.mark.parametrize(
+    "copy",
+    [
+        "import copy\nreference = copy.deepcopy(model)\n",
+        "from copy import deepcopy\nreference = deepcopy(model)\n",
+        "from torch.optim.swa_utils import AveragedModel\naverage = AveragedModel(model)\n",
+        "average = EMA(model, decay=0.9)\n",
+    ],
+)
+def test_a_model_that_is_copied_is_on_its_device_before(copy: str) -> None:
+    made = "model = nn.Linear(4, 2).to(device)\n"
+    head = HEAD.replace(made, made + copy).replace("from job import data", "from job import EMA, data")
+    text = accelerated(LOOP, head=head).text
+    assert made in text
+    assert "device = accelerator.device\n" in text
+    assert made not in accelerated(LOOP).text
+
+
+def test_an_option_for_the_rank_does_not_keep_settings_from_the_accelerator() -> None:
+    head = HEAD.replace(
+        "device = ",
+        "import argparse\nparser = argparse.ArgumentParser()\n"
+        'parser.add_argument("--local_rank", type=int)\nparser.add_argument("--fp16")\n'
+        "args = parser.parse_args()\ndevice = ",
+    )
+    loop = (
+        "scaler = torch.cuda.amp.GradScaler(enabled=args.fp16)\nfor x, y in loader:\n    optimizer.zero_grad()\n"
+        "    with torch.cuda.amp.autocast(enabled=args.fp16):\n        loss = F.cross_entropy(model(x), y)\n"
+        "    scaler.scale(loss).backward()\n    scaler.step(optimizer)\n    scaler.update()\n"
+    )
+    text = accelerated(loop, head=head).text
+    assert 'accelerator = Accelerator(mixed_precision="fp16" if args.fp16 else "no")\n' in text
+    assert text.index("parse_args()") < text.index("Accelerator(mixed")
