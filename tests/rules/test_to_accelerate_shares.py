@@ -71,3 +71,16 @@ def test_a_loop_over_a_prepared_loader_that_is_no_evaluation_is_told() -> None:
 def test_a_bar_that_draws_a_random_number_is_told(bar: str, is_told: bool) -> None:
     messages = told(LOOP.replace("in loader", "in tqdm(loader)"), head=bar + HEAD)
     assert bool([m for m in messages if "draws a random number" in m]) is is_told
+
+
+def test_a_loop_that_generates_over_all_rows_is_told() -> None:
+    loop = "for x, y in test_loader:\n    print(model.generate(x.to(device)))\n"
+    assert any("The rows of this loop are not split" in message for message in told(LOOP + loop))
+    other = "for x, y in test_loader:\n    print(x)\n"
+    assert not any("The rows of this loop are not split" in message for message in told(LOOP + other))
+
+
+@pytest.mark.parametrize("variable", ["CUDA_VISIBLE_DEVICES", "TOKENIZERS_PARALLELISM"])
+def test_gpus_that_are_hidden_from_all_processes_are_told(variable: str) -> None:
+    head = f'import os\nos.environ["{variable}"] = "0"\n{HEAD}'
+    assert any("hides the other GPUs" in m for m in told(LOOP, head=head)) is (variable == "CUDA_VISIBLE_DEVICES")

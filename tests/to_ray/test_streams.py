@@ -57,3 +57,29 @@ def test_rows_with_an_index_are_not(script: str) -> None:
 def test_one_trainer_worker_reads_them_as_before() -> None:
     outcome = converted(TRAINER.format(data=STREAMS[0]), to_ray=True, workers=1)
     assert not [message for message in outcome.messages if "one after the other" in message]
+
+
+RANKED = """\
+import argparse
+from transformers import AutoModel, AutoTokenizer, Trainer, TrainingArguments
+from job import data
+def parse():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("{option}", type=int, default=-1)
+    return parser.parse_args()
+def main():
+    args = parse()
+    trainer = Trainer(AutoModel.from_pretrained("bert"), TrainingArguments("out"), train_dataset=data)
+    trainer.train()
+    if args.local_rank in (-1, 0):
+        AutoTokenizer.from_pretrained("bert").save_pretrained("out")
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.parametrize(("option", "told"), [("--local_rank", True), ("--local-rank", True), ("--seed", False)])
+def test_a_rank_that_the_driver_parsed_is_told(option: str, told: bool) -> None:
+    outcome = converted(RANKED.format(option=option), to_ray=True, workers=2)
+    assert "TorchTrainer(" in outcome.text, outcome.messages
+    assert any("is what the driver parsed" in message for message in outcome.messages) is told

@@ -15,6 +15,7 @@ from raymigrate.facts.random_splits import unseeded_splits
 from raymigrate.facts.values import argument
 
 READS_ALL = frozenset({"list", "tuple", "sorted", "set"})
+MODES = frozenset({"train", "eval", "parameters", "zero_grad"})
 # tqdm.asyncio.tqdm calls iter() on what it is given while it is made; tqdm.auto.tqdm is one.
 EAGER_BARS = ("tqdm.auto.", "tqdm.asyncio.")
 
@@ -41,6 +42,8 @@ class Shares:
     def tell(self, changes: Changes) -> None:
         """Plans the findings."""
         self._rows_in_turn(changes)
+        self._hidden_devices(changes)
+        self._other_evaluations(changes)
         for call in unseeded_splits(self.module):
             changes.manual(
                 RM858,
@@ -86,6 +89,37 @@ class Shares:
                         "Pad to a fixed length, or pass DataLoaderConfiguration(dispatch_batches=False) as"
                         " dataloader_config=: then each process reads all rows and keeps its own.",
                     )
+
+    def _hidden_devices(self, changes: Changes) -> None:
+        for target in self.module.of_type(ast.Subscript):
+            is_set = isinstance(target.ctx, ast.Store) and self.module.qualified(target.value) == "os.environ"
+            if is_set and self.module.constant(target.slice) == "CUDA_VISIBLE_DEVICES":
+                changes.manual(
+                    RM858,
+                    target,
+                    "This hides the other GPUs from every process: several of them cannot train on one GPU, and NCCL"
+                    " raises an error.",
+                    "Drop it, and choose with `accelerate launch --gpu_ids`.",
+                )
+
+    def _other_evaluations(self, changes: Changes) -> None:
+        """Tells of loops over all rows that use the model otherwise than by calling it, as to generate."""
+        for loop in self.training.loops:
+            homes = {v for value, _ in loop.loaders for v in self.training.variables.of(value)}
+            if homes & self.loaders or self.training.trains(loop.node) or not self.access.holds(loop.node):
+                continue
+            reads = [node for node in self.module.below(loop.node) if isinstance(node, ast.Attribute)]
+            calls = [node.func for node in self.module.below(loop.node) if isinstance(node, ast.Call)]
+            models = set(self.training.models)
+            if any(self.training.variables.of(call) & models for call in calls if isinstance(call, ast.Name)):
+                continue  # which is told where loaders are chosen
+            if any(self.training.variables.of(r.value) & models for r in reads if r in calls and r.attr not in MODES):
+                changes.note(
+                    RM858,
+                    loop.node,
+                    "The rows of this loop are not split: under several processes each of them goes through all of"
+                    " them.",
+                )
 
     def _is_share(self, node: ast.expr | None) -> bool:
         homes = self.training.variables.of(node) if isinstance(node, (ast.Name, ast.Attribute)) else frozenset()

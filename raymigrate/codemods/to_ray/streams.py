@@ -1,4 +1,4 @@
-"""RM806, RM828: data of which several workers make something else: that comes row by row, or is split at random."""
+"""RM806, RM828: what several workers make of data that comes row by row or is split at random, and of the rank."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.to_ray.script import is_parsed
 from raymigrate.codemods.to_ray.trainer_calls import makes_trainer
 from raymigrate.facts.iterable_datasets import gives_rows_in_turn
 from raymigrate.facts.module import Module
@@ -29,13 +30,21 @@ ADVICE = {
 
 
 def tell_data(context: Context, rule: Rule) -> None:
-    """Tells of datasets without an index, by which rows could be shared out, and of those that each worker splits anew.
+    """Tells of data without an index or that each worker splits anew, and of a rank that is that of no worker.
 
     Args:
         context: The module.
         rule: The rule that tells.
     """
     module = context.module
+    for read in _ranks_of_the_driver(module):
+        context.manual(
+            rule,
+            read,
+            f"`{module.source(read)}` is what the driver parsed, the same on every worker: what is meant for one"
+            " process is done by all of them, or by none.",
+            "Ask the worker: ray.train.get_context().get_local_rank().",
+        )
     for call in unseeded_splits(module):
         context.manual(
             rule,
@@ -52,6 +61,17 @@ def tell_data(context: Context, rule: Rule) -> None:
                 MESSAGE,
                 ADVICE[rule.code],
             )
+
+
+def _ranks_of_the_driver(module: Module) -> Iterator[ast.Attribute]:
+    """The reads of an option `--local_rank`, which a launcher gives each process and Ray gives none."""
+    options = [
+        c for c in module.of_type(ast.Call) if isinstance(c.func, ast.Attribute) and c.func.attr == "add_argument"
+    ]
+    named = {module.constant(value) for call in options for value in call.args}
+    for read in module.of_type(ast.Attribute) if named & {"--local_rank", "--local-rank"} else ():
+        if read.attr == "local_rank" and isinstance(read.ctx, ast.Load) and is_parsed(module, read.value):
+            yield read
 
 
 def _trained_on(module: Module) -> Iterator[ast.expr]:
