@@ -20,6 +20,7 @@ ON_GPUS = {"ddp_by_hand"}
 # These run on two processes as well: an evaluation, a schedule, files, one process that logs, a group of its own.
 TOGETHER = {
     "train_function",
+    "tagging",
     "schedule",
     "resume",
     "gan",
@@ -133,3 +134,10 @@ def test_two_processes_count_every_row_of_each_phase_once(runs: Path) -> None:
     assert len(shares) == 6
     sizes = {"train": 42, "val": 21}
     assert all(abs(share * sizes[phase] - round(share * sizes[phase])) < 1e-6 <= share for phase, share in shares)
+
+
+def test_two_processes_pad_their_batches_to_one_length_and_count_every_word_once(runs: Path) -> None:
+    one, two = ((runs / "tagging" / form / "output0.txt").read_text(encoding="utf-8") for form in ("after", "two"))
+    words = re.findall(r"'seen': (\d+)", two)
+    assert len(words) == 3
+    assert words == re.findall(r"'seen': (\d+)", one)

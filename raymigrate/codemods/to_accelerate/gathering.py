@@ -78,7 +78,7 @@ class Gatherer:
         for name, items in found.labels.items():
             own = name
             if not isinstance(items[0], ast.Name):
-                own = changes.context.fresh(name, "references")
+                own = changes.context.fresh(name, "references", "targets")
                 for item in items:
                     changes.replace(item, own)
             names.append(own)
@@ -105,8 +105,9 @@ class Gatherer:
         gathered = f"({', '.join(f'${name}' for name in parts)})"
         assert isinstance(found.statement, ast.Assign)
         if found.is_ragged:
-            changes.replace(value, PAD.format(gathered), **parts)
             target = self.module.source(found.statement.targets[0])
+            is_wide = changes.wide(found.statement, f"{target} = {PAD.format(self.module.source(value))}()")
+            changes.replace(value, (PAD_OVER_LINES if is_wide else PAD).format(gathered), **parts)
             changes.after(found.statement, f"{target} = accelerator.gather_for_metrics(({target}))")
         else:
             changes.replace(value, f"accelerator.gather_for_metrics({gathered})", **parts)

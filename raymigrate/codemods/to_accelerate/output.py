@@ -10,6 +10,7 @@ from raymigrate.codemods.to_accelerate.processes import Processes
 from raymigrate.codemods.to_accelerate.rules import RM857, RM858, Refusal
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
+from raymigrate.facts.values import argument
 
 # What stays as it is on the wrapped model: nn.Module has it, and it means the same there.
 OF_WRAPPED = frozenset(
@@ -183,8 +184,19 @@ class Output:
         changes.converted(RM857, call, "The main process alone saves.")
         if self.variables.of(call.func.value) & set(self.training.models):
             changes.argument(call, "is_main_process", "accelerator.is_main_process")
+            if self._is_read_back(call) and self._is_run_by_all(statement):
+                changes.after(statement, WAIT)
         elif isinstance(statement, ast.Expr):
             changes.put_into([statement], MAIN)
+
+    def _is_read_back(self, save: ast.Call) -> bool:
+        """Whether the folder that a model is saved in is read from further down."""
+        folder = argument(save, 0, "save_directory")
+        return folder is not None and any(
+            self.module.start(call) > self.module.start(save) and ast.unparse(given) == ast.unparse(folder)
+            for call in self.training.method_calls("from_pretrained")
+            if (given := argument(call, 0, "pretrained_model_name_or_path")) is not None
+        )
 
     def _is_run_by_all(self, statement: ast.stmt, seen: frozenset[ast.AST] = frozenset()) -> bool:
         """Whether all processes run a statement together, so that they can wait for each other there."""
