@@ -347,6 +347,12 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         "TrainContext.report(None, {'loss': torch.ones(1)})",
     ],
     "RM827": [IN_GROUP.format("join()")],
+    "RM828": [
+        "from accelerate import PartialState\nfrom accelerate.data_loader import DataLoaderDispatcher\n"
+        "loader = DataLoaderDispatcher([torch.zeros(1), torch.zeros(2)], batch_size=1)\n"
+        "loader.state._shared_state['num_processes'] = 2\n"
+        "try:\n    next(iter(loader))\nfinally:\n    PartialState._reset_state()",
+    ],
     "RM829": [
         IN_GROUP.format(TWO_LAYERS.strip()),
         "model = object.__new__(torch.nn.parallel.DistributedDataParallel)\n"
