@@ -74,8 +74,8 @@ RM857 = Rule(
 RM858 = Rule(
     "RM858",
     "what changes with the number of processes",
-    "With one process the converted loop trains exactly as before, unless the message says so. With several, what the"
-    " message names is another.",
+    "With one process the converted loop trains as before, unless the message says so; random numbers that a dataset"
+    " draws in the main process come one batch earlier. With several, what the message names is another.",
     "See the message.",
     "https://huggingface.co/docs/accelerate/concept_guides/performance",
 )
