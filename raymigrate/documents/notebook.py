@@ -207,6 +207,8 @@ class Notebook:
     def without_emptied(self, before: Notebook) -> bytes:
         """The file less the cells that hold no Python any more, all of which has moved into others.
 
+        A cell with outputs or tags stays, since those would be lost with it.
+
         Args:
             before: The notebook as it was, with the same cells.
         """
@@ -214,8 +216,8 @@ class Notebook:
         emptied = {cell.number for cell in self._cells.cells if _is_blank(cell)} & had
         start = members(self._json, start_of_value(self._json))["cells"][0]
         spans = elements(self._json, start)
-        kept = [index for index in range(len(spans)) if index + 1 not in emptied]
-        if not emptied or not kept:
+        kept = [i for i, span in enumerate(spans) if i + 1 not in emptied or _holds_more(self._json[slice(*span)])]
+        if not kept or len(kept) == len(spans):
             return self.encode(self.text)
         pieces = [self._json[: spans[0][0]]]
         for index in kept:
@@ -299,6 +301,12 @@ class Notebook:
 
 def _is_blank(cell: Cell) -> bool:
     return not any(line.strip() for line in cell.lines)
+
+
+def _holds_more(cell: str) -> bool:
+    """Whether a cell, as JSON, has outputs, tags or attachments besides its source."""
+    content = json.loads(cell)
+    return bool(content.get("outputs") or content.get("metadata", {}).get("tags") or content.get("attachments"))
 
 
 def _decoded(data: bytes) -> str:

@@ -1,12 +1,15 @@
 """Statements behind a magic, as `%time train(...)`: the magic ends with its line, so that they stay on it."""
 
+import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from raymigrate.base.options import Options
 from scripts.update_twins import converted
-from tests.documents.notebooks import SERIALISATIONS, notebook, sources
+from tests.documents.notebooks import OUTPUTS, SERIALISATIONS, notebook, sources
 
 LOOP = """\
 import torch
@@ -47,9 +50,17 @@ TRAINER = (
 )
 
 
+def plain(cells: Sequence[str]) -> dict[str, Any]:
+    """A notebook of which no cell has outputs or tags."""
+    content = notebook(cells)
+    for cell in content["cells"][1:]:
+        cell.update(outputs=[], metadata={})
+    return content
+
+
 @pytest.mark.parametrize("form", SERIALISATIONS)
 def test_cells_whose_code_has_all_moved_go(form: str) -> None:
-    content = SERIALISATIONS[form](notebook(TRAINER)).encode()
+    content = SERIALISATIONS[form](plain(TRAINER)).encode()
     after, result = converted(Path("nb.ipynb"), Options(to_ray=True), content)
     assert len(sources(content)) == 7
     assert [lines[-1:] for lines in sources(after)[1:]][-2:] == [[], ["# notes\n"]], "what was empty before stays"
@@ -59,6 +70,16 @@ def test_cells_whose_code_has_all_moved_go(form: str) -> None:
 
 
 def test_the_last_cell_goes_too() -> None:
-    content = SERIALISATIONS["indent 1"](notebook((*TRAINER[:4], "trainer.evaluate()\n"))).encode()
+    content = SERIALISATIONS["indent 1"](plain((*TRAINER[:4], "trainer.evaluate()\n"))).encode()
     after, _ = converted(Path("nb.ipynb"), Options(to_ray=True), content)
     assert all(sources(after))
+
+
+@pytest.mark.parametrize("more", [{"outputs": OUTPUTS}, {"metadata": {"tags": ["x"]}}])
+def test_a_cell_with_outputs_or_tags_stays(more: dict[str, Any]) -> None:
+    content = plain(TRAINER[:4])
+    content["cells"][2].update(more)
+    before = SERIALISATIONS["indent 1"](content).encode()
+    after, _ = converted(Path("nb.ipynb"), Options(to_ray=True), before)
+    [stays] = [cell for cell in json.loads(after)["cells"] if not cell["source"]]
+    assert all(stays[key] == value for key, value in more.items())

@@ -127,6 +127,27 @@ def _is_python(data: bytes) -> bool:
     return True
 
 
+def _without_source(cell: Any) -> Any:
+    return {key: value for key, value in cell.items() if key != "source"} if isinstance(cell, dict) else cell
+
+
+def _keeps_cells(old: list[Any], new: list[Any]) -> bool:
+    """Whether all cells are there in their order, but for those of which nothing but code is lost."""
+    rest = [_without_source(cell) for cell in new]
+    lost = []
+    for cell in map(_without_source, old):
+        if rest and cell == rest[0]:
+            del rest[0]
+        else:
+            lost.append(cell)
+    return not rest and not any(map(_holds_more, lost))
+
+
+def _holds_more(cell: Any) -> bool:
+    """Whether more than code would be lost with a cell, all of whose code moved elsewhere."""
+    return not isinstance(cell, dict) or any(cell.get(name) for name in ("outputs", "attachments"))
+
+
 def _whole(name: str, before: bytes, after: bytes) -> None:
     """A file that was changed is still what it was: Python, a notebook with the same outputs, TOML, YAML."""
     try:
@@ -135,11 +156,7 @@ def _whole(name: str, before: bytes, after: bytes) -> None:
                 raise FailedError(f"{name}: no Python any more")
         elif name.endswith(".ipynb"):
             old, new = json.loads(before), json.loads(after)
-            for content in (old, new):
-                for cell in content["cells"]:
-                    if isinstance(cell, dict):
-                        cell.pop("source", None)
-            if json.dumps(old) != json.dumps(new):
+            if not _keeps_cells(old.pop("cells"), new.pop("cells")) or old != new:
                 raise FailedError(f"{name}: more than the source has changed")
         elif before.count(b"\n") != after.count(b"\n") and not name.endswith((".md", ".rst")):
             raise FailedError(f"{name}: has other lines")

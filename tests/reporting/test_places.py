@@ -23,6 +23,7 @@ NOTEBOOKS = [path for path in DOCUMENTS if path.suffix == ".ipynb"]
 SPEAKS_OF = {
     "RM103": "Trainer",
     "RM104": "Arguments|Accelerator|Trainer",
+    "RM105": r"^\*\*",  # among which report_to may be
     "RM107": r"[Dd]ataset|_ds\b|\"train\"|^settings$",
     "RM108": "_ds",
     "RM110": "Arguments|Trainer",
