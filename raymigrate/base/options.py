@@ -1,17 +1,6 @@
 """What a user can choose."""
 
-import re
 from dataclasses import dataclass
-
-
-def check_from_ray(version: str) -> None:
-    """Refuses what is not a version of Ray from before Train V2 as what code was written for.
-
-    Raises:
-        ValueError: If it is none.
-    """
-    if version and not re.fullmatch(r"2\.(?:\d|[1-4]\d|50)(?:\.\d+)?", version):
-        raise ValueError(f"{version!r} is not a version of Ray from 2.0 to 2.50, such as 2.4 or 2.7.1")
 
 
 @dataclass(frozen=True)

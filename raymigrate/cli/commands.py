@@ -15,6 +15,7 @@ import click
 from raymigrate import __version__
 from raymigrate.base.errors import NO_STDIN, CannotWorkError
 from raymigrate.base.findings import one_line
+from raymigrate.base.ray_version import ray_version
 from raymigrate.base.signals import Interrupted, interruptible
 from raymigrate.cli.settings import ConfigurableCommand
 from raymigrate.reporting import FORMATS
@@ -140,16 +141,6 @@ def _codes(ctx: click.Context, parameter: click.Parameter, value: Sequence[str])
     return codes
 
 
-def _ray_version(ctx: click.Context, parameter: click.Parameter, value: str) -> str:
-    from raymigrate.base.options import check_from_ray  # noqa: PLC0415 - only when the option is used
-
-    try:
-        check_from_ray(value)
-    except ValueError as error:
-        raise click.BadParameter(str(error), ctx, parameter) from None
-    return value
-
-
 @main.command(cls=ConfigurableCommand)
 @click.argument("paths", nargs=-1, required=True)
 @click.option("--diff", is_flag=True, help="Print a unified diff to stdout and write nothing.")
@@ -159,7 +150,7 @@ def _ray_version(ctx: click.Context, parameter: click.Parameter, value: str) -> 
 @click.option("--ignore", multiple=True, metavar=CODES, callback=_codes, help="Not these rules.")
 @click.option("--unsafe/--no-unsafe", help="Also apply rewrites that can change behaviour.")
 @click.option("--freeze-numerics/--no-freeze-numerics", help="Write out defaults of transformers changed since 4.30.")
-@click.option("--from-ray", default="", metavar="VERSION", callback=_ray_version, help=FROM_RAY)
+@click.option("--from-ray", default="", metavar="VERSION", callback=ray_version, help=FROM_RAY)
 @click.option("--guide/--no-guide", help="Write the short data form of Ray's guide, which changes the training.")
 @click.option("--style", type=click.Choice(STYLES), default="auto", help="Form of the converted init function.")
 @click.option("--to-ray/--no-to-ray", help=TO_RAY)

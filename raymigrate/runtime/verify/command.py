@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from raymigrate.base.options import Options, check_from_ray
+from raymigrate.base.options import Options
+from raymigrate.base.ray_version import ray_version
 from raymigrate.base.signals import interruptible
 from raymigrate.runtime.watcher import temporary_folder
 
@@ -31,14 +32,6 @@ def _letters(ctx: click.Context, parameter: click.Parameter, value: str) -> tupl
     if value and (len(letters) < 2 or set(letters) - set(ARMS)):
         raise click.BadParameter("two or more of P, A, O, B and C, such as A,O,B,C", ctx, parameter)
     return tuple(sorted(letters, key=ARMS.index))
-
-
-def _ray_version(ctx: click.Context, parameter: click.Parameter, value: str) -> str:
-    try:
-        check_from_ray(value)
-    except ValueError as error:
-        raise click.BadParameter(str(error), ctx, parameter) from None
-    return value
 
 
 def _pins(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
@@ -76,7 +69,7 @@ def _reports(ctx: click.Context, parameter: click.Parameter, value: tuple[Path, 
 @click.option("--original", type=FILE, help="The legacy script, if SCRIPT is converted already.")
 @click.option("--original-rev", metavar="REV", help="Git revision in which SCRIPT is still legacy.")
 @click.option("--arms", default="", callback=_letters, help="What to run (see above): B,C, and for a plain script P,C.")
-@click.option("--from-ray", default="", metavar="VERSION", callback=_ray_version, help=FROM_RAY)
+@click.option("--from-ray", default="", metavar="VERSION", callback=ray_version, help=FROM_RAY)
 @click.option("--workers", type=click.IntRange(1), help="Number of workers in every arm.")
 @click.option("--device", type=click.Choice(["cpu", "gpu"]), help="Device of every arm.")
 @click.option("--precision", type=click.Choice(["fp32", "bf16", "fp16"]), help="Mixed precision of every arm.")
