@@ -138,7 +138,7 @@ def test_an_earlier_kept_folder_is_not_copied(job: Path) -> None:
 
 
 def test_folders_of_other_runs_are_not_copied(job: Path, tmp_path: Path) -> None:
-    """As in /tmp, where scripts are tried out: each run has its scratch folder there."""
+    """As in the folder for temporary files, where scripts are tried out: each run has its scratch folder there."""
     with temporary_folder("raymigrate-verify-", job.parent) as scratch:
         (scratch / "data.csv").touch()
         copied(job, scratch / "copy")

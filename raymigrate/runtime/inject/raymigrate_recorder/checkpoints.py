@@ -6,11 +6,11 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from raymigrate_recorder.digests import described, named_tensors, plain_name
+from raymigrate_recorder.digests import described, named_leaves, named_tensors, plain_name
 
 # Files that hold other things than the model, as Hugging Face's Trainer and accelerate name them.
 OF_TRAINING = ("optimizer", "scheduler", "scaler")
-NOT_THE_MODEL = (*OF_TRAINING, "rng_state", "random_states", "training_args", "sampler")
+LEFT_OUT = ("rng_state", "random_states", "training_args", "sampler")
 READABLE = (".safetensors", ".pt", ".pth", ".bin", ".ckpt", ".pkl")
 
 
@@ -32,7 +32,7 @@ def contents(checkpoint: Any) -> dict[str, Any]:
         unreadable: dict[str, str] = {}
         for name in files:
             short = os.path.basename(name)
-            if not name.endswith(READABLE) or (short.startswith(NOT_THE_MODEL) and not short.startswith(OF_TRAINING)):
+            if not name.endswith(READABLE) or short.startswith(LEFT_OUT):
                 continue
             try:
                 loaded = _loaded(os.path.join(folder, name))
@@ -76,18 +76,13 @@ def _loaded(path: str) -> Any:
     return torch.load(path, map_location="cpu", weights_only=False)
 
 
-def _state(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+def _state(loaded: Any) -> Iterator[tuple[str, Any]]:
     """Tensors and numbers of a nested state, by their path in it."""
-    if isinstance(value, dict):
-        for key, item in value.items():
-            yield from _state(item, f"{name}.{key}" if name else str(key))
-    elif isinstance(value, (list, tuple)):
-        for index, item in enumerate(value):
-            yield from _state(item, f"{name}[{index}]")
-    elif hasattr(value, "detach"):
-        yield name, described(value)
-    elif isinstance(value, (bool, int, float, str)):
-        yield name, value
+    for name, leaf in named_leaves(loaded):
+        if hasattr(leaf, "detach"):
+            yield name, described(leaf)
+        elif isinstance(leaf, (bool, int, float, str)):
+            yield name, leaf
 
 
 def _trainer_state(checkpoint: Any) -> dict[str, Any] | None:

@@ -27,18 +27,23 @@ def described(tensor: Any) -> list[Any]:
     return [list(tensor.shape), str(tensor.dtype).replace("torch.", ""), tensor_digest(tensor)]
 
 
-def named_tensors(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
-    """The tensors in the arguments of a model: nested lists, tuples and mappings, `BatchEncoding` included."""
+def named_tensors(value: Any) -> Iterator[tuple[str, Any]]:
+    """The tensors in the arguments of a model, or in what a checkpoint holds, by their path in it."""
     import torch
 
-    if isinstance(value, torch.Tensor):
-        yield name, value
-    elif isinstance(value, (list, tuple)):
+    return ((name, leaf) for name, leaf in named_leaves(value) if isinstance(leaf, torch.Tensor))
+
+
+def named_leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """What nested lists, tuples and mappings hold, `BatchEncoding` included, by its path in them."""
+    if isinstance(value, (list, tuple)):
         for index, item in enumerate(value):
-            yield from named_tensors(item, f"{name}[{index}]")
+            yield from named_leaves(item, f"{name}[{index}]")
     elif hasattr(value, "items"):
         for key, item in value.items():
-            yield from named_tensors(item, f"{name}.{key}" if name else str(key))
+            yield from named_leaves(item, f"{name}.{key}" if name else str(key))
+    else:
+        yield name, value
 
 
 def batch_of(args: Any, kwargs: Any) -> dict[str, Any]:
