@@ -79,7 +79,7 @@ LINES = [
     Case("lines of a string", 20_000, script("some words, and more\n", f'{USE}x = """\n', '"""\n')),
     Case("characters of a string", 490_000, script("a", f'{USE}x = "', '"\n')),
     Case("functions", 4_000, script("def f_<n>(a, b):\n    c = a + b\n    return c * <n>\n\n\n")),
-    Case("methods", 12_000, script("    def f_<n>(self):\n        return <n>\n\n", f"{USE}class C:\n")),
+    Case("methods", 10_000, script("    def f_<n>(self):\n        return <n>\n\n", f"{USE}class C:\n")),
     Case("branches", 70, script("elif x == <n>:\n    y = <n>\n", f"{USE}if x:\n    pass\n")),
     Case("classes", 4_000, script("class C_<n>(Base):\n    size = <n>\n\n\n")),
     Case("decorators of one function", 12_000, script("@d(<n>)\n", USE, "def f(): ...\n")),

@@ -12,6 +12,7 @@ from raymigrate.base.options import Options
 from raymigrate.comments.skips import Skips
 from raymigrate.edits.plan import Plan
 from raymigrate.facts.legacy import TRAINERS
+from raymigrate.facts.local_imports import is_imported_before
 from raymigrate.facts.module import Module, Reference
 from raymigrate.facts.places import Place, Places
 from raymigrate.facts.requests import Request
@@ -230,6 +231,15 @@ class Context:
         self._fresh.discard(name)
 
     def can_import(self, package: str, reference: Reference) -> bool:
-        """Whether a package can be had under its own name where a reference stands: nothing else is called so there."""
-        bindings = self.module.scope_of[reference.root].lookup(package)
-        return all(binding.qualified == package for binding in bindings)
+        """Whether a package can be had under its own name where a reference stands: nothing else is called so there.
+
+        An import beside that of the reference counts as there, as a new one takes its place.
+        """
+        scope = self.module.scope_of[reference.root].find(package)
+        if scope is None:
+            return True
+        if any(binding.qualified != package for binding in scope.bindings[package]):
+            return False
+        imported = reference.binding.statement
+        is_beside = imported is not None and self.module.scope_of[imported] is scope
+        return is_beside or is_imported_before(self.module, reference.root, package)

@@ -180,3 +180,96 @@ def test_a_call_that_gives_a_function_no_scaler_is_told(parameter: str) -> None:
     assert result.exit_code == 1, result.output
     assert "RM851" in result.stdout
     assert Path("train.py").read_text() == text
+
+
+IMPORTED_LATER = """from ray import air, tune
+from ray.air import session
+
+
+def {head}:
+    {code}
+    {local}
+
+
+tune.Tuner(trial)
+"""
+
+
+@pytest.mark.parametrize(
+    "local", ["import ray", "import ray.train", "if x:\n        import ray", "from ray import tune"]
+)
+@pytest.mark.parametrize("code", ["session.report({})", "air.RunConfig()", "air.Checkpoint(uri='s3://a')"])
+@pytest.mark.parametrize("head", ["train(config)", "trial(config)"])
+def test_a_function_that_imports_ray_further_down_calls_nothing_by_that_name_before(
+    local: str, code: str, head: str
+) -> None:
+    text = IMPORTED_LATER.format(head=head, code=code, local=local)
+    Path("train.py").write_text(text)
+    result = CliRunner().invoke(main, ["train.py"], catch_exceptions=False)
+    assert result.exit_code in (0, 1), result.output
+    lines = Path("train.py").read_text().splitlines()
+    name = "tune." if "tune" in local else "ray."
+    head, local = (next(n for n, line in enumerate(lines) if part in line) for part in ("def ", f"{local[-10:]}"))
+    assert not any(line.lstrip().startswith(name) for line in lines[head:local])
+
+
+def test_a_function_that_imports_ray_first_calls_it_by_its_name() -> None:
+    after = assert_converts("from ray.air import session\n\n\ndef f():\n    import ray\n    session.report(ray)\n")
+    assert "ray.train.report(ray)" in after
+
+
+WITH_STATE = """from ray.air import Checkpoint, session
+
+{outside} = "outside"
+
+
+def train_loop(config):
+    print({outside})
+    last = session.get_checkpoint()
+    if last:
+        state = last.to_dict()
+    print({outside})
+    session.report({{}}, checkpoint=Checkpoint.from_dict({{"a": 1}}))
+"""
+
+
+@pytest.mark.parametrize("outside", ["checkpoint", "checkpoint_dir", "checkpoint_data"])
+def test_generated_variables_hide_no_name_that_a_function_reads_from_outside(outside: str) -> None:
+    after = assert_converts(WITH_STATE.format(outside=outside))
+    assert f"new_{outside}" in after
+    assert after.count(f"print({outside})") == 2
+
+
+@pytest.mark.parametrize("line", ["from torch import nn; x = 1", "x = 1; from torch import nn", "x = 1; y = 2"])
+def test_statements_of_an_accelerate_script_that_share_a_line_stay(line: str) -> None:
+    text = f"""from accelerate import Accelerator
+import torch
+{line}
+accelerator = Accelerator()
+model = accelerator.prepare(torch.nn.Linear(1, 1))
+for x, y in batches():
+    accelerator.backward(model(x))
+"""
+    Path("train.py").write_text(text)
+    result = CliRunner().invoke(main, ["--to-ray", "train.py"], catch_exceptions=False)
+    assert result.exit_code == 1, result.output
+    assert "RM802" in result.stdout
+    assert Path("train.py").read_text() == text
+
+
+@pytest.mark.parametrize("block", ["class Training:", "class Training(Base):"])
+def test_a_training_loop_in_the_body_of_a_class_stays_native(block: str) -> None:
+    text = NATIVE.format(
+        parameters="model, loader, optimizer",
+        device='"cuda"',
+        given="",
+        step="loss.backward()\n        optimizer.step()",
+    )
+    calls = "    train_epoch(model, loader, optimizer, )\n    train_epoch(model, loader, optimizer)\n"
+    assert calls in text
+    text = text.replace(calls, f"    {block}\n        train_epoch(model, loader, optimizer)\n")
+    Path("train.py").write_text(text)
+    result = CliRunner().invoke(main, ["--to-accelerate", "train.py"], catch_exceptions=False)
+    assert result.exit_code == 1, result.output
+    assert "RM851" in result.stdout
+    assert Path("train.py").read_text() == text

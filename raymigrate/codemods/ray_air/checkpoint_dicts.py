@@ -13,6 +13,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.ray_checkpoint import API, FROM_DICT
 from raymigrate.codemods.shared.checkpoint_files import before_statement
 from raymigrate.codemods.shared.emitted import CHECKPOINT_FILE
+from raymigrate.codemods.shared.local_names import local_name
 from raymigrate.edits.plan import Code
 from raymigrate.facts.results import is_any_checkpoint, made_by_script
 from raymigrate.facts.values import sources
@@ -26,12 +27,12 @@ RM304 = Rule(
     errors=("'Checkpoint' object has no attribute 'to_dict'",),
 )
 MESSAGE = "Checkpoint.to_dict() raises an AttributeError on Ray >= 2.7."
-LOAD = f'torch.load(os.path.join(checkpoint_dir, "{CHECKPOINT_FILE}"), weights_only=False)'
+LOAD = f'torch.load(os.path.join({{folder}}, "{CHECKPOINT_FILE}"), weights_only=False)'
 LOADER = f'''
 def $name(checkpoint):
     """Reads the dict that the training function saved."""
     with checkpoint.as_directory() as checkpoint_dir:
-        return {LOAD}
+        return {LOAD.format(folder="checkpoint_dir")}
 '''
 # Ray 2.4.0 and 2.6.3 air/checkpoint.py, _DICT_CHECKPOINT_FILE_NAME.
 OPENED = (
@@ -84,13 +85,13 @@ def _load(context: Context, statement: ast.stmt, node: ast.Call) -> None:
     if not in_place or not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
         context.plan.replace(node, f"{_loader(context, node)}($checkpoint)", checkpoint=node.func.value)
         return
-    target = context.module.source(statement.targets[0])
+    target, folder = context.module.source(statement.targets[0]), local_name(context, statement, "checkpoint_dir")
     parts: dict[str, ast.expr | str] = {"checkpoint": node.func.value}
-    value = LOAD
+    value = LOAD.format(folder=folder)
     if statement.value is not node:
-        context.plan.replace(node, LOAD)
+        context.plan.replace(node, value)
         parts["value"], value = statement.value, "$value"
-    template = f"with $checkpoint.as_directory() as checkpoint_dir:\n    {target} = {value}"
+    template = f"with $checkpoint.as_directory() as {folder}:\n    {target} = {value}"
     context.plan.statement(statement).replacement = Code(template, parts)
 
 

@@ -11,6 +11,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.emitted import CHECKPOINT_FILE
+from raymigrate.codemods.shared.local_names import local_name
 from raymigrate.codemods.shared.tune_name import tune_name
 from raymigrate.edits.plan import Code
 from raymigrate.facts.module import Reference
@@ -185,7 +186,7 @@ def _rewrite_report(context: Context, reference: Reference) -> bool:
 
 def _carry(context: Context, flow: Flow, statement: ast.stmt) -> str:
     """Lets the variable of a checkpoint carry its dict; returns the new name of it."""
-    data = _local(context, statement, "checkpoint_data", set(flow.bindings))
+    data = local_name(context, statement, "checkpoint_data", set(flow.bindings))
     for name in flow.bindings:
         context.plan.replace(name, data)
     values = [_checkpoint_argument(report) for report in flow.reports]
@@ -210,9 +211,9 @@ def _write(context: Context, flow: Flow, report: ast.Call, statement: ast.stmt, 
         .format(
             file=CHECKPOINT_FILE,
             module=tune_name(context, flow.made[0].func) if in_trial else "ray.train",
-            checkpoint=_local(context, statement, "checkpoint", set(flow.bindings)),
+            checkpoint=local_name(context, statement, "checkpoint", set(flow.bindings)),
             data=data,
-            folder=_local(context, statement, "checkpoint_dir", set(flow.bindings)),
+            folder=local_name(context, statement, "checkpoint_dir", set(flow.bindings)),
             condition=" and ".join(conditions),
         )
         .lstrip("\n")
@@ -224,14 +225,6 @@ def _write(context: Context, flow: Flow, report: ast.Call, statement: ast.stmt, 
 
 def _in_trial(context: Context, report: ast.Call) -> bool:
     return context.place_of(report) is Place.TRIAL
-
-
-def _local(context: Context, statement: ast.stmt, name: str, own: set[ast.Name]) -> str:
-    """A name for a new local variable: none that the function binds, except by the statement that is removed."""
-    scope = context.module.scope_of[statement]
-    while any(binding.node not in own for binding in scope.bindings.get(name, [])):
-        name = f"new_{name}"
-    return name
 
 
 def _checkpoint_argument(report: ast.Call) -> ast.expr | None:

@@ -3,12 +3,15 @@
 import ast
 
 from raymigrate.codemods.context import Context
+from raymigrate.facts.local_imports import is_imported_before
 
 
 def tune_name(context: Context, near: ast.AST) -> str:
     """How generated code beside a node, the whole name of a reference, calls `ray.tune`."""
-    bindings = context.module.scope_of[near].lookup("tune")
-    if bindings and all(binding.qualified == "ray.tune" for binding in bindings):
+    module = context.module
+    bindings = module.scope_of[near].lookup("tune")
+    is_tune = bindings and all(binding.qualified == "ray.tune" for binding in bindings)
+    if is_tune and is_imported_before(module, near, "tune"):
         return "tune"
     context.plan.need_import("ray.tune", near=context.module.reference_at[near].binding.statement)
     return "ray.tune"

@@ -88,6 +88,8 @@ class Home:
         of_object = all(is_attribute(optimizer.name) for optimizer in self.training.optimizers)
         around = self._blocks_of_object(bindings[0]) if of_object else blocks_around(self.module, bindings[0])
         for block, _ in around:
+            if not of_object and self.module.scope_of[block[0]] is not self.scope:
+                continue  # the optimizer has no name there
             places = [self.place(block, node) for node in bindings]
             if None in places:
                 continue

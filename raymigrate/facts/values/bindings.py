@@ -103,7 +103,7 @@ class Search:
 
     def _between(self, child: ast.AST, parent: ast.AST) -> tuple[list[Binding], bool]:
         """Bindings of `parent` that are run before `child`, a part of it, and whether one of them always is."""
-        block, position = self._place(child, parent)
+        block, position = place_in_block(self.module, child, parent)
         if block is None:
             return self._in_head(child, parent), False
         found, certain = self._block(block, position)
@@ -123,13 +123,6 @@ class Search:
             tried = self.module.parent_of[parent]
             found += self._inside(tried.body)  # type: ignore[attr-defined]
         return found, False
-
-    def _place(self, child: ast.AST, parent: ast.AST) -> tuple[list[ast.stmt] | None, int]:
-        """The block of a statement that a part of it is in, and its position there; no block for a part of its head."""
-        places = self.module.asked.places
-        if parent not in places:
-            places[parent] = {s: (block, number) for block in _blocks(parent) for number, s in enumerate(block)}
-        return places[parent].get(child, (None, 0))
 
     def _in_try(self, parent: ast.Try, block: list[ast.stmt]) -> tuple[list[Binding], bool]:
         """Bindings that `else` and `finally` see of the statement that they belong to."""
@@ -210,6 +203,14 @@ class Search:
         compound = isinstance(statement, (*LOOPS, ast.Match))
         walrus = all(isinstance(self.module.parent_of.get(b.node), ast.NamedExpr) for b in inside)
         return inside, not compound and not walrus
+
+
+def place_in_block(module: Module, child: ast.AST, parent: ast.AST) -> tuple[list[ast.stmt] | None, int]:
+    """The block of a statement that a part of it is in, and its position there; no block for a part of its head."""
+    places = module.asked.places
+    if parent not in places:
+        places[parent] = {s: (block, number) for block in _blocks(parent) for number, s in enumerate(block)}
+    return places[parent].get(child, (None, 0))
 
 
 def _position(step: Step) -> int:
