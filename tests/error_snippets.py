@@ -69,6 +69,13 @@ with open("config.json", "w") as file:
     json.dump({config}, file)
 load_config_from_file("config.json")
 """
+LAUNCH = """
+import json
+from accelerate.commands.launch import launch_command, launch_command_parser
+with open("config.json", "w") as file:
+    json.dump({config}, file)
+launch_command(launch_command_parser().parse_args(["--config_file", "config.json", "train.py"]))
+"""
 IN_GROUP = """
 import torch.distributed
 join = lambda: torch.distributed.init_process_group("gloo", store=torch.distributed.HashStore(), rank=0, world_size=1)
@@ -329,6 +336,10 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         "import argparse\nsys.argv = ['default_worker.py', '--node-ip-address=127.0.0.1', '--node-manager-port=1']\n"
         "argparse.ArgumentParser().parse_args()",
     ],
+    "RM805": [
+        "os.makedirs('ray/session_1/artifacts')\nos.chdir('ray/session_1/artifacts')\n"
+        "try:\n    datasets.load_dataset('csv', data_files='rows.csv')\nfinally:\n    os.chdir(HERE)",
+    ],
     "RM806": [
         "model = Model()\nmodel.hf_device_map = {'layer': 0, 'head': 1}\n"
         "accelerator = accelerate.Accelerator(cpu=True)\n"
@@ -341,6 +352,13 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         READ_FILE.format(config={"distributed_type": "NO", "gradient_accumulation_steps": 2}),
         "os.environ['ACCELERATE_CONFIG_DS_FIELDS'] = 'zero_stage'\n"
         "accelerate.DeepSpeedPlugin(hf_ds_config={'zero_optimization': {'stage': 2}})",
+        "from torch.distributed.fsdp._init_utils import SHARDING_STRATEGY_MAP\n"
+        "plugin = accelerate.FullyShardedDataParallelPlugin(fsdp_version=1, sharding_strategy=1)\n"
+        "SHARDING_STRATEGY_MAP[plugin.sharding_strategy]",
+        "accelerate.FullyShardedDataParallelPlugin(fsdp_version=2, reshard_after_forward='FULL_SHARD')",
+        LAUNCH.format(config={"distributed_type": "MULTI_GPU"}),
+        LAUNCH.format(config={"distributed_type": "MULTI_GPU", "num_processes": 2, "gpu_ids": "0"}),
+        LAUNCH.format(config={"distributed_type": "NO", "num_processes": 1, "mixed_precision": False}),
     ],
     "RM823": [
         "from ray.train.v2._internal.execution.context import TrainContext\n"
@@ -352,11 +370,22 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         "loader = DataLoaderDispatcher([torch.zeros(1), torch.zeros(2)], batch_size=1)\n"
         "loader.state._shared_state['num_processes'] = 2\n"
         "try:\n    next(iter(loader))\nfinally:\n    PartialState._reset_state()",
+        "import torch.distributed\ntorch.distributed.barrier()",
     ],
     "RM829": [
         IN_GROUP.format(TWO_LAYERS.strip()),
         "model = object.__new__(torch.nn.parallel.DistributedDataParallel)\n"
         "torch.nn.Module.__init__(model)\nmodel.generate()",
+    ],
+    "RM852": [
+        "scaler, loss = torch.amp.GradScaler('cpu'), torch.nn.Parameter(torch.ones(1))\n"
+        "optimizer = torch.optim.SGD([loss])\nscaler.scale(loss).sum().backward()\n"
+        "scaler.unscale_(optimizer)\nscaler.unscale_(optimizer)",
+        "scaler, loss = torch.amp.GradScaler('cpu'), torch.nn.Parameter(torch.ones(1))\n"
+        "scaler.scale(loss)\nscaler.step(torch.optim.SGD([loss]))",
+    ],
+    "RM857": [
+        "torch.nn.Linear(1, 1).load_state_dict({'module.weight': torch.ones(1, 1), 'module.bias': torch.ones(1)})",
     ],
 }
 

@@ -58,9 +58,9 @@ def test_every_argument_that_is_rewritten_has_its_text() -> None:
 
 
 def test_every_text_is_one_that_the_libraries_say() -> None:
-    """A rule with texts has a snippet; the rest is what Ray 2.6 to 2.8 said, and logs."""
+    """A rule with texts has a snippet; the rest is what Ray 2.6 to 2.8 and NCCL said, and logs."""
     with_texts = {rule.code for rule in every_rule() if rule.errors}
-    assert with_texts - SNIPPETS.keys() == {"RM406", "RM911", "RM913"}
+    assert with_texts - SNIPPETS.keys() == {"RM406", "RM858", "RM911", "RM913"}
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,13 @@ def test_every_text_is_one_that_the_libraries_say() -> None:
         # the texts of Ray 2.6 to 2.8
         ("The AccelerateTrainer will be hard deprecated in Ray 2.8. Use TorchTrainer instead.", ["RM201"]),
         ("ValueError: trainer_init_per_worker should take in at least 3 arguments, but it accepts 1 argum", ["RM911"]),
+        # what users of plain scripts meet
+        ("KeyError: 1", ["RM822"]),
+        ("RuntimeError: No backend type associated with device type cpu", ["RM827"]),
+        ("`ray.train.report` has not been called by all 2 workers in the group.", ["RM823"]),
+        ("ncclInvalidUsage: Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1b000", ["RM858"]),
         # other people's errors
+        ("KeyError: 10", []),
         ("ImportError: cannot import name 'TransformersTrainer' from 'other.sdk'", []),
         ("ImportError: cannot import name 'Camera' from 'raytracing'", []),
         ("AttributeError: module 'raytracing' has no attribute 'Camera'", []),

@@ -192,7 +192,7 @@ def _distributed_type(form: LaunchForm, key: str, values: Mapping[str, Any]) -> 
     elif form.kind == "MULTI_CPU":
         hosts = (values.get("mpirun_config") or {}).get("mpirun_hostfile") if values.get("mpirun_config") else None
         launch = "mpirun starts the processes" if hosts else "one process, whatever num_processes says"
-        remark = "" if hosts else "more workers than one train otherwise than the old command did"
+        remark = "" if hosts else "the old command trained in one process, so more workers train otherwise"
         form.rows.append(Row(key, values[key], launch, "Accelerator(cpu=True), ScalingConfig(use_gpu=False)", remark))
     elif form.kind in OTHER_DEVICES:
         device = OTHER_DEVICES[form.kind]

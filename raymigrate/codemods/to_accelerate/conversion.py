@@ -12,6 +12,7 @@ from raymigrate.codemods.to_accelerate.accumulation import Accumulation
 from raymigrate.codemods.to_accelerate.changes import Changes, refuse
 from raymigrate.codemods.to_accelerate.cleanup import Cleanup
 from raymigrate.codemods.to_accelerate.devices import Devices
+from raymigrate.codemods.to_accelerate.draws import tell_draws
 from raymigrate.codemods.to_accelerate.evaluation import Evaluation
 from raymigrate.codemods.to_accelerate.gathering import Gatherer, Gathering
 from raymigrate.codemods.to_accelerate.home import Home
@@ -106,6 +107,7 @@ class Conversion:
         output.show(changes, access)
         understood = {loop.node for loop in (*self._training_loops(), *(g.loop for g in self.gatherings))}
         Shares(training, access, loaders, understood | self.own_counts).tell(changes)
+        tell_draws(changes, training, loaders, self._training_loops())
         self._running_values()
         self._progress()
         self._early_ends()

@@ -30,6 +30,10 @@ RM852 = Rule(
     " computes is more exact on a GPU than it was under autocast.",
     "Accelerator(mixed_precision=...) and accelerator.autocast() take their place.",
     "https://huggingface.co/docs/accelerate/usage_guides/mixed_precision",
+    errors=(
+        "unscale_() has already been called on this optimizer since the last update()",
+        "No inf checks were recorded for this optimizer",
+    ),
 )
 RM853 = Rule(
     "RM853",
@@ -70,6 +74,7 @@ RM857 = Rule(
     "Under several processes each of them prints, logs and writes the same files.",
     "The main process alone does so, and saves the model without the wrapper that accelerate put around it.",
     "https://huggingface.co/docs/accelerate/basic_tutorials/migration#save-and-load-model",
+    errors=("Unexpected key(s) in state_dict: 'module.*", "Missing key(s) in state_dict: 'module.*"),
 )
 RM858 = Rule(
     "RM858",
@@ -78,6 +83,7 @@ RM858 = Rule(
     " draws in the main process come one batch earlier. With several, what the message names is another.",
     "See the message.",
     "https://huggingface.co/docs/accelerate/concept_guides/performance",
+    errors=("Duplicate GPU detected",),
 )
 
 

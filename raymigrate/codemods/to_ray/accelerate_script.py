@@ -22,6 +22,7 @@ from raymigrate.codemods.to_ray.streams import tell_data
 from raymigrate.codemods.to_ray.trackers import tell_trackers
 from raymigrate.codemods.to_ray.trainer_calls import Training, training_of
 from raymigrate.codemods.to_ray.traps import RM828, tell_traps
+from raymigrate.codemods.to_ray.workers import tell_rows, tell_seed, tell_threads, tell_unused
 from raymigrate.facts.legacy import ACCELERATORS
 
 GUIDE = "https://docs.ray.io/en/latest/train/huggingface-accelerate.html"
@@ -87,12 +88,10 @@ def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -
     context.joins_ray = True
     launched, notebook = outline.launched, outline.launched.notebook
     tell_launch(context, made[0], outline)
-    context.note(
-        RM825,
-        made[0],
-        "The batch_size of a DataLoader is that of one worker: N workers see N times the rows in each step and"
-        f" take 1/N of the steps, at the same learning rate; here N = {outline.workers}.",
-    )
+    tell_rows(context, RM825, made[0], "The batch_size of a DataLoader is", f"; here N = {outline.workers}")
+    tell_threads(context, RM825, made[0], outline)
+    tell_seed(context, RM828, outline)
+    tell_unused(context, made[0], outline)
     if launched.form is not None:
         apply_file(context, outline, made, launched.form, launched.name)
     if not outline.use_gpu and not outline.resources:

@@ -26,13 +26,21 @@ RM822 = Rule(
     "a key of accelerate's file",
     "accelerate launch hands the file on as environment variables, which Ray's workers do not have.",
     "With --to-ray each key becomes an argument of Accelerator, ScalingConfig or TorchConfig that has the same effect;"
-    " `raymigrate config FILE` shows the table.",
+    " `raymigrate config FILE` shows the table. A KeyError: 1 of torch.distributed.fsdp comes from a strategy that is a"
+    ' number: in a script write sharding_strategy="FULL_SHARD" (2 "SHARD_GRAD_OP", 3 "NO_SHARD", 4 "HYBRID_SHARD"),'
+    ' with version 2 reshard_after_forward=True or False. In a file write mixed_precision: "no" in quotation marks.',
     "https://huggingface.co/docs/accelerate/package_reference/cli",
     errors=(
         "A `distributed_type` must be specified in the config file",
         "version or fix (and potentially remove) these keys from your config file",
         "When using `deepspeed_config_file`, the following accelerate config variables will be ignored",
         "When using `--fsdp_cpu_ram_efficient_loading` set `--fsdp_sync_module_states` to `True`",
+        "You need to manually pass in `--num_processes` using this config yaml",
+        "Less than two GPU ids were configured and tried to run on multiple GPUs",
+        "This is not supported with FSDP2, please set to a `bool`",
+        "'bool' object has no attribute 'lower'",
+        *(f"invalid truth value {name}_shard" for name in ("full", "no", "hybrid")),
+        *(f"KeyError: {strategy}" for strategy in range(1, 6)),
     ),
 )
 CONFIG_FILE = "ACCELERATE_DEEPSPEED_CONFIG_FILE"

@@ -24,7 +24,10 @@ RM823 = Rule(
     " and a run that fails starts again with the first epoch.",
     "With --to-ray every worker reports at the end of each epoch.",
     "https://docs.ray.io/en/latest/train/user-guides/monitoring-logging.html",
-    errors=("Passing objects containing Torch tensors as metrics is not supported",),
+    errors=(
+        "Passing objects containing Torch tensors as metrics is not supported",
+        "`ray.train.report` has not been called by all",
+    ),
 )
 NUMBERS = ("float", "int", "round", "len", "bool")
 NUMBER_METHODS = ("item", "size", "numel")

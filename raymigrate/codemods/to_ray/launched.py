@@ -118,6 +118,13 @@ class LaunchedOutline(Outline):
         """How many workers train: 1 where nothing says it."""
         return self.known_workers or 1
 
+    @property
+    def may_grow(self) -> bool:
+        """Whether more workers may train than processes did before, as far as it is seen how many these were."""
+        notebook, form = self.launched.notebook, self.launched.form
+        before = (notebook.processes if notebook is not None else None) or (form.workers if form is not None else None)
+        return self.known_workers != 1 and (before is None or (self.known_workers or before) > before)
+
     @cached_property
     def known_gpu(self) -> bool | None:
         """Whether each worker has a GPU, as far as anything says it."""

@@ -30,6 +30,7 @@ RM805 = Rule(
     "With --to-ray paths are made absolute on the driver. On several machines they have to lie on storage that all"
     " workers see.",
     "https://docs.ray.io/en/latest/train/user-guides/persistent-storage.html",
+    errors=("Unable to find */session_*/artifacts/*",),
 )
 WHY = "  # workers run in a folder of their own"
 # Functions and methods (after a dot) whose argument is a path: its position, and its name.

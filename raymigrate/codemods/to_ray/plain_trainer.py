@@ -29,6 +29,7 @@ from raymigrate.codemods.to_ray.statements import Mixed, Role, Roles
 from raymigrate.codemods.to_ray.streams import tell_data
 from raymigrate.codemods.to_ray.trackers import tell_trackers
 from raymigrate.codemods.to_ray.trainer_calls import Training, common_branch, makes_arguments, training_of
+from raymigrate.codemods.to_ray.workers import tell_rows, tell_seed_of_trainer, tell_threads
 from raymigrate.edits.plan import Code
 from raymigrate.facts.values import argument, has_unpacking
 
@@ -166,15 +167,19 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
 def _tell_defaults(context: Context, training: Training, outline: LaunchedOutline) -> None:
     if outline.placeholders:
         context.note(RM804, training.trains[0], outline.placeholders)
+    if outline.known_workers is None:
+        message = (
+            "Started with python on a machine with several GPUs, the Trainer took all of them (DataParallel), and its"
+            " batch was that of one times the GPUs: as many workers keep it."
+        )
+        context.note(RM804, training.trains[0], message)
     tell_lines(context, training.trains[0], outline.launched)
     batch = _batch_size(context)
     rows = f"The batch size of {batch} is" if batch else "per_device_train_batch_size is"
-    context.note(
-        RM806,
-        training.trains[0],
-        f"{rows} that of one worker: N workers see N times the rows in each step and take 1/N of the steps, at the same"
-        f" learning rate{f'; here {batch} x {outline.workers}' if batch and outline.workers > 1 else ''}.",
-    )
+    here = f"; here {batch} x {outline.workers}" if batch and outline.workers > 1 else ""
+    tell_rows(context, RM806, training.trains[0], rows, here)
+    tell_threads(context, RM806, training.trains[0], outline)
+    tell_seed_of_trainer(context, RM806, training.trains[0], outline)
 
 
 def _tell_changes(context: Context, outline: Outline) -> None:

@@ -17,10 +17,14 @@ RM828 = Rule(
     "RM828",
     "what several processes change in an Accelerate loop",
     "Some things mean another training as soon as several processes take part: under accelerate launch as on Ray.",
-    "Read the message; with one worker nothing changes. Streaming data needs batches of one shape, or"
+    "Read the message; with one worker nothing changes. end_training() comes last, since it ends the process group."
+    " Streaming data needs batches of one shape, or"
     " DataLoaderConfiguration(dispatch_batches=False) as dataloader_config= of the Accelerator.",
     "https://huggingface.co/docs/accelerate/basic_tutorials/migration",
-    errors=("You can't use batches of different size with `dispatch_batches=True`",),
+    errors=(
+        "You can't use batches of different size with `dispatch_batches=True`",
+        "Default process group has not been initialized, please make sure to call init_process_group",
+    ),
 )
 COLLECTIVES = ("prepare", "gather", "gather_for_metrics", "reduce", "save_state", "wait_for_everyone")
 GATHERED = {"gather", "gather_for_metrics", "reduce", "all_reduce", "compute", "check_trigger"}

@@ -1,0 +1,97 @@
+"""RM858: random numbers and unused parameters of a loop that a prepared loader and several processes change."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection
+
+from raymigrate.codemods.to_accelerate.changes import Changes
+from raymigrate.codemods.to_accelerate.processes import DDP, SET_UP
+from raymigrate.codemods.to_accelerate.rules import RM858
+from raymigrate.codemods.to_accelerate.training import Loop, Training
+from raymigrate.codemods.to_accelerate.variables import Variable
+from raymigrate.facts.module import Module
+from raymigrate.facts.random_draws import drawn_in, drawn_while_read, shared_seed
+from raymigrate.facts.unused_parameters import finds_unused, uses_all_parameters
+
+WITH_DROPOUT = ("Transformer", "MultiheadAttention")  # layers of torch that drop by default, or are given a rate
+
+
+def tell_draws(changes: Changes, training: Training, loaders: Collection[Variable], loops: list[Loop]) -> None:
+    """Plans the findings.
+
+    Args:
+        changes: The edits of the conversion.
+        training: What is trained.
+        loaders: The loaders that are prepared.
+        loops: The loops that train.
+    """
+    _augmented(changes, training, loaders, loops)
+    module = training.module
+    if any(module.calls(*DDP, *SET_UP)):  # it had several processes before
+        return
+    seed = shared_seed(module)
+    if seed is not None:
+        changes.note(
+            RM858,
+            seed,
+            "Several processes all set this seed: dropout masks and random augmentation of the same step draw the same"
+            " numbers in each of them. accelerate's set_seed(..., device_specific=True) draws others, for other"
+            " results.",
+        )
+    makers = [maker for model in training.models for maker in training.variables.makers(model)]
+    if not finds_unused(module) and not (makers and all(uses_all_parameters(module, maker) for maker in makers)):
+        changes.note(
+            RM858,
+            loops[0].node,
+            "Several processes raise a RuntimeError where a step leaves parameters of the model without a gradient,"
+            " unless the Accelerator has"
+            " kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True)].",
+        )
+
+
+def _augmented(changes: Changes, training: Training, loaders: Collection[Variable], loops: list[Loop]) -> None:
+    """Tells of data that draws random numbers in the main process, a batch ahead of what the loop draws."""
+    trained = {v for loop in loops for loader, _ in loop.loaders for v in training.variables.of(loader)}
+    drawn = {kind for loop in loops for kind in drawn_in(training.module, loop.node)}
+    if _drops(training):
+        drawn.add("torch")
+    for loader in sorted(trained & set(loaders), key=lambda loader: loader.name):
+        for maker in training.variables.makers(loader):
+            if not isinstance(maker, ast.Call) or maker not in training.module.scope_of:
+                continue
+            both = sorted(drawn & drawn_while_read(training.module, maker))
+            if both:
+                changes.note(
+                    RM858,
+                    maker,
+                    f"The rows of `{loader.name}` draw random numbers of {' and '.join(both)} in the main process, and"
+                    " so does the loop, as for dropout. A prepared loader fetches a batch ahead: with one process too"
+                    " both get other numbers than before, and the training is as good, and not the same. With"
+                    " num_workers=1 rows draw in a process of their own.",
+                )
+
+
+def _drops(training: Training) -> bool:
+    """Whether a model may draw random numbers for dropout: it is seen to do so, or it is not seen."""
+    module = training.module
+    makers = [maker for model in training.models for maker in training.variables.makers(model)]
+    return not makers or any(_holds_dropout(module, maker, set()) for maker in makers)
+
+
+def _holds_dropout(module: Module, node: ast.AST, seen: set[ast.AST]) -> bool:
+    if node not in module.scope_of or node in seen:
+        return node not in seen
+    seen.add(node)
+    for part in ast.walk(node):
+        word = getattr(part, "attr", getattr(part, "id", getattr(part, "arg", None)))
+        if isinstance(word, str) and ("dropout" in word.lower() or word.startswith(WITH_DROPOUT)):
+            return True
+        if not isinstance(part, ast.Call):
+            continue
+        definition, name = module.definition(part.func), module.qualified(part.func)
+        if definition is not None and _holds_dropout(module, definition, seen):
+            return True
+        if definition is None and name is not None and not name.startswith("torch.") and part is node:
+            return True  # a model of a library
+    return False

@@ -1,0 +1,80 @@
+"""RM806, RM825, RM829: what the number of workers changes in any training, told once in a script."""
+
+from __future__ import annotations
+
+import ast
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.to_ray.launched import LaunchedOutline
+from raymigrate.codemods.to_ray.prepared import RM829
+from raymigrate.facts.random_draws import shared_seed
+from raymigrate.facts.unused_parameters import finds_unused, uses_all_parameters
+
+SAME_NUMBERS = "dropout masks and random augmentation of the same step draw the same numbers on each of them"
+
+
+def tell_rows(context: Context, rule: Rule, place: ast.AST, batch: str, workers: str) -> None:
+    """Says what becomes of the batch and of the steps.
+
+    Args:
+        context: The module.
+        rule: The rule that tells.
+        place: Where.
+        batch: Which batch size is that of one worker, with its verb.
+        workers: What is known of the number of workers, after a semicolon; empty for nothing.
+    """
+    context.note(
+        rule,
+        place,
+        f"{batch} that of one worker: N workers see N times the rows in each step and take 1/N of the steps, at the"
+        f" same learning rate{workers}.",
+    )
+
+
+def tell_threads(context: Context, rule: Rule, place: ast.AST, outline: LaunchedOutline) -> None:
+    """Says why a run on CPU workers may differ in the last digits."""
+    if not outline.use_gpu:
+        message = (
+            "Ray gives each worker one thread, and sums on a CPU depend on it: a run of the original with more differs"
+            " in the last digits. OMP_NUM_THREADS=1 for the original makes them equal."
+        )
+        context.note(rule, place, message)
+
+
+def tell_seed_of_trainer(context: Context, rule: Rule, place: ast.AST, outline: LaunchedOutline) -> None:
+    """Says that the Trainer of each worker sets the same seed, where there were no such processes before."""
+    if outline.may_grow:
+        context.note(rule, place, f"The Trainer of each worker sets the same seed: {SAME_NUMBERS}.")
+
+
+def tell_seed(context: Context, rule: Rule, outline: LaunchedOutline) -> None:
+    """Says that each worker sets the seed of the script, where there were no such processes before."""
+    call = shared_seed(context.module) if outline.may_grow else None
+    if call is not None:
+        message = f"Every worker sets this seed: {SAME_NUMBERS}."
+        context.note(
+            rule, call, f"{message} accelerate's set_seed(..., device_specific=True) draws others, for other results."
+        )
+
+
+def tell_unused(context: Context, made: ast.Call, outline: LaunchedOutline) -> None:
+    """Says what happens to parameters that a step does not use, where a model was trained by one process."""
+    module = context.module
+    if not outline.may_grow or finds_unused(module):
+        return
+    prepares = [
+        call
+        for call in module.of_type(ast.Call)
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "prepare" and call.args
+    ]
+    models = [call.args[0] for call in prepares]
+    if models and all(uses_all_parameters(module, model) for model in models):
+        return
+    context.note(
+        RM829,
+        prepares[0] if prepares else made,
+        "Several workers raise a RuntimeError where a step leaves parameters of the model without a gradient, unless"
+        " the Accelerator has kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True)], as a"
+        " Trainer does by itself.",
+    )
