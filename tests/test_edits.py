@@ -138,6 +138,28 @@ def test_the_blank_line_over_an_import_that_goes_stays() -> None:
     assert edited("a = 1\n\nimport old\n\nb = 1\n", change) == "a = 1\n\nb = 1\n"
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("# why\nimport old\n", "# why\n"),
+        ("a = 1\n\n# why\nimport old\n", "a = 1\n\n# why\n"),
+        ("a = 1\n# why\nimport old\n# end\n", "a = 1\n# why\n# end\n"),
+        (
+            "def f():\n    a = 1\n    # why\n\n    import old\n\n\nb = 1\n",
+            "def f():\n    a = 1\n    # why\n\n\nb = 1\n",
+        ),
+        ("try:\n    # why\n    import old\nfinally:\n    b = 1\n", "try:\n    pass\n    # why\nfinally:\n    b = 1\n"),
+        ("a = 1\n\nimport old\n", "a = 1\n"),
+    ],
+)
+def test_comments_over_an_import_that_goes_stay_where_nothing_follows(before: str, after: str) -> None:
+    def change(module: Module, plan: Plan) -> None:
+        statement = module.imports[0]
+        plan.drop_import(statement.names[0], statement)
+
+    assert edited(before, change) == after
+
+
 def test_loose_parts_get_parentheses() -> None:
     def change(module: Module, plan: Plan) -> None:
         call = first(module, ast.Call)

@@ -73,13 +73,16 @@ def hand_over_blank_lines(
 
 def handed_down(
     body: Sequence[cst.BaseStatement], gone: Collection[cst.CSTNode], new: set[cst.CSTNode]
-) -> list[cst.BaseStatement]:
+) -> tuple[list[cst.BaseStatement], list[cst.EmptyLine]]:
     """Moves the lines over statements that are gone to the next statement; no such statements are left.
 
     Args:
         body: Statements of one block.
         gone: The statements that stand for those that are gone.
         new: Statements that were not there before; they stay among these when they take lines over.
+
+    Returns:
+        The statements that are left, and the comments that no statement follows.
     """
     result: list[cst.BaseStatement] = []
     lines: list[cst.EmptyLine] = []
@@ -100,7 +103,9 @@ def handed_down(
             statement = changed
         lines = []
         result.append(statement)
-    return result
+    while lines and not lines[-1].comment:
+        lines.pop()
+    return result, lines
 
 
 def gathered(statements: Sequence[Statement]) -> list[Statement]:

@@ -201,14 +201,16 @@ class Rewriter(cst.CSTTransformer):
         if isinstance(original_node, (cst.SimpleStatementLine, cst.BaseCompoundStatement)):
             return self._leave_statement(original_node, updated_node)
         if isinstance(updated_node, cst.IndentedBlock):
-            body = blocks.handed_down(updated_node.body, self.gone, self.new)
+            body, below = blocks.handed_down(updated_node.body, self.gone, self.new)
             body = blocks.joined(body, self.enclosing) or [cst.SimpleStatementLine([cst.Pass()])]
             if self.moving and body[0] is not original_node.body[0]:  # type: ignore[attr-defined]
                 body[0] = blocks.without_blank_lines(body[0])
-            return updated_node.with_changes(body=blocks.spaced(body, self.new, 1))
+            body = blocks.spaced(body, self.new, 1)
+            return updated_node.with_changes(body=body, footer=[*below, *updated_node.footer])
         if isinstance(updated_node, cst.Module):
-            body = blocks.joined(blocks.handed_down(updated_node.body, self.gone, self.new), self.enclosing)
-            return updated_node.with_changes(body=blocks.spaced(body, self.new, 2))
+            body, below = blocks.handed_down(updated_node.body, self.gone, self.new)
+            body = blocks.spaced(blocks.joined(body, self.enclosing), self.new, 2)
+            return updated_node.with_changes(body=body, footer=[*below, *updated_node.footer])
         return updated_node
 
     def _leave_expression(self, original: cst.BaseExpression, updated: cst.CSTNode) -> cst.CSTNode:
@@ -333,7 +335,8 @@ class Rewriter(cst.CSTTransformer):
         """Keeps a statement that moves for its new place, and leaves what comes instead in the old one."""
         left = [] if result is cst.RemoveFromParent() else [result]
         group = list(result) if isinstance(result, cst.FlattenSentinel) else left
-        nodes: list[Statement] = blocks.handed_down(group, self.gone, self.new)  # type: ignore[arg-type, assignment]
+        nodes: list[Statement]
+        nodes, _ = blocks.handed_down(group, self.gone, self.new)  # type: ignore[arg-type, assignment]
         self.moved[key] = nodes
         instead = self._statements(edit.instead)
         self.new.update(instead)

@@ -143,6 +143,7 @@ MAGICS = [
     st.sampled_from(sorted(SERIALISATIONS)),
 )
 @example([[*SESSION, "# why?", *SESSION]], "ASCII")  # a comment over an import that goes away
+@example([[], ["# why?", SESSION[0]]], "ASCII")  # with nothing behind it
 @settings(max_examples=80, deadline=None)
 def test_magics_survive_in_their_place(cells: list[list[str]], form: str) -> None:
     data = SERIALISATIONS[form](notebook(["\n".join(cell) for cell in cells])).encode()
