@@ -3,6 +3,7 @@
 import ast
 from bisect import bisect_left
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import libcst as cst
@@ -194,12 +195,13 @@ class Rewriter(cst.CSTTransformer):
 
     def on_leave(self, original_node: cst.CSTNode, updated_node: cst.CSTNode) -> Any:
         """Applies what the plan says of this node."""
-        if isinstance(original_node, cst.BaseExpression):
-            return self._leave_expression(original_node, updated_node)
-        if isinstance(original_node, (cst.Import, cst.ImportFrom)):
-            return self._leave_import(updated_node, original_node)
-        if isinstance(original_node, (cst.SimpleStatementLine, cst.BaseCompoundStatement)):
-            return self._leave_statement(original_node, updated_node)
+        kind = _kind(original_node.__class__)
+        if kind == "expression":
+            return self._leave_expression(original_node, updated_node)  # type: ignore[arg-type]
+        if kind == "import":
+            return self._leave_import(updated_node, original_node)  # type: ignore[arg-type]
+        if kind == "statement":
+            return self._leave_statement(original_node, updated_node)  # type: ignore[arg-type]
         if isinstance(updated_node, cst.IndentedBlock):
             body, below = blocks.handed_down(updated_node.body, self.gone, self.new)
             body = blocks.joined(body, self.enclosing) or [cst.SimpleStatementLine([cst.Pass()])]
@@ -250,15 +252,16 @@ class Rewriter(cst.CSTTransformer):
 
     def on_visit(self, node: cst.CSTNode) -> bool:
         """Keeps track of the statement that is being visited, and passes over what is not to change."""
-        if isinstance(node, (cst.SimpleStatementLine, cst.BaseCompoundStatement)):
+        kind = _kind(node.__class__)
+        if kind == "statement":
             start, end = self.spans[node]
             self.statement_column = start[1]
             self.shares_line = isinstance(node, cst.SimpleStatementLine) and len(node.body) > 1
             decorators = node.decorators if isinstance(node, cst.FunctionDef | cst.ClassDef) else ()
             return self._is_touched(self.spans[decorators[0].decorator][0] if decorators else start, end)
-        if isinstance(node, cst.BaseExpression) and node in self.spans:
+        if kind == "expression" and node in self.spans:
             return self._is_touched(*self.spans[node])
-        return not isinstance(node, WHITESPACE)
+        return kind != "whitespace"
 
     def _is_touched(self, start: Place, end: Place) -> bool:
         return bisect_left(self.touched, start) < bisect_left(self.touched, end)
@@ -412,6 +415,18 @@ class Rewriter(cst.CSTTransformer):
             changes["body"] = block.with_changes(body=[*body[:at], *new, *body[at:]])
             self.new.update(new)
         return function.with_changes(**changes)
+
+
+@cache
+def _kind(node_class: type[cst.CSTNode]) -> str:
+    """What a visit takes the nodes of a class for; to ask each node for its abstract classes is slow."""
+    if issubclass(node_class, cst.BaseExpression):
+        return "expression"
+    if issubclass(node_class, (cst.Import, cst.ImportFrom)):
+        return "import"
+    if issubclass(node_class, (cst.SimpleStatementLine, cst.BaseCompoundStatement)):
+        return "statement"
+    return "whitespace" if issubclass(node_class, WHITESPACE) else ""
 
 
 def _parameters(source: str) -> cst.Parameters:

@@ -3,7 +3,7 @@
 import ast
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import libcst as cst
 
@@ -42,6 +42,11 @@ Statement = cst.SimpleStatementLine | cst.BaseCompoundStatement
 ResolveBlock = Callable[[Sequence[ast.stmt]], Sequence[Statement]]
 
 
+WITHOUT_STATEMENTS = (cst.BaseExpression, cst.BaseParenthesizableWhitespace)
+# To ask a node for its abstract classes each time is slow.
+_is_one_of = cache(issubclass)
+
+
 class _Fill(cst.CSTTransformer):
     def __init__(
         self, parts: dict[str, cst.BaseExpression], blocks: Mapping[str, Sequence[Statement]] | None = None
@@ -59,7 +64,8 @@ class _Fill(cst.CSTTransformer):
 
     def on_visit(self, node: cst.CSTNode) -> bool:
         """Passes over what holds neither a placeholder nor a statement."""
-        return bool(self.parts) or not isinstance(node, (cst.BaseExpression, cst.BaseParenthesizableWhitespace))
+        passed = (cst.BaseParenthesizableWhitespace,) if self.parts else WITHOUT_STATEMENTS
+        return not _is_one_of(node.__class__, passed)
 
     def on_visit_attribute(self, node: cst.CSTNode, attribute: str) -> None:
         """Nothing: LibCST would look for a method of its own for every attribute."""

@@ -223,9 +223,14 @@ class Module:
         return self._stars[0] if len(self._stars) == 1 and is_class else None
 
     @cached_property
+    def star_imports(self) -> list[ast.ImportFrom]:
+        """Every `from module import *`."""
+        return [s for s in self.imports if isinstance(s, ast.ImportFrom) and s.names[0].name == "*"]
+
+    @cached_property
     def _stars(self) -> list[ast.ImportFrom]:
         """The star imports of the module, if all of them are of libraries whose classes are known by their names."""
-        found = [s for s in self.imports if isinstance(s, ast.ImportFrom) and s.names[0].name == "*"]
+        found = self.star_imports
         return found if all(statement.module in STARS and not statement.level for statement in found) else []
 
     @cached_property

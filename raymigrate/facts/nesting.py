@@ -8,6 +8,7 @@ import tokenize
 
 from raymigrate.facts.module import Module
 
+NESTED_FURTHER = frozenset({ast.BoolOp, ast.alias, ast.JoinedStr, ast.Constant})
 STRINGS = (tokenize.STRING, getattr(tokenize, "FSTRING_START", tokenize.STRING))
 
 
@@ -23,7 +24,8 @@ def nesting(module: Module, enough: int) -> int:
     """
     depth: dict[ast.AST, int] = {module.tree: 0}
     for node in module.nodes[1:]:
-        depth[node] = depth[module.parent_of[node]] + 1 + _hidden(module, node, enough)
+        hidden = _hidden(module, node, enough) if node.__class__ in NESTED_FURTHER else 0
+        depth[node] = depth[module.parent_of[node]] + 1 + hidden
     return max(depth.values())
 
 

@@ -123,6 +123,6 @@ class Places:
             function = todo.pop()
             if function not in found:
                 found.add(function)
-                calls = [node for node in ast.walk(function) if isinstance(node, ast.Call)]
+                calls = [node for node in self.module.below(function) if isinstance(node, ast.Call)]
                 todo += [called for call in calls for called in self._called(call)]
         return found

@@ -301,8 +301,7 @@ class Project:
         """What a name stands for that nothing but a star import can bring in."""
         found = [
             self._member(source, names, depth + 1)
-            for statement in module.imports
-            if isinstance(statement, ast.ImportFrom) and statement.names[0].name == "*" and depth <= RE_EXPORTS
+            for statement in (module.star_imports if depth <= RE_EXPORTS else ())
             if (source := self.file(module.path, statement.module or "", statement.level))
         ]
         return self._common([_re_exported(definition) for definition in found if definition is not None])

@@ -20,11 +20,8 @@ def fits(module: Module, trainer: ast.Call) -> list[ast.Call]:
     """The calls of fit() on what a trainer call makes."""
     return [
         node
-        for node in module.nodes
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr == "fit"
-        and module.value(node.func.value) is trainer
+        for node in module.of_type(ast.Call)
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "fit" and module.value(node.func.value) is trainer
     ]
 
 

@@ -45,7 +45,7 @@ def _version_of(name: str, node: ast.expr) -> Pin | None:
 
 def _environments(module: Module) -> Iterator[dict[str, ast.expr]]:
     """The runtime environments that the module gives to calls, by key."""
-    for call in (node for node in module.nodes if isinstance(node, ast.Call)):
+    for call in module.of_type(ast.Call):
         if module.qualified(call.func) in RUNTIME_ENV:
             yield {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
         for keyword in call.keywords:

@@ -63,7 +63,7 @@ def setup_cfg(text: str) -> Iterator[Pin]:
 def setup_py(text: str) -> Iterator[Pin]:
     """The literal requirements in `setup.py`."""
     module = Module(text)
-    for call in (node for node in module.nodes if isinstance(node, ast.Call)):
+    for call in module.of_type(ast.Call):
         if ast.unparse(call.func).rpartition(".")[2] == "setup":
             for keyword in call.keywords:
                 if keyword.arg in ("install_requires", "extras_require", "tests_require", "setup_requires"):

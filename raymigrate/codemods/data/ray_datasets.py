@@ -91,8 +91,8 @@ def gone_methods(context: Context) -> None:
     if not context.is_ray_script:
         return
     module = context.module
-    for node in module.nodes:
-        if not isinstance(node, ast.Attribute) or node in module.reference_at:
+    for node in module.of_type(ast.Attribute):
+        if node in module.reference_at:
             continue
         if node.attr == "iter_epochs" and not _is_own(context, node.attr):
             context.manual(
@@ -173,10 +173,9 @@ def gone_arguments(context: Context) -> None:
 
 
 def _keywords(context: Context) -> Iterator[tuple[ast.Call, ast.keyword]]:
-    for node in context.module.nodes:
-        if isinstance(node, ast.Call):
-            for keyword in node.keywords:
-                yield node, keyword
+    for node in context.module.of_type(ast.Call):
+        for keyword in node.keywords:
+            yield node, keyword
 
 
 def _takes(context: Context, call: ast.Call, keyword: str) -> bool:
@@ -221,11 +220,11 @@ def mapped_batches(context: Context) -> None:
     if not context.is_ray_script:
         return
     module = context.module
-    for call in module.nodes:
-        if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)):
+    for call in module.of_type(ast.Call):
+        if not (isinstance(call.func, ast.Attribute) and call.func.attr == "map_batches"):
             continue
         fn = argument(call, "fn", 0)
-        if call.func.attr != "map_batches" or fn is None or not is_dataset(module, call.func.value):
+        if fn is None or not is_dataset(module, call.func.value):
             continue
         if any(keyword.arg is None for keyword in call.keywords):
             continue
@@ -284,10 +283,10 @@ def hugging_face_datasets(context: Context) -> None:
 def shards(context: Context) -> None:
     """Reports what scripts do with a shard as if it were a Dataset, which it was until Ray 2.2."""
     module = context.module
-    for node in module.nodes:
-        if not (isinstance(node, ast.Attribute) and is_shard(module, node.value)) or node in module.reference_at:
-            continue
+    for node in module.of_type(ast.Attribute):
         if node.attr in SHARD_HAS or node.attr == "iter_epochs":
+            continue
+        if node in module.reference_at or not is_shard(module, node.value):
             continue
         context.manual(
             RM506,

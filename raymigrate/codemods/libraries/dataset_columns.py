@@ -56,8 +56,8 @@ def dataset_columns(context: Context) -> None:
     """Reads columns into lists where the file shows that they are columns."""
     if not context.is_ray_script:
         return
-    for node in context.module.nodes:
-        if not isinstance(node, ast.Subscript) or not isinstance(node.ctx, ast.Load):
+    for node in context.module.of_type(ast.Subscript):
+        if not isinstance(node.ctx, ast.Load):
             continue
         name = context.module.constant(node.slice)
         column = isinstance(name, str) and name not in SPLITS

@@ -57,8 +57,8 @@ def freeze_numerics(context: Context) -> None:
         return
     for call in context.module.calls(*TRAINING_ARGUMENTS):
         _set(context, call, "optim", '"adamw_torch"', "The default optimizer is the fused AdamW since transformers 5.")
-    for node in context.module.nodes:
-        if isinstance(node, ast.Call) and MODEL.fullmatch(context.module.qualified(node.func) or ""):
+    for node in context.module.of_type(ast.Call):
+        if MODEL.fullmatch(context.module.qualified(node.func) or ""):
             loads_weights = isinstance(node.func, ast.Attribute) and node.func.attr == "from_pretrained"
             freeze_model(context, node, loads_weights=loads_weights)
 

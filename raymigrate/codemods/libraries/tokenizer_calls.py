@@ -73,10 +73,10 @@ def tokenizer_methods(context: Context) -> None:
     if not _imports_transformers(context):
         return
     module = context.module
-    own = {node.name for node in module.nodes if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))}
-    for node in module.nodes:
-        if not isinstance(node, ast.Attribute) or node.attr not in {*CALLS, AS_TARGET, *GONE, *RENAMED} - own:
-            continue
+    own = {node.name for node in module.of_type(ast.FunctionDef)}
+    own |= {node.name for node in module.of_type(ast.AsyncFunctionDef)}
+    gone = {*CALLS, AS_TARGET, *GONE, *RENAMED} - own
+    for node in (node for node in module.of_type(ast.Attribute) if node.attr in gone):
         call = module.parent_of[node]
         known = is_tokenizer(module, node.value)
         message = f"Tokenizers have no {node.attr} today: this raises an AttributeError"
@@ -135,9 +135,7 @@ def padding(context: Context) -> None:
     """Writes `padding="max_length"` for `pad_to_max_length=True`."""
     if not _imports_transformers(context):
         return
-    for call in context.module.nodes:
-        if not isinstance(call, ast.Call):
-            continue
+    for call in context.module.of_type(ast.Call):
         for keyword in call.keywords:
             if keyword.arg == PADDING:
                 _padding(context, call, keyword)

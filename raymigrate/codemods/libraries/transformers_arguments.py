@@ -220,8 +220,8 @@ def _change_key(context: Context, key: ast.expr, name: str, change: Change, *, s
 
 def _loading_arguments(context: Context) -> None:
     """Changes the arguments of every `from_pretrained`."""
-    for node in context.module.nodes:
-        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+    for node in context.module.of_type(ast.Call):
+        if not isinstance(node.func, ast.Attribute):
             continue
         if node.func.attr == "from_pretrained" and (context.module.qualified(node.func) or "").startswith(
             "transformers."

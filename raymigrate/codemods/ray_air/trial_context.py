@@ -26,8 +26,8 @@ STORAGE = frozenset({"storage_path", "storage_filesystem", "local_dir", "sync_co
 def trial_of_context(context: Context) -> None:
     """Rewrites `ray.train.get_context().get_trial_name()` and similar methods."""
     module = context.module
-    for node in module.nodes:
-        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+    for node in module.of_type(ast.Call):
+        if not (isinstance(node.func, ast.Attribute) and node.func.attr.startswith("get_trial_")):
             continue
         method, owner = node.func.attr, module.value(node.func.value)
         if not (isinstance(owner, ast.Call) and module.qualified(owner.func) in GET_CONTEXT):
@@ -40,7 +40,7 @@ def trial_of_context(context: Context) -> None:
         elif method == "get_trial_dir" and _local_storage(context):
             if context.converts(RM305, node, "get_trial_dir() raises on Ray >= 2.51; now the folder of the run."):
                 context.plan.replace(node, f"$context.{FOLDER}", context=node.func.value)
-        elif method.startswith("get_trial_"):
+        else:
             context.manual(RM305, node, f"{method}() raises a DeprecationWarning on Ray >= 2.51.")
 
 

@@ -62,8 +62,8 @@ def worker_functions(module: Module) -> set[ast.AST]:
         if not isinstance(function, (*FUNCTIONS, ast.ClassDef)) or function in found:
             continue
         found.add(function)
-        inside = (node for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load))
-        waiting += [module.definition(name) for name in inside]
+        names = (node for node in module.below(function) if isinstance(node, ast.Name))
+        waiting += [module.definition(name) for name in names if isinstance(name.ctx, ast.Load)]
     return found
 
 

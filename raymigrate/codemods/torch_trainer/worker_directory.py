@@ -44,8 +44,8 @@ def original_directory(context: Context) -> None:
     """Reports reads of the variable."""
     if not context.is_ray_script:
         return
-    for node in context.module.nodes:
-        if isinstance(node, ast.Constant) and node.value == VARIABLE:
+    for node in context.module.of_type(ast.Constant):
+        if node.value == VARIABLE:
             parent = context.module.parent_of[node]
             if isinstance(parent, (ast.Call, ast.Subscript)):
                 context.manual(RM482, node, f"{VARIABLE} is not set on the workers of Ray >= 2.51.")
@@ -59,15 +59,13 @@ def relative_writes(context: Context) -> None:
     if not legacy or not context.is_ray_script:
         return
     functions = worker_functions(module)
-    for node in module.nodes:
-        if isinstance(node, ast.Call) and functions.intersection(module.ancestors(node)):
-            path = _written(module, node)
-            if path is not None and not _is_reported(module, path):
-                context.manual(
-                    RM483,
-                    node,
-                    f'"{path}" is written to the session\'s folder on Ray >= 2.51, not kept with the trial.',
-                )
+    for node in module.of_type(ast.Call):
+        path = _written(module, node)
+        if path is None or not functions.intersection(module.ancestors(node)) or _is_reported(module, path):
+            continue
+        context.manual(
+            RM483, node, f'"{path}" is written to the session\'s folder on Ray >= 2.51, not kept with the trial.'
+        )
 
 
 def _written(module: Module, call: ast.Call) -> str | None:
@@ -96,8 +94,8 @@ def _mode(module: Module, call: ast.Call) -> str:
 
 def _is_reported(module: Module, path: str) -> bool:
     """Whether the path lies in a folder that the file makes a checkpoint of."""
-    for node in module.nodes:
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "from_directory":
+    for node in module.of_type(ast.Call):
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "from_directory":
             folder = module.constant(node.args[0]) if node.args else ...
             if not isinstance(folder, str) or folder in (".", "./") or path.startswith(folder):
                 return True

@@ -70,6 +70,7 @@ class Search:
         self._order = {binding: number for number, binding in enumerate(self.bindings)}
         self._is_run_in_order = all(_runs_in(module, binding.node, scope) for binding in self.bindings)
         self._by_walrus = [b for b in self.bindings if isinstance(module.parent_of.get(b.node), ast.NamedExpr)]
+        self._answers: dict[ast.Name, list[Binding]] = {}
         self._steps_of: dict[int, list[Step]] = {}  # by the identity of the block
         self._within: dict[ast.AST, list[Binding]] = {}  # the bindings in a node, or that are it
         for binding in self.bindings:
@@ -78,8 +79,12 @@ class Search:
 
     def reaching(self, use: ast.Name) -> list[Binding]:
         """The bindings that a use may see, in source order; all of them where the order is not known."""
-        is_known = len(self.bindings) > 1 and self._is_run_in_order and _runs_in(self.module, use, self.scope)
-        return (self._sorted(self._before(use)) if is_known else []) or self.bindings
+        if len(self.bindings) < 2 or not self._is_run_in_order:
+            return self.bindings
+        if use not in self._answers:  # rules ask for the same uses again and again
+            known = self._sorted(self._before(use)) if _runs_in(self.module, use, self.scope) else []
+            self._answers[use] = known or self.bindings
+        return self._answers[use]
 
     def _sorted(self, bindings: Iterable[Binding]) -> list[Binding]:
         return sorted(set(bindings), key=self._order.__getitem__)
