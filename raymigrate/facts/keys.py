@@ -6,6 +6,12 @@ from dataclasses import dataclass, field
 from raymigrate.facts.module import Module
 
 READERS = ("get", "pop", "setdefault")
+# Code inside these may not run, or not in its turn.
+NOT_ALWAYS = (
+    *(ast.If, ast.IfExp, ast.BoolOp, ast.For, ast.AsyncFor, ast.While, ast.Try, ast.Match),
+    *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda),
+    *(ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp),
+)
 
 
 @dataclass
@@ -42,6 +48,40 @@ def keys_of(module: Module, node: ast.expr) -> Keys:
         keys.read_in_text |= used.read_in_text
         keys.hidden |= used.hidden
     return keys
+
+
+def taken_out(module: Module, unpacked: ast.expr) -> set[str]:
+    """The keys that a dict has lost for sure when a call unpacks it.
+
+    `f(epochs=d.pop("epochs"), **d)`: arguments are evaluated in their order.
+    """
+    scope = module.scope_of[unpacked].find(unpacked.id) if isinstance(unpacked, ast.Name) else None
+    out: set[str] = set()
+    for use in module.uses(unpacked.id, scope) if isinstance(unpacked, ast.Name) and scope is not None else ():
+        if module.start(use) < module.start(unpacked) and _runs_before(module, use, unpacked):
+            name = module.constant(_key_taken_out(module, use))
+            out |= {name} if isinstance(name, str) else set()
+    return out
+
+
+def _key_taken_out(module: Module, use: ast.Name) -> ast.expr | None:
+    """The key in `d.pop(key)` and `del d[key]`."""
+    outer = module.parent_of[use]
+    if isinstance(outer, ast.Subscript) and isinstance(outer.ctx, ast.Del):
+        return outer.slice
+    call = module.parent_of[outer]
+    is_pop = isinstance(outer, ast.Attribute) and outer.attr == "pop" and isinstance(call, ast.Call)
+    return call.args[0] if is_pop and isinstance(call, ast.Call) and call.args else None
+
+
+def _runs_before(module: Module, earlier: ast.AST, later: ast.AST) -> bool:
+    """Whether code that stands before other code has always run when that runs."""
+    for outer in module.ancestors(earlier):
+        if module.inside(later, outer):
+            return True
+        if isinstance(outer, NOT_ALWAYS):
+            return False
+    return False
 
 
 def _of_uses(module: Module, uses: list[ast.Name]) -> Keys:

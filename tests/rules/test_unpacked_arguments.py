@@ -64,3 +64,35 @@ def test_configurations_that_cannot_be_seen_are_told(given: str, arguments: str)
     script = script.replace("ScalingConfig(num_workers=2, use_gpu=True)", given).replace("scaling_config=", f"{name}=")
     outcome = converted(script.format(before="", given="{}"))
     assert any(f"Look for {arguments}: Ray raises for them" in message for message in outcome.messages)
+
+
+TAKEN_OUT = """
+from ray.train import ScalingConfig
+from ray.train.huggingface import TransformersTrainer
+from transformers import Trainer, TrainingArguments
+
+
+def init(train_dataset, eval_dataset=None, **config):
+{body}
+    return Trainer(model="gpt2", args=arguments, train_dataset=train_dataset)
+
+
+TransformersTrainer(init, trainer_init_config={{"epochs": 4, "max_steps": 2}}, scaling_config=ScalingConfig(2)).fit()
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "passes_epochs"),
+    [
+        ('    arguments = TrainingArguments("out", num_train_epochs=config.pop("epochs", 3), **config)', False),
+        ('    n = config.pop("epochs")\n    arguments = TrainingArguments("out", num_train_epochs=n, **config)', False),
+        ('    n = config["epochs"]\n    del config["epochs"]\n    arguments = TrainingArguments("o", **config)', False),
+        ('    arguments = TrainingArguments("out", **config, num_train_epochs=config.pop("epochs"))', True),
+        ('    arguments = TrainingArguments("out", num_train_epochs=config.get("epochs"), **config)', True),
+        ('    n = config.pop("epochs") if eval_dataset else 1\n    arguments = TrainingArguments("o", **config)', True),
+        ('    config.pop("epoch", 1)\n    arguments = TrainingArguments("out", **config)', True),
+    ],
+)
+def test_a_key_that_was_taken_out_before_is_not_passed(body: str, *, passes_epochs: bool) -> None:
+    outcome = converted(TAKEN_OUT.format(body=body))
+    assert any("** may pass epochs" in message for message in outcome.messages) is passes_epochs

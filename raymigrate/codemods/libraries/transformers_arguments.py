@@ -28,7 +28,7 @@ from raymigrate.codemods.libraries.argument_changes import (
     is_falsy,
 )
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.keys import keys_of
+from raymigrate.facts.keys import keys_of, taken_out
 from raymigrate.facts.legacy import ACCELERATORS, HF_TRAINERS, TRAINERS, TRAINING_ARGUMENTS
 from raymigrate.facts.values import constants, written
 from raymigrate.knowledge.error_texts import refused_arguments
@@ -179,7 +179,9 @@ def _unpacked(
     if names is TRAINING_ARGUMENTS and keys.hidden and of_legacy_job:
         sources = context.module.origins(keyword.value)
         dicts = [source.module.entries(source.node) for source in sources]
-        passed = _refused_keys(context, of, dict.fromkeys(name for known in dicts for name in known or ()), changes)
+        taken = taken_out(context.module, keyword.value) - {name for name, _ in keys.strings}
+        left = dict.fromkeys(name for known in dicts for name in known or () if name not in taken)
+        passed = _refused_keys(context, of, left, changes)
         if passed:
             message = f"** may pass {', '.join(passed)}: a TypeError today."
             context.manual(RM706, keyword, message, "Change the keys in the dict, and wherever they are read.")
