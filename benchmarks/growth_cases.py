@@ -111,7 +111,7 @@ LINES = [
     ),
 ]
 FINDINGS = [
-    Case("reports", 5_000, script(REPORT, IMPORT)),
+    Case("reports", 4_000, script(REPORT, IMPORT)),
     Case("reports in functions", 400, script(f"def f_<n>(config):\n    for a in b:\n        {REPORT}\n\n", IMPORT)),
     Case("reports on one line", 500, script("session.report({}); ", IMPORT, REPORT)),
     Case("reports in one expression", 500, script("session.report({}), ", f"{IMPORT}x = [", "]\n")),

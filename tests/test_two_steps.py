@@ -26,7 +26,9 @@ def test_it_is_what_two_runs_give(loop: Path) -> None:
         assert both.after is None
         return
     assert both.after == (second.after or first)
-    assert convert(both.after, str(loop), BOTH).after is None
+    again = convert(both.after, str(loop), BOTH)
+    assert again.after is None
+    assert both.left == again.findings
 
 
 @pytest.mark.parametrize("loop", LOOPS, ids=case_name)

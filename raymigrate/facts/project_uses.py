@@ -108,7 +108,7 @@ def _with_import(project: Project, folder: str, source: str) -> list[str]:
             imports = IMPORT.findall(_content(project, folder, path)) if path.endswith(".py") else ()
             for word in {word for statement in imports for word in WORD.findall(statement)}:
                 by_word.setdefault(word, []).append(path)
-    named = project.importing[folder].get(_module_name(source).encode(), [])
+    named = project.importing[folder].get(os.fsencode(_module_name(source)), [])
     if not source.endswith("__init__.py"):
         return named
     package = os.path.join(os.path.dirname(source), "")
@@ -124,7 +124,7 @@ def _importers(project: Project, folder: str, source: str) -> list[str]:
     key = folder, source
     if key not in project.importers:
         package = os.path.join(os.path.dirname(source), "") if source.endswith("__init__.py") else None
-        word = _word(_module_name(source).encode())
+        word = _word(os.fsencode(_module_name(source)))
         itself = os.path.abspath(source)  # long, perhaps, and searched for each of its names
         others = (path for path in _files(project, folder) if path != itself)
         project.importers[key] = [

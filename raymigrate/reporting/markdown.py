@@ -11,6 +11,7 @@ from raymigrate.reporting.text import files_text, project_lines, summary_text
 from raymigrate.run.outcome import Summary
 from raymigrate.run.rules import rule_by_code
 
+TAGGED = re.compile("[<>&`]")
 SECTIONS = (
     (Kind.ERROR, "Could not be done"),
     (Kind.MANUAL, "Left for a person"),
@@ -91,6 +92,8 @@ def _cell(text: str) -> str:
 
 
 def _code(text: str) -> str:
-    """A path as code; GitHub lets a backslash keep a bar from ending the cell even there."""
-    fence = "``" if "`" in text else "`"
-    return f"{fence}{text}{fence}".replace("|", "\\|")
+    """A path as code; GitHub lets a backslash keep a bar from ending the cell even there.
+
+    What looks like a tag is escaped: not every renderer leaves code alone.
+    """
+    return f"<code>{_cell(text)}</code>" if TAGGED.search(text) else f"`{text}`".replace("|", "\\|")

@@ -31,18 +31,23 @@ def convert_in_two_steps(text: str, options: Options, convert: Convert, *, rewri
     if _fails(first):
         return first
     second = convert(text if first.after is None else first.after, replace(options, to_accelerate=False), rewrite)
-    if first.after is None:
-        return replace(second, findings=_both(first.findings, second.findings))
-    placed = _placed(second.findings, first.after, text)
+    placed = second.findings if first.after is None else _placed(second.findings, first.after, text)
     if _fails(second):
-        return replace(first, findings=by_place(placed), changes=False, after=None, left=[])
+        findings = by_place(placed) if first.changes else _both(first.findings, placed)
+        return replace(first, findings=findings, changes=False, after=None, left=[])
+    after = (first.after if second.after is None else second.after) if rewrite else None
+    left: list[Finding] = []
+    if second.after is not None:
+        left = _both(convert(second.after, replace(options, to_ray=False), False).findings, second.left)
+    elif after is not None:
+        left = _both(first.left, second.findings)
     return replace(
         second,
         before=text,
         findings=_both(first.findings, placed),
-        changes=True,
-        after=(second.after or first.after) if rewrite else None,
-        left=second.left if second.changes else first.left,
+        changes=first.changes or second.changes,
+        after=after,
+        left=left,
     )
 
 

@@ -13,6 +13,7 @@ import time
 from contextlib import closing
 from pathlib import Path
 
+from tests.attack import inputs
 from tests.attack.command import CASES, CONVERTED, SMALL, Neighbours, attack, processes_left, run, start
 from tests.conftest import FIXTURES
 from tests.test_faults import BAD, NOTEBOOKS
@@ -48,6 +49,52 @@ for title, content in NOTEBOOKS.items():
         attack(f"a notebook with {title}", TOLD, slow=True)(
             lambda folder, content=content: _one_bad_file(folder, "m.ipynb", content)
         )
+
+
+WELL = "each converted or told, in less than 5 s"
+
+
+def _many(folder: Path, files: dict[str, bytes], *options: str) -> str:
+    """Each of some files alone, so that each has its time; what none may do, and that a neighbour is converted."""
+    wrong = []
+    for title, data in files.items():
+        place = folder / str(len(list(folder.iterdir())))
+        place.mkdir()
+        neighbours = Neighbours(place)
+        name = f"m{title.partition('.')[2] and '.' + title.rpartition('.')[2]}"
+        (place / name).write_bytes(data)
+        ended = run(place, "--jobs", "1", *options, ".")
+        told = f"{name}:".encode() in ended.stderr
+        changed = (place / name).read_bytes() != data
+        wrong += [f"{title}: {problem}" for problem in ended.problems]
+        if ended.seconds > 5:
+            wrong.append(f"{title}: {ended.seconds:.0f} s")
+        if ended.code == 2 and (changed or not told):
+            wrong.append(f"{title}: an error that is not told, or not of a file left as it was")
+        if not neighbours.are_done():
+            wrong.append(f"{title}: others not done")
+    return _got(wrong, well=WELL)
+
+
+@attack("nested and long code of every kind", WELL, slow=True)
+def shapes(folder: Path) -> str:
+    return _many(folder, {f"{title}.py": f"{SMALL}{text}\n".encode() for title, text in inputs.SHAPES.items()})
+
+
+@attack("scripts that are stored oddly", WELL, slow=True)
+def stored(folder: Path) -> str:
+    return _many(folder, {f"{title}.py": data for title, data in inputs.STORED.items()})
+
+
+@attack("notebooks that Jupyter did not write", WELL, slow=True)
+def notebooks(folder: Path) -> str:
+    return _many(folder, {f"{title}.ipynb": text.encode() for title, text in inputs.NOTEBOOKS.items()})
+
+
+@attack("pages whose blocks do not end", WELL, slow=True)
+def pages(folder: Path) -> str:
+    files = {f"{title}.{'rst' if 'rst' in title else 'md'}": text.encode() for title, text in inputs.PAGES.items()}
+    return _many(folder, files, "--docs")
 
 
 @attack("every codec of Python as coding cookie, with bytes that are not of it", "no traceback, the others converted")
@@ -142,6 +189,7 @@ ODD = [
     b"\x1b[31m.py",
     b"a b'c\".py",
     b"%0A::.py",
+    b"a" * 252 + b".py",
     "\u202egnp.py".encode(),
 ]
 
@@ -165,6 +213,9 @@ def names(folder: Path) -> str:
                 json.loads(ended.stdout.decode())
             except ValueError as error:
                 wrong.append(f"{form}: {error}")
+    wrong += run(folder, "-q", ".").problems
+    if any(path.read_text() != CONVERTED for path in folder.rglob("*.py")):
+        wrong.append("one is not converted")
     return _got(wrong, well="well-formed output in every format")
 
 
@@ -234,7 +285,13 @@ def reports(folder: Path) -> str:
 @attack("closed standard streams", "no traceback, exit code 0 to 2")
 def streams(folder: Path) -> str:
     Neighbours(folder)
-    ways = [("--check", ".", ">&-"), ("--check", ".", "2>&-"), ("-", "", "<&-"), ("--check", ".", "2>/dev/full")]
+    ways = [
+        ("--diff", ".", "| head -1"),
+        ("--check", ".", ">&-"),
+        ("--check", ".", "2>&-"),
+        ("-", "", "<&-"),
+        ("--check", ".", "2>/dev/full"),
+    ]
     wrong = [problem for *given, shell in ways for problem in run(folder, *filter(None, given), shell=shell).problems]
     return _got(wrong, well="no traceback, exit code 0 to 2")
 
@@ -295,6 +352,54 @@ for _number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGKILL):
     attack(f"{_number.name} at 8 moments", "no process left, each file old or new", slow=True)(
         lambda folder, number=_number: _killed(folder, number, 8)
     )
+
+
+@attack("SIGKILL at 8 moments of a project", "each file old or new, a second run completes it", slow=True)
+def killed_project(folder: Path) -> str:
+    fixture = FIXTURES / "projects/src_layout"
+    wrong = []
+    for moment in range(8):
+        place = folder / str(moment)
+        shutil.copytree(fixture / "before", place)
+        process = start(place, "-q", "--unsafe", ".")
+        time.sleep(0.2 + 0.15 * moment)
+        process.kill()
+        process.communicate(timeout=60)
+        for path in (p for p in place.rglob("*") if p.is_file()):
+            name = path.relative_to(place)
+            if path.read_bytes() not in {(fixture / form / name).read_bytes() for form in ("before", "after")}:
+                wrong.append(f"{name} is damaged")
+        wrong += run(place, "-q", "--unsafe", ".").problems
+        if any((place / p.relative_to(fixture / "after")).read_bytes() != p.read_bytes() for p in _files(fixture)):
+            wrong.append("a second run gives something else")
+    return _got(wrong, well="each file old or new, a second run completes it")
+
+
+def _files(fixture: Path) -> list[Path]:
+    return [path for path in (fixture / "after").rglob("*") if path.is_file()]
+
+
+@attack("other languages, times, masks, hashes and numbers of processes", "the same bytes", slow=True)
+def environments(folder: Path) -> str:
+    names = sorted(path.name for path in (FIXTURES / "ray_air").iterdir() if (path / "before.py").exists())
+    ways: list[tuple[dict[str, str], list[str]]] = [
+        ({}, ["--jobs", "1"]),
+        ({"PYTHONHASHSEED": "1"}, ["--jobs", "2"]),
+        ({"PYTHONHASHSEED": "12345"}, ["--jobs", "8"]),
+        ({"LC_ALL": "C", "PYTHONUTF8": "1"}, []),
+        ({"LC_ALL": "tr_TR.UTF-8", "LANG": "tr_TR.UTF-8", "TZ": "Asia/Tokyo", "COLUMNS": "20"}, []),
+    ]
+    told = []
+    for number, (variables, options) in enumerate(ways):
+        place = folder / str(number)
+        for name in names:
+            (place / name).mkdir(parents=True)
+            shutil.copy(FIXTURES / "ray_air" / name / "before.py", place / name)
+        forms = (("--check", "--output-format", "json"), ("--check", "--output-format", "sarif"), ("--diff",), ("-v",))
+        outputs = [run(place, *options, *form, ".", variables=variables) for form in forms]
+        texts = [path.read_bytes() for path in sorted(place.rglob("*.py"))]
+        told.append([*((o.code, o.stdout, o.stderr) for o in outputs), texts])
+    return _got([], (any(other != told[0] for other in told), "others"), well="the same bytes")
 
 
 @attack("two runs over one folder at once", "each file converted once", slow=True)

@@ -7,9 +7,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 from tests.conftest import ROOT
 from tests.test_faults import CONVERTED, SMALL
@@ -86,7 +87,13 @@ with open(sys.argv[1], "w") as file:
 """
 
 
-def run(folder: Path, *arguments: str | bytes, shell: str = "", limit: float = 120) -> Ended:
+def run(
+    folder: Path,
+    *arguments: str | bytes,
+    shell: str = "",
+    limit: float = 120,
+    variables: Mapping[str, str] = MappingProxyType({}),
+) -> Ended:
     """Runs the command in a folder.
 
     Args:
@@ -94,6 +101,7 @@ def run(folder: Path, *arguments: str | bytes, shell: str = "", limit: float = 1
         arguments: Of the command.
         shell: What a shell adds to the command, such as `>&-`.
         limit: Seconds after which it hangs.
+        variables: Of its environment, besides the usual ones.
     """
     import json  # noqa: PLC0415
 
@@ -105,7 +113,7 @@ def run(folder: Path, *arguments: str | bytes, shell: str = "", limit: float = 1
         process = subprocess.run(
             [sys.executable, "-I", "-c", MEASURED, str(measures), *command],
             cwd=folder,
-            env=environment(),
+            env={**environment(), **variables},
             capture_output=True,
             timeout=limit,
             check=False,

@@ -1,11 +1,15 @@
 """What damaged input found out about the engine, made small and spelled in several ways."""
 
+import ast
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from raymigrate.cli import main
+from raymigrate.edits.plan import Plan
+from raymigrate.edits.rewriter import rewrite
+from raymigrate.facts.module import Module
 
 TRAINER = """from ray.train.huggingface import {name}
 from transformers import Trainer, TrainingArguments
@@ -273,3 +277,99 @@ def test_a_training_loop_in_the_body_of_a_class_stays_native(block: str) -> None
     assert result.exit_code == 1, result.output
     assert "RM851" in result.stdout
     assert Path("train.py").read_text() == text
+
+
+def test_comments_say_once_what_keeps_the_second_step_from_a_script_that_the_first_one_converted() -> None:
+    text = (
+        NATIVE.format(
+            parameters="model, loader, optimizer",
+            device='"cuda"',
+            given="",
+            step="loss.backward()\n        optimizer.step()",
+        )
+        .replace("    train_epoch(model, loader, optimizer, )\n", "")
+        .replace("args = parse()", "args = input()")
+    )
+    Path("train.py").write_text(text)
+    texts = []
+    for _ in range(2):
+        CliRunner().invoke(main, ["--todo", "--to-accelerate", "--to-ray", "train.py"], catch_exceptions=False)
+        texts.append(Path("train.py").read_text())
+    assert "from accelerate import Accelerator" in texts[0]
+    assert texts[0].count("# TODO(raymigrate): RM802") == 1
+    assert texts[1] == texts[0]
+
+
+SPAWNED = """import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader
+from torch.utils.data.distributed import DistributedSampler
+
+
+def main(rank):
+    loader = DataLoader(rows, batch_size=8, sampler=DistributedSampler(rows))
+    model = DDP(torch.nn.Linear(1, 1).to(rank), device_ids=[rank])
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for inputs in loader:
+        optimizer.zero_grad()
+        loss = model(inputs.to(rank)).sum()
+        loss.backward()
+        optimizer.step()
+
+
+main(0)
+{behind}
+"""
+
+
+@pytest.mark.parametrize("behind", ["dist.barrier()", "if dist.get_rank() == 0:\n    print('done')"])
+def test_code_that_needs_the_accelerator_outside_of_the_function_that_makes_it_is_told(behind: str) -> None:
+    text = SPAWNED.format(behind=behind)
+    Path("train.py").write_text(text)
+    result = CliRunner().invoke(main, ["--to-accelerate", "train.py"], catch_exceptions=False)
+    assert result.exit_code == 1, result.output
+    assert "RM851" in result.stdout
+    assert Path("train.py").read_text() == text
+
+
+@pytest.mark.parametrize("value", ["a, b", "(a, b)", "((a, b))", "(a for a in b)", "(\n    a,\n    b\n)"])
+def test_brackets_of_a_tuple_or_a_generator_are_part_of_it(value: str) -> None:
+    text = f"x = f({value})\ny = {value if 'for' in value else f'({value})'}\n"
+    module, plan = Module(text), Plan()
+    found = [node for node in module.nodes if isinstance(node, (ast.Tuple, ast.GeneratorExp))]
+    for node in found:
+        plan.replace(node, "g($old)", old=node.elts[0] if isinstance(node, ast.Tuple) else node.elt)
+    assert rewrite(module, plan).count("g(a)") == len(found) > 0
+
+
+@pytest.mark.parametrize("trains", ["accelerator.backward(model(x))", "Trainer(model=model).train()"])
+@pytest.mark.parametrize(
+    ("again", "is_told"),
+    [
+        ("if several:\n    import torch.nn", True),
+        ("torch = wrap(torch)", True),
+        ("config = load(config, torch.nn)", True),
+        ("config = load(torch.nn)", False),
+        ("import torch.nn", False),
+    ],
+)
+def test_an_imported_name_that_gets_another_value_in_the_training_function_is_told(
+    trains: str, again: str, is_told: bool
+) -> None:
+    text = f"""import torch
+from accelerate import Accelerator
+from settings import config
+from transformers import Trainer
+
+{"accelerator = Accelerator()" if "accelerator" in trains else ""}
+model = torch.nn.Linear(1, 1)
+{again}
+x = torch.ones(1, device=config)
+{trains}
+"""
+    Path("train.py").write_text(text)
+    result = CliRunner().invoke(main, ["--to-ray", "train.py"], catch_exceptions=False)
+    assert result.exit_code in (0, 1), result.output
+    assert ("is imported by the module" in result.stdout) == is_told
+    assert (Path("train.py").read_text() == text) == is_told

@@ -239,7 +239,12 @@ class Access:
             constructor = self._in_constructor()[0]
             assert isinstance(constructor, ast.FunctionDef)
             return None if self.owner is constructor or constructor in self.given else constructor
-        if self.owner in functions or not functions:
+        if not functions:
+            if isinstance(self.owner, ast.FunctionDef) and self.view is None:
+                where = f"{self.owner.name}(), where the Accelerator is made"
+                raise Refusal(node, f"this needs the Accelerator too, outside of {where}")
+            return None
+        if self.owner in functions:
             return None
         if any(isinstance(parent, ast.ClassDef) for parent in self.module.ancestors(node)):
             raise Refusal(node, "it is spread over the methods of a class, which are not followed")

@@ -15,7 +15,7 @@ from raymigrate.codemods.to_ray.notebook_launchers import STARTED_BY_CALL, Noteb
 from raymigrate.codemods.to_ray.paths import make_paths_absolute
 from raymigrate.codemods.to_ray.plain_trainer import drop_launcher, reads_command_line, set_environment
 from raymigrate.codemods.to_ray.process_group import hand_group_to_ray
-from raymigrate.codemods.to_ray.refusals import RM802, Reason, refusal, refusal_for_others, shares_line
+from raymigrate.codemods.to_ray.refusals import RM802, Reason, rebinds_import, refusal, refusal_for_others, shares_line
 from raymigrate.codemods.to_ray.script import DEFINITIONS, script_of
 from raymigrate.codemods.to_ray.statements import Mixed, Roles
 from raymigrate.codemods.to_ray.streams import tell_data
@@ -73,7 +73,8 @@ def convert(context: Context) -> None:
         message = "No statement of this file starts the training: convert the script that calls it by hand."
         context.manual(RM802, made[0], message)
         return
-    reason = shares_line(roles) or refusal_for_others(context, script, roles, Training([], trains, []))
+    reason = shares_line(roles) or rebinds_import(script, roles)
+    reason = reason or refusal_for_others(context, script, roles, Training([], trains, []))
     if reason is not None:
         context.manual(RM802, reason.node, reason.message)
         return

@@ -19,6 +19,7 @@ from raymigrate.codemods.to_ray.refusals import (
     RM802,
     Reason,
     needed_behind_main,
+    rebinds_import,
     refusal,
     refusal_for_others,
     shares_line,
@@ -112,6 +113,7 @@ def convert(context: Context) -> None:
         return
     reason = (
         shares_line(roles)
+        or rebinds_import(script, roles)
         or needed_behind_main(script, roles)
         or refusal_for_others(context, script, roles, training)
         or _unreached(script, roles, training)

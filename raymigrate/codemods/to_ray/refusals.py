@@ -34,6 +34,7 @@ STARTS_PROCESSES = (
     *("subprocess.run", "subprocess.call", "subprocess.Popen", "subprocess.check_call", "os.system"),
     *("torch.distributed.run.main", "torch.distributed.launch.main", "accelerate.notebook_launcher"),
 )
+SIMPLE = (ast.Assign, ast.AnnAssign, ast.Import, ast.ImportFrom, *FUNCTIONS, ast.ClassDef)
 LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 OTHER_TRAINERS = ("pytorch_lightning", "lightning", "fastai", "keras", "tensorflow.keras")
 OWN_COMMAND_LINES = ("hydra.main", "click.command", "fire.Fire", "typer.run", "typer.Typer", "absl.app.run")
@@ -158,6 +159,27 @@ def shares_line(roles: Roles) -> Reason | None:
         if following.lineno <= (step.end_lineno or 0) and (roles.of[step].moves or roles.of[following].moves):
             message = f"Line {following.lineno} holds several statements, of which one has to move"
             return Reason(following, f"{message}; put each on a line of its own.")
+    return None
+
+
+def rebinds_import(script: Script, roles: Roles) -> Reason | None:
+    """Why a script cannot be converted in which what moves needs an imported name, and gives it another value.
+
+    The name belongs to the training function then, and has no value at its beginning.
+    """
+    scope = script.module.scope_of[script.module.tree]
+    imports = [step for step in roles.staying(Role.DEFINITION) if isinstance(step, (ast.Import, ast.ImportFrom))]
+    imported = {name for step in imports for name in script.bound(step)}
+    mentioned: set[str] = set()  # by the steps before
+    for step in roles.moved():
+        read = {name for name, home in script.read(step) if home is scope}
+        bound = set(script.bound(step)) if script.scope(step) is scope else set()
+        early = mentioned | read | (set() if isinstance(step, SIMPLE) else bound)
+        if late := sorted(bound & imported & early):
+            message = f"`{late[0]}` is imported by the module, and gets another value in what has to move"
+            return Reason(step, f"{message}; give it another name.")
+        mentioned |= read
+        imported -= bound
     return None
 
 
