@@ -6,26 +6,19 @@ import encodings.aliases
 import json
 import os
 import shutil
-import signal
 import socket
 import subprocess
-import time
 from contextlib import closing
 from pathlib import Path
 
-from tests.attack import inputs
-from tests.attack.command import CASES, CONVERTED, SMALL, Neighbours, attack, processes_left, run, start
+from tests.attack import inputs, processes
+from tests.attack.command import CASES, CONVERTED, SMALL, Neighbours, attack, got, run
 from tests.conftest import FIXTURES
 from tests.test_faults import BAD, NOTEBOOKS
 
 CONFIG = FIXTURES / "accelerate_trainer/config_path_yaml"
-__all__ = ["CASES"]
+__all__ = ["CASES", "processes"]
 TOLD = "told, exit code 2, the others converted"
-
-
-def _got(ended_problems: list[str], *others: tuple[bool, str], well: str) -> str:
-    """What came of a case: what is wrong, or what was expected."""
-    return ", ".join([*ended_problems, *(text for wrong, text in others if wrong)]) or well
 
 
 # -- bad files ------------------------------------------------------------------------------------------
@@ -37,7 +30,7 @@ def _one_bad_file(folder: Path, name: str, text: str | bytes) -> str:
     (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass"))
     ended = run(folder, ".")
     told = f"{name}:".encode() in ended.stderr and ended.code == 2
-    return _got(ended.problems, (not told, "not told"), (not neighbours.are_done(), "others not done"), well=TOLD)
+    return got(ended.problems, (not told, "not told"), (not neighbours.are_done(), "others not done"), well=TOLD)
 
 
 for title, content in BAD.items():
@@ -73,7 +66,7 @@ def _many(folder: Path, files: dict[str, bytes], *options: str) -> str:
             wrong.append(f"{title}: an error that is not told, or not of a file left as it was")
         if not neighbours.are_done():
             wrong.append(f"{title}: others not done")
-    return _got(wrong, well=WELL)
+    return got(wrong, well=WELL)
 
 
 @attack("nested and long code of every kind", WELL, slow=True)
@@ -103,7 +96,7 @@ def codecs(folder: Path) -> str:
     for name in sorted(set(encodings.aliases.aliases.values())):
         (folder / f"c_{name}.py").write_bytes(f"# coding: {name}\n{SMALL}".encode() + b"# \xff\xfe\xe9\n")
     ended = run(folder, ".")
-    return _got(
+    return got(
         ended.problems,
         (not neighbours.are_done(), "others not done"),
         well="no traceback, the others converted",
@@ -115,7 +108,7 @@ def large(folder: Path) -> str:
     text = SMALL + "".join(f'x{n} = g({n}, a=[1, 2], b="t")\n' for n in range(138_000))
     (folder / "m.py").write_text(text)
     ended = run(folder, "m.py")
-    return _got(
+    return got(
         ended.problems,
         (ended.code != 2, f"exit code {ended.code}"),
         (ended.megabytes > 1000, f"{ended.megabytes:.0f} MB"),
@@ -128,7 +121,7 @@ def just_not_too_large(folder: Path) -> str:
     (folder / "m.py").write_text(SMALL + "".join(f'x{n} = g({n}, a=[1, 2], b="t")\n' for n in range(9_000)))
     ended = run(folder, "m.py", limit=600)
     wrong = (ended.megabytes > 1000, f"{ended.megabytes:.0f} MB")
-    return _got(ended.problems, (ended.code != 0, f"exit code {ended.code}"), wrong, well="less than 1 GB")
+    return got(ended.problems, (ended.code != 0, f"exit code {ended.code}"), wrong, well="less than 1 GB")
 
 
 # -- what a job reads -----------------------------------------------------------------------------------
@@ -140,7 +133,7 @@ def _with_configuration(folder: Path, text: str) -> str:
     (folder / name).write_text(text)
     ended = run(folder, ".")
     code = (folder / "train.py").read_text()
-    return _got(
+    return got(
         ended.problems,
         (ended.seconds > 10, f"{ended.seconds:.0f} s"),
         (ended.megabytes > 500, f"{ended.megabytes:.0f} MB"),
@@ -168,7 +161,7 @@ def stars(folder: Path) -> str:
     (folder / ".gitignore").write_text("*a" * 12 + "b\n")
     (folder / ("a" * 200 + ".py")).write_text(SMALL)
     ended = run(folder, ".")
-    return _got(ended.problems, (ended.seconds > 5, f"{ended.seconds:.0f} s"), well="less than 5 s")
+    return got(ended.problems, (ended.seconds > 5, f"{ended.seconds:.0f} s"), well="less than 5 s")
 
 
 @attack("modules beside the script that are named like those of raymigrate", "none is run")
@@ -177,7 +170,7 @@ def shadows(folder: Path) -> str:
         (folder / f"{name}.py").write_text("open('PWNED', 'w')\n")
     (folder / "x.py").write_text("import click\n" + SMALL)
     ended = run(folder, "x.py")
-    return _got(ended.problems, ((folder / "PWNED").exists(), "one was run"), well="none is run")
+    return got(ended.problems, ((folder / "PWNED").exists(), "one was run"), well="none is run")
 
 
 # -- names ----------------------------------------------------------------------------------------------
@@ -216,7 +209,7 @@ def names(folder: Path) -> str:
     wrong += run(folder, "-q", ".").problems
     if any(path.read_text() != CONVERTED for path in folder.rglob("*.py")):
         wrong.append("one is not converted")
-    return _got(wrong, well="well-formed output in every format")
+    return got(wrong, well="well-formed output in every format")
 
 
 # -- places ---------------------------------------------------------------------------------------------
@@ -235,7 +228,7 @@ def two_projects(folder: Path) -> str:
         if (folder / "v" / name / path.relative_to(FIXTURES / "projects" / name / "after")).read_bytes()
         != path.read_bytes()
     ]
-    return _got([*ended.problems, *wrong], well="converted as each alone is")
+    return got([*ended.problems, *wrong], well="converted as each alone is")
 
 
 @attack("a link in the folder to a script outside", "named, not written")
@@ -245,7 +238,7 @@ def link_out(folder: Path) -> str:
     (folder / "p/link.py").symlink_to("../outside.py")
     ended = run(folder, "p")
     written = (folder / "outside.py").read_text() != SMALL
-    return _got(
+    return got(
         ended.problems, (written, "written"), (b"RM908" not in ended.stdout, "not named"), well="named, not written"
     )
 
@@ -266,7 +259,7 @@ def no_files(folder: Path) -> str:
             os.chdir(here)
         ended = run(folder, ".", "/dev/zero")
     told = ended.code == 2 and b"pipe.py:" in ended.stderr and b"socket.py:" in ended.stderr
-    return _got(ended.problems, (not told, "not told"), (not neighbours.are_done(), "others not done"), well=TOLD)
+    return got(ended.problems, (not told, "not told"), (not neighbours.are_done(), "others not done"), well=TOLD)
 
 
 @attack("--report with the name of a script, of a pipe, of a folder", "refused, nothing written")
@@ -279,7 +272,7 @@ def reports(folder: Path) -> str:
         ended = run(folder, "--report", name, ".", limit=60)
         wrong += ended.problems + ([f"{name}: exit code {ended.code}"] if ended.code != 2 else [])
     changed = any((folder / name).read_text() != SMALL for name in neighbours.names)
-    return _got(wrong, (changed, "something written"), well="refused, nothing written")
+    return got(wrong, (changed, "something written"), well="refused, nothing written")
 
 
 @attack("closed standard streams", "no traceback, exit code 0 to 2")
@@ -293,7 +286,7 @@ def streams(folder: Path) -> str:
         ("--check", ".", "2>/dev/full"),
     ]
     wrong = [problem for *given, shell in ways for problem in run(folder, *filter(None, given), shell=shell).problems]
-    return _got(wrong, well="no traceback, exit code 0 to 2")
+    return got(wrong, well="no traceback, exit code 0 to 2")
 
 
 @attack("a full disk", "old bytes, exit code 2, no other file, no half report", slow=True)
@@ -314,7 +307,7 @@ def full_disk(folder: Path) -> str:
                 pass
         ended = run(place, "--report", "r.md", "x.py")
         left = sorted(path.name for path in place.iterdir())
-        return _got(
+        return got(
             ended.problems,
             (ended.code != 2, f"exit code {ended.code}"),
             ((place / "x.py").read_bytes() != before, "changed"),
@@ -323,90 +316,3 @@ def full_disk(folder: Path) -> str:
         )
     finally:
         subprocess.run(["umount", place], check=False)
-
-
-# -- processes ------------------------------------------------------------------------------------------
-
-
-def _killed(folder: Path, number: signal.Signals, moments: int) -> str:
-    """Ends the command at several moments."""
-    wrong = []
-    for moment in range(moments):
-        for n in range(60):
-            (folder / f"{n}.py").write_text(SMALL + "# x\n" * 2_000)
-        new = CONVERTED + "# x\n" * 2_000
-        process = start(folder, "-q", "--jobs", "2", ".")
-        time.sleep(0.1 + 0.25 * moment)
-        process.send_signal(number)
-        process.communicate(timeout=60)
-        if left := processes_left(process):
-            wrong.append(f"{left} processes left")
-        if {path.read_text() for path in folder.iterdir()} - {SMALL + "# x\n" * 2_000, new}:
-            wrong.append("a damaged file")
-        if len(list(folder.iterdir())) != 60:
-            wrong.append("another file")
-    return _got(wrong, well="no process left, each file old or new")
-
-
-for _number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGKILL):
-    attack(f"{_number.name} at 8 moments", "no process left, each file old or new", slow=True)(
-        lambda folder, number=_number: _killed(folder, number, 8)
-    )
-
-
-@attack("SIGKILL at 8 moments of a project", "each file old or new, a second run completes it", slow=True)
-def killed_project(folder: Path) -> str:
-    fixture = FIXTURES / "projects/src_layout"
-    wrong = []
-    for moment in range(8):
-        place = folder / str(moment)
-        shutil.copytree(fixture / "before", place)
-        process = start(place, "-q", "--unsafe", ".")
-        time.sleep(0.2 + 0.15 * moment)
-        process.kill()
-        process.communicate(timeout=60)
-        for path in (p for p in place.rglob("*") if p.is_file()):
-            name = path.relative_to(place)
-            if path.read_bytes() not in {(fixture / form / name).read_bytes() for form in ("before", "after")}:
-                wrong.append(f"{name} is damaged")
-        wrong += run(place, "-q", "--unsafe", ".").problems
-        if any((place / p.relative_to(fixture / "after")).read_bytes() != p.read_bytes() for p in _files(fixture)):
-            wrong.append("a second run gives something else")
-    return _got(wrong, well="each file old or new, a second run completes it")
-
-
-def _files(fixture: Path) -> list[Path]:
-    return [path for path in (fixture / "after").rglob("*") if path.is_file()]
-
-
-@attack("other languages, times, masks, hashes and numbers of processes", "the same bytes", slow=True)
-def environments(folder: Path) -> str:
-    names = sorted(path.name for path in (FIXTURES / "ray_air").iterdir() if (path / "before.py").exists())
-    ways: list[tuple[dict[str, str], list[str]]] = [
-        ({}, ["--jobs", "1"]),
-        ({"PYTHONHASHSEED": "1"}, ["--jobs", "2"]),
-        ({"PYTHONHASHSEED": "12345"}, ["--jobs", "8"]),
-        ({"LC_ALL": "C", "PYTHONUTF8": "1"}, []),
-        ({"LC_ALL": "tr_TR.UTF-8", "LANG": "tr_TR.UTF-8", "TZ": "Asia/Tokyo", "COLUMNS": "20"}, []),
-    ]
-    told = []
-    for number, (variables, options) in enumerate(ways):
-        place = folder / str(number)
-        for name in names:
-            (place / name).mkdir(parents=True)
-            shutil.copy(FIXTURES / "ray_air" / name / "before.py", place / name)
-        forms = (("--check", "--output-format", "json"), ("--check", "--output-format", "sarif"), ("--diff",), ("-v",))
-        outputs = [run(place, *options, *form, ".", variables=variables) for form in forms]
-        texts = [path.read_bytes() for path in sorted(place.rglob("*.py"))]
-        told.append([*((o.code, o.stdout, o.stderr) for o in outputs), texts])
-    return _got([], (any(other != told[0] for other in told), "others"), well="the same bytes")
-
-
-@attack("two runs over one folder at once", "each file converted once", slow=True)
-def at_once(folder: Path) -> str:
-    for n in range(100):
-        (folder / f"{n}.py").write_text(SMALL)
-    both = [start(folder, "-q", "."), start(folder, "-q", ".")]
-    problems = [f"exit code {p.returncode}" for p in both if p.communicate(timeout=120) and p.returncode not in (0, 2)]
-    texts = [path.read_text() for path in folder.iterdir()]
-    return _got(problems, (texts != [CONVERTED] * 100, "other files"), well="each file converted once")

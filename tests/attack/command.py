@@ -48,6 +48,11 @@ def attack(name: str, expected: str, *, slow: bool = False) -> Callable[[Callabl
     return add
 
 
+def got(ended_problems: list[str], *others: tuple[bool, str], well: str) -> str:
+    """What came of a case: what is wrong, or what was expected."""
+    return ", ".join([*ended_problems, *(text for wrong, text in others if wrong)]) or well
+
+
 @dataclass
 class Ended:
     """A command that has ended.

@@ -22,7 +22,7 @@ SHAPES = {
     "a sum of 10,000": "x = " + "1 + " * 10_000 + "2",
     "5,000 lambdas": "x = " + "lambda: " * 5_000 + "1",
     "90 functions in each other": "".join(f"{' ' * n}def f{n}():\n" for n in range(90)) + " " * 90 + "pass",
-    "3,000 functions in each other": "".join(f"{' ' * n}def f{n}():\n" for n in range(1_900)) + " " * 1_900 + "pass",
+    "1,900 functions in each other": "".join(f"{' ' * n}def f{n}():\n" for n in range(1_900)) + " " * 1_900 + "pass",
     "3,000 functions": "".join(f"def f{n}(): pass\n" for n in range(3_000)),
     "3,000 decorators": "@d\n" * 3_000 + "def g(): pass",
     "a dict of 10,000 lines": "x = {\n" + "".join(f"    {n}: {n},\n" for n in range(10_000)) + "}",
