@@ -2,16 +2,29 @@
 
 from raymigrate.knowledge.libraries import look_up
 
+WITH_MAP_BATCHES = "Load the model in a class with __call__(self, batch), and give the class to ds.map_batches."
 # Several names may do, or the call changes with the name: a person chooses.
 ADVICE = {
     "accelerate.DistributedType.TPU": "It is DistributedType.XLA now.",
     "datasets.inspect_metric": "Metrics are in the package evaluate.",
     "datasets.list_metrics": "Metrics are in the package evaluate: evaluate.list_evaluation_modules().",
+    "ray.ml": "Ray 2.0 took ray.ml apart: configurations, checkpoints and trainers are in ray.train, preprocessors in"
+    " ray.data.preprocessors.",
+    "ray.ml.batch_predictor": WITH_MAP_BATCHES,
+    "ray.ml.predictor": WITH_MAP_BATCHES,
+    "ray.ml.predictors": WITH_MAP_BATCHES,
+    "ray.serve.create_deployment": "Write a class with @serve.deployment that loads the model in __init__ and answers"
+    " in __call__(self, request); serve.run(TheClass.bind()) deploys it.",
     "ray.serve.get_deployment": "Use serve.get_app_handle(name) for an application, and serve.status() for what runs.",
     "ray.serve.list_deployments": "serve.status().applications lists what runs.",
     "ray.serve.PredictorDeployment": "Write a class with @serve.deployment that loads the model in __init__ and"
     " answers in __call__(self, request).",
     "ray.serve.http_adapters": "Take the request in the deployment, and read it there: await request.json().",
+    "ray.train.batch_predictor": WITH_MAP_BATCHES,
+    "ray.train.predictor": WITH_MAP_BATCHES,
+    "ray.train.rl": "Train with ray.rllib itself: its algorithms are classes of ray.rllib.algorithms.",
+    "ray.train.sklearn": "Fit the model in a Ray task, or with joblib and ray.util.joblib.",
+    "ray.train.tests": "Tests of Ray are not part of what is installed: copy what you need of them.",
     "ray.util.ml_utils": "What loggers need is in ray.air.integrations.",
     "ray.workflow": "Ray Workflows are gone; use tasks, or a workflow engine.",
     "transformers.utils.hub.TRANSFORMERS_CACHE": "The folder is huggingface_hub.constants.HF_HUB_CACHE now.",

@@ -83,6 +83,9 @@ REFUSED = [
     "range(8).map(lambda row: row['id'] * 2)",
     "range(8).flat_map(lambda row: [row['id'] + 1, 0])",
     "range(8).map_batches(as_list)",
+    "read_text('a').map_batches(lambda batch: pipe(list(batch['text']), max_length=20))",
+    "read_text('a').map_batches(Classify, concurrency=2)",
+    "read_parquet('a').map_batches(classified, batch_format='pandas')",
 ]
 FINE = [
     "from_items([{'a': 1}]).map_batches(lambda rows: pd.DataFrame(rows, columns=['a']))",
@@ -97,9 +100,18 @@ FINE = [
     "range(8).map(other)",
     "from_items([{'value': 1}]).map_batches(lambda frame: {'x': frame['value'] * 2}, batch_format='pandas')",
     "read_parquet('a').map_batches(lambda frame: {'x': frame['value'] * 2}, batch_format='pandas')",
+    "read_text('a').map_batches(lambda batch: {'x': pipe(list(batch['text']))})",
+    "read_text('a').map_batches(lambda batch: pd.DataFrame(pipe(list(batch['text']))))",
+    "read_text('a').map_batches(lambda batch: other(list(batch['text'])))",
+    "read_text('a').map_batches(lambda batch: pipe(question=batch['q'], context=batch['c']))",
+    "read_text('a').map(lambda row: pipe([row['text']])[0])",
 ]
 HEAD = (
-    "import pandas as pd\nimport ray\nfrom job import other\n\n\ndef as_list(batch):\n    return list(batch), 1\n\n\n"
+    "import pandas as pd\nimport ray\nfrom job import other\nfrom transformers import pipeline\n\n"
+    "pipe = pipeline('text-classification')\n\n\ndef as_list(batch):\n    return list(batch), 1\n\n\n"
+    "def classified(frame):\n    found = pipe(frame['text'].to_list())\n    return found\n\n\n"
+    "class Classify:\n    def __init__(self):\n        self.model = pipeline(model='gpt2')\n\n"
+    "    def __call__(self, batch):\n        return self.model([str(t) for t in batch['text']])\n\n\n"
 )
 
 

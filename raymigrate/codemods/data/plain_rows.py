@@ -13,6 +13,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.facts.batch_functions import BatchFunction
 from raymigrate.facts.module import Module
 from raymigrate.facts.ray_data import argument, is_dataset
+from raymigrate.facts.values import sources
 
 RM511 = Rule(
     "RM511",
@@ -44,6 +45,7 @@ SAME_ROWS = frozenset(
         "sort",
     ]
 )
+PIPELINES = frozenset({"transformers.pipeline", "transformers.pipelines.pipeline"})
 # Expressions whose value is neither a dict nor a table, whatever is in them; those that can be a table of batches.
 NEITHER = (ast.JoinedStr, ast.List, ast.ListComp, ast.Set, ast.SetComp, ast.Tuple)
 OF_ARRAYS = (ast.Compare, ast.UnaryOp)
@@ -189,8 +191,24 @@ def _no_dict(function: BatchFunction, node: ast.expr, *, of_a_batch: bool) -> bo
     if isinstance(value, NEITHER):
         return True
     if of_a_batch:
+        if isinstance(value, ast.Call) and value.args and _is_list(value.args[0]):
+            return _is_pipeline(function.module, value.func)
         return isinstance(value, ast.Subscript) and function.is_column(value) and isinstance(value.slice, ast.Constant)
     return isinstance(value, OF_ARRAYS) or (isinstance(value, ast.BinOp) and not isinstance(value.op, ast.BitOr))
+
+
+def _is_list(node: ast.expr) -> bool:
+    """Whether an expression is seen to make a list: `[...]`, `list(...)`, `batch["text"].tolist()`."""
+    if not isinstance(node, ast.Call):
+        return isinstance(node, (ast.List, ast.ListComp))
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    return name in ("list", "tolist", "to_list")
+
+
+def _is_pipeline(module: Module, node: ast.expr) -> bool:
+    """Whether a value is a pipeline of transformers, which gives a list for a list."""
+    made = sources(module, node)
+    return all(isinstance(call, ast.Call) and module.qualified(call.func) in PIPELINES for call in made)
 
 
 def _rows(value: ast.expr) -> Iterator[ast.expr]:

@@ -62,7 +62,7 @@ def gone_names(context: Context) -> None:
         if not is_guarded(context.module, reference.node, name.rpartition(".")[2]) and not _is_import_guarded(
             context, reference
         ):
-            report_gone(context, reference.node, name)
+            report_gone(context, reference.node, name, reference.qualified)
             context.handle(reference, gone=False)
     dissolved = _dissolve_alternatives(context)
     for statement in context.module.imports:
@@ -96,12 +96,19 @@ def _dissolve_alternatives(context: Context) -> set[ast.stmt]:
     return dissolved
 
 
-def report_gone(context: Context, node: ast.AST, name: str) -> None:
-    """Reports a use of a name that is gone, with its successor where there is one."""
+def report_gone(context: Context, node: ast.AST, name: str, whole: str | None = None) -> None:
+    """Reports a use of a name that is gone, with its successor where there is one.
+
+    Args:
+        context: The module to work on.
+        node: The use.
+        name: What is gone.
+        whole: The name that is used, which goes on below it.
+    """
     what = "the installed version has no such name"
     if isinstance(getattr(node, "ctx", None), ast.Store) and context.module.qualified(node) == name:
         what = "the library may no longer read what is set here"
-    context.manual(RM692, node, f"{name} is gone: {what}.", advice_on(name))
+    context.manual(RM692, node, f"{name} is gone: {what}.", advice_on(whole or name))
 
 
 def _is_import_guarded(context: Context, reference: Reference) -> bool:

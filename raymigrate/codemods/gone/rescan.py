@@ -26,6 +26,7 @@ from raymigrate.facts.instances import instance_of
 from raymigrate.facts.module import Module
 from raymigrate.knowledge.libraries import LIBRARIES, look_up, member, names_of, parameters, takes
 
+MANY = 8  # parameters that a sentence has no room for
 RM693 = Rule(
     "RM693",
     "an argument that is gone",
@@ -169,7 +170,12 @@ def _arguments(context: Context, call: ast.Call, of_star: str | None) -> None:
         else:
             change = CHANGES.get(name.rpartition(".")[2], {}).get(keyword.arg)
             new = change.name if change is not None else None
-            context.manual(RM693, keyword, f"{message}.", f"{new}= took its place." if new else None)
+            context.manual(RM693, keyword, f"{message}.", f"{new}= took its place." if new else _takes(given))
+
+
+def _takes(given: tuple[str, ...]) -> str | None:
+    """What to give instead of an argument that is refused, where that is a short list."""
+    return f"It takes {', '.join(given)}." if 0 < len(given) <= MANY else None
 
 
 def _called(module: Module, call: ast.Call, of_star: str | None) -> tuple[str, tuple[str, ...] | None]:

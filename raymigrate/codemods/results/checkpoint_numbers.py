@@ -1,0 +1,50 @@
+"""RM609: folders of checkpoints that are looked for by their number.
+
+docs/semantics/results.md#files-of-a-run: Ray 2.60, train/v2/_internal/execution/storage.py. Trials of Tune still count
+theirs.
+"""
+
+import ast
+import re
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
+from raymigrate.facts.module import Module
+
+RM609 = Rule(
+    "RM609",
+    "the folder of a checkpoint, looked for by its number",
+    "Ray >= 2.51 names the folder of a checkpoint by the time: checkpoint_2026-01-31_12-00-00.123456. What looks for"
+    " checkpoint_000000 in the results of a new run finds nothing.",
+    "Take result.checkpoint.path, or look for names that begin with checkpoint_ and take the last in their order."
+    ' Files of Transformers are in the folder "checkpoint" in it.',
+    "https://docs.ray.io/en/latest/train/user-guides/results.html",
+    unproven="What looks for the folder is another program, after the run.",
+)
+NUMBERED = re.compile(r"(?:^|/)checkpoint_\d{6}(?:/|$)")
+# The name of a trial with its id, or a time: this is a run that there was.
+ONE_RUN = re.compile(r"_[0-9a-f]{5}_\d{5}|\d{4}-\d{2}-\d{2}_\d{2}-\d{2}")
+
+
+@codemod("checkpoint_0")
+def numbered_checkpoints(context: Context) -> None:
+    """Reports strings with such a name, unless they name a run that is over."""
+    module = context.module
+    has_trainer = any(True for _ in module.calls(*TRAINERS, *TORCH_TRAINERS))
+    if not context.is_ray_script or (not has_trainer and module.references_within("ray.tune")):
+        return
+    for node in module.of_type(ast.Constant):
+        text = node.value
+        if isinstance(text, str) and NUMBERED.search(text) and not ONE_RUN.search(_whole(module, node)):
+            if not isinstance(module.parent_of[node], ast.Expr):
+                context.manual(
+                    RM609, node, "Folders of checkpoints are named by the time on Ray >= 2.51, not by a number."
+                )
+
+
+def _whole(module: Module, node: ast.Constant) -> str:
+    """The text of a string with the other parts of its f-string or path."""
+    outer = module.parent_of[node]
+    return ast.unparse(outer) if isinstance(outer, ast.JoinedStr | ast.BinOp | ast.Call) else str(node.value)
