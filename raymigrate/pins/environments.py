@@ -32,7 +32,7 @@ def environment_pins(module: Module) -> Iterator[tuple[ast.Constant, Pin]]:
 def _version_of(name: str, node: ast.expr) -> Pin | None:
     """The pin that a version is where it is beside the name of its package: `"ray[air]": "2.6.3"`."""
     written = node.value if isinstance(node, ast.Constant) else None
-    name = package(name.partition("[")[0].strip())
+    name = package(name.rpartition("::")[2].partition("[")[0].strip())  # conda names channels: conda-forge::deepspeed
     if name not in LOWEST or not isinstance(written, str) or VERSION.fullmatch(written.strip()) is None:
         return None
     text = written.strip()

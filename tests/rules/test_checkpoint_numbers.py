@@ -10,8 +10,8 @@ from tests.rules.scripts import converted
     "line",
     [
         'found = find(bucket, "checkpoint_000000/")',
-        'path = f"{root}/checkpoint_000001"',
-        'path = os.path.join(root, "checkpoint_000012", "model.pt")',
+        'path = f"{root}/checkpoint_000000"',
+        'path = os.path.join(root, "checkpoint_000000", "model.pt")',
         'path = root + "/runs/first/checkpoint_000000/checkpoint.pt"',
     ],
 )
@@ -24,7 +24,8 @@ def test_a_number_is_told(line: str) -> None:
     [
         'import ray\npath = "output/checkpoint-500"',
         'import ray\npath = "checkpoint_0001.pt"',
-        'import ray\npath = "my_checkpoint_000001"',
+        'import ray\npath = "my_checkpoint_000000"',
+        'import ray\npath = os.path.join(last_run, "checkpoint_000004")',
         'import os\npath = "checkpoint_000000/"',
         'import ray\n"""Ray 2.6 called it checkpoint_000000/ always."""',
         'import ray\npath = "runs/TorchTrainer_f638a_00000_0/checkpoint_000000/model.pt"',

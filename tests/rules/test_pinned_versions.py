@@ -32,6 +32,7 @@ OLD = '{"transformers": "4.30.2", "ray[air]": "2.6.3", "accelerate": "0.20.3", "
         (f'pypi(python="3.9", packages={OLD})', "", 4),
         (f"conda(libraries={OLD})", "", 3),
         (f"pip(libraries={OLD})", "", 3),
+        ('conda(libraries={"conda-forge::deepspeed": "0.9.2", "nvidia::torch": "1.13", "own::numpy": "1"})', "", 2),
         ("pypi(packages=PINS)", f"PINS = {OLD}", 3),
         ('pypi(packages={"torch": "==1.13.1", "datasets": "<2.10", "ray": ">=2.60"})', "", 2),
     ],
@@ -47,6 +48,23 @@ def test_versions_by_package_are_told_and_raised(decorator: str, before: str, pi
 def test_versions_that_are_new_enough_are_no_news() -> None:
     decorator = 'pypi(python="3.11", packages={"transformers": "5.2.0", "ray": ">=2.51", "accelerate": "latest"})'
     assert not converted(FLOW.format(decorator=decorator, before="")).lines("RM731", Kind.UNSAFE)
+
+
+@pytest.mark.parametrize(
+    ("packages", "lacks"),
+    [
+        ('["datasets", "scikit-learn"]', True),
+        ('{"packages": ["datasets==2.17.0"]}', True),
+        ('["datasets", "evaluate"]', False),
+        ('["scikit-learn"]', False),
+    ],
+)
+def test_metrics_of_a_script_that_is_not_legacy_otherwise_need_evaluate(packages: str, *, lacks: bool) -> None:
+    script = (
+        f'import ray\nfrom datasets import load_metric\nray.init(runtime_env={{"pip": {packages}}})\n'
+        'print(load_metric("accuracy"))\n'
+    )
+    assert bool(converted(script).lines("RM732", Kind.MANUAL)) is lacks
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.pins.environments import package_lists
+from raymigrate.pins.evidence import is_legacy
 from raymigrate.pins.needed import Needed, listed, missing, needed_by
 
 RM732 = Rule(
@@ -38,7 +39,7 @@ def advice(needed: Needed) -> str:
 @codemod("runtime_env", "worker_runtime_env", "RuntimeEnv", phase=Phase.PINS)
 def runtime_environments(context: Context) -> None:
     """Reports packages that the lists of runtime environments lack."""
-    if not context.is_legacy_script:
+    if not (context.is_legacy_script or is_legacy(context.findings)):
         return
     needed = needed_by(context.module.text, context.findings)
     for strings in package_lists(context.module):

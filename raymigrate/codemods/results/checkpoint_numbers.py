@@ -23,12 +23,14 @@ RM609 = Rule(
     "https://docs.ray.io/en/latest/train/user-guides/results.html",
     unproven="What looks for the folder is another program, after the run.",
 )
-NUMBERED = re.compile(r"(?:^|/)checkpoint_\d{6}(?:/|$)")
+BY_TIME = "Folders of checkpoints are named by the time on Ray >= 2.51: no new one has this name."
+# The first one is that of any run; another number is known of a run that there was.
+NUMBERED = re.compile(r"(?:^|/)checkpoint_000000(?:/|$)")
 # The name of a trial with its id, or a time: this is a run that there was.
 ONE_RUN = re.compile(r"_[0-9a-f]{5}_\d{5}|\d{4}-\d{2}-\d{2}_\d{2}-\d{2}")
 
 
-@codemod("checkpoint_0")
+@codemod("checkpoint_000000")
 def numbered_checkpoints(context: Context) -> None:
     """Reports strings with such a name, unless they name a run that is over."""
     module = context.module
@@ -39,9 +41,7 @@ def numbered_checkpoints(context: Context) -> None:
         text = node.value
         if isinstance(text, str) and NUMBERED.search(text) and not ONE_RUN.search(_whole(module, node)):
             if not isinstance(module.parent_of[node], ast.Expr):
-                context.manual(
-                    RM609, node, "Folders of checkpoints are named by the time on Ray >= 2.51, not by a number."
-                )
+                context.manual(RM609, node, BY_TIME)
 
 
 def _whole(module: Module, node: ast.Constant) -> str:

@@ -23,7 +23,7 @@ from raymigrate.facts.hf_datasets import is_hf_dataset
 from raymigrate.facts.legacy import HF, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module, Reference
 from raymigrate.facts.trainers import TrainerCall, is_no_trainer, trainer_calls
-from raymigrate.facts.values import entries
+from raymigrate.facts.values import entries, is_none
 from raymigrate.knowledge.error_texts import gone_names, refused_arguments
 
 GUIDE = "https://docs.ray.io/en/latest/train/getting-started-transformers.html#transformerstrainer-migration-guide"
@@ -174,6 +174,9 @@ def _convert_call(context: Context, call: TrainerCall) -> bool:
 def _never_ran(context: Context, call: TrainerCall) -> bool:
     """Reports functions that the legacy trainer refused or could not use."""
     module, function = context.module, call.function
+    if FIRST in call.arguments and is_none(module.value(call.arguments[FIRST])):
+        context.manual(RM911, call.node, "None is given for the init function: Ray refused it.")
+        return True
     place, where = function, ""
     if not isinstance(function, (ast.FunctionDef, ast.Lambda)) and call.imported is not None:
         module, function = call.imported.module, call.imported.node
