@@ -16,6 +16,7 @@ TRAIN = """\
 trainer = Trainer(AutoModel.from_pretrained("bert"), TrainingArguments("out"))
 trainer.train()
 """
+HYDRA = f"import hydra\n{HEAD}"
 
 
 def indented(text: str) -> str:
@@ -31,8 +32,20 @@ def indented(text: str) -> str:
             f"import subprocess\n{HEAD}{TRAIN}subprocess.run(['torchrun', 'train.py'])\n",
             "starts its own processes (subprocess.run)",
         ),
+        # without version_base hydra goes to a folder of its own, where relative paths are others
         (f"import hydra\n{HEAD}@hydra.main()\ndef main(cfg):\n{indented(TRAIN)}main()\n", "hydra.main reads the"),
-        (f"import click\n{HEAD}@click.command()\ndef main():\n{indented(TRAIN)}main()\n", "click.command reads the"),
+        (f"{HYDRA}@hydra.main(version_base='1.1')\ndef main(cfg):\n{indented(TRAIN)}main()\n", "hydra.main reads the"),
+        (
+            f"{HYDRA}@hydra.main(version_base=None)\ndef main(cfg):\n    hydra.utils.get_original_cwd()\n"
+            f"{indented(TRAIN)}main()\n",
+            "hydra.main reads the",
+        ),
+        (
+            f"import click\n{HEAD}@click.command()\n@click.pass_context\ndef main(c):\n{indented(TRAIN)}main()\n",
+            "click.command reads the",
+        ),
+        (f"import click\n{HEAD}@click.group()\ndef c():\n    pass\n{TRAIN}", "give it a script of its own"),
+        (f"import fire\n{HEAD}def main():\n{indented(TRAIN)}fire.Fire(main)\n", "with what argparse parsed"),
         (f"import pytorch_lightning\n{HEAD}{TRAIN}pytorch_lightning.Trainer()\n", "uses pytorch_lightning"),
         (f"{HEAD}{TRAIN}trainer.train()\n", "Two trainings in one script (lines 3, 4)"),
         (f"{HEAD}{TRAIN.replace('trainer.train()', 'print(trainer.train())')}", "give it a statement of its own"),

@@ -19,6 +19,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.to_ray.command_lines import decorated_by
 from raymigrate.codemods.to_ray.script import Script, called_by, is_parsed
 from raymigrate.codemods.to_ray.statements import Role, Roles
 from raymigrate.edits.plan import Code
@@ -28,6 +29,7 @@ from raymigrate.facts.values import argument
 MOST_VARIABLES = 3  # that stand among the arguments of the trainer
 GPU_ARGUMENTS = ("fp16", "device_map", "load_in_8bit", "load_in_4bit")
 ARGUMENTS = "argparse.Namespace(**config)"
+TO_DICT = "OmegaConf.to_container({}, resolve=True)"
 
 
 class Outline:
@@ -86,10 +88,17 @@ class Outline:
         assert main is not None and self.script.call is not None
         [binding, *others] = self.module.scope(main).bindings[name]
         value = self.module.assigned(binding.node)
-        if isinstance(binding.node, ast.arg):
+        if isinstance(binding.node, ast.arg) and not main.decorator_list:
             place = parameters(main).index(binding.node)
             value = argument(called_by(self.script.call, main), place, name)
         return not others and value is not None and is_parsed(self.module, value)
+
+    @property
+    def _of_hydra(self) -> str:
+        """The parameter that gets the configuration of hydra; empty if there is none."""
+        main = self.script.main
+        is_hydras = main is not None and decorated_by(self.module, main) == "hydra"
+        return main.args.args[0].arg if main is not None and is_hydras else ""
 
     def _config(self) -> tuple[str, str]:
         """The argument `train_loop_config` as source, and the lines that read it; empty if there is none."""
@@ -97,8 +106,15 @@ class Outline:
         if name and not self.needs_argv and self._is_namespace(name):
             self.context.plan.need_import("argparse")
             return f"vars({name})", f"{name} = {ARGUMENTS}\n"
-        entries = {name: name for name in self.passed}
-        lines = "".join(f'{name} = config["{name}"]\n' for name in self.passed)
+        if name and not self.needs_argv and name == self._of_hydra:
+            self.context.plan.need_import("omegaconf", "OmegaConf")
+            return TO_DICT.format(name), f"{name} = OmegaConf.create(config)\n"
+        entries = {name: TO_DICT.format(name) if name == self._of_hydra else name for name in self.passed}
+        values = {name: f'config["{name}"]' for name in self.passed}
+        if self._of_hydra in values:
+            self.context.plan.need_import("omegaconf", "OmegaConf")
+            values[self._of_hydra] = f"OmegaConf.create({values[self._of_hydra]})"
+        lines = "".join(f"{name} = {value}\n" for name, value in values.items())
         if self.needs_argv:
             self.context.plan.need_import("sys")
             entries["argv"] = "sys.argv[1:]"

@@ -9,6 +9,7 @@ from pathlib import PurePath
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.to_ray.command_lines import in_the_way
 from raymigrate.codemods.to_ray.script import Script, live_uses
 from raymigrate.codemods.to_ray.statements import Role, Roles
 from raymigrate.codemods.to_ray.trainer_calls import (
@@ -37,7 +38,6 @@ STARTS_PROCESSES = (
 SIMPLE = (ast.Assign, ast.AnnAssign, ast.Import, ast.ImportFrom, *FUNCTIONS, ast.ClassDef)
 LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 OTHER_TRAINERS = ("pytorch_lightning", "lightning", "fastai", "keras", "tensorflow.keras")
-OWN_COMMAND_LINES = ("hydra.main", "click.command", "fire.Fire", "typer.run", "typer.Typer", "absl.app.run")
 
 
 @dataclass(frozen=True)
@@ -69,12 +69,8 @@ def refusal(context: Context, training: Training, besides: tuple[str, ...] = ())
                 reference.node,
                 f"The script starts its own processes ({reference.qualified}) around the training; remove that first.",
             )
-    for reference in module.references_within(*OWN_COMMAND_LINES):
-        return Reason(
-            reference.node,
-            f"{reference.qualified} reads the command line and calls the function that trains, which a worker cannot"
-            " do; let argparse do it, or call the function yourself.",
-        )
+    if (command_line := in_the_way(module)) is not None:
+        return Reason(*command_line)
     for reference in module.references_within(*OTHER_TRAINERS):
         return Reason(
             reference.node, f"The file is not a plain script: it uses {reference.qualified.partition('.')[0]}."

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from raymigrate.codemods.to_ray.command_lines import decorated_by
 from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import COMPREHENSIONS, FUNCTIONS, Scope
 
@@ -137,7 +138,9 @@ def script_of(module: Module, trains: Sequence[ast.AST]) -> Script:
         trains: The code: calls that train.
     """
     definition = _called_from_outside(module, trains)
-    if isinstance(definition, ast.FunctionDef) and not definition.decorator_list:
+    if isinstance(definition, ast.FunctionDef) and (
+        not definition.decorator_list or decorated_by(module, definition) is not None
+    ):
         call = _only_call(module, definition)
         if call is not None and _is_given_the_command_line(module, call, definition):
             return Script(module, definition, call)

@@ -1,0 +1,80 @@
+"""Functions that click and hydra call keep their decorators on the driver; what trains moves to the workers."""
+
+import pytest
+
+from tests.rules.scripts import converted
+
+CLICK = """\
+import click
+from transformers import AutoModel, Trainer, TrainingArguments
+
+
+@click.command(){option}
+def main({parameters}):
+    trainer = Trainer(AutoModel.from_pretrained({model}), TrainingArguments("out"))
+    trainer.train()
+
+
+if __name__ == "__main__":
+    main()
+"""
+HYDRA = """\
+import hydra
+from transformers import AutoModel, Trainer, TrainingArguments
+
+
+@hydra.main({arguments})
+def run({parameter}):
+    {first}
+    trainer = Trainer(AutoModel.from_pretrained(cfg.model), TrainingArguments("out", num_train_epochs=epochs))
+    trainer.train()
+
+
+{call}
+"""
+
+
+@pytest.mark.parametrize(
+    ("option", "parameters", "model", "config"),
+    [
+        ("", "", '"bert"', ""),
+        ('\n@click.option("--model")', "model", "model", '{"model": model}'),
+        ('\n@click.argument("model")\n@click.option("--n")', "model, n", "model", '{"model": model}'),
+        ('\n@click.option("--model")\n@click.option("--n")', "*, model, n", "model + n", '{"model": model, "n": n}'),
+    ],
+)
+def test_options_of_click_go_to_the_workers(option: str, parameters: str, model: str, config: str) -> None:
+    after = converted(CLICK.format(option=option, parameters=parameters, model=model), to_ray=True).text
+    given = f"train_loop_config={config}" if config else "TorchTrainer(train_func, scaling_config="
+    assert given in after.replace("\n        ", " ")
+    assert f"@click.command(){option}\ndef main({parameters}):\n    trainer = TorchTrainer(" in after
+    compile(after, "after", "exec")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "call"),
+    [
+        ('version_base=None, config_path="conf", config_name="train"', "run()"),
+        ('config_path=None, version_base="1.3"', 'if __name__ == "__main__":\n    run()'),
+        ('"conf", "train", "1.2"', "run()"),
+    ],
+)
+@pytest.mark.parametrize("parameter", ["cfg", "cfg: dict"])
+@pytest.mark.parametrize("first", ["epochs = cfg.epochs", "epochs = int(3)"])
+def test_the_configuration_of_hydra_goes_to_the_workers_as_a_dict(
+    arguments: str, call: str, parameter: str, first: str
+) -> None:
+    script = HYDRA.format(arguments=arguments, call=call, parameter=parameter, first=first)
+    after = converted(script, to_ray=True).text
+    assert f"@hydra.main({arguments})\ndef run({parameter}):\n" in after
+    assert "OmegaConf.to_container(cfg, resolve=True)" in after
+    assert "    cfg = OmegaConf.create(config" in after
+    assert "from omegaconf import OmegaConf" in after
+    compile(after, "after", "exec")
+
+
+def test_a_function_whose_decorators_do_more_stays() -> None:
+    script = CLICK.format(option="\n@timed", parameters="", model='"bert"')
+    outcome = converted(script, to_ray=True)
+    assert outcome.text == script
+    assert "click.command reads the command line" in outcome.messages[0]
