@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 from raymigrate.comments.tokens import Comment, read_comments
 from raymigrate.facts import values
 from raymigrate.facts.alternatives import Arm, legacy_alternatives
+from raymigrate.facts.own_modules import is_own_module
 from raymigrate.facts.scopes import Binding, FunctionNode, Scope, ScopeBuilder, children
 from raymigrate.files.script import lines_of, lines_with_ends
 
@@ -85,7 +86,7 @@ class Module:
 
     def _scopes(self) -> ScopeBuilder:
         """Builds the scopes of the tree; a view of a module may see both in another way."""
-        return ScopeBuilder(self.tree)
+        return ScopeBuilder(self.tree, lambda name: is_own_module(self.path, name))
 
     @cached_property
     def lines(self) -> list[str]:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from raymigrate.base.isolation import working_on
 from raymigrate.documents import UndecodableError, open_document
 from raymigrate.facts.module import Module
+from raymigrate.facts.own_modules import NAMES, is_own_module
 from raymigrate.facts.requests import Request
 from raymigrate.facts.scopes import Binding
 from raymigrate.files.contents import read_bytes
@@ -30,10 +31,7 @@ MARKERS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
 LEVELS = 8
 RE_EXPORTS = 8
 # Where a project has a folder of such a name, Python still imports the library: it is not part of the project.
-LIBRARIES = sys.stdlib_module_names | {
-    *("ray", "torch", "transformers", "datasets", "accelerate", "evaluate", "tokenizers", "peft", "trl"),
-    *("numpy", "pandas", "sklearn", "mlflow", "wandb", "deepspeed"),
-}
+LIBRARIES = sys.stdlib_module_names | NAMES
 MODULES_KEPT = 64
 BYTES_KEPT = 30_000_000  # of files that are searched for names
 
@@ -213,7 +211,7 @@ class Project:
                 folder = os.path.dirname(folder) if folder else ".."
             here = _module_file(os.path.join(folder, *parts))
             return None if here is None else self.name(here)
-        if not parts or parts[0] in LIBRARIES:
+        if not parts or (parts[0] in LIBRARIES and not is_own_module(path, parts[0])):
             return None
         found = (_module_file(os.path.join(root, *parts)) for root in self.roots(path))
         first = next((file for file in found if file is not None), None)

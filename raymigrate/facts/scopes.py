@@ -2,8 +2,8 @@
 
 import ast
 from collections import defaultdict
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -108,6 +108,10 @@ def children(node: ast.AST) -> list[ast.AST]:
 class ScopeBuilder:
     """Builds the scopes of a tree in two walks without recursion, so that deep expressions cannot break it.
 
+    Args:
+        tree: The tree.
+        is_own: Whether a name before the first dot of an import is a file beside this one: it counts as relative.
+
     Attributes:
         scope_of: The scope that each node is evaluated in.
         parent_of: The parent of each node.
@@ -116,7 +120,8 @@ class ScopeBuilder:
         of_type: The same by their type.
     """
 
-    def __init__(self, tree: ast.Module) -> None:
+    def __init__(self, tree: ast.Module, is_own: Callable[[str], bool] = lambda name: False) -> None:
+        self._is_own = is_own
         self.scope_of: dict[ast.AST, Scope] = {}
         self.parent_of: dict[ast.AST, ast.AST] = {}
         self.imports: list[ast.Import | ast.ImportFrom] = []
@@ -152,6 +157,9 @@ class ScopeBuilder:
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             self.imports.append(node)
             for name, binding in import_bindings(node):
+                qualified = binding.qualified or ""
+                if self._is_own(qualified.partition(".")[0]):
+                    binding = replace(binding, qualified=f".{qualified}")
                 scope.bind(name, binding)
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             scope.bind(node.name, Binding(node))

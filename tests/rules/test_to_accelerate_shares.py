@@ -3,6 +3,7 @@
 import pytest
 
 from raymigrate.base.findings import Kind
+from tests.rules.scripts import converted
 from tests.rules.test_to_accelerate import HEAD, LOOP, accelerated
 
 MODEL = "model = nn.Linear"
@@ -84,3 +85,39 @@ def test_a_loop_that_generates_over_all_rows_is_told() -> None:
 def test_gpus_that_are_hidden_from_all_processes_are_told(variable: str) -> None:
     head = f'import os\nos.environ["{variable}"] = "0"\n{HEAD}'
     assert any("hides the other GPUs" in m for m in told(LOOP, head=head)) is (variable == "CUDA_VISIBLE_DEVICES")
+
+
+@pytest.mark.parametrize(
+    ("sums", "target"),
+    [
+        ("running += loss.item()", "running"),
+        ("running += loss", "running"),
+        ("running += loss.detach().float()", "running"),
+        ("seen += len(batch[0])", "seen"),
+        ("self.total += loss.item() * x.size(0)", "self.total"),
+        ("steps += 1", ""),
+        ("steps += accumulation", ""),
+        ("parts = 0.0\n        parts += loss", ""),
+    ],
+)
+def test_sums_over_the_batches_of_one_process_are_told(sums: str, target: str) -> None:
+    script = f"""\
+import torch
+from torch.utils.data import DataLoader
+
+model = torch.nn.Linear(3, 3)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+loader = DataLoader(rows(), batch_size=4)
+for epoch in range(3):
+    running, seen, steps = 0.0, 0, 0
+    for batch in loader:
+        x, y = batch
+        loss = (model(x) - y).pow(2).mean()
+        loss.backward()
+        optimizer.step()
+        {sums}
+"""
+    outcome = converted(script, to_accelerate=True)
+    assert "accelerator.backward" in outcome.text
+    told = [message for message in outcome.messages if "counts the batches of one of them" in message]
+    assert [message.split("`")[1] for message in told] == ([target] if target else [])

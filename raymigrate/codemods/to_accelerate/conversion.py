@@ -291,8 +291,7 @@ class Conversion:
             for node in self.module.of_type(ast.AugAssign) if loop not in self.counted else ():
                 if not self.module.inside(node, loop.node) or not isinstance(node.op, ast.Add):
                     continue
-                reads = [p for p in ast.walk(node.value) if isinstance(p, ast.Attribute) and p.attr in ("item", "size")]
-                if reads:
+                if self._is_of_batches(loop, node):
                     self.changes.note(
                         RM858,
                         node,
@@ -300,6 +299,20 @@ class Conversion:
                         " part of the rows.",
                     )
                     break
+
+    def _is_of_batches(self, loop: Loop, node: ast.AugAssign) -> bool:
+        """Whether a sum goes on from batch to batch with what each of them gives; one of losses begins anew in each."""
+        names = [part for part in self.module.below(loop.node) if isinstance(part, ast.Name)]
+        stores = [name for name in names if isinstance(name.ctx, ast.Store)]
+        anew = {name.id for name in stores if not isinstance(self.module.parent_of[name], ast.AugAssign)}
+        if isinstance(node.target, ast.Name) and (node.target.id in anew or self._is_added_up(node.target.id)):
+            return False
+        return any(isinstance(part, ast.Name) and part.id in anew for part in ast.walk(node.value))
+
+    def _is_added_up(self, name: str) -> bool:
+        """Whether the script adds up the values of a name over all processes itself."""
+        given = [part for call in self.module.calls("torch.distributed.all_reduce") for part in ast.walk(call)]
+        return any(isinstance(part, ast.Name) and part.id == name for part in given)
 
     def _progress(self) -> None:
         """Says which progress bars count the steps of one process, and so stop early under several."""

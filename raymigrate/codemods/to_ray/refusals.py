@@ -19,9 +19,10 @@ from raymigrate.codemods.to_ray.trainer_calls import (
     is_trainer,
     makes_arguments,
 )
+from raymigrate.facts.launch_form import NoRayFormError
 from raymigrate.facts.module import Module
 from raymigrate.facts.project_uses import importing_modules
-from raymigrate.facts.scopes import FUNCTIONS
+from raymigrate.facts.scopes import FUNCTIONS, import_bindings
 
 RM802 = Rule(
     "RM802",
@@ -37,6 +38,11 @@ STARTS_PROCESSES = (
 )
 SIMPLE = (ast.Assign, ast.AnnAssign, ast.Import, ast.ImportFrom, *FUNCTIONS, ast.ClassDef)
 LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+OWN_LAUNCHERS = {
+    "TPU": ("torch_xla.",),
+    "Megatron-LM": ("accelerate.utils.MegatronLM", "accelerate.utils.megatron_lm.", "megatron."),
+    "SageMaker": ("smdistributed.", "sagemaker.huggingface."),
+}
 OTHER_TRAINERS = ("pytorch_lightning", "lightning", "fastai", "keras", "tensorflow.keras")
 
 
@@ -71,6 +77,8 @@ def refusal(context: Context, training: Training, besides: tuple[str, ...] = ())
             )
     if (command_line := in_the_way(module)) is not None:
         return Reason(*command_line)
+    if (launcher := _own_launcher(module)) is not None:
+        return launcher
     for reference in module.references_within(*OTHER_TRAINERS):
         return Reason(
             reference.node, f"The file is not a plain script: it uses {reference.qualified.partition('.')[0]}."
@@ -138,6 +146,17 @@ def _arguments_made_elsewhere(module: Module, training: Training) -> Reason | No
                     f"{module.source(given or call)} holds TrainingArguments made in {source.module.path}, outside of"
                     " what runs on the workers: each worker would train alone. Build it in the training function.",
                 )
+    return None
+
+
+def _own_launcher(module: Module) -> Reason | None:
+    """Why a script cannot be converted that runs on TPUs or in Megatron-LM, which accelerate starts itself."""
+    for statement in module.tree.body:
+        if isinstance(statement, (ast.Import, ast.ImportFrom)):
+            names = [binding.qualified or "" for _, binding in import_bindings(statement)]
+            for kind, beginnings in OWN_LAUNCHERS.items():
+                if any(f"{name}.".startswith(beginnings) for name in names):
+                    return Reason(statement, str(NoRayFormError(kind)))
     return None
 
 

@@ -31,8 +31,12 @@ LAUNCHER = (
 # Variables that tell a process its place among the others, and those by which a launcher sets up each process.
 RANKS = frozenset({"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "NODE_RANK", "GROUP_RANK"})
 OF_LAUNCHER = RANKS | {"CUDA_VISIBLE_DEVICES", "MASTER_ADDR", "MASTER_PORT"}
-# Values of a library that mean the same in any process: loggers, which are made by name, and tables of its classes.
-SAME_ANYWHERE = re.compile(r".*\.get_?logger|transformers\.(\w+\.)*MODEL_\w*MAPPING\w*\..*", re.IGNORECASE)
+# Of a library, but the same in any process: loggers, which are made by name, tables of its classes, checks of versions.
+SAME_ANYWHERE = re.compile(
+    r".*\.get_?logger|transformers\.(\w+\.)*MODEL_\w*MAPPING\w*\..*"
+    r"|(transformers|diffusers|datasets)\.(\w+\.)*(check_min_version|require_version(_core)?|send_example_telemetry)",
+    re.IGNORECASE,
+)
 # Calls of these make values that mean the same in any process.
 PLAIN = (
     *("os.environ.get", "os.getenv", "os.path.", "pathlib.", "dataclasses.", "collections.", "typing.", "logging."),
