@@ -24,6 +24,8 @@ def with_flags(config: Mapping[str, Any], flags: Mapping[str, str]) -> dict[str,
         flags: The flags that are given, and their values; empty for a switch.
     """
     values = dict(config)
+    if config and "distributed_type" not in config:
+        return values  # accelerate rejects the file before it looks at the flags
     for name, text in flags.items():
         if name in KIND_SWITCHES:
             values["distributed_type"] = KIND_SWITCHES[name]

@@ -15,7 +15,15 @@ from raymigrate.codemods.to_ray.notebook_launchers import STARTED_BY_CALL, Noteb
 from raymigrate.codemods.to_ray.paths import make_paths_absolute
 from raymigrate.codemods.to_ray.plain_trainer import drop_launcher, reads_command_line, set_environment
 from raymigrate.codemods.to_ray.process_group import hand_group_to_ray
-from raymigrate.codemods.to_ray.refusals import RM802, Reason, rebinds_import, refusal, refusal_for_others, shares_line
+from raymigrate.codemods.to_ray.refusals import (
+    RM802,
+    Reason,
+    accelerator_for_others,
+    rebinds_import,
+    refusal,
+    refusal_for_others,
+    shares_line,
+)
 from raymigrate.codemods.to_ray.script import DEFINITIONS, script_of
 from raymigrate.codemods.to_ray.statements import Mixed, Roles
 from raymigrate.codemods.to_ray.streams import tell_data
@@ -51,6 +59,9 @@ def convert(context: Context) -> None:
         return
     notebook = found if isinstance(found, NotebookLaunch) else None
     epochs = epochs_of(module)
+    if epochs.backward is None and (reason := accelerator_for_others(context, made[0])) is not None:
+        context.manual(RM802, reason.node, reason.message)
+        return
     if epochs.backward is None:
         message = (
             "No call of accelerator.backward is in this file, so what trains is somewhere else: convert it by hand."

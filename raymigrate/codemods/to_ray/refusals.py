@@ -10,6 +10,7 @@ from pathlib import PurePath
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.command_lines import in_the_way
+from raymigrate.codemods.to_ray.interactive import asks, shows_between_steps
 from raymigrate.codemods.to_ray.script import Script, live_uses
 from raymigrate.codemods.to_ray.statements import Role, Roles
 from raymigrate.codemods.to_ray.trainer_calls import (
@@ -33,6 +34,7 @@ RM802 = Rule(
 )
 STARTS_PROCESSES = (
     *("torch.multiprocessing.spawn", "torch.multiprocessing.start_processes", "multiprocessing.Process", "ray.init"),
+    "torch.multiprocessing.Process",
     *("subprocess.run", "subprocess.call", "subprocess.Popen", "subprocess.check_call", "os.system"),
     *("torch.distributed.run.main", "torch.distributed.launch.main", "accelerate.notebook_launcher"),
 )
@@ -149,6 +151,22 @@ def _arguments_made_elsewhere(module: Module, training: Training) -> Reason | No
     return None
 
 
+def accelerator_for_others(context: Context, made: ast.Call) -> Reason | None:
+    """Why a file is left that makes an Accelerator while it is imported, for the training in another file."""
+    module, project = context.module, context.module.project
+    if project is None or module.function(made) is not None:
+        return None
+    statement = module.statement(made)
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    names = {part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)}
+    for other in importing_modules(project, module):
+        for name in sorted(names & _imported_names(other, module)):
+            message = f"{name} holds an Accelerator made in {context.path}, which {other.path} imports: made outside of"
+            advice = "Build it in the training function."
+            return Reason(made, f"{message} what runs on the workers, each worker would train alone. {advice}")
+    return None
+
+
 def _own_launcher(module: Module) -> Reason | None:
     """Why a script cannot be converted that runs on TPUs or in Megatron-LM, which accelerate starts itself."""
     for statement in module.tree.body:
@@ -161,10 +179,18 @@ def _own_launcher(module: Module) -> Reason | None:
 
 
 def _asks(module: Module) -> Reason | None:
-    """Why a script cannot be converted that asks its user something."""
-    for call in module.of_type(ast.Call):
-        if isinstance(call.func, ast.Name) and call.func.id == "input" and not module.scope_of[call].lookup("input"):
-            return Reason(call, "The script asks for input, which a worker has not; give it as an argument.")
+    """Why a script cannot be converted that asks its user something, or shows something between two steps."""
+    for call in asks(module):
+        return Reason(
+            call,
+            f"The script asks for input ({module.source(call.func)}), which a worker has not; give it as an argument.",
+        )
+    for call in shows_between_steps(module):
+        return Reason(
+            call,
+            "Values of the training are used interactively between steps"
+            f" ({module.source(call.func)}); save them, or show them behind the training.",
+        )
     return None
 
 

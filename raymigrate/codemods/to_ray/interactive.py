@@ -1,0 +1,61 @@
+"""What a script shows to its user, or asks for, while it trains: a worker has no user."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from raymigrate.facts.module import Module
+
+ASKS = ("pdb.set_trace", "ipdb.set_trace", "IPython.embed", "code.interact")
+BUILTINS = ("input", "breakpoint")
+SHOWS = (
+    *("matplotlib.pyplot.show", "matplotlib.pyplot.pause", "matplotlib.pyplot.draw", "pylab.show", "cv2.imshow"),
+    *("IPython.display.display", "IPython.display.clear_output", "IPython.core.display.display"),
+)
+DISPLAY = "display"  # that notebooks know without an import
+RUN_BY_TRAINER = ("Callback", "Trainer")  # ends of the names of classes whose methods a Trainer calls
+
+
+def asks(module: Module) -> Iterator[ast.Call]:
+    """The calls that wait for the user."""
+    for call in module.of_type(ast.Call):
+        is_builtin = isinstance(call.func, ast.Name) and call.func.id in BUILTINS
+        if module.qualified(call.func) in ASKS or (is_builtin and not module.scope_of[call].lookup(call.func.id)):  # type: ignore[attr-defined]
+            yield call
+
+
+def shows_between_steps(module: Module) -> Iterator[ast.Call]:
+    """The calls that show something to the user in a loop that trains, or in what a Trainer calls."""
+    for call in module.of_type(ast.Call):
+        is_own = (
+            isinstance(call.func, ast.Name) and call.func.id == DISPLAY and not module.scope_of[call].lookup(DISPLAY)
+        )
+        if (is_own or module.qualified(call.func) in SHOWS) and _is_in_training(module, call, set()):
+            yield call
+
+
+def _is_in_training(module: Module, node: ast.AST, seen: set[ast.AST]) -> bool:
+    for around in module.ancestors(node):
+        if isinstance(around, (ast.For, ast.While)) and any(map(_is_backward, ast.walk(around))):
+            return True
+        if isinstance(around, ast.ClassDef):
+            names = [getattr(base, "attr", getattr(base, "id", "")) for base in around.bases]
+            if any(name.endswith(RUN_BY_TRAINER) for name in names):
+                return True
+        if isinstance(around, ast.FunctionDef) and around not in seen:
+            seen.add(around)
+            if any(_is_in_training(module, use, seen) for use in _uses(module, around)):
+                return True
+    return False
+
+
+def _uses(module: Module, function: ast.FunctionDef) -> list[ast.AST]:
+    """The uses of a function by its name, and of a method by any object."""
+    if isinstance(module.parent_of[function], ast.ClassDef):
+        return [node for node in module.of_type(ast.Attribute) if node.attr == function.name]
+    return [*module.uses(function.name, module.scope_of[function])]
+
+
+def _is_backward(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "backward"
