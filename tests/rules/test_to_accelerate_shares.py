@@ -95,6 +95,11 @@ def test_gpus_that_are_hidden_from_all_processes_are_told(variable: str) -> None
         ("running += loss.detach().float()", "running"),
         ("seen += len(batch[0])", "seen"),
         ("self.total += loss.item() * x.size(0)", "self.total"),
+        ("losses.append(loss.item())", "losses"),
+        ("history['loss'].append(loss.item())", "history['loss']"),
+        ("meter.update(loss.item(), len(x))", "meter"),
+        ("bar.update(x.size(0))", ""),
+        ("parts = []\n        parts.append(loss)", ""),
         ("steps += 1", ""),
         ("steps += accumulation", ""),
         ("parts = 0.0\n        parts += loss", ""),
@@ -104,12 +109,14 @@ def test_sums_over_the_batches_of_one_process_are_told(sums: str, target: str) -
     script = f"""\
 import torch
 from torch.utils.data import DataLoader
+from tqdm import tqdm
 
 model = torch.nn.Linear(3, 3)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 loader = DataLoader(rows(), batch_size=4)
+bar = tqdm(total=3)
 for epoch in range(3):
-    running, seen, steps = 0.0, 0, 0
+    running, seen, steps, losses = 0.0, 0, 0, []
     for batch in loader:
         x, y = batch
         loss = (model(x) - y).pow(2).mean()

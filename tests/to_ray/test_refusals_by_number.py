@@ -215,3 +215,21 @@ def test_a_script_is_left_as_it_is_with_its_reason(refusal: Refusal, tmp_path: P
 def test_every_reason_has_three_spellings() -> None:
     numbers = [refusal.number for refusal in REFUSALS]
     assert {number for number in numbers if numbers.count(number) >= 3} == set(range(1, 12))
+
+
+@pytest.mark.parametrize(
+    ("imported", "made", "code", "is_told"),
+    [
+        ("TransfoXLModel", "TransfoXLModel.from_pretrained('x')", "RM692", True),
+        ("TFTrainer", "TFTrainer(None)", "RM692", True),
+        ("AdamW", "AdamW([])", "RM692", False),  # which has a successor
+    ],
+)
+def test_r12_names_that_are_gone_are_told_each_at_its_place(
+    imported: str, made: str, code: str, is_told: bool, tmp_path: Path
+) -> None:
+    """No reason to leave the training where it is: a script that fails at its import fails in the same way after it."""
+    (tmp_path / "train.py").write_text(f"from transformers import {imported}\n{HEAD}gone = {made}\n{TRAIN}")
+    said = CliRunner().invoke(main, ["--to-ray", str(tmp_path)]).stdout
+    assert "TorchTrainer(" in (tmp_path / "train.py").read_text()
+    assert (code in said) is is_told

@@ -164,6 +164,7 @@ TRAPS = (
     Trap(6, "what legacy jobs need", TRAINER, absent=("average_tokens_across_devices", "report_to", "optim=")),
     Trap(7, "the batch is that of one worker: Trainer", TRAINER, told=("The batch size of 8 is that of one worker",)),
     Trap(7, "the batch is that of one worker: Accelerator", ACCELERATE, told=("N workers see N times the rows",)),
+    Trap(7, "the batch is that of one process: native", NATIVE, told=("N times the rows",), options=TO_ACCELERATE),
     Trap(8, "a schedule counted after prepare", ACCELERATE, told=("it is at its end after 1/N",)),
     Trap(
         9,

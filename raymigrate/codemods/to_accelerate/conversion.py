@@ -19,6 +19,7 @@ from raymigrate.codemods.to_accelerate.home import Home
 from raymigrate.codemods.to_accelerate.hosts import Hosts
 from raymigrate.codemods.to_accelerate.objects import view_of
 from raymigrate.codemods.to_accelerate.obstacles import check, is_native
+from raymigrate.codemods.to_accelerate.one_process import OneProcess
 from raymigrate.codemods.to_accelerate.output import Output
 from raymigrate.codemods.to_accelerate.phases import Phases
 from raymigrate.codemods.to_accelerate.precision import CLIPS, Precision
@@ -29,6 +30,10 @@ from raymigrate.codemods.to_accelerate.shares import Shares
 from raymigrate.codemods.to_accelerate.training import PLATEAU, Loop, Training
 from raymigrate.codemods.to_accelerate.variables import WRAPPERS, Variable
 
+NATIVE = (
+    "A native training loop: an Accelerator prepares what it trains. A batch is that of one process: N of them take N"
+    " times the rows in each step and 1/N of the steps, at the same learning rate."
+)
 CLIPPING = {
     "clip_grad_norm_": "clip_grad_norm_",
     "clip_grad_norm": "clip_grad_norm_",
@@ -78,7 +83,7 @@ class Conversion:
         """
         changes, training = self.changes, self.training
         first_loop = self._training_loops()[0]
-        changes.converted(RM850, first_loop.node, "A native training loop: an Accelerator prepares what it trains.")
+        changes.converted(RM850, first_loop.node, NATIVE)
         self.processes.convert(changes)
         loaders = self._loaders()
         schedulers = Schedules(training, self.home).prepared(changes)
@@ -108,8 +113,7 @@ class Conversion:
         understood = {loop.node for loop in (*self._training_loops(), *(g.loop for g in self.gatherings))}
         Shares(training, access, loaders, understood | self.own_counts).tell(changes)
         tell_draws(changes, training, loaders, self._training_loops())
-        self._running_values()
-        self._progress()
+        OneProcess(training, self._training_loops()).tell(changes, self.counted)
         self._early_ends()
         self._own_rates()
         self._make(access, steps, half, precision)
@@ -284,59 +288,6 @@ class Conversion:
             self.changes.need_import("accelerate", "DistributedDataParallelKwargs")
         statement = access.block[access.place]
         self.changes.before(statement, f"accelerator = Accelerator({', '.join(arguments)})")
-
-    def _running_values(self) -> None:
-        """Says which sums of a training loop are those of one process."""
-        for loop in self._training_loops():
-            for node in self.module.of_type(ast.AugAssign) if loop not in self.counted else ():
-                if not self.module.inside(node, loop.node) or not isinstance(node.op, ast.Add):
-                    continue
-                if self._is_of_batches(loop, node):
-                    self.changes.note(
-                        RM858,
-                        node,
-                        f"With several processes `{ast.unparse(node.target)}` counts the batches of one of them, a"
-                        " part of the rows.",
-                    )
-                    break
-
-    def _is_of_batches(self, loop: Loop, node: ast.AugAssign) -> bool:
-        """Whether a sum goes on from batch to batch with what each of them gives; one of losses begins anew in each."""
-        names = [part for part in self.module.below(loop.node) if isinstance(part, ast.Name)]
-        stores = [name for name in names if isinstance(name.ctx, ast.Store)]
-        anew = {name.id for name in stores if not isinstance(self.module.parent_of[name], ast.AugAssign)}
-        if isinstance(node.target, ast.Name) and (node.target.id in anew or self._is_added_up(node.target.id)):
-            return False
-        return any(isinstance(part, ast.Name) and part.id in anew for part in ast.walk(node.value))
-
-    def _is_added_up(self, name: str) -> bool:
-        """Whether the script adds up the values of a name over all processes itself."""
-        given = [part for call in self.module.calls("torch.distributed.all_reduce") for part in ast.walk(call)]
-        return any(isinstance(part, ast.Name) and part.id == name for part in given)
-
-    def _progress(self) -> None:
-        """Says which progress bars count the steps of one process, and so stop early under several."""
-        for call in self.module.of_type(ast.Call):
-            counted = call.args[0] if self.training.is_bar(call) and call.args else None
-            is_range = (
-                isinstance(counted, ast.Call) and isinstance(counted.func, ast.Name) and counted.func.id == "range"
-            )
-            names = [part for part in ast.walk(counted) if isinstance(part, ast.Name)] if is_range and counted else []
-            if any(self._is_length(name) for name in names):
-                self.changes.note(
-                    RM858, call, "With several processes the bar stops before its end: each of them takes fewer steps."
-                )
-
-    def _is_length(self, name: ast.Name) -> bool:
-        value = self.module.value(name)
-        return value is not name and any(
-            isinstance(part, ast.Call)
-            and isinstance(part.func, ast.Name)
-            and part.func.id == "len"
-            and bool(part.args)
-            and self.training.is_loaders(self.variables.of(part.args[0]))
-            for part in ast.walk(value)
-        )
 
     def _early_ends(self) -> None:
         """Tells where processes could leave the loop over the epochs one by one, and wait for each other for ever."""

@@ -1,0 +1,98 @@
+"""RM858: sums, lists and progress bars of a training loop, which are those of one process under several."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator
+
+from raymigrate.codemods.to_accelerate.changes import Changes
+from raymigrate.codemods.to_accelerate.rules import RM858
+from raymigrate.codemods.to_accelerate.training import Loop, Training
+
+FILLS = ("append", "extend", "update", "add")
+
+
+class OneProcess:
+    """What a training loop counts or shows.
+
+    Args:
+        training: What is trained.
+        loops: The loops that train.
+    """
+
+    def __init__(self, training: Training, loops: list[Loop]) -> None:
+        self.training = training
+        self.module = training.module
+        self.loops = loops
+
+    def tell(self, changes: Changes, counted: Collection[Loop]) -> None:
+        """Plans the findings.
+
+        Args:
+            changes: The edits of the conversion.
+            counted: The loops whose rows are gathered before they are counted.
+        """
+        for loop in self.loops:
+            for node, target in self._sums(loop) if loop not in counted else ():
+                changes.note(
+                    RM858,
+                    node,
+                    f"With several processes `{ast.unparse(target)}` counts the batches of one of them, a part of the"
+                    " rows.",
+                )
+                break
+        for call in self.module.of_type(ast.Call):
+            if self.training.is_bar(call) and any(map(self._is_length, self._counted_by(call))):
+                changes.note(
+                    RM858, call, "With several processes the bar stops before its end: each of them takes fewer steps."
+                )
+
+    def _sums(self, loop: Loop) -> Iterator[tuple[ast.AST, ast.expr]]:
+        """What a loop adds to from batch to batch, with where; a sum of losses begins anew in each."""
+        below = list(self.module.below(loop.node))
+        stores = [n for n in below if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+        anew = {name.id for name in stores if not isinstance(self.module.parent_of[name], ast.AugAssign)}
+        for node in below:
+            if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
+                target, added = node.target, [node.value]
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in FILLS:
+                target, added = node.func.value, node.args
+            else:
+                continue
+            names = {part.id for value in added for part in ast.walk(value) if isinstance(part, ast.Name)}
+            is_own = isinstance(target, ast.Name) and (target.id in anew or self._is_added_up(target.id))
+            if names & anew and not is_own and not self._is_tool(target):
+                yield node, target
+
+    def _is_tool(self, target: ast.expr) -> bool:
+        """Whether something is a progress bar or a GradScaler, whose `update` counts no rows."""
+        makers = [
+            maker
+            for variable in self.training.variables.of(target)
+            for maker in self.training.variables.makers(variable)
+        ]
+        value = self.module.value(target)
+        calls = [node for node in (*makers, value) if isinstance(node, ast.Call)]
+        return any(self.training.is_bar(call) or self.training.is_scaler(call) for call in calls)
+
+    def _is_added_up(self, name: str) -> bool:
+        """Whether the script adds up the values of a name over all processes itself."""
+        given = [part for call in self.module.calls("torch.distributed.all_reduce") for part in ast.walk(call)]
+        return any(isinstance(part, ast.Name) and part.id == name for part in given)
+
+    def _counted_by(self, bar: ast.Call) -> Iterator[ast.Name]:
+        """The names from which a bar knows how many steps there are."""
+        totals = [node for node in bar.args[:1] if isinstance(node, ast.Call) and ast.unparse(node.func) == "range"]
+        for total in (*totals, *(keyword.value for keyword in bar.keywords if keyword.arg == "total")):
+            yield from (part for part in ast.walk(total) if isinstance(part, ast.Name))
+
+    def _is_length(self, name: ast.Name) -> bool:
+        value = self.module.value(name)
+        return value is not name and any(
+            isinstance(part, ast.Call)
+            and isinstance(part.func, ast.Name)
+            and part.func.id == "len"
+            and bool(part.args)
+            and self.training.is_loaders(self.training.variables.of(part.args[0]))
+            for part in ast.walk(value)
+        )
