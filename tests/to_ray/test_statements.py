@@ -8,6 +8,7 @@ from raymigrate.codemods.to_ray.script import script_of
 from raymigrate.codemods.to_ray.statements import Mixed, Role, Roles
 from raymigrate.codemods.to_ray.trainer_calls import training_of
 from raymigrate.facts.module import Module
+from tests.rules.scripts import converted
 
 HEAD = """\
 import argparse, json, logging, os, random
@@ -206,3 +207,27 @@ def test_the_body_of_main_comes_where_it_is_called() -> None:
     module = Module(f'{HEAD}{text}\nfirst = load_dataset("a")\nmain()\nlast = load_dataset("b")\n')
     steps = script_of(module, training_of(module).trains).steps[4:]
     assert [step.lineno for step in steps] == [8, 6, 7, 10]
+
+
+@pytest.mark.parametrize(
+    ("after", "on_driver"),
+    [
+        ("logs = trainer.state.log_history\nplt.plot(logs)\nplt.savefig('loss.png')", False),
+        ("logs = pd.DataFrame(trainer.state.log_history)\nlogs.plot()\nplt.savefig('loss.png')", False),
+        ("frame = pd.read_csv('other.csv')\nframe.plot()\nplt.savefig('loss.png')", True),
+        ("print(trainer.state.log_history)\nplt.plot([1])\nplt.savefig('loss.png')", True),
+    ],
+)
+def test_a_figure_is_drawn_and_saved_in_one_process(after: str, on_driver: bool) -> None:
+    script = """\
+import matplotlib.pyplot as plt
+import pandas as pd
+from transformers import AutoModel, Trainer, TrainingArguments
+
+trainer = Trainer(AutoModel.from_pretrained("bert"), TrainingArguments("out"))
+trainer.train()
+"""
+    text = converted(script + after + "\n", to_ray=True).text
+    lines = [line for line in text.splitlines() if "plot(" in line or "savefig(" in line]
+    assert len(lines) == 2
+    assert {line.startswith(" ") for line in lines} == {not on_driver}

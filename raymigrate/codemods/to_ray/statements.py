@@ -33,6 +33,7 @@ from raymigrate.codemods.to_ray.step_kinds import (
     SAME_ANYWHERE,
     SETTINGS,
     TRACKING,
+    draws,
     environment_set,
     is_plain,
     is_text,
@@ -123,6 +124,9 @@ class Roles:
             unresolved -= {(name, scope) for name in self.script.bound(last[number])}
             unresolved |= {entry for entry in self.script.read(last[number]) if self._is_bound_by_workers(*entry)}
             first = first if unresolved else number
+        shown = [number for number, step in enumerate(last, 1) if number > first and draws(self.module, step)]
+        if shown and any(draws(self.module, step) for step in last[:first]):
+            first = shown[-1]  # the figure is one of the process that began it
         for step in last[first:]:
             self.of[step] = Role.DRIVER
 

@@ -48,6 +48,7 @@ PLAIN_BUILTINS = frozenset(
         *("round", "set", "sorted", "str", "sum", "tuple", "zip"),
     }
 )
+DRAWING_METHODS = (".plot", ".hist", ".boxplot", ".scatter")  # of pandas too
 FILLING = frozenset({"append", "extend", "insert", "add", "update", "setdefault", "pop", "clear", "remove"})
 
 
@@ -76,6 +77,16 @@ def _is_plain_call(module: Module, call: ast.Call) -> bool:
     if isinstance(call.func, ast.Name):
         return call.func.id in PLAIN_BUILTINS and not module.scope_of[call.func].lookup(call.func.id)
     return isinstance(call.func, ast.Attribute) and isinstance(call.func.value, (ast.Constant, ast.JoinedStr))
+
+
+def draws(module: Module, step: ast.stmt) -> bool:
+    """Whether a statement draws into the current figure of matplotlib, or shows it: there is one in each process."""
+    for node in executed(module, step):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            name = module.qualified(node.func) or f".{node.func.attr}"
+            if name.startswith(("matplotlib.", "pylab.", "seaborn.")) or name in DRAWING_METHODS:
+                return True
+    return False
 
 
 def stands_for_cell(step: ast.stmt) -> bool:
