@@ -52,6 +52,7 @@ class OneProcess:
         below = list(self.module.below(loop.node))
         stores = [n for n in below if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
         anew = {name.id for name in stores if not isinstance(self.module.parent_of[name], ast.AugAssign)}
+        target: ast.expr
         for node in below:
             if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
                 target, added = node.target, [node.value]
