@@ -12,6 +12,7 @@ from tests.projects.files import write
 
 DEFINED = "def f(): pass\nvalue = 3\n"
 FORMS = {
+    "a file beside the script with the name of a library": ("train.py", "from datasets import f", "f", "datasets.py"),
     "beside the script": ("train.py", "from settings import f", "f", "settings.py"),
     "module of the script's folder": ("train.py", "import settings", "settings.f", "settings.py"),
     "package from its root": ("pkg/train.py", "from pkg.mod import f", "f", "pkg/mod.py"),
@@ -67,10 +68,13 @@ def test_a_name_is_followed_to_its_file(tmp_path: Path, script: str, statement: 
     assert Path(found.module.path).samefile(tmp_path / where)
 
 
+def test_a_file_of_another_folder_does_not_hide_a_library(tmp_path: Path) -> None:
+    assert definition(tmp_path, "jobs/train.py", "from datasets import f", "f") is None
+
+
 @pytest.mark.parametrize(
     ("statement", "name"),
     [
-        ("from datasets import f", "f"),  # the library, not a file of that name
         ("from twice import f", "f"),  # two definitions
         ("from circle import f", "f"),
         ("from settings import missing", "missing"),
