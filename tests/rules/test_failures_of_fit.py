@@ -82,3 +82,13 @@ def test_the_cause_of_the_error_is_told_and_that_of_others_is_not() -> None:
         "try:\n    open('a')\nexcept OSError as error:\n    print(error.__cause__)\n"
     )
     assert converted(script).lines("RM427", Kind.MANUAL) == [7]
+
+
+@pytest.mark.parametrize(("raised", "lines"), [("TrainingFailedError", [6]), ("ValueError", [])])
+def test_the_cause_of_an_expected_error_is_told(raised: str, lines: list[int]) -> None:
+    script = (
+        "import pytest\nfrom ray.train.base_trainer import TrainingFailedError\n\n"
+        f"with pytest.raises({raised}) as info:\n    run()\nprint(info.value.__cause__)\n"
+        "print(TrainingFailedError)\n"
+    )
+    assert converted(script).lines("RM427", Kind.MANUAL) == lines

@@ -96,12 +96,27 @@ def _expected(context: Context, block: ast.With | ast.AsyncWith) -> None:
 def _causes(context: Context) -> None:
     """Reports reads of `error.__cause__`, where the error of the worker was."""
     module = context.module
+    caught = {FAILED, *OLD_PLACES}
+    expected = {
+        (module.scope_of[item.optional_vars], item.optional_vars.id)
+        for block in module.of_type(ast.With)
+        for item in block.items
+        if isinstance(call := item.context_expr, ast.Call) and isinstance(item.optional_vars, ast.Name)
+        if _named(module, call.func) in EXPECTING and caught & {n for a in call.args for n in _names(module, a)}
+    }
     for read in module.of_type(ast.Attribute):
-        if read.attr == "__cause__" and isinstance(read.value, ast.Name):
-            handler = module.definition(read.value)
-            if isinstance(handler, ast.ExceptHandler) and _names(module, handler.type) & {FAILED, *OLD_PLACES}:
-                message = f"{FAILED} of Ray >= 2.51 has no __cause__: this is None."
-                context.manual(RM427, read, message, WORKER_FAILURES)
+        if read.attr != "__cause__":
+            continue
+        error = read.value
+        if isinstance(error, ast.Attribute) and error.attr in ("value", "exception"):
+            owner = error.value
+            is_ours = isinstance(owner, ast.Name) and (module.scope_of[owner], owner.id) in expected
+        else:
+            handler = module.definition(error) if isinstance(error, ast.Name) else None
+            is_ours = isinstance(handler, ast.ExceptHandler) and bool(_names(module, handler.type) & caught)
+        if is_ours:
+            message = f"{FAILED} of Ray >= 2.51 has no __cause__: this is None."
+            context.manual(RM427, read, message, WORKER_FAILURES)
 
 
 def _names(module: Module, caught: ast.expr | None) -> set[str]:
