@@ -148,24 +148,26 @@ def joined(body: Sequence[cst.BaseStatement], enclosing: Collection[cst.CSTNode]
         body: Statements of one block.
         enclosing: Those that `within` made.
     """
-    result: list[cst.BaseStatement] = []
+    runs: list[tuple[str, list[cst.BaseStatement]]] = []  # neighbours, of which there may be thousands
     for statement in body:
-        last = result[-1] if result else None
-        if (
-            statement in enclosing
-            and last in enclosing
-            and isinstance(statement, (cst.With, cst.If))
-            and isinstance(last, (cst.With, cst.If))
-            and _head(statement) == _head(last)
-        ):
-            first, *rest = _body(statement)
-            moved = first.with_changes(leading_lines=[*statement.leading_lines, *first.leading_lines])
-            result[-1] = last.with_changes(body=last.body.with_changes(body=[*_body(last), moved, *rest]))
+        head = _head(statement) if statement in enclosing and isinstance(statement, (cst.With, cst.If)) else ""
+        if head and runs and runs[-1][0] == head:
+            runs[-1][1].append(statement)
         else:
-            result.append(statement)
-            continue
-        enclosing = {*enclosing, result[-1]}
-    return result
+            runs.append((head, [statement]))
+    return [run[0] if len(run) == 1 else _as_one(run) for _, run in runs]
+
+
+def _as_one(run: Sequence[cst.BaseStatement]) -> cst.BaseStatement:
+    """The first of several statements, with what is inside the others behind what is inside it."""
+    outer = run[0]
+    assert isinstance(outer, (cst.With, cst.If))
+    inside = _body(outer)
+    for statement in run[1:]:
+        assert isinstance(statement, (cst.With, cst.If))
+        first, *rest = _body(statement)
+        inside += [first.with_changes(leading_lines=[*statement.leading_lines, *first.leading_lines]), *rest]
+    return outer.with_changes(body=outer.body.with_changes(body=inside))
 
 
 def _head(statement: cst.With | cst.If) -> str:
