@@ -339,7 +339,7 @@ task = ray.remote(runtime_env={{"conda": environment}})(init)
     result = convert(code, options=Options(unsafe=True))
     assert {f.kind for f in result.findings if f.code == "RM731"} == {Kind.CONVERTED}
     assert result.after is not None
-    for new in ('["accelerate>=1.1"]', '"python>=3.10"', '"transformers>=5.0"'):
+    for new in ('["accelerate>=1.2"]', '"python>=3.10"', '"transformers>=5.0"'):
         assert new in result.after
 
 

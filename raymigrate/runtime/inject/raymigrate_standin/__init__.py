@@ -23,7 +23,7 @@ from types import ModuleType
 from typing import Any
 
 from raymigrate_standin import air_config, air_session, ray_data
-from raymigrate_standin.importing import LENT_NAMES, UNKNOWN_NAMES, GoneModules, lend
+from raymigrate_standin.importing import GONE_MODULES, LENT_NAMES, UNKNOWN_NAMES, GoneModules, lend
 
 Patch = Callable[[ModuleType], None]
 
@@ -36,7 +36,7 @@ def install(after: Callable[[str], Callable[[Patch], Any]]) -> None:
     """
     # First, because it also answers for modules which are there no more in order to refuse them.
     sys.meta_path.insert(0, GoneModules())
-    for module in sorted({*LENT_NAMES, *UNKNOWN_NAMES}):
+    for module in sorted({*GONE_MODULES, *LENT_NAMES, *UNKNOWN_NAMES}):
         after(module)(lend)
     after("ray.air.config")(air_config.accept_old_arguments)
     after("ray.train.v2.api.config")(air_config.accept_old_arguments)

@@ -32,6 +32,7 @@ IGNORED = {
     ),
     "FailureConfig": ("fail_fast",),
 }
+V2_ONLY = ("worker_runtime_env", "logging_config")
 REMEMBERED = {"RunConfig": "stop", "ScalingConfig": "trainer_resources"}
 
 
@@ -163,8 +164,8 @@ def translated_run(config: Any, experiment: str, trial: str) -> Any:
         failure_config=failures,
         checkpoint_config=checkpoints,
         callbacks=callbacks,
-        worker_runtime_env=getattr(config, "worker_runtime_env", None),
-        logging_config=getattr(config, "logging_config", None),
+        # Only Train V2 has them, and logging_config not from its first version on.
+        **{name: given for name in V2_ONLY if (given := getattr(config, name, None)) is not None},
     )
 
 

@@ -50,7 +50,7 @@ LENT_NAMES = {
 # A module within one of them, which that one imports itself, and so is lent the same names only when that is done.
 DEFINING_MODULES = {"ray.train.torch": "ray.train.torch.torch_trainer"}
 
-# Modules that are gone.
+# Modules that are gone, from some version on: Ray 2.51 still has ray.train.predictor, and is lent its old names.
 GONE_MODULES = {
     "ray.air.checkpoint": {"Checkpoint": CHECKPOINT},
     "ray.air.callbacks": {},
@@ -101,7 +101,7 @@ def find(target: str) -> Any:
 
 def lend(module: ModuleType) -> None:
     """Lets an existing module have the names that it had before, and the one within it that defines them."""
-    names = LENT_NAMES.get(module.__name__, {})
+    names = {**GONE_MODULES.get(module.__name__, {}), **LENT_NAMES.get(module.__name__, {})}
     _lend(module, names)
     if module.__name__ in DEFINING_MODULES:
         _lend(sys.modules[DEFINING_MODULES[module.__name__]], names)
@@ -134,8 +134,8 @@ class GoneModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     ) -> importlib.machinery.ModuleSpec | None:
         if not name.startswith("ray."):
             return None
-        if name in GONE_MODULES:
-            return importlib.machinery.ModuleSpec(name, self, is_package=name in PACKAGES)
+        if name in GONE_MODULES and importlib.machinery.PathFinder.find_spec(name, path) is None:
+            return importlib.machinery.ModuleSpec(name, GoneModules(), is_package=name in PACKAGES)
         if any(name == module or name.startswith(f"{module}.") for module in UNKNOWN_MODULES):
             raise ModuleNotFoundError(unknown(name), name=name)
         return None
