@@ -22,6 +22,7 @@ from raymigrate.pins.files import decode
 from raymigrate.pins.readers import READERS, requirements_file, setup_py
 from raymigrate.pins.toml import toml_pins
 from raymigrate.run.engine import convert
+from tests.conftest import ROOT
 
 LEGACY = """\
 from ray.train.huggingface import TransformersTrainer
@@ -339,7 +340,7 @@ task = ray.remote(runtime_env={{"conda": environment}})(init)
     result = convert(code, options=Options(unsafe=True))
     assert {f.kind for f in result.findings if f.code == "RM731"} == {Kind.CONVERTED}
     assert result.after is not None
-    for new in ('["accelerate>=1.2"]', '"python>=3.10"', '"transformers>=5.0"'):
+    for new in ('["accelerate>=1.3"]', '"python>=3.10"', '"transformers>=5.0"'):
         assert new in result.after
 
 
@@ -352,3 +353,12 @@ def test_a_run_that_finds_no_legacy_code_does_not_load_the_readers(tmp_path: Pat
     )
     outcome = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert outcome.stdout.splitlines()[-1] == "[]"
+
+
+def test_the_guide_and_the_package_name_the_lowest_versions() -> None:
+    guide = (ROOT / "docs" / "migration-guide.md").read_text()
+    for name in ("ray[train]", "transformers", "accelerate", "datasets"):
+        assert f"`{name}>={LOWEST[name.partition('[')[0]]}`" in guide
+    package = (ROOT / "pyproject.toml").read_text()
+    for name in ("ray[train]", "transformers", "accelerate"):
+        assert f'"{name}>={LOWEST[name.partition("[")[0]]}"' in package

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 # The lowest versions that the converted code runs on. ray: Train V2 is the default from 2.51 on (ray#57857).
 # transformers: a warmup_steps below 1 is a ratio from 5.0 on (docs/semantics/libraries.md). The rest is what they need:
-# the metadata of transformers 5.0 names huggingface-hub, tokenizers and Python, and accelerate 1.1, without whose
-# get_module_size_with_ties (1.2) its Trainer cannot be imported (measured with 1.1.1 and 1.2.0); transformers 5.23 works
+# the metadata of transformers 5.0 names huggingface-hub, tokenizers and Python, and accelerate 1.1; without
+# unwrap_model(keep_torch_compile=) (1.3) its Trainer does not train (run with 1.2.0 and 1.3.0); transformers 5.23 works
 # with torch from 2.6 on; with huggingface-hub 1.x datasets 2.16 works, and 2.14 cannot be imported (measured). pyarrow:
 # the metadata of ray 2.51 (extra "data"; later ones ask for more: 17 in 2.60), where datasets 2.16 asks for 8. peft and
 # deepspeed: dependency_versions_table.py of transformers 5.0 (accelerate raises an ImportError for a deepspeed below
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 LOWEST = {
     "ray": "2.51",
     "transformers": "5.0",
-    "accelerate": "1.2",
+    "accelerate": "1.3",
     "datasets": "2.16",
     "torch": "2.6",
     "torchvision": "0.21",

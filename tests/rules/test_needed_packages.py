@@ -37,7 +37,7 @@ def script(arguments: str = "", metric: str = "") -> str:
 def test_an_environment_without_accelerate_is_told(environment: str) -> None:
     outcome = converted(script(f"runtime_env={environment}"))
     assert outcome.lines("RM732", Kind.MANUAL) == [7]
-    assert any("Add accelerate>=1.2" in message for message in outcome.messages)
+    assert any("Add accelerate>=1.3" in message for message in outcome.messages)
 
 
 @pytest.mark.parametrize(
