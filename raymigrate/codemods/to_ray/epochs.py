@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.to_ray.carried_values import carried_values
+from raymigrate.codemods.to_ray.epoch_metrics import Metrics, metrics_of
 from raymigrate.codemods.to_ray.script import DEFINITIONS, executed
 from raymigrate.edits.plan import Code, Part
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import argument, origins
+from raymigrate.facts.values import argument
 
 RM823 = Rule(
     "RM823",
@@ -29,16 +31,13 @@ RM823 = Rule(
         "`ray.train.report` has not been called by all",
     ),
 )
-NUMBERS = ("float", "int", "round", "len", "bool")
-NUMBER_METHODS = ("item", "size", "numel")
-PRINTS = ("print", "info", "write", "log", "warning")
 REPORT = "Call ray.train.report({...}) on every worker, outside of what only the main process runs, with numbers."
 BATCHES_TO_SKIP = "resume_step"  # as the scripts of transformers and accelerate call it
 SAVED = """\
 with tempfile.TemporaryDirectory() as {folder}:
     {accelerator}.save_state({folder})
     {new} = ray.train.Checkpoint.from_directory({folder})
-    {new}.set_metadata({{"epoch": {epoch}}})
+    {new}.set_metadata({{{metadata}}})
     ray.train.report({metrics}, checkpoint={new})"""
 RESUMED = """\
 {start}{checkpoint} = ray.train.get_checkpoint()
@@ -121,142 +120,6 @@ def _uses(module: Module, function: ast.FunctionDef) -> list[ast.AST]:
     return list(module.uses(function.name, module.scope_of[function]))
 
 
-# -- what is reported ----------------------------------------------------------------------------
-
-
-@dataclass
-class Metrics:
-    """What a report says.
-
-    Args:
-        entries: Source of the entries of a dict, in their order.
-        logged: The dict that the script logs at the end of an epoch, if it is the same.
-    """
-
-    entries: dict[str, str] = field(default_factory=dict)
-    logged: ast.expr | None = None
-
-
-def metrics_of(epochs: Epochs) -> Metrics:
-    """The numbers that the script shows or logs at the end of an epoch, as far as they surely are numbers."""
-    module, loop = epochs.module, epochs.loop
-    assert loop is not None
-    found = Metrics()
-    if epochs.variable:
-        found.entries[f'"{epochs.variable}"'] = epochs.variable
-    for statement in loop.body:
-        for call in _shown(module, statement):
-            logged = argument(call, 0, "values")
-            if isinstance(logged, ast.Dict) and isinstance(call.func, ast.Attribute) and call.func.attr == "log":
-                if module.statement(call) in loop.body and _is_numbers(module, logged):
-                    return Metrics(logged=logged)
-            for value in _values(call):
-                _add(module, loop, found, value)
-    return found
-
-
-def _shown(module: Module, statement: ast.stmt) -> Iterator[ast.Call]:
-    """The calls at the end of an epoch that show something; not those for each batch."""
-    if isinstance(statement, (ast.For, ast.While, ast.AsyncFor)):
-        return
-    for node in executed(module, statement):
-        if isinstance(node, ast.Call):
-            name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
-            if name in PRINTS:
-                yield node
-
-
-def _values(call: ast.Call) -> Iterator[ast.expr]:
-    """The values that a call shows, in f-strings and dicts too."""
-    waiting: list[ast.AST] = [*call.args, *(keyword.value for keyword in call.keywords)]
-    while waiting:
-        node = waiting.pop(0)
-        if isinstance(node, ast.FormattedValue):
-            waiting.insert(0, node.value)
-        elif isinstance(node, (ast.JoinedStr, ast.Dict, ast.Tuple, ast.BinOp)):
-            waiting[:0] = list(ast.iter_child_nodes(node))
-        elif isinstance(node, ast.expr):
-            yield node
-
-
-def _add(module: Module, loop: ast.For | ast.While, found: Metrics, value: ast.expr) -> None:
-    """Adds a value that is shown, if it is a number or a dict of numbers that every worker has."""
-    name = value
-    if isinstance(value, ast.Subscript) and isinstance(value.value, ast.Name) and _is_scores(module, value.value):
-        name = value.value
-    if not isinstance(name, ast.Name) or not _is_bound_on_every_worker(module, loop, name):
-        return
-    if _is_scores(module, name):
-        found.entries[f"**{name.id}"] = ""
-    elif _is_number(module, name, set()):
-        found.entries.setdefault(f'"{name.id}"', name.id)
-
-
-def _is_bound_on_every_worker(module: Module, loop: ast.For | ast.While, name: ast.Name) -> bool:
-    """Whether a name gets its value in each epoch, on each worker: by a statement right in the loop's body."""
-    scope = module.scope_of[name].find(name.id)
-    if scope is None:
-        return False
-    statements = [module.statement(binding.node) for binding in scope.bindings[name.id]]
-    return any(statement in loop.body for statement in statements)
-
-
-def _is_scores(module: Module, name: ast.expr) -> bool:
-    """Whether a value is what `compute` of a metric gave, a dict of numbers."""
-    calls = [source.node for source in origins(module, name)]
-    return bool(calls) and all(
-        isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "compute"
-        for call in calls
-    )
-
-
-def _is_numbers(module: Module, display: ast.Dict) -> bool:
-    return all(key is not None for key in display.keys) and all(
-        _is_number(module, value, set()) or _is_scores(module, value) for value in display.values
-    )
-
-
-def _is_number(module: Module, node: ast.expr, seen: set[str]) -> bool:
-    """Whether a value is a number of Python, and surely no tensor."""
-    if isinstance(node, ast.Constant):
-        return isinstance(node.value, (int, float))
-    if isinstance(node, ast.Call):
-        name = module.qualified(node.func) or ""
-        if isinstance(node.func, ast.Name) and node.func.id in NUMBERS:
-            return True
-        if getattr(node.func, "attr", "") in NUMBER_METHODS or name.startswith("math."):
-            return True
-        returned = origins(module, node)  # of a function of the project
-        return all(s.node is not node and _is_number(s.module, s.node, seen) for s in returned)
-    if isinstance(node, (ast.BinOp, ast.UnaryOp, ast.IfExp)):
-        parts = [node.left, node.right] if isinstance(node, ast.BinOp) else []
-        parts += [node.operand] if isinstance(node, ast.UnaryOp) else []
-        parts += [node.body, node.orelse] if isinstance(node, ast.IfExp) else []
-        return all(_is_number(module, part, seen) for part in parts)
-    if isinstance(node, ast.Subscript):
-        return getattr(node.value, "attr", "") == "shape" or _is_scores(module, node.value)
-    return isinstance(node, ast.Name) and _is_named_number(module, node, seen)
-
-
-def _is_named_number(module: Module, name: ast.Name, seen: set[str]) -> bool:
-    scope = module.scope_of[name].find(name.id)
-    if scope is None or name.id in seen:
-        return scope is not None
-    values = [_bound_value(module, binding.node) for binding in scope.bindings[name.id]]
-    return all(value is not None and _is_number(module, value, {*seen, name.id}) for value in values)
-
-
-def _bound_value(module: Module, node: ast.AST) -> ast.expr | None:
-    """What a name is given; the step of a loop over a range is a number."""
-    parent = module.parent_of[node]
-    if isinstance(parent, (ast.Assign, ast.AugAssign)):  # `a = b = 0` too; not a tuple of targets
-        return parent.value
-    if isinstance(parent, (ast.For, ast.comprehension)) and parent.target is node:
-        is_range = isinstance(parent.iter, ast.Call) and getattr(parent.iter.func, "id", "") == "range"
-        return ast.Constant(0) if is_range else None
-    return module.assigned(node)
-
-
 # -- emission ------------------------------------------------------------------------------------
 
 
@@ -266,7 +129,7 @@ def report_epochs(context: Context, epochs: Epochs) -> None:
     if loop is None:
         _tell_unknown(context, epochs)
         return
-    metrics = metrics_of(epochs)
+    metrics = metrics_of(epochs.module, loop, epochs.variable)
     saving = _saving(context.module, loop)
     if saving is not None and _names_its_states(context.module, saving):
         message = (
@@ -393,11 +256,14 @@ def _save(context: Context, epochs: Epochs, saving: ast.Call, first: ast.expr | 
     accelerator = context.module.source(saving.func.value)
     folder, checkpoint = context.fresh("checkpoint_dir"), context.fresh("checkpoint", "ray_checkpoint")
     context.plan.need_import("tempfile")
+    carried = carried_values(context.module, epochs.loop)
+    numbers = [name for name in carried.numbers if name not in (epochs.variable, "epoch")]
+    kept = {"epoch": epochs.variable, **{name: name for name in numbers}}
     text = SAVED.format(
         folder=folder,
         accelerator=accelerator,
         new=context.fresh("new_checkpoint"),
-        epoch=epochs.variable,
+        metadata=", ".join(f'"{key}": {name}' for key, name in kept.items()),
         metrics=metrics,
     )
     _put(context, epochs.loop, text)
@@ -408,6 +274,7 @@ def _save(context: Context, epochs: Epochs, saving: ast.Call, first: ast.expr | 
         context.plan.replace(epochs.loop.iter, f"range({name}, $end)", **end)
     skipped = context.module.scope_of[epochs.loop].find(BATCHES_TO_SKIP)
     resumed = RESUMED.format(start=start, checkpoint=checkpoint, folder=folder, accelerator=accelerator, first=name)
+    resumed += "".join(f'    {name} = {checkpoint}.get_metadata()["{name}"]\n' for name in numbers)
     if skipped is not None:  # the script's own way to go on within an epoch
         resumed += f"    {BATCHES_TO_SKIP} = None\n"
     edit = context.plan.statement(epochs.loop)
@@ -419,3 +286,10 @@ def _save(context: Context, epochs: Epochs, saving: ast.Call, first: ast.expr | 
         "A run that goes on after a failure shuffles its next epoch as the first one was, where several workers train;"
         " use_seedable_sampler=True and train_loader.iteration = epoch keep the order, which is another one then.",
     )
+    if carried.others:
+        context.note(
+            RM823,
+            epochs.loop,
+            f"A run that goes on after a failure has {', '.join(carried.others)} as before the first epoch: give"
+            " set_metadata() the value as a number beside the epoch, and read it back where the epoch is.",
+        )
