@@ -93,6 +93,46 @@ def test_methods_of_the_trainer_run_on_all_workers(line: str) -> None:
     assert "is_world_process_zero" not in after(f"{TRAIN}{line}\n")
 
 
+INSIDE = {
+    "function": "def work():\n    {MAKE}\n    {before}\n    trainer.train()\n    {behind}\n\nwork()\n",
+    "branch": "{MAKE}\n{before}\nif 'x' in sys.argv:\n    trainer.train()\n    {behind}\n",
+    "method": "class Job:\n    def run(self):\n        {MAKE}\n        {before}\n        trainer.train()\n"
+    "        {behind}\n\nJob().run()\n",
+}
+
+
+def inside(place: str, before: str = "pass", behind: str = "pass") -> str:
+    return INSIDE[place].format(MAKE=MAKE.strip(), before=before, behind=behind)
+
+
+@pytest.mark.parametrize("place", INSIDE)
+@pytest.mark.parametrize("line", ['trainer.model.save_pretrained("m")', 'trainer.model.config.to_json("c")'])
+def test_files_written_behind_the_training_in_a_function_are_those_of_the_first_worker(place: str, line: str) -> None:
+    text = after(inside(place, behind=line))
+    [guard] = [number for number, code in enumerate(text.splitlines()) if "if trainer.is_world_process_zero():" in code]
+    assert text.splitlines()[guard + 1].strip().startswith(line.partition("(")[0])
+
+
+@pytest.mark.parametrize("place", INSIDE)
+@pytest.mark.parametrize(
+    ("before", "behind"),
+    [
+        ("frame.to_csv('a.csv')", "pass"),  # every worker may read it back
+        ("pass", "trainer.save_model('m')"),
+        ("pass", "print('done')"),
+        ("pass", "trainer.push_to_hub()"),
+    ],
+)
+def test_what_all_workers_do_in_a_function_stays_so(place: str, before: str, behind: str) -> None:
+    assert "is_world_process_zero" not in after(inside(place, before, behind))
+
+
+@pytest.mark.parametrize("place", ["function", "method"])
+def test_a_guard_of_the_script_is_enough(place: str) -> None:
+    text = after(inside(place, behind="if trainer.is_world_process_zero(): trainer.model.save_pretrained('m')"))
+    assert text.count("is_world_process_zero") == 1
+
+
 def test_variables_of_the_script_become_those_of_the_workers_and_the_launchers_go() -> None:
     text = after(f'os.environ["WANDB_PROJECT"] = "x"\nos.environ["CUDA_VISIBLE_DEVICES"] = "0"\n{TRAIN}')
     assert 'worker_runtime_env={"env_vars": {"WANDB_PROJECT": "x"}}' in text

@@ -15,6 +15,7 @@ from raymigrate.codemods.to_ray.script import executed
 from raymigrate.codemods.to_ray.step_kinds import TRACKING, stands_for_cell
 from raymigrate.codemods.to_ray.trainer_calls import Training, is_trainer
 from raymigrate.edits.plan import Code
+from raymigrate.facts.ranks import rank_condition
 
 PROCESS_ZERO = "ray.train.get_context().get_world_rank() == 0"
 SHOWING = ("print", "pprint.pprint", "json.dump", "yaml.dump", "pickle.dump")
@@ -44,6 +45,7 @@ class _Results:
                 self.context.plan.statement(step).removed = True
             elif self._starts_tracking(step):
                 self.context.plan.statement(step).within = Code(f"if {PROCESS_ZERO}:\n    pass\n")
+        self._guard_inside()
         behind = self._behind()
         if any(isinstance(step, ast.Return) for step in behind):
             return
@@ -150,16 +152,22 @@ class _Results:
     def _writes(self, step: ast.stmt) -> bool:
         """Whether every worker would write or print the same."""
         writes = self._opens_to_write(step) or (isinstance(step, ast.Expr) and self._writes_by_call(step.value))
-        if not writes or any(self._is_collective(node) for node in executed(self.module, step)):
+        if not writes or self._needs_all(step):
             return False
         return all(reader is step for name in self.script.bound(step) for reader in self._readers(name, step))
 
     def _writes_by_call(self, call: ast.expr) -> bool:
         if not isinstance(call, ast.Call):
             return False
-        if self._shows(call) or (self.module.qualified(call.func) or "").startswith(WRITES):
+        return self._shows(call) or self._writes_files(call)
+
+    def _writes_files(self, call: ast.Call) -> bool:
+        if (self.module.qualified(call.func) or "").startswith(WRITES):
             return True
         return isinstance(call.func, ast.Attribute) and call.func.attr in WRITING
+
+    def _needs_all(self, step: ast.stmt) -> bool:
+        return any(self._is_collective(node) for node in executed(self.module, step))
 
     def _is_collective(self, node: ast.AST) -> bool:
         """Whether a call needs all workers: a method of a Trainer."""
@@ -179,6 +187,24 @@ class _Results:
         return any(self.outline.roles.of[binder].moves for binder in self.script.binders(node.id, scope))
 
     # -- changes -------------------------------------------------------------------------------
+
+    def _guard_inside(self) -> None:
+        """Guards what is written behind the training within a step: in a function that trains, or in a branch."""
+        for call in self.training.trains:
+            trains, function = self.module.statement(call), self.module.function(call)
+            if trains is self.script.step_of(call):
+                continue
+            trainer = call.func.value  # type: ignore[attr-defined]
+            named = isinstance(trainer, (ast.Name, ast.Attribute))
+            test = f"{self.module.source(trainer)}.is_world_process_zero()" if named else PROCESS_ZERO
+            for step in self.module.of_type(ast.Expr):
+                if step.lineno <= (trains.end_lineno or 0) or self.module.function(step) is not function:
+                    continue
+                if step in self.script.steps or rank_condition(self.module, step) is not None:
+                    continue
+                writes = isinstance(step.value, ast.Call) and self._writes_files(step.value)
+                if writes and not self._needs_all(step):
+                    self.context.plan.statement(step).within = Code(f"if {test}:\n    pass\n")
 
     def _guard(self, step: ast.stmt) -> None:
         trainer = self.training.trains[0].func.value  # type: ignore[attr-defined]
