@@ -15,6 +15,11 @@ def is_definition(statement: cst.CSTNode) -> bool:
     return isinstance(statement, (cst.FunctionDef, cst.ClassDef))
 
 
+def is_import(statement: cst.CSTNode) -> bool:
+    """Whether a statement is an import."""
+    return isinstance(statement, cst.SimpleStatementLine) and isinstance(statement.body[0], cst.Import | cst.ImportFrom)
+
+
 def blank_lines(statement: cst.CSTNode) -> int:
     """Blank lines before a statement and the comments that stand over it."""
     lines = 0
@@ -34,6 +39,8 @@ def without_blank_lines(statement: cst.BaseStatement) -> cst.BaseStatement:
 def spaced(body: Sequence[cst.BaseStatement], new: Collection[cst.CSTNode], wanted: int) -> list[cst.BaseStatement]:
     """Sets new definitions off by blank lines, and what follows them; other statements stay as they are.
 
+    Of a new statement below the imports one blank line sets it off, as isort has it.
+
     Args:
         body: Statements of one block.
         new: The statements that were not there before.
@@ -44,8 +51,10 @@ def spaced(body: Sequence[cst.BaseStatement], new: Collection[cst.CSTNode], want
         touched = statement in new or previous in new
         there = blank_lines(statement)
         wrong = there < wanted or (there > wanted and statement in new)
-        if touched and wrong and (is_definition(previous) or is_definition(statement)):
-            lines = [cst.EmptyLine(indent=False)] * wanted
+        defines = is_definition(previous) or is_definition(statement)
+        below_imports = statement in new and there > 1 and is_import(previous) and not is_import(statement)
+        if (touched and wrong and defines) or (below_imports and not defines):
+            lines = [cst.EmptyLine(indent=False)] * (wanted if defines else 1)
             kept = statement.leading_lines[there:]  # type: ignore[attr-defined]
             statement = statement.with_changes(leading_lines=[*lines, *kept])
         result.append(statement)

@@ -376,10 +376,7 @@ class Rewriter(cst.CSTTransformer):
         lines = updated.leading_lines  # type: ignore[attr-defined]
         # What is removed elsewhere has its comments with what takes its place; an import has no such place. The
         # blank lines set off what stands above, and stay.
-        is_import = isinstance(original, cst.SimpleStatementLine) and isinstance(
-            original.body[0], cst.Import | cst.ImportFrom
-        )
-        if not (edit.comments_stay or is_import):
+        if not (edit.comments_stay or blocks.is_import(original)):
             lines = lines[: blocks.blank_lines(updated)]
         if not group and lines:
             group = [self._placeholder(lines)]

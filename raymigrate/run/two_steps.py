@@ -67,12 +67,14 @@ def _fails(result: FileResult) -> bool:
 def _placed(findings: list[Finding], between: str, text: str) -> list[Finding]:
     """Findings in the text between the steps, with places in the one before both.
 
-    The column is that of the statement where the first step has changed or added the line.
+    The column is that of the statement where the first step has changed or added the line. A blank line, to which the
+    first step added, stands for the code below it.
     """
     moved, changed, lines = moved_lines(between, text), lines_of(between), lines_of(text)
     placed = []
     for finding in findings:
         line = min(moved(finding.line), len(lines))
+        line = next((number for number in range(line, len(lines) + 1) if lines[number - 1].strip()), line)
         now, before = changed[finding.line - 1], lines[line - 1]
         start = len(before) - len(before.lstrip()) + 1
         placed.append(replace(finding, line=line, column=finding.column if now == before else start))

@@ -42,7 +42,7 @@ SPEAKS_OF = {
     "RM501": "BatchMapper|preprocessor|^mapper$",
     "RM502": "Scaler",
     "RM509": "train",
-    "RM511": r"^lambda|^row\b",
+    "RM511": r"^lambda|^row\b|^self\.model\(",  # what the function returns
     "RM602": "_directory",
     "RM692": "BatchMapper|to_onnx|json_request|Pipeline",  # used by the names that they were imported under
     "RM706": r"\*\*",

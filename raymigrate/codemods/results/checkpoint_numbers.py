@@ -23,7 +23,7 @@ RM609 = Rule(
     "https://docs.ray.io/en/latest/train/user-guides/results.html",
     unproven="What looks for the folder is another program, after the run.",
 )
-BY_TIME = "Folders of checkpoints are named by the time on Ray >= 2.51: no new one has this name."
+BY_TIME = "No new run has a checkpoint_000000: Ray >= 2.51 names the folders of checkpoints by the time."
 # The first one is that of any run; another number is known of a run that there was.
 NUMBERED = re.compile(r"(?:^|/)checkpoint_000000(?:/|$)")
 # The name of a trial with its id, or a time: this is a run that there was.
