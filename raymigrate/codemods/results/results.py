@@ -37,7 +37,8 @@ RM605 = Rule(
     "metrics that were reported without a checkpoint",
     "Ray >= 2.51 keeps the metrics of a report only if it carries a checkpoint: result.metrics are those of the last"
     " such report, and None without any.",
-    "Report a checkpoint with the metrics, or return them from the training function and read result.return_value.",
+    "Report a checkpoint with the metrics, or return them from the training function and read result.return_value"
+    " (Ray >= 2.56).",
     RESULT_GUIDE,
     errors=(
         "result.metrics is None",

@@ -41,9 +41,10 @@ RM801 = Rule(
     "transformers.Trainer trains in the processes that it is started in. On Ray the workers run a training function: it"
     " has to make the model, the data and the Trainer itself, and to report what the Trainer saves.",
     "With --to-ray what trains moves into a function that a TorchTrainer runs on each worker; a run that fails goes on"
-    " from the last checkpoint. A worker has the command line of Ray: the script's is parsed before, and handed over.",
+    " from the last checkpoint. A worker has the command line of Ray: the script's is parsed before, and handed over."
+    " What the function returns is result.return_value, from Ray 2.56 on.",
     GUIDE,
-    errors=("unrecognized arguments: --node-ip-address",),
+    errors=("unrecognized arguments: --node-ip-address", "'Result' object has no attribute 'return_value'"),
 )
 RM803 = Rule(
     "RM803",
@@ -159,7 +160,7 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
         _train_together_on_cpu(context, training, outline)
     set_environment(context, outline)
     drop_launcher(context, outline)
-    return_results(context, outline, training)
+    return_results(context, RM801, outline, training)
     tell_trackers(context, outline)
     if outline.workers > 1:
         tell_data(context, RM806)

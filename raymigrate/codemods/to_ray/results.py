@@ -1,14 +1,16 @@
 """What a training function returns, and which statements show it on the driver.
 
 Metrics of a Trainer are the same on all workers; what the training function of the first worker returns is
-`result.return_value` (Ray 2.60). Statements behind the training that only show such values run on the driver, once.
-What else writes or prints behind it does so on the first worker only; methods of the Trainer ask for that themselves.
+`result.return_value` (from Ray 2.56 on; train/v2/api/result.py). Statements behind the training that only show such
+values run on the driver, once. What else writes or prints behind it does so on the first worker only; methods of the
+Trainer ask for that themselves.
 """
 
 from __future__ import annotations
 
 import ast
 
+from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.script import executed
@@ -24,14 +26,22 @@ WRITING = frozenset({"save_pretrained", "push_to_hub", "to_csv", "to_json", "to_
 WRITES = ("torch.save", "joblib.dump", "numpy.save", "wandb.log", "wandb.finish", "shutil.", "matplotlib.")
 
 
-def return_results(context: Context, outline: Outline, training: Training) -> None:
-    """Lets the training function return its metrics, and the driver show them; guards what else shows or writes."""
-    _Results(context, outline, training).arrange()
+def return_results(context: Context, rule: Rule, outline: Outline, training: Training) -> None:
+    """Lets the training function return its metrics, and the driver show them; guards what else shows or writes.
+
+    Args:
+        context: The module.
+        rule: The rule that tells which Ray this needs.
+        outline: What becomes of the script.
+        training: What trains in it.
+    """
+    _Results(context, rule, outline, training).arrange()
 
 
 class _Results:
-    def __init__(self, context: Context, outline: Outline, training: Training) -> None:
+    def __init__(self, context: Context, rule: Rule, outline: Outline, training: Training) -> None:
         self.context = context
+        self.rule = rule
         self.module = context.module
         self.outline = outline
         self.script = outline.script
@@ -213,6 +223,8 @@ class _Results:
         self.context.plan.statement(step).within = Code(f"if {test}:\n    pass\n")
 
     def _return(self, shown: list[tuple[ast.stmt, str]]) -> None:
+        message = "What the workers evaluated is result.return_value here, which Ray has from 2.56 on."
+        self.context.note(self.rule, shown[0][0], message)
         read = {name for step, _ in shown for name, _ in self.script.read(step)}
         names = [*(name for name in self.names if name in read), *self.hoisted]
         single = len(names) == 1

@@ -266,7 +266,8 @@ def metrics_without_checkpoint(pair: Pair) -> Cause | None:
     return Cause(
         "metrics without a checkpoint are not kept",
         f"no report carries one, so result.metrics of {pair.right.name} is empty on Ray >= 2.51 (RM605)",
-        "report a checkpoint with the metrics, or return them from the train function and read result.return_value",
+        "report a checkpoint with the metrics, or return them from the train function and read result.return_value"
+        " (Ray >= 2.56)",
     )
 
 
