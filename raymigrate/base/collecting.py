@@ -6,8 +6,6 @@ from collections.abc import Iterator
 
 LARGE = 80_000  # bytes of source; what is made of them takes some 15 MB
 
-_set_aside = 0  # bytes of source of the files whose trees the collector does not look at
-
 
 @contextlib.contextmanager
 def no_search_for_cycles(size: int = 0) -> Iterator[None]:
@@ -19,18 +17,15 @@ def no_search_for_cycles(size: int = 0) -> Iterator[None]:
     Args:
         size: Bytes of source of which the tree is made.
     """
-    global _set_aside  # noqa: PLW0603 - of the process, as the collector is
     collecting = gc.isenabled()
-    if collecting and _set_aside:
+    if collecting and gc.get_freeze_count():
         gc.unfreeze()
         gc.collect()
-        _set_aside = 0
     gc.disable()
     try:
         yield
     finally:
         if collecting:
             if size > LARGE:
-                _set_aside += size
                 gc.freeze()
             gc.enable()

@@ -13,5 +13,5 @@ def tune_name(context: Context, near: ast.AST) -> str:
     is_tune = bindings and all(binding.qualified == "ray.tune" for binding in bindings)
     if is_tune and is_imported_before(module, near, "tune"):
         return "tune"
-    context.plan.need_import("ray.tune", near=context.module.reference_at[near].binding.statement)
+    context.plan.need_import("ray.tune", near=module.reference_at[near].binding.statement)
     return "ray.tune"

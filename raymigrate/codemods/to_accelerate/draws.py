@@ -39,7 +39,7 @@ def tell_draws(changes: Changes, training: Training, loaders: Collection[Variabl
             " numbers in each of them. accelerate's set_seed(..., device_specific=True) draws others, for other"
             " results.",
         )
-    makers = [maker for model in training.models for maker in training.variables.makers(model)]
+    makers = _model_makers(training)
     if not finds_unused(module) and not (makers and all(uses_all_parameters(module, maker) for maker in makers)):
         changes.note(
             RM858,
@@ -74,9 +74,13 @@ def _augmented(changes: Changes, training: Training, loaders: Collection[Variabl
 
 def _drops(training: Training) -> bool:
     """Whether a model may draw random numbers for dropout: it is seen to do so, or it is not seen."""
-    module = training.module
-    makers = [maker for model in training.models for maker in training.variables.makers(model)]
-    return not makers or any(_holds_dropout(module, maker, set()) for maker in makers)
+    makers = _model_makers(training)
+    return not makers or any(_holds_dropout(training.module, maker, set()) for maker in makers)
+
+
+def _model_makers(training: Training) -> list[ast.expr]:
+    """The expressions that make the models."""
+    return [maker for model in training.models for maker in training.variables.makers(model)]
 
 
 def _holds_dropout(module: Module, node: ast.AST, seen: set[ast.AST]) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from raymigrate.codemods.to_ray.script import executed
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import argument, origins
+from raymigrate.facts.values.members import options
 
 NUMBERS = ("float", "int", "round", "len", "bool")
 NUMBER_METHODS = ("item", "size", "numel")
@@ -138,12 +139,7 @@ def _is_number(module: Module, node: ast.expr, seen: set[str], *, or_none: bool 
 
 def _is_numeric_option(module: Module, node: ast.Attribute, seen: set[str], *, or_none: bool) -> bool:
     """Whether an attribute is an option of the command line that is read as a number, and stays one."""
-    types = [
-        argument(call, len(call.args), "type")
-        for call in module.of_type(ast.Call)
-        if isinstance(call.func, ast.Attribute) and call.func.attr == "add_argument"
-        if call.args and module.constant(call.args[-1]) in (f"--{node.attr}", f"--{node.attr.replace('_', '-')}")
-    ]
+    types = [argument(call, len(call.args), "type") for call in options(module, node.attr)]
     is_read = [isinstance(given, ast.Name) and given.id in ("int", "float") for given in types]
     values = [source for source in origins(module, node) if source.node is not node]
     return (

@@ -14,7 +14,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.carried_values import carried_values
 from raymigrate.codemods.to_ray.epoch_metrics import Metrics, metrics_of
-from raymigrate.codemods.to_ray.script import DEFINITIONS, executed
+from raymigrate.codemods.to_ray.script import DEFINITIONS, executed, uses_of_function
 from raymigrate.edits.plan import Code, Part
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import argument
@@ -105,19 +105,10 @@ def _loops_around(module: Module, node: ast.AST) -> Iterator[ast.For | ast.While
                 yield around
         if not isinstance(function, ast.FunctionDef):
             return
-        uses = _uses(module, function)
+        uses = uses_of_function(module, function)
         if len(uses) != 1:
             return
         node = uses[0]
-
-
-def _uses(module: Module, function: ast.FunctionDef) -> list[ast.AST]:
-    """Where a function is used: by its name, or as a method `self.name`."""
-    parent = module.parent_of[function]
-    if isinstance(parent, ast.ClassDef):
-        attributes = module.of_type(ast.Attribute)
-        return [node for node in attributes if node.attr == function.name and isinstance(node.ctx, ast.Load)]
-    return list(module.uses(function.name, module.scope_of[function]))
 
 
 # -- emission ------------------------------------------------------------------------------------

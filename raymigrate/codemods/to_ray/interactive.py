@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from raymigrate.codemods.to_ray.script import uses_of_function
 from raymigrate.facts.module import Module
 
 ASKS = ("pdb.set_trace", "ipdb.set_trace", "IPython.embed", "code.interact")
@@ -45,16 +46,9 @@ def _is_in_training(module: Module, node: ast.AST, seen: set[ast.AST]) -> bool:
                 return True
         if isinstance(around, ast.FunctionDef) and around not in seen:
             seen.add(around)
-            if any(_is_in_training(module, use, seen) for use in _uses(module, around)):
+            if any(_is_in_training(module, use, seen) for use in uses_of_function(module, around)):
                 return True
     return False
-
-
-def _uses(module: Module, function: ast.FunctionDef) -> list[ast.AST]:
-    """The uses of a function by its name, and of a method by any object."""
-    if isinstance(module.parent_of[function], ast.ClassDef):
-        return [node for node in module.of_type(ast.Attribute) if node.attr == function.name]
-    return [*module.uses(function.name, module.scope_of[function])]
 
 
 def _is_backward(node: ast.AST) -> bool:

@@ -54,7 +54,7 @@ class _Results:
             if self._is_display(step):
                 self.context.plan.statement(step).removed = True
             elif self._starts_tracking(step):
-                self.context.plan.statement(step).within = Code(f"if {PROCESS_ZERO}:\n    pass\n")
+                self._put_below(PROCESS_ZERO, step)
         self._guard_inside()
         behind = self._behind()
         if any(isinstance(step, ast.Return) for step in behind):
@@ -214,12 +214,15 @@ class _Results:
                     continue
                 writes = isinstance(step.value, ast.Call) and self._writes_files(step.value)
                 if writes and not self._needs_all(step):
-                    self.context.plan.statement(step).within = Code(f"if {test}:\n    pass\n")
+                    self._put_below(test, step)
 
     def _guard(self, step: ast.stmt) -> None:
         trainer = self.training.trains[0].func.value  # type: ignore[attr-defined]
         here = isinstance(trainer, ast.Name) and self.script.step_of(trainer) is self.module.statement(trainer)
         test = f"{self.module.source(trainer)}.is_world_process_zero()" if here else PROCESS_ZERO
+        self._put_below(test, step)
+
+    def _put_below(self, test: str, step: ast.stmt) -> None:
         self.context.plan.statement(step).within = Code(f"if {test}:\n    pass\n")
 
     def _return(self, shown: list[tuple[ast.stmt, str]]) -> None:

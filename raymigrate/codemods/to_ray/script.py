@@ -166,6 +166,15 @@ def executed(module: Module, step: ast.AST) -> Iterator[ast.AST]:
         waiting += [child for child in ast.iter_child_nodes(node) if child in module.parent_of]
 
 
+def uses_of_function(module: Module, function: ast.FunctionDef) -> list[ast.AST]:
+    """Where a function is used: by its name, or a method as an attribute of any object."""
+    parent = module.parent_of[function]
+    if isinstance(parent, ast.ClassDef):
+        attributes = module.of_type(ast.Attribute)
+        return [node for node in attributes if node.attr == function.name and isinstance(node.ctx, ast.Load)]
+    return list(module.uses(function.name, module.scope_of[function]))
+
+
 def top_definition(module: Module, node: ast.AST) -> ast.stmt | None:
     """The function or class of the module that a node is part of; None if it is on the level of the module."""
     around = [a for a in (node, *module.ancestors(node)) if isinstance(a, (*DEFINITIONS, ast.Module))]

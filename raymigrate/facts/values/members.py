@@ -196,12 +196,14 @@ def _of_object(source: Source, name: str, *, elsewhere: bool) -> Behind:
 
 def _parsed(module: Module, name: str) -> Behind:
     """The default of an option of the command line, on which another value may be given."""
-    found = []
-    for call in module.of_type(ast.Call):
-        if isinstance(call.func, ast.Attribute) and call.func.attr == "add_argument" and _option(module, call) == name:
-            default = argument(call, len(call.args), "default")
-            found += [Source(module, default)] if default is not None else []
-    return Behind(found)
+    defaults = [argument(call, len(call.args), "default") for call in options(module, name)]
+    return Behind([Source(module, default) for default in defaults if default is not None])
+
+
+def options(module: Module, name: str) -> list[ast.Call]:
+    """The calls that add an option of the command line whose value an attribute holds."""
+    added = (call for call in module.of_type(ast.Call) if isinstance(call.func, ast.Attribute))
+    return [call for call in added if call.func.attr == "add_argument" and _option(module, call) == name]  # type: ignore[attr-defined]
 
 
 def _option(module: Module, call: ast.Call) -> str | None:
