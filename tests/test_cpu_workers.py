@@ -85,6 +85,35 @@ def test_the_cpu_is_used_where_the_workers_have_no_gpu(script: str, head: str, s
 
 
 @pytest.mark.parametrize(
+    ("head", "one", "other", "found"),
+    [
+        ("", "ScalingConfig(num_workers=2)", "ScalingConfig(use_gpu=True)", ON_DEVICE),
+        ("", "ScalingConfig(use_gpu=True)", "ScalingConfig(num_workers=2)", ON_DEVICE),
+        ("", "ScalingConfig(use_gpu=True)", "dict(num_workers=2)", ON_DEVICE),
+        ("gpu = False", "ScalingConfig(use_gpu=gpu)", "ScalingConfig(use_gpu=False)", ON_DEVICE),
+        ("gpu = False", "ScalingConfig(use_gpu=gpu)", "ScalingConfig(use_gpu=not gpu)", ON_DEVICE),
+        ("", "ScalingConfig(num_workers=2)", "ScalingConfig(num_workers=4)", "True"),
+        ("", "ScalingConfig(use_gpu=True)", "ScalingConfig(None, 4, True)", ""),
+        ("gpu = False", "ScalingConfig(use_gpu=gpu)", "ScalingConfig(num_workers=4, use_gpu=gpu)", "not gpu"),
+    ],
+)
+def test_a_function_of_two_trainers_is_right_on_the_workers_of_both(
+    head: str, one: str, other: str, found: str
+) -> None:
+    text = ACCELERATE.format(head=head, scaling=one, given="")
+    second = text.splitlines()[-1].replace(one, other).replace("accelerate_config={}", "accelerate_config=read()")
+    assert use_cpu(f"{text}\ndef job():\n    return {second}\n") == found
+
+
+def test_an_init_function_of_two_trainers_asks_for_the_device_of_its_worker() -> None:
+    text = TRANSFORMERS.format(head="", scaling="ScalingConfig(num_workers=2)", given="")
+    second = text.splitlines()[-1].replace("num_workers=2", "num_workers=2, use_gpu=True")
+    after = convert(f"{text}{second}\n").after
+    assert after is not None
+    assert f'if {ON_DEVICE}:\n        os.environ["ACCELERATE_USE_CPU"]' in after
+
+
+@pytest.mark.parametrize(
     ("given", "scaling", "found"),
     [
         ("no_cuda=not gpu", "ScalingConfig(use_gpu=gpu)", "not gpu"),

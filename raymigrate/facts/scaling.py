@@ -48,6 +48,20 @@ def use_gpu(module: Module, scaling_config: ast.expr | None) -> UseGpu:
     return found.pop() if len(found) == 1 else UNKNOWN
 
 
+def same_gpus(one: UseGpu, other: UseGpu) -> bool:
+    """Whether two answers are one: the same literal, or the same switch."""
+    if one == other or one.decided_by is None or other.decided_by is None:
+        return one == other
+    module, nodes = one.decided_by.module, (one.decided_by.node, other.decided_by.node)
+    if module is not other.decided_by.module or ast.dump(nodes[0]) != ast.dump(nodes[1]):
+        return False
+    names = ([part for part in ast.walk(node) if isinstance(part, ast.Name)] for node in nodes)
+    return all(
+        module.scope_of[first].find(first.id) is module.scope_of[second].find(second.id)
+        for first, second in zip(*names, strict=True)
+    )
+
+
 def has_one_worker(module: Module, scaling_config: ast.expr | None) -> bool:
     """Whether a trainer has one worker: a literal says so, and no search space may say something else."""
     if scaling_config is None or _is_tuned(module):

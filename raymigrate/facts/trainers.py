@@ -6,12 +6,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from raymigrate.facts.legacy import HF_TRAINERS
+from raymigrate.facts.legacy import ACCELERATE_TRAINERS, HF_TRAINERS, TORCH_TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.project import Definition
-from raymigrate.facts.scaling import UseGpu, use_gpu
+from raymigrate.facts.scaling import UNKNOWN, UseGpu, same_gpus, use_gpu
 from raymigrate.facts.values import is_none
 
+# Classes that take a function for the workers, by the name of the parameter.
+WITH_FUNCTION = {
+    "train_loop_per_worker": ACCELERATE_TRAINERS | TORCH_TRAINERS,
+    "trainer_init_per_worker": TRANSFORMERS_TRAINERS,
+}
 # Displays and literals: a dict of the Trainer's arguments, a tuple of a Trainer and a tokenizer.
 NO_OBJECTS = (ast.Constant, ast.Dict, ast.DictComp, ast.JoinedStr, ast.List, ast.ListComp, ast.Set, ast.Tuple)
 # Libraries whose classes and functions give no Trainer, unless their names say so.
@@ -85,8 +90,15 @@ class TrainerCall:
 
     @cached_property
     def gpus(self) -> UseGpu:
-        """Whether the workers have a GPU."""
-        return use_gpu(self.module, self.arguments.get("scaling_config"))
+        """Whether the workers have a GPU: those of every trainer of the file with this training function."""
+        shared = [
+            call for call in trainer_calls(self.module, WITH_FUNCTION[self.first], self.first) if self._shares(call)
+        ]
+        own, *others = (use_gpu(self.module, call.arguments.get("scaling_config")) for call in (self, *shared))
+        return own if all(same_gpus(own, other) for other in others) else UNKNOWN
+
+    def _shares(self, other: "TrainerCall") -> bool:
+        return other.node is not self.node and other.function is self.function and self.function is not None
 
     @property
     def use_gpu(self) -> bool | None:
