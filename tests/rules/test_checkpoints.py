@@ -211,3 +211,78 @@ checkpoint = fit()
     assert outcome.lines("RM602", Kind.CONVERTED)
     assert outcome.text.count("transformers_dir(") == 2
     assert converted(outcome.text).text == outcome.text
+
+
+HANDED = """
+from ray.air import Checkpoint
+from ray.train.predictor import Predictor
+from transformers import AutoModel
+
+
+class Own(Predictor):
+    @classmethod
+    def from_checkpoint(cls, {parameter}, **kwargs):
+        {reads}
+"""
+
+
+@pytest.mark.parametrize(
+    ("parameter", "reads", "after"),
+    [
+        ("c: Checkpoint", "return cls(AutoModel.from_pretrained(c.path))", "transformers_dir(c.path)"),
+        ("ckpt", "path = ckpt.to_directory()\n        return cls(AutoModel.from_pretrained(path))", None),
+        ("checkpoint", "with checkpoint.as_directory() as d:\n            return AutoModel.from_pretrained(d)", None),
+    ],
+)
+def test_an_own_predictor_looks_for_the_model_in_the_folder_of_current_ray_too(
+    parameter: str, reads: str, after: str | None
+) -> None:
+    outcome = converted(HANDED.format(parameter=parameter, reads=reads))
+    assert outcome.lines("RM602", Kind.CONVERTED)
+    assert (after or "transformers_dir(") in outcome.text
+
+
+@pytest.mark.parametrize(
+    ("head", "parameter", "reads"),
+    [
+        ("", "checkpoint", "with checkpoint.as_directory() as d:\n            return open(d + '/weights.pt')"),
+        ("", "folder", "with folder.as_directory() as d:\n            return AutoModel.from_pretrained(d)"),
+        (
+            "from ray.train.torch import TorchTrainer\nTorchTrainer(print).fit()\n",
+            "checkpoint",
+            "with checkpoint.as_directory() as d:\n            return AutoModel.from_pretrained(d)",
+        ),
+    ],
+)
+def test_what_may_be_no_model_of_a_transformers_trainer_is_left(head: str, parameter: str, reads: str) -> None:
+    outcome = converted(head + HANDED.format(parameter=parameter, reads=reads))
+    assert "transformers_dir" not in outcome.text
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "rows.map_batches(Scorer, fn_constructor_args=(results.checkpoint,), batch_size=8)",
+        "rows.map_batches(Scorer, fn_constructor_args=[results.checkpoint], batch_size=8)",
+        'rows.map_batches(Scorer, fn_constructor_kwargs={"trained": results.checkpoint}, batch_size=8)',
+        "rows.map_batches(fn=Scorer, fn_constructor_kwargs=dict(trained=results.checkpoint), batch_size=8)",
+        "ray.remote(Scorer)\nScorer.remote(results.checkpoint)",
+        "Scorer.options(num_gpus=1).remote(trained=results.checkpoint)",
+        "make = functools.partial(Scorer, results.checkpoint)",
+        "make = functools.partial(Scorer, trained=results.checkpoint)",
+    ],
+)
+def test_a_checkpoint_is_followed_to_a_class_that_ray_makes(use: str) -> None:
+    scorer = """
+import functools
+from transformers import AutoModel
+
+class Scorer:
+    def __init__(self, trained):
+        with trained.as_directory() as folder:
+            self.model = AutoModel.from_pretrained(folder)
+
+"""
+    outcome = converted(f"{FITTED}{scorer}rows = ray.data.range(8)\n{use}\n")
+    whole = "ray.remote(Scorer)" not in use  # a use that is not understood may hand it something else
+    assert ("from_pretrained(os.path.join(folder" in outcome.text) is whole

@@ -10,7 +10,9 @@ from raymigrate.codemods.ray_air.ray_checkpoint import RM308
 from raymigrate.codemods.results.results import is_placed, is_shown
 from raymigrate.codemods.shared.checkpoint_files import can_open, files_in, is_looked_up, layout_after, opened
 from raymigrate.edits.plan import Code
-from raymigrate.facts.results import Layout, is_any_checkpoint
+from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS, TRANSFORMERS_TRAINERS
+from raymigrate.facts.module import Module
+from raymigrate.facts.results import CHECKPOINT_CLASSES, Layout, is_any_checkpoint, is_called_checkpoint
 
 RM602 = Rule(
     "RM602",
@@ -32,6 +34,8 @@ RM607 = Rule(
 DEEPER = 'The files of Transformers lie in the folder "checkpoint" of the checkpoint'
 NO_URI = "Checkpoint.uri raises an AttributeError on Ray >= 2.7"
 SCHEME = "file://"
+# Modules whose predictors read the checkpoints of a Transformers trainer, an own subclass of Predictor among them.
+PREDICTORS = ("ray.train.predictor", "ray.train.batch_predictor", "ray.train.huggingface")
 FEW = 2  # uses of a folder up to which each is edited
 
 
@@ -55,8 +59,46 @@ def readers(context: Context) -> None:
                 context.manual(RM308, node, gone, OTHER_FORMS[node.attr])
         elif node.attr in ("as_directory", "to_directory", "path"):
             place = layout_after(context, node.value)
+            if place is None and _is_handed_a_model(context, node):
+                place = Layout.UNKNOWN
             if place not in (None, Layout.ROOT):
                 _reader(context, node, place)
+
+
+def _is_handed_a_model(context: Context, read: ast.Attribute) -> bool:
+    """Whether callers that are not seen hand a checkpoint to a function, which loads a model of Transformers from it.
+
+    Such is the from_checkpoint() of an own predictor. Only in a file that has to do with no other trainer.
+    """
+    module = context.module
+    if not isinstance(module.definition(read.value), ast.arg) or any(
+        module.calls(*TORCH_TRAINERS, *ACCELERATE_TRAINERS)
+    ):
+        return False
+    if not any(module.references_within(*TRANSFORMERS_TRAINERS, *CHECKPOINT_CLASSES, *PREDICTORS)):
+        return False
+    if not is_called_checkpoint(module, read.value) and not is_any_checkpoint(module, read.value):
+        return False
+    name = _name_of_folder(module, read)
+    folder = [read.value] if name is None else module.uses(name.id, module.scope_of[name])
+    return any(_is_of_model(module, use) for use in (*folder, read, module.parent_of[read]))
+
+
+def _name_of_folder(module: Module, read: ast.Attribute) -> ast.Name | None:
+    """The name that the folder of a checkpoint gets: `with c.as_directory() as name:`, `name = c.to_directory()`."""
+    value = module.parent_of[read] if isinstance(module.parent_of[read], ast.Call) else read
+    outer = module.parent_of[value]
+    target: ast.AST | None = outer.optional_vars if isinstance(outer, ast.withitem) else None
+    if isinstance(outer, ast.Assign) and len(outer.targets) == 1:
+        target = outer.targets[0]
+    return target if isinstance(target, ast.Name) else None
+
+
+def _is_of_model(module: Module, folder: ast.AST) -> bool:
+    """Whether from_pretrained() of Transformers reads a folder."""
+    call = module.parent_of[folder]
+    name = (module.qualified(call.func) or "") if isinstance(call, ast.Call) and folder in call.args[:1] else ""
+    return name.startswith("transformers.") and name.endswith(".from_pretrained")
 
 
 def _reader(context: Context, node: ast.Attribute, place: Layout) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from raymigrate.facts.functions import default_of, is_generator_or_async, returns
@@ -18,6 +19,12 @@ LOOPS = ("train_loop_per_worker", "train_loop_config")
 INITS = ("trainer_init_per_worker", "trainer_init_config")
 # What may give a training function another configuration than its trainer does.
 TUNERS = ("ray.tune.Tuner", "ray.tune.tuner.Tuner", "ray.tune.run")
+# Methods that start an actor or a task, and a deployment of Ray Serve.
+STARTS = ("remote", "bind")
+# Methods of datasets that call a function with each batch or row, or make an object of a class for that.
+MAPPING = ("map", "map_batches", "flat_map", "filter")
+FUNCTION_ARGUMENTS = ("fn_args", "fn_kwargs")
+CONSTRUCTOR_ARGUMENTS = ("fn_constructor_args", "fn_constructor_kwargs")
 
 
 def argument(call: ast.Call, position: int, *names: str) -> ast.expr | None:
@@ -85,20 +92,77 @@ def _name_to_call(module: Module, function: FunctionNode) -> tuple[str, int]:
 
 
 def _given_by(module: Module, use: ast.Name, function: FunctionNode, parameter: ast.arg, skipped: int) -> Behind:
-    """What one use of a function gives for a parameter: a call of it, or a trainer that is handed it."""
-    call = module.parent_of[use]
-    if isinstance(call, ast.keyword):
-        call = module.parent_of[call]
-    if not isinstance(call, ast.Call):
-        return UNKNOWN
-    if call.func is not use:
-        return _given_by_trainer(module, call, use, function, parameter)
+    """What one use of a function gives for a parameter: a call of it, or what has it called."""
+    outer = module.parent_of[use]
+    if isinstance(outer, ast.keyword):
+        outer = module.parent_of[outer]
+    if isinstance(outer, ast.Call) and module.qualified(outer.func) in TRAINERS | TORCH_TRAINERS:
+        return _given_by_trainer(module, outer, use, function, parameter)
+    handed = _handed(module, use, outer, makes_object=bool(skipped))
     positional = [*function.args.posonlyargs, *function.args.args][skipped:]
-    if has_unpacking(call) or parameter not in (*positional, *function.args.kwonlyargs):
+    if handed is None or parameter not in (*positional, *function.args.kwonlyargs):
         return UNKNOWN
-    place = positional.index(parameter) if parameter in positional else len(call.args)
-    given = argument(call, place, parameter.arg) or default_of(parameter, function.args)
+    place = positional.index(parameter) if parameter in positional else len(handed.positional)
+    given = handed.positional[place] if place < len(handed.positional) else handed.named.get(parameter.arg)
+    if given is None and handed.complete:
+        given = default_of(parameter, function.args)
     return Behind([Source(module, given)], whole=True) if given is not None else UNKNOWN
+
+
+@dataclass(frozen=True)
+class _Handed:
+    """Arguments of a function.
+
+    Args:
+        positional: Those by position; None for one that is made where the function runs.
+        named: Those by name.
+        complete: Whether it gets no others.
+    """
+
+    positional: list[ast.expr | None]
+    named: dict[str, ast.expr]
+    complete: bool
+
+
+def _handed(module: Module, use: ast.Name, outer: ast.AST, *, makes_object: bool) -> _Handed | None:
+    """The arguments that a use of a function hands it; None where they cannot be seen.
+
+    Args:
+        module: The module.
+        use: The function's name.
+        outer: The call, or attribute, that it is part of.
+        makes_object: Whether it is a class, which gets what its __init__ takes.
+    """
+    while isinstance(outer, ast.Attribute) and isinstance(call := module.parent_of[outer], ast.Call):
+        if outer.attr in STARTS:  # `Actor.remote(...)`
+            return _of_call(call)
+        outer = module.parent_of[call] if outer.attr == "options" else call
+    if not isinstance(outer, ast.Call):
+        return None
+    if outer.func is use:
+        return _of_call(outer)
+    if module.qualified(outer.func) == "functools.partial" and not has_unpacking(outer):
+        named = {keyword.arg: keyword.value for keyword in outer.keywords if keyword.arg}
+        return _Handed(list(outer.args[1:]), named, complete=False) if outer.args[0] is use else None
+    method = outer.func.attr if isinstance(outer.func, ast.Attribute) else ""
+    if method not in MAPPING or argument(outer, 0, "fn", "function") is not use:
+        return None
+    by_position, by_name = CONSTRUCTOR_ARGUMENTS if makes_object else FUNCTION_ARGUMENTS
+    listed = argument(outer, len(outer.args), by_position)
+    display = module.value(listed) if listed is not None else None
+    if display is not None and not isinstance(display, (ast.Tuple, ast.List)):
+        return None
+    given = argument(outer, len(outer.args), by_name)
+    entries = module.entries(given) if given is not None else None
+    batch: list[ast.expr | None] = [] if makes_object else [None]
+    return _Handed([*batch, *(display.elts if display is not None else ())], entries or {}, complete=False)
+
+
+def _of_call(call: ast.Call) -> _Handed | None:
+    if has_unpacking(call):
+        return None
+    named = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
+    return _Handed(list(call.args), named, complete=True)
 
 
 def _given_by_trainer(
