@@ -131,3 +131,46 @@ def test_results_that_objects_keep_are_known(bases: str, decorator: str) -> None
     assert outcome.lines("RM604", Kind.MANUAL) and outcome.lines("RM602", Kind.CONVERTED)
     assert "print(self.result.path)" in outcome.text
     assert 'os.path.join(checkpoint_dir, "checkpoint")' in outcome.text
+
+
+FITTED = """
+import pandas as pd
+from ray.air.config import ScalingConfig
+from ray.train.huggingface import TransformersTrainer
+from job import build, rows
+
+trainer = TransformersTrainer(build, scaling_config=ScalingConfig(num_workers=2, use_gpu=True), datasets=rows)
+result = trainer.fit()
+"""
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        'print(result.metrics["time_total_s"])',
+        'metrics = result.metrics\nprint(metrics["time_total_s"])',
+        'metrics = result.metrics\nprint(metrics.get("time_total_s", 0))',
+        'def show(metrics):\n    print(metrics["time_total_s"])\n\n\nshow(result.metrics)',
+        'for key in ["eval_loss", "time_total_s"]:\n    print(result.metrics[key])',
+        'print({key: result.metrics[key] for key in ("eval_loss", "time_total_s")})',
+        'display(pd.DataFrame([result.metrics])[["eval_loss", "time_total_s"]])',
+        'frame = pd.DataFrame([result.metrics])\nprint(frame["time_total_s"])',
+    ],
+)
+def test_what_tune_filled_in_is_told_under_whatever_name_it_is_read(read: str) -> None:
+    outcome = converted(f"{FITTED}{read}\n")
+    assert len(outcome.lines("RM604", Kind.MANUAL)) == 1
+    assert any('no "time_total_s"' in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        'print(result.metrics["eval_loss"])',
+        'metrics = {"time_total_s": 1}\nprint(metrics["time_total_s"], result.metrics)',
+        'for key in ["eval_loss", "epoch"]:\n    print(result.metrics[key])',
+        'frame = pd.DataFrame([{"date": 1}])\nprint(frame["date"], result.metrics)',
+    ],
+)
+def test_other_keys_and_other_dicts_are_not_told(read: str) -> None:
+    assert not converted(f"{FITTED}{read}\n").lines("RM604", Kind.MANUAL)

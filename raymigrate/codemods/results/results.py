@@ -11,6 +11,8 @@ from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.reports import Carried, carried
 from raymigrate.facts.results import results as reads_of_results
+from raymigrate.facts.results import trainer_of
+from raymigrate.facts.values import sources
 
 RESULT_GUIDE = "https://docs.ray.io/en/latest/train/user-guides/results.html"
 
@@ -86,10 +88,9 @@ def results(context: Context) -> None:
             _log_dir(context, read)
         elif read.attr in ATTRIBUTES and read.attr != "metrics":
             context.manual(RM604, read, f"result.{read.attr} {ATTRIBUTES[read.attr]}")
-        else:
-            _metrics(context, read)
-            if trainer in ACCELERATE_TRAINERS or (legacy and trainer in TORCH_TRAINERS):
-                _last_report(context, read)
+        elif trainer in ACCELERATE_TRAINERS or (legacy and trainer in TORCH_TRAINERS):
+            _last_report(context, read)
+    _report_keys(context)
 
 
 def _log_dir(context: Context, read: ast.Attribute) -> None:
@@ -160,15 +161,31 @@ def _last_report(context: Context, read: ast.Attribute) -> None:
         )
 
 
-def _metrics(context: Context, metrics: ast.Attribute) -> None:
-    read = context.module.parent_of[metrics]
-    key: ast.expr | None = None
-    if isinstance(read, ast.Subscript):
-        key = read.slice
-    elif isinstance(read, ast.Attribute) and read.attr == "get":
-        call = context.module.parent_of[read]
-        key = call.args[0] if isinstance(call, ast.Call) and call.args else None
-    name = context.module.constant(key) if key is not None else ...
-    if isinstance(name, str) and name in FILLED_BY_TUNE:
-        outcome = "this raises a KeyError" if isinstance(read, ast.Subscript) else "this gives the default"
-        context.manual(RM604, metrics, f'result.metrics has no "{name}" on Ray >= 2.51: {outcome}.')
+def _report_keys(context: Context) -> None:
+    """Reports what is looked up in the metrics of a result, under whatever name, and was filled in by Tune."""
+    module = context.module
+    lookups: list[tuple[ast.expr, ast.expr, str]] = [
+        (node.value, node.slice, "this raises a KeyError") for node in module.of_type(ast.Subscript)
+    ]
+    for call in module.of_type(ast.Call):
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "get" and call.args:
+            lookups.append((call.func.value, call.args[0], "this gives the default"))
+    for metrics, key, outcome in lookups:
+        keys = key.elts if isinstance(key, (ast.List, ast.Tuple)) else sources(module, key)  # columns of a DataFrame
+        names = {module.constant(part) for part in keys}
+        if (missing := sorted(FILLED_BY_TUNE.intersection(names))) and _are_of_result(module, metrics):
+            listed = " and ".join(f'"{name}"' for name in missing)
+            context.manual(RM604, metrics, f"result.metrics has no {listed} on Ray >= 2.51: {outcome}.")
+
+
+def _are_of_result(module: Module, node: ast.expr) -> bool:
+    """Whether a value is the metrics of a trainer's result, or a DataFrame made of them."""
+    frame = module.value(node)
+    if isinstance(frame, ast.Call) and (module.qualified(frame.func) or "").startswith("pandas.DataFrame"):
+        given = frame.args[0] if frame.args else frame
+        rows = given.elts if isinstance(given, ast.List) else [given]
+        return any(_are_of_result(module, row) for row in rows if row is not frame)
+    return any(
+        isinstance(source, ast.Attribute) and source.attr == "metrics" and trainer_of(module, source.value) is not None
+        for source in sources(module, node)
+    )
