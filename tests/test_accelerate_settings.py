@@ -77,3 +77,21 @@ def test_a_value_that_is_not_known_is_told_and_the_others_are_converted() -> Non
         "accelerate_config num_processes = sys.argv[2]: dropped: the number and place of the workers come from"
         " ScalingConfig, as they did before.": Kind.CONVERTED,
     }
+
+
+@pytest.mark.parametrize(
+    ("config", "own", "kind", "said"),
+    [
+        ("{'mixed_precision': sys.argv[1]}", "mixed_precision=sys.argv[1]", Kind.CONVERTED, "came first"),
+        ("{'mixed_precision': 'fp16'}", "mixed_precision='bf16'", Kind.CONVERTED, "came first"),
+        ("{'mixed_precision': 'fp8'}", "cpu=False, mixed_precision='bf16'", Kind.CONVERTED, "came first"),
+        ("{'mixed_precision': sys.argv[1]}", "mixed_precision=None", Kind.MANUAL, "not known"),
+        ("{'mixed_precision': sys.argv[1]}", "cpu=False", Kind.MANUAL, "not known"),
+    ],
+)
+def test_an_accelerator_with_a_precision_of_its_own_keeps_it(config: str, own: str, kind: Kind, said: str) -> None:
+    script = SCRIPT.format(head="", config=config).replace("Accelerator()", f"Accelerator({own})")
+    result = convert(script)
+    told = [finding for finding in result.findings if finding.code == "RM202"]
+    assert [(finding.kind, said in finding.message) for finding in told] == [(kind, True)]
+    assert result.after is not None and f"Accelerator({own})" in result.after

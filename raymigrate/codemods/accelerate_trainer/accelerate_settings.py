@@ -224,15 +224,27 @@ def _inside(call: TrainerCall, nodes: list[ast.Call]) -> list[ast.Call]:
 
 def _keep_expressions(context: Context, settings: Settings, places: Destination, accelerators: list[ast.Call]) -> None:
     """Gives an Accelerator the expression of a value, and not what it is now, where it can be read there."""
-    for key in EXPRESSIONS & settings.nodes.keys():
-        node = settings.nodes[key]
-        if isinstance(node, ast.Constant) or not accelerators or settings.values[key] is False:
+    for key in EXPRESSIONS & settings.values.keys():
+        node = settings.nodes.get(key)
+        if settings.values[key] is not None and accelerators and all(_gives(made, key) for made in accelerators):
+            _say(places, key, settings.values[key], f"dropped: {key}= of the Accelerator came first")
+        elif node is None or isinstance(node, ast.Constant) or not accelerators or settings.values[key] is False:
             continue
-        if all(can_be_read(context, node, accelerator) for accelerator in accelerators):
+        elif all(can_be_read(context, node, accelerator) for accelerator in accelerators):
             source = places.arguments[key] = context.module.source(node)
-            places.unknown[:] = [row for row in places.unknown if row[0] != key]
-            places.rows[:] = [row for row in places.rows if row[0] != key]
-            places.rows.append((key, AsWritten(source), f"Accelerator({key}={source})"))
+            _say(places, key, AsWritten(source), f"Accelerator({key}={source})")
+
+
+def _say(places: Destination, key: str, value: object, became: str) -> None:
+    """Says of a key what became of it, in place of what was said before."""
+    places.unknown[:] = [row for row in places.unknown if row[0] != key]
+    places.rows[:] = [row for row in places.rows if row[0] != key]
+    places.rows.append((key, value, became))
+
+
+def _gives(accelerator: ast.Call, name: str) -> bool:
+    """Whether an Accelerator is given an argument that is not None in plain sight."""
+    return any(keyword.arg == name and not is_none(keyword.value) for keyword in accelerator.keywords)
 
 
 def _edit_accelerator(context: Context, call: TrainerCall, accelerator: ast.Call, places: Destination) -> None:
