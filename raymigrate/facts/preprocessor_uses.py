@@ -41,6 +41,11 @@ def _goes_to_trainers(module: Module, node: ast.expr, *, called: bool) -> bool:
         if not isinstance(call, ast.Call) or call.func is not node:
             return False
         node = call
+    return goes_to_trainers(module, node)
+
+
+def goes_to_trainers(module: Module, node: ast.expr) -> bool:
+    """Whether an expression is the preprocessor= of a trainer, or gets a name that is nothing else, however often."""
     if is_preprocessor_argument(module, node):
         return True
     assigned = module.parent_of[node]
@@ -51,7 +56,7 @@ def _goes_to_trainers(module: Module, node: ast.expr, *, called: bool) -> bool:
     if scope is None or not isinstance(name, ast.Name) or len(scope.bindings[name.id]) != 1:
         return False
     uses = module.uses(name.id, scope)
-    return bool(uses) and all(is_preprocessor_argument(module, use) for use in uses)
+    return bool(uses) and all(goes_to_trainers(module, use) for use in uses)
 
 
 def is_preprocessor_argument(module: Module, use: ast.expr) -> bool:

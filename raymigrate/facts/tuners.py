@@ -6,7 +6,7 @@ from functools import cached_property
 
 from raymigrate.facts.legacy import CONFIG_CLASSES, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import is_none, reads
+from raymigrate.facts.values import is_none, names_of, reads
 
 TUNERS = ("ray.tune.Tuner", "ray.tune.tuner.Tuner")
 TUNE_CONFIGS = ("ray.tune.TuneConfig", "ray.tune.tune_config.TuneConfig")
@@ -123,8 +123,8 @@ def all_seen(config: ast.Call) -> bool:
 
 
 def only_use(module: Module, node: ast.expr) -> bool:
-    """Whether an expression stands in its place only, or is a name whose value here is read nowhere else."""
-    return not isinstance(node, ast.Name) or reads(module, node) == [node]
+    """Whether an expression stands in its place only, or has names whose value here is read nowhere else."""
+    return all(reads(module, name) == [name] for name in names_of(module, node))
 
 
 def only_fitted_besides(module: Module, node: ast.Name) -> bool:

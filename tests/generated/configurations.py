@@ -35,6 +35,10 @@ class Configuration:
 class ScalingConfig(Configuration):
     takes = ("trainer_resources", "num_workers", "use_gpu", "resources_per_worker", "placement_strategy")
 
+    @property
+    def total_resources(self) -> dict[str, int]:
+        return {}
+
 
 class RunConfig(Configuration):
     takes = (
@@ -54,6 +58,23 @@ class FailureConfig(Configuration):
 class DataConfig(Configuration):
     takes = ("datasets_to_split", "execution_options")
 
+    @property
+    def split(self) -> set[str]:
+        """The datasets of which each worker gets a part."""
+        names = self.given["datasets_to_split"]
+        assert isinstance(names, list)
+        return {*names}
+
 
 class ExecutionOptions(Configuration):
     takes = ("resource_limits", "locality_with_output", "preserve_order")
+
+
+class TuneConfig(Configuration):
+    takes = ("metric", "mode", "num_samples", "max_concurrent_trials")
+
+
+class TuneRunConfig(Configuration):
+    """That of Ray Tune."""
+
+    takes = ("name", "storage_path", "verbose", "callbacks", "failure_config", "checkpoint_config")

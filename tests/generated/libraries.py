@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import json
 import os
 import pickle
 import runpy
@@ -22,7 +23,18 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from tests.generated.configurations import Configuration, DataConfig, ExecutionOptions, RunConfig, ScalingConfig
+from tests.generated.configurations import (
+    CheckpointConfig,
+    DataConfig,
+    ExecutionOptions,
+    FailureConfig,
+    RunConfig,
+    ScalingConfig,
+    TuneConfig,
+    TuneRunConfig,
+)
+
+OF_TRAIN = (CheckpointConfig, DataConfig, FailureConfig, RunConfig, ScalingConfig)
 
 
 class Thing:
@@ -104,6 +116,7 @@ class Notes:
         accelerators: Of each Accelerator, its settings.
         reports: Of each report, the metrics and what the files of its checkpoint hold.
         printed: What was printed.
+        tuners: Of each Tuner that was fitted, its configurations.
     """
 
     trainers: list[dict[str, object]] = field(default_factory=list)
@@ -111,6 +124,7 @@ class Notes:
     accelerators: list[dict[str, object]] = field(default_factory=list)
     reports: list[tuple[dict[str, object], object]] = field(default_factory=list)
     printed: list[str] = field(default_factory=list)
+    tuners: list[dict[str, object]] = field(default_factory=list)
 
 
 class TrainingArguments:
@@ -156,12 +170,13 @@ class World:
         self.kept: list[Checkpoint] = []
         self.datasets: dict[str, Rows] = {}
         self.scaling = ScalingConfig()
+        self.trial = ""
         self.checkpoint: Checkpoint | None = None
 
     def modules(self) -> dict[str, types.ModuleType]:
         """What stands in sys.modules in place of the libraries."""
         train = {
-            **{each.__name__: each for each in Configuration.__subclasses__() if each is not ExecutionOptions},
+            **{each.__name__: each for each in OF_TRAIN},
             "Checkpoint": Checkpoint,
             "get_checkpoint": lambda: self.checkpoint,
             "get_context": lambda: types.SimpleNamespace(get_world_size=lambda: 1, get_world_rank=lambda: 0),
@@ -176,7 +191,7 @@ class World:
             "Trainer": self.trainer_class(),
         }
         contents: dict[str, dict[str, Any]] = {
-            "ray": {"init": lambda **keywords: None, "is_initialized": lambda: True},
+            "ray": {"init": lambda **keywords: None, "is_initialized": lambda: True, "cluster_resources": dict},
             "ray.data": {"from_huggingface": from_huggingface, "ExecutionOptions": ExecutionOptions},
             "ray.data.preprocessors": {"Chain": Thing("Chain")},
             "ray.air": {},
@@ -190,11 +205,29 @@ class World:
             "torch.distributed": {"barrier": lambda: None},
             "torch.utils": {},
             "torch.utils.data": {"DataLoader": Thing("DataLoader"), "IterableDataset": type("IterableDataset", (), {})},
+            **self.tune_modules(),
             "transformers": transformers,
             "transformers.trainer_pt_utils": {"IterableDatasetShard": Thing("IterableDatasetShard")},
             "datasets": {"load_dataset": load_dataset},
         }
         return linked(contents)
+
+    def tune_modules(self) -> dict[str, dict[str, Any]]:
+        """What stands in place of Ray Tune."""
+        tuner = self.tuner_class()
+        tune = {
+            "Tuner": tuner,
+            "TuneConfig": TuneConfig,
+            "RunConfig": TuneRunConfig,
+            "grid_search": lambda values: {"grid_search": values},
+            "get_context": lambda: types.SimpleNamespace(get_trial_id=lambda: self.trial),
+        }
+        return {
+            "ray.tune": tune,
+            "ray.tune.tuner": {"Tuner": tuner},
+            "ray.tune.integration": {},
+            "ray.tune.integration.ray_train": {"TuneReportCallback": lambda: Thing("TuneReportCallback()")},
+        }
 
     def report(self, metrics: dict[str, object], checkpoint: Checkpoint | None = None) -> None:
         content = None
@@ -256,6 +289,34 @@ class World:
 
         return Trainer
 
+    def tuner_class(self) -> type:
+        world = self
+
+        class Tuner:
+            def __init__(
+                self,
+                trainable: Any,
+                *,
+                param_space: dict[str, dict[str, dict[str, list[object]]]] | None = None,
+                tune_config: TuneConfig | None = None,
+                run_config: TuneRunConfig | None = None,
+            ) -> None:
+                self.trainable, self.space = trainable, param_space or {}
+                config = tune_config or TuneConfig()
+                config.given.pop("max_concurrent_trials", None)  # as many as there is room for
+                self.given: dict[str, object] = {"config": repr(config), "run": repr(run_config or TuneRunConfig())}
+
+            def fit(self) -> object:
+                world.notes.tuners.append(self.given)
+                [[group, space]] = self.space.items()
+                [[name, search]] = space.items()
+                for number, value in enumerate(search["grid_search"]):
+                    world.trial = str(number)
+                    self.trainable({group: {name: value}})
+                return types.SimpleNamespace(get_best_result=lambda: types.SimpleNamespace(metrics={"loss": 0.5}))
+
+        return Tuner
+
     def torch_trainer_class(self) -> type:
         world = self
 
@@ -276,11 +337,11 @@ class World:
                 run_config = run_config or RunConfig()
                 environment: Any = run_config.given.pop("worker_runtime_env", {})
                 self.variables = environment.get("env_vars", {})
-                self.given = {
+                self.given: dict[str, object] = {
                     "scaling": repr(self.scaling),
                     "run": repr(run_config),
                     "datasets": {name: repr(rows) for name, rows in self.datasets.items()},
-                    "data": repr(dataset_config) if dataset_config else "",
+                    "whole": sorted(self.datasets.keys() - (dataset_config or DataConfig(list(self.datasets))).split),
                 }
 
             def fit(self) -> object:
@@ -371,11 +432,16 @@ def run(folder: Path, script: str = "train.py", arguments: tuple[str, ...] = ())
 
 def _run(world: World, folder: Path, script: str, arguments: tuple[str, ...]) -> None:
     modules = world.modules()
+    path = folder / script
+    if not path.exists():  # a notebook: its cells, one after the other
+        cells = json.loads(path.with_suffix(".ipynb").read_text(encoding="utf-8"))["cells"]
+        path = world.storage / script
+        path.write_text("\n\n".join("".join(cell["source"]) for cell in cells), encoding="utf-8")
     roots = {name.partition(".")[0] for name in modules}
     hidden = {name for name in sys.modules if name.partition(".")[0] in roots}
     with patch.dict(sys.modules), patch.object(sys, "path", [str(folder), *sys.path]):
-        for name in hidden | {"model", "loop"}:
+        for name in hidden | {path.stem for path in folder.glob("*.py")}:
             sys.modules.pop(name, None)
         sys.modules.update(modules)
         with patch.object(sys, "argv", [script, *arguments]), patch("builtins.print", world.note_print):
-            runpy.run_path(str(folder / script), run_name="__main__")
+            runpy.run_path(str(path), run_name="__main__")

@@ -1,5 +1,7 @@
 """RM501, RM503: what BatchMapper and map_batches handed to functions of batches."""
 
+import re
+
 import pytest
 
 from raymigrate.base.findings import Kind
@@ -125,6 +127,27 @@ def test_a_mapper_of_two_trainers_goes_with_both(parts: dict[str, str]) -> None:
 )
 def test_data_is_prepared_once_where_it_is_the_same(parts: dict[str, str], times: int) -> None:
     assert converted(two_trainers(**parts)).text.count("map_batches(") == times
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        ONE_MAPPER.replace("mapper =", "made =") + "\nmapper = made",
+        ONE_MAPPER.replace("mapper =", "made =") + "\nother = made\nmapper = other",
+        ONE_MAPPER.replace("mapper =", "mapper: BatchMapper ="),
+    ],
+    ids=["two names", "three names", "annotated"],
+)
+def test_a_mapper_goes_with_all_its_names(before: str) -> None:
+    outcome = converted(two_trainers(before=before))
+    assert not re.search(r"\b(BatchMapper|mapper|made|other)\b", outcome.text)
+    assert outcome.text.count("map_batches(") == 1
+
+
+def test_a_mapper_that_something_else_uses_by_its_first_name_stays_and_is_told() -> None:
+    before = ONE_MAPPER.replace("mapper =", "made =") + "\nmapper = made\nprint(made)"
+    outcome = converted(two_trainers(before=before))
+    assert outcome.lines("RM501", Kind.MANUAL)
 
 
 def test_a_mapper_that_something_else_uses_stays_and_is_told() -> None:

@@ -1,4 +1,4 @@
-"""RM405, RM411: the RunConfig of a Tuner, whether or not its trainer could be converted."""
+"""RM405, RM411: a Tuner over a trainer, its TuneConfig, and its RunConfig, also where the trainer stays."""
 
 import pytest
 
@@ -75,3 +75,65 @@ def test_results_of_a_tuner_go_where_they_were_uploaded(before: str, given: str)
     outcome = converted(SCRIPT.format(before=before, arguments=f"param_space=options, run_config=RunConfig({given})"))
     assert "run_config=tune.RunConfig(storage_path='s3://b/x')" in outcome.text
     assert "SyncConfig" not in outcome.text
+
+
+MADE_BEFORE = """
+from ray import tune
+from ray.air import ScalingConfig
+from ray.train.huggingface import AccelerateTrainer
+
+
+def search():
+    {first}
+    {second}
+    tuner = tune.Tuner(
+        AccelerateTrainer(loop, accelerate_config={{}}, scaling_config={scaling}),
+        tune_config=chosen,
+    )
+    tuner.fit()
+
+
+def loop(config):
+    print(config)
+"""
+CHOSEN = "chosen = tune.TuneConfig({})"
+SCALING = "scaling = ScalingConfig(num_workers=2)"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "scaling", "limit"),
+    [
+        (CHOSEN.format(""), "", "ScalingConfig(num_workers=2)", "trials_at_once(scaling_config)"),
+        (CHOSEN.format(""), SCALING, "scaling", "trials_at_once(scaling)"),
+        (
+            *(CHOSEN.format("max_concurrent_trials=3"), SCALING, "scaling"),
+            "min(chosen.max_concurrent_trials, trials_at_once(scaling))",
+        ),
+    ],
+    ids=["inline", "named", "asked for"],
+)
+def test_a_tune_config_made_before_the_scaling_config_gets_its_limit_after_it(
+    first: str, second: str, scaling: str, limit: str
+) -> None:
+    outcome = converted(MADE_BEFORE.format(first=first, second=second, scaling=scaling))
+    assert f"    chosen.max_concurrent_trials = {limit}\n" in outcome.text
+    assert outcome.lines("RM405", Kind.CONVERTED)
+
+
+def test_a_tune_config_made_after_the_scaling_config_is_given_its_limit() -> None:
+    outcome = converted(MADE_BEFORE.format(first=SCALING, second=CHOSEN.format(""), scaling="scaling"))
+    assert "chosen = tune.TuneConfig(max_concurrent_trials=trials_at_once(scaling))" in outcome.text
+
+
+def test_a_function_below_the_one_that_searches_is_no_second_value() -> None:
+    outcome = converted(MADE_BEFORE.format(first=SCALING, second=CHOSEN.format(""), scaling="scaling"))
+    assert not outcome.lines("RM405", Kind.MANUAL)
+
+
+def test_a_run_config_that_is_changed_by_another_name_is_seen_as_used_elsewhere() -> None:
+    made = "first = RunConfig()\n    first.failure_config = air.FailureConfig(max_failures=3)\n    config = first"
+    script = SCRIPT.format(before="", arguments="param_space=options").replace(
+        "use_gpu=True)", "use_gpu=True), run_config=config"
+    )
+    outcome = converted(script.replace("    trainer = ", f"    {made}\n    trainer = "))
+    assert outcome.lines("RM405", Kind.MANUAL)

@@ -16,7 +16,7 @@ from raymigrate.edits.plan import Code, Part
 from raymigrate.facts.batch_functions import BatchFunction
 from raymigrate.facts.comments import comments_of
 from raymigrate.facts.literals import string_literal
-from raymigrate.facts.preprocessor_uses import is_preprocessor_argument, may_become_function
+from raymigrate.facts.preprocessor_uses import goes_to_trainers, is_preprocessor_argument, may_become_function
 from raymigrate.facts.preprocessors import (
     BATCH_MAPPERS,
     CHAINS,
@@ -33,7 +33,7 @@ from raymigrate.facts.preprocessors import (
 )
 from raymigrate.facts.requests import DatasetFunction
 from raymigrate.facts.trainers import TrainerCall
-from raymigrate.facts.values import is_none
+from raymigrate.facts.values import is_none, names_of
 from raymigrate.knowledge.error_texts import gone_names, refused_arguments
 
 DATA = "https://docs.ray.io/en/latest/train/user-guides/data-loading-preprocessing.html#preprocessing-data"
@@ -218,10 +218,16 @@ def change_helper(context: Context, made: Helper) -> None:
     inner = f"def {name}(dataset):\n{body}\nreturn {name}\n"
     context.plan.statement(returned).replacement = Code(inner, parts)
     context.plan.function(made.function).drop_return_annotation = made.function.returns is not None
-    for node in ast.walk(made.function.returns) if made.function.returns else ():
+    if made.function.returns is not None:
+        _forget(context, made.function.returns)
+    remove_mappers(context, made.value)
+
+
+def _forget(context: Context, annotation: ast.expr) -> None:
+    """What an annotation refers to is read there no longer."""
+    for node in ast.walk(annotation):
         if node in context.module.reference_at:
             context.handle(context.module.reference_at[node], gone=True)
-    remove_mappers(context, made.value)
 
 
 def function_body(context: Context, mappers: list[Stage]) -> tuple[str, dict[str, Part]]:
@@ -303,11 +309,10 @@ def _helper_is_ours(context: Context, made: Helper, given: ast.expr) -> bool:
 def _only_the_trainer_uses(context: Context, given: ast.expr, call: TrainerCall) -> bool:
     """Whether a name for BatchMappers is read by this trainer call alone: elsewhere it would be missing."""
     module = context.module
-    if not isinstance(given, ast.Name):
-        return True
-    scope = module.scope_of[given].find(given.id)
-    return scope is not None and all(
-        use is given or is_preprocessor_argument(module, use) for use in module.uses(given.id, scope)
+    return all(
+        scope is not None and all(use is name or goes_to_trainers(module, use) for use in module.uses(name.id, scope))
+        for name in names_of(module, given)
+        for scope in (module.scope_of[name].find(name.id),)
     )
 
 
@@ -379,10 +384,13 @@ def _is_used_besides(context: Context, node: ast.Name) -> bool:
     scope = module.scope_of[node].find(node.id)
     others = [use for use in module.uses(node.id, scope) if use is not node] if scope is not None else [node]
     return not all(
-        is_preprocessor_argument(module, use)
-        and isinstance(call := module.parent_of[module.parent_of[use]], ast.Call)
-        and call in context.plan.calls
-        and "preprocessor" in context.plan.calls[call].remove
+        context.plan.statement(module.statement(use)).removed
+        or (
+            is_preprocessor_argument(module, use)
+            and isinstance(call := module.parent_of[module.parent_of[use]], ast.Call)
+            and call in context.plan.calls
+            and "preprocessor" in context.plan.calls[call].remove
+        )
         for use in others
     )
 
@@ -397,14 +405,15 @@ def remove_mappers(context: Context, node: ast.expr) -> str:
         return ""
     if module.qualified(value.func) in CHAINS and not any(isinstance(s, Mapper) for s in stages(module, node) or ()):
         return ""
-    gone: ast.expr | ast.stmt = value
-    if isinstance(node, ast.Name):
-        statement = module.parent_of[value]
-        if _is_used_besides(context, node) or not isinstance(statement, ast.stmt):
-            return ""
+    comments = "" if isinstance(node, ast.Name) else comments_of(module, value)
+    for name in names_of(module, node):
+        statement = module.statement(module.definition(name) or name)
+        if _is_used_besides(context, name) or not isinstance(statement, (ast.Assign, ast.AnnAssign)):
+            return comments
         context.plan.statement(statement).removed = True
-        gone = statement
-    comments = comments_of(module, gone)
+        comments += comments_of(module, statement)
+        if isinstance(statement, ast.AnnAssign):
+            _forget(context, statement.annotation)
     reference = module.reference_at.get(value.func)
     if reference is not None:
         context.handle(reference, gone=True)

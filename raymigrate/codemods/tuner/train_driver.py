@@ -157,11 +157,24 @@ class TrainDriver:
             )
             return
         asked = next((k.value for k in given.keywords if k.arg == "max_concurrent_trials"), None)
-        config = self.context.plan.call(given)
-        if asked is None or self.module.constant(asked) in (None, 0):
-            config.set("max_concurrent_trials", limit)
+        is_asked = asked is not None and self.module.constant(asked) not in (None, 0)
+        if not self._is_bound_at(given, scaling):  # it is made before the trainer's arguments are
+            config = self.tuner.arguments["tune_config"]
+            limit = f"min($config.max_concurrent_trials, {limit})" if is_asked else limit
+            code = Code(f"$config.max_concurrent_trials = {limit}", {"config": config})
+            self.context.plan.statement(self.module.statement(self.tuner.node)).before.append(code)
+        elif is_asked and asked is not None:
+            self.context.plan.call(given).set("max_concurrent_trials", f"min($asked, {limit})", asked=asked)
         else:
-            config.set("max_concurrent_trials", f"min($asked, {limit})", asked=asked)
+            self.context.plan.call(given).set("max_concurrent_trials", limit)
+
+    def _is_bound_at(self, node: ast.expr, scaling: str) -> bool:
+        """Whether the name of the scaling configuration has its value where an expression is evaluated."""
+        there, known = self.module.statement(node), self.arguments.get("scaling_config")
+        bound = self.module.definition(known) if isinstance(known, ast.Name) and known.id == scaling else None
+        since = self.module.statement(bound) if bound is not None else self.place
+        in_function = self.module.function(since)
+        return there.lineno >= since.lineno and in_function in (None, self.module.function(there))
 
     def _trials_at_once(self) -> str:
         """The name of the function that counts; it is written at the first use."""
@@ -169,8 +182,9 @@ class TrainDriver:
         if key not in self.context.emitted:
             name = self.context.emitted[key] = self.context.fresh("trials_at_once")
             code = TRIALS_AT_ONCE.strip("\n").replace("$name", name) + "\n"
-            place = [self.place, *self.module.ancestors(self.place)][-2]
-            assert isinstance(place, ast.stmt)
+            users = (self.place, self.module.statement(self.tuner.made("tune_config", *TUNE_CONFIGS) or self.place))
+            tops = [[node, *self.module.ancestors(node)][-2] for node in users]
+            place = min((node for node in tops if isinstance(node, ast.stmt)), key=lambda node: node.lineno)
             self.context.plan.statement(place).before.insert(0, Code(code))
             self.context.plan.need_import("ray")
         return self.context.emitted[key]

@@ -86,7 +86,10 @@ def _changed_later(context: Context, tuner: TunerCall) -> str | None:
     end = tuner.trainer.end_lineno or tuner.trainer.lineno
     for node in ast.walk(tuner.trainer):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            for binding in context.module.scope_of[node].lookup(node.id):
+            scope, bindings = context.module.scope_of[node], context.module.scope_of[node].lookup(node.id)
+            if len(bindings) == 1 and scope.find(node.id) is not context.module.scope_of[tuner.trainer]:
+                continue  # bound when the function with the trainer is called, wherever it stands
+            for binding in bindings:
                 if binding.qualified is None and getattr(binding.node, "lineno", 0) > end:
                     return f"{node.id} gets another value after the trainer is built"
     return None

@@ -109,6 +109,16 @@ def value(module: Module, node: ast.expr) -> ast.expr:
     return node
 
 
+def names_of(module: Module, node: ast.expr) -> list[ast.Name]:
+    """The names through which a value reaches its place, the last one first: of `a = f()`, `b = a`, `g(b)`."""
+    names = list[ast.Name]()
+    while isinstance(node, ast.Name) and node not in names:
+        names.append(node)
+        target = definition(module, node)
+        node = (assigned(module, target) if target is not None else None) or node
+    return names
+
+
 def assigned(module: Module, target: ast.AST) -> ast.expr | None:
     """The expression that an assignment gives to a target; None where it is bound in another way."""
     parent = module.parent_of.get(target)

@@ -1,7 +1,8 @@
 """Which bindings of a name reach a use of it, in the order in which Python runs the statements.
 
-A use in a function that is called later may see every binding of the enclosing scope. One in the same scope sees the
-last binding before it, and those of the branches and loops in between that may have run.
+A use in a function that is called later may see every binding of the enclosing scope, unless the function is defined
+behind them all. One in the same scope sees the last binding before it, and those of the branches and loops in between
+that may have run.
 """
 
 from __future__ import annotations
@@ -82,9 +83,22 @@ class Search:
         if len(self.bindings) < 2 or not self._is_run_in_order:
             return self.bindings
         if use not in self._answers:  # rules ask for the same uses again and again
-            known = self._sorted(self._before(use)) if _runs_in(self.module, use, self.scope) else []
+            place = use if _runs_in(self.module, use, self.scope) else self._defined_behind(use)
+            known = self._sorted(self._before(place)) if place is not None else []
             self._answers[use] = known or self.bindings
         return self._answers[use]
+
+    def _defined_behind(self, use: ast.Name) -> ast.AST | None:
+        """The function with a use, where it is defined behind all bindings, and so sees what its definition would."""
+        function: ast.AST | None = None
+        for node in self.module.ancestors(use):
+            if node is self.scope.node:
+                break
+            if isinstance(node, LOOPS) and function is not None:
+                return None
+            function = node if isinstance(node, FUNCTIONS) else function
+        last = max(getattr(binding.node, "lineno", 0) for binding in self.bindings)
+        return function if function is not None and last < getattr(function, "lineno", 0) else None
 
     def _sorted(self, bindings: Iterable[Binding]) -> list[Binding]:
         return sorted(set(bindings), key=self._order.__getitem__)

@@ -1,0 +1,301 @@
+"""Moves that spell a program in another way and leave what it means: of names, of definitions, between files and cells.
+
+A program is its syntax trees by the names of its files. A move changes them and answers whether it found a place to.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import json
+import re
+from collections.abc import Callable, Mapping
+from random import Random
+
+from tests.generated.places import (
+    DEFINITIONS,
+    IMPORTS,
+    Files,
+    after_imports,
+    assignment,
+    at_once,
+    blocks,
+    bound_by,
+    free_name,
+    is_taken,
+    loaded,
+    names_read,
+    outside_of_body,
+    place_of_argument,
+    replace_name,
+    slots,
+    times_bound,
+    with_what_it_reads,
+)
+
+Move = Callable[[Random, Files], bool]
+
+
+def respelled(random: Random, texts: Mapping[str, str], moves: int) -> tuple[dict[str, str], list[str]]:
+    """The texts of a program after some moves, and the names of those that found a place."""
+    if not moves:
+        return dict(texts), []
+    files = {name: ast.parse(text) for name, text in texts.items()}
+    done = []
+    for _ in range(moves):
+        move = random.choice(MOVES)
+        if move(random, files):
+            done.append(move.__name__)
+    return {name: ast.unparse(ast.fix_missing_locations(tree)) + "\n" for name, tree in files.items()}, done
+
+
+def cells(random: Random, text: str) -> str:
+    """A script as a notebook: its statements in cells, cut anywhere."""
+    lines, tree = text.splitlines(keepends=True), ast.parse(text)
+    cuts = [statement.lineno - 1 for statement in tree.body[1:] if random.random() < 0.4]
+    pieces = [lines[start:end] for start, end in zip([0, *cuts], [*cuts, len(lines)], strict=True)]
+    content: list[dict[str, object]] = [
+        {
+            "cell_type": "code",
+            "execution_count": None,
+            "metadata": {},
+            "outputs": [],
+            "source": "".join(piece).strip("\n"),
+        }
+        for piece in pieces
+    ]
+    return json.dumps({"cells": content, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+
+
+# Names.
+
+
+def alias_an_import(random: Random, files: Files) -> bool:
+    """`from x import y` becomes `from x import y as y_1`."""
+    file = random.choice(list(files))
+    tree = files[file]
+    found = [
+        alias
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.asname is None and times_bound(tree, alias.name) == 1 and not is_taken(files, file, alias.name)
+    ]
+    if not found:
+        return False
+    alias = random.choice(found)
+    alias.asname = free_name(files, alias.name)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id == alias.name:
+            node.id = alias.asname
+    return True
+
+
+def name_a_constant(random: Random, files: Files) -> bool:
+    """A number or a text among the arguments of a call, or in a dict, becomes a name of the module."""
+    tree = random.choice(list(files.values()))
+    found = [slot for slot in slots(tree) if isinstance(slot.value, ast.Constant)]
+    if not found:
+        return False
+    slot = random.choice(found)
+    name = free_name(files, slot.name.upper())
+    tree.body.insert(after_imports(tree), assignment(name, slot.value))
+    slot.put(loaded(name))
+    return True
+
+
+def name_an_argument(random: Random, files: Files) -> bool:
+    """An argument of a call becomes a variable, set in front of the statement."""
+    place = place_of_argument(random, files)
+    if place is None:
+        return False
+    block, index, slot = place
+    name = free_name(files, slot.name)
+    block.insert(index, assignment(name, slot.value))
+    slot.put(loaded(name))
+    return True
+
+
+def wrap_an_argument(random: Random, files: Files) -> bool:
+    """An argument of a call becomes what a function returns, which stands in front of the statement."""
+    place = place_of_argument(random, files)
+    if place is None:
+        return False
+    block, index, slot = place
+    name = free_name(files, f"make_{slot.name}")
+    function = ast.parse(f"def {name}():\n    return 0").body[0]
+    assert isinstance(function, ast.FunctionDef)
+    function.body = [ast.Return(slot.value)]
+    block.insert(index, function)
+    slot.put(ast.Call(loaded(name), [], []))
+    return True
+
+
+def inline_a_variable(random: Random, files: Files) -> bool:
+    """A variable that is read once, in the block that sets it, goes."""
+    tree = random.choice(list(files.values()))
+    found = []
+    for block in blocks(tree):
+        for index, statement in enumerate(block):
+            if not (isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name)):
+                continue
+            name = statement.targets[0].id
+            everywhere = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == name]
+            here = [node for later in block[index + 1 :] for node in at_once(later) if node in everywhere]
+            if len(everywhere) == 2 and len(here) == 1 and times_bound(tree, name) == 1:
+                found.append((block, statement, here[0]))
+    if not found:
+        return False
+    block, statement, use = random.choice(found)
+    block.remove(statement)
+    replace_name(tree, use, statement.value)
+    return True
+
+
+def annotate_a_variable(random: Random, files: Files) -> bool:
+    """`x = T()` becomes `x: T = T()`."""
+    found = [
+        (block, statement)
+        for tree in files.values()
+        for block in blocks(tree)
+        for statement in block
+        if isinstance(statement, ast.Assign)
+        and isinstance(statement.targets[0], ast.Name)
+        and isinstance(statement.value, ast.Call)
+        and re.fullmatch(r"([a-z]+\.)*[A-Z]\w+", ast.unparse(statement.value.func))
+    ]
+    if not found:
+        return False
+    block, statement = random.choice(found)
+    [target], call = statement.targets, statement.value
+    assert isinstance(call, ast.Call)
+    assert isinstance(target, ast.Name)
+    block[block.index(statement)] = ast.AnnAssign(target, copy.deepcopy(call.func), call, simple=1)
+    return True
+
+
+# Definitions and imports.
+
+
+def reorder_definitions(random: Random, files: Files) -> bool:
+    """A function or class of the module moves up, to below the imports and what it reads at once."""
+    tree = random.choice(list(files.values()))
+    start = after_imports(tree)
+    found = [node for node in tree.body[start + 1 :] if isinstance(node, DEFINITIONS)]
+    if not found:
+        return False
+    node = random.choice(found)
+    if isinstance(node, ast.FunctionDef) and node.decorator_list:
+        return False
+    tree.body.remove(node)
+    tree.body.insert(start, node)
+    return True
+
+
+def reorder_imports(random: Random, files: Files) -> bool:
+    """The imports at the top come in another order."""
+    tree = random.choice(list(files.values()))
+    end = after_imports(tree)
+    head = tree.body[:end]
+    random.shuffle(head)
+    tree.body[:end] = head
+    return end > 1
+
+
+def split_an_import(random: Random, files: Files) -> bool:
+    """`from x import a, b` becomes two statements."""
+    found = [
+        (block, node)
+        for tree in files.values()
+        for block in blocks(tree)
+        for node in block
+        if isinstance(node, ast.ImportFrom) and len(node.names) > 1
+    ]
+    if not found:
+        return False
+    block, node = random.choice(found)
+    cut = random.randrange(1, len(node.names))
+    block.insert(block.index(node), ast.ImportFrom(node.module, node.names[:cut], node.level))
+    node.names = node.names[cut:]
+    return True
+
+
+def import_where_it_is_used(random: Random, files: Files) -> bool:
+    """An import whose names one function reads moves into it."""
+    tree = random.choice(list(files.values()))
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    found = []
+    for statement in tree.body:
+        if isinstance(statement, ast.ImportFrom):
+            names = {alias.asname or alias.name for alias in statement.names}
+            users = [node for node in tree.body if node is not statement and names & names_read(node)]
+            if len(users) == 1 and users[0] in functions and not names & outside_of_body(users[0]):
+                found.append((statement, users[0]))
+    if not found:
+        return False
+    statement, user = random.choice(found)
+    assert isinstance(user, ast.FunctionDef)
+    tree.body.remove(statement)
+    user.body.insert(0, statement)
+    return True
+
+
+def guard_an_import(random: Random, files: Files) -> bool:
+    """An import stands in a `try` that ends the program with a hint."""
+    tree = random.choice(list(files.values()))
+    found = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+    if not found:
+        return False
+    node = random.choice(found)
+    guard = ast.parse("try:\n    pass\nexcept ImportError:\n    raise RuntimeError('pip install it')").body[0]
+    assert isinstance(guard, ast.Try)
+    guard.body = [node]
+    tree.body[tree.body.index(node)] = guard
+    return True
+
+
+# Files.
+
+
+def move_to_another_file(random: Random, files: Files) -> bool:
+    """A definition goes to a file of its own, with the imports, definitions and constants that it reads."""
+    origin = random.choice(list(files))
+    tree = files[origin]
+    found = [node for node in tree.body if isinstance(node, DEFINITIONS)]
+    if not found:
+        return False
+    node = random.choice(found)
+    moved = with_what_it_reads(tree, node)
+    if moved is None:
+        return False
+    name = free_name(files, "pieces")
+    gone = [each for each in moved if not isinstance(each, IMPORTS)]
+    files[f"{name}.py"] = copy.deepcopy(ast.Module([each for each in tree.body if each in moved], []))
+    kept = [each for each in tree.body if each not in gone]
+    names = sorted(bound for each in gone for bound in bound_by(each))
+    needed = [bound for bound in names if any(bound in names_read(each) for each in kept)] or [node.name]
+    line = ast.ImportFrom(name, [ast.alias(bound) for bound in needed], 0)
+    tree.body[:] = kept
+    tree.body.insert(after_imports(tree), line)
+    for other in files.values():  # that took something from the file
+        for each in ast.walk(other):
+            if isinstance(each, ast.ImportFrom) and f"{each.module}.py" == origin and other is not tree:
+                needed_there = {alias.name for alias in each.names} & set(names)
+                line.names += [ast.alias(bound) for bound in sorted(needed_there - {a.name for a in line.names})]
+    return True
+
+
+MOVES: list[Move] = [
+    alias_an_import,
+    name_a_constant,
+    name_an_argument,
+    wrap_an_argument,
+    inline_a_variable,
+    annotate_a_variable,
+    reorder_definitions,
+    reorder_imports,
+    split_an_import,
+    import_where_it_is_used,
+    guard_an_import,
+    move_to_another_file,
+]
