@@ -70,6 +70,17 @@ LINES = {
     "README.md": "Train:\n\n    accelerate launch \\\n        --multi_gpu --num_processes=4 \\\n        ./train.py\n",
     "Makefile": "train:\n\tcd . && accelerate launch --config_file my.yaml train.py --lr 1 | tee log\n",
     "job.slurm": 'srun bash -c "accelerate launch -m train"\n',
+    "train.py": '"""Run: accelerate launch --num_processes 4 train.py"""\n',
+}
+OTHER_LAUNCHERS = {
+    "torchrun --standalone --nproc_per_node=4 train.py --lr 1": {"num_processes": "4"},
+    "torchrun --nnodes 2 --nproc-per-node 4 train.py": {"num_processes": "8"},
+    "torchrun --nproc_per_node=$GPUS train.py": {},
+    "torchrun --nnodes=1:4 --nproc_per_node=4 train.py": {},
+    "python -m torch.distributed.launch --nproc_per_node 4 --use_env train.py": {"num_processes": "4"},
+    "python3 -m torch.distributed.run --nproc_per_node=gpu train.py": {},
+    "deepspeed --num_gpus=8 train.py --deepspeed ds.json": {"num_processes": "8"},
+    "deepspeed train.py": {},
 }
 
 
@@ -83,6 +94,14 @@ def test_a_line_that_launches_the_script_is_found(name: str, tmp_path: Path) -> 
     assert found.flags.items() >= expected.get(name, {"num_processes": "4"}).items()
 
 
+@pytest.mark.parametrize("line", OTHER_LAUNCHERS)
+def test_processes_of_other_launchers_are_counted(line: str, tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(f'"""Usage:\n    {line}\n"""\n')
+    [found] = launches_of(str(script))
+    assert (found.line, found.text, found.flags) == (2, line, OTHER_LAUNCHERS[line])
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -91,6 +110,9 @@ def test_a_line_that_launches_the_script_is_found(name: str, tmp_path: Path) -> 
         "python train.py\n",
         "accelerate launch my_train.py --data train.python\n",
         "# accelerate test\n",
+        "torchrun other.py\n",
+        "python train.py --deepspeed train.json\n",
+        "pip install deepspeed\npython train.py\n",
     ],
 )
 def test_a_line_for_another_script_is_not(text: str, tmp_path: Path) -> None:

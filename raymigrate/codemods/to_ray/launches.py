@@ -1,4 +1,4 @@
-"""How a plain Accelerate script was started: the lines in its project that launch it, and accelerate's file there."""
+"""How a plain script was started: lines of its project, or of itself, that launch it, and accelerate's file there."""
 
 from __future__ import annotations
 
@@ -18,26 +18,32 @@ SCRIPTS = (".sh", ".bash", ".md", ".rst", ".slurm", ".sbatch", ".yml", ".yaml")
 NAMES = ("Makefile", "makefile", "justfile")
 MOST_FILES = 200
 MOST_BYTES = 200_000
-LAUNCH = re.compile(r"accelerate\s+launch\b(?P<rest>[^\n|&;`]*)")
+LAUNCH = re.compile(
+    r"(?P<launcher>accelerate\s+launch|torchrun|python3?\s+-m\s+torch\.distributed\.(?:launch|run)|(?<![-\w])deepspeed)"
+    r"(?=\s)(?P<rest>[^\n|&;`]*)"
+)
+# What other launchers call the processes of a machine (torch/distributed/run.py; deepspeed's launcher).
+PROCESSES = ("nproc_per_node", "num_gpus")
 # Flags of accelerate launch that take no value (accelerate/commands/launch.py, 1.15).
 SWITCHES = frozenset(
     {
         *("cpu", "multi_gpu", "tpu", "use_deepspeed", "use_fsdp", "use_megatron_lm", "use_parallelism_config", "quiet"),
         *("dynamo_use_fullgraph", "dynamo_use_dynamic", "dynamo_use_regional_compilation", "enable_cpu_affinity"),
         *("same_network", "module", "m", "no_python", "debug", "downcast_bf16", "tpu_cluster", "tpu_use_sudo", "q"),
+        *("standalone", "use_env"),  # of torchrun
     }
 )
 
 
 @dataclass(frozen=True)
 class Launch:
-    """A line that starts a script with `accelerate launch`.
+    """A line that starts a script with `accelerate launch`, or with a launcher of torch or of DeepSpeed.
 
     Args:
         file: Where it stands.
         line: Its number.
         text: The command.
-        flags: Flags of the launcher and their values; empty for a switch.
+        flags: Flags of accelerate's launcher and their values; empty for a switch.
     """
 
     file: Path
@@ -57,11 +63,12 @@ def is_launched_one_way(launches: list[Launch]) -> bool:
 
 
 def launches_of(script: str) -> list[Launch]:
-    """The lines of a script's folder, and of the folders above it in its project, that launch the script."""
+    """The lines of a script, of its folder, and of the folders above that in its project, that launch the script."""
     if not script or not os.path.exists(script):  # noqa: PTH110 - as the others that get a path as text
         return []
     name = Path(script).name
-    found = [launch for folder in _folders(Path(script)) for launch in _launches_in(folder) if _starts(launch, name)]
+    in_project = [launch for folder in _folders(Path(script)) for launch in _launches_in(folder)]
+    found = [launch for launch in (*_launches_of_file(Path(script)), *in_project) if _starts(launch, name)]
     return sorted(found, key=lambda launch: (launch.file, launch.line))
 
 
@@ -127,10 +134,9 @@ def _launches_of_file(file: Path) -> Iterator[Launch]:
         return
     joined = re.sub(r"\\\r?\n", lambda match: " " * len(match.group()), text)  # one command over several lines
     for match in LAUNCH.finditer(joined):
-        words = _words(match["rest"])
-        yield Launch(
-            file, joined.count("\n", 0, match.start()) + 1, " ".join(["accelerate launch", *words]), _flags(words)
-        )
+        launcher, words = " ".join(match["launcher"].split()), _words(match["rest"])
+        flags = _flags(words) if launcher == "accelerate launch" else _processes(_flags(words))
+        yield Launch(file, joined.count("\n", 0, match.start()) + 1, " ".join([launcher, *words]), flags)
 
 
 def _words(text: str) -> list[str]:
@@ -151,6 +157,15 @@ def _flags(words: list[str]) -> dict[str, str]:
             value = waiting.pop(0)
         flags[name] = value
     return flags
+
+
+def _processes(flags: dict[str, str]) -> dict[str, str]:
+    """What the flags of another launcher are to accelerate's: the number of processes, where it is written out."""
+    given = next((flags[name] for name in PROCESSES if name in flags), "")
+    machines = flags.get("nnodes", "1")
+    if not given.isdigit() or not machines.isdigit():
+        return {}
+    return {"num_processes": str(int(given) * int(machines))}
 
 
 def _starts(launch: Launch, script: str) -> bool:
