@@ -81,6 +81,21 @@ def test_batches_of_a_prepared_loader_are_not_moved(moves: str) -> None:
     assert "model = nn.Linear(4, 2)\n" in text
 
 
+@pytest.mark.parametrize(
+    "move",
+    [
+        "model.cuda() if torch.cuda.is_available() else model.cpu()",
+        "model = model.cuda() if torch.cuda.is_available() else model.cpu()",
+        "model = model.cpu() if not torch.cuda.is_available() else model.cuda()",
+        "model = model.cuda() if torch.cuda.is_available() else model",
+    ],
+)
+def test_a_model_that_is_moved_on_a_condition_leaves_nothing_behind(move: str) -> None:
+    script = accelerated("for x, y in loader:\n    pass\n", STEP).text  # as it is without the move
+    moved = accelerated(f"{move}\nfor x, y in loader:\n    pass\n", STEP).text
+    assert moved == script
+
+
 def test_a_move_that_changes_the_type_keeps_that() -> None:
     text = accelerated(
         "for x, y in loader:\n    x = x.to(device, torch.float32)\n    y = y.to(device, dtype=torch.long)\n", STEP

@@ -203,3 +203,40 @@ def test_processes_wait_for_a_save_only_where_all_of_them_come_by() -> None:
 )
 def test_a_class_that_cannot_be_followed_is_left_with_its_reason(parts: tuple[str, ...], reason: str) -> None:
     assert reason in refusal(*parts)
+
+
+MADE_ON_THE_SPOT = """class Trainer:
+    def __init__(self, net, loader):
+        self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        self.model = net.to(self.device)
+        self.loader = loader
+        self.optimizer = torch.optim.SGD({trained}.parameters(), lr=0.1)
+
+"""
+SAVING = """    def save(self):
+        torch.save(self.model.state_dict(), "model.pt")
+
+"""
+
+
+@pytest.mark.parametrize("trained", ["self.model", "net"])
+@pytest.mark.parametrize(
+    "use",
+    [
+        "trainer = Trainer(nn.Linear(4, 2), DataLoader(data, batch_size=4))\n",
+        "trainer = Trainer(loader=DataLoader(data, batch_size=4), net=nn.Linear(4, 2))\n",
+        "net = nn.Linear(4, 2)\ntrainer = Trainer(net, DataLoader(data, batch_size=4))\n",
+        "loader = DataLoader(data, batch_size=4)\ntrainer = Trainer(nn.Linear(4, 2), loader)\n",
+    ],
+)
+def test_a_class_may_be_given_what_is_made_on_the_spot(use: str, trained: str) -> None:
+    outcome = accelerated(
+        MADE_ON_THE_SPOT.format(trained=trained), FIT, SAVING, f"{use}trainer.fit()\ntrainer.save()\n"
+    )
+    assert "accelerator.backward(loss)" in outcome.text
+    assert "accelerator.unwrap_model(self.model).state_dict()" in outcome.text
+
+
+def test_what_a_function_makes_on_the_spot_and_is_no_loader_is_refused() -> None:
+    use = "trainer = Trainer(nn.Linear(4, 2), list(data))\ntrainer.fit()\n"
+    assert "DataLoader" in refusal(MADE_ON_THE_SPOT.format(trained="self.model"), FIT, use)

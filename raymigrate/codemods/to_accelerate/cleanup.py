@@ -53,7 +53,8 @@ class Cleanup:
         if isinstance(statement, ast.Assign):
             return len(statement.targets) == 1 and self._gives_itself(statement.targets[0], statement.value)
         if isinstance(statement, ast.Expr):
-            return statement.value in self.changes.expressions and self._is_name(self.residue(statement.value))
+            is_changed = any(part in self.changes.expressions for part in ast.walk(statement.value))
+            return is_changed and self._is_name(self.residue(statement.value))
         if isinstance(statement, ast.If):
             return self._is_idle_branch(statement)
         if isinstance(statement, (ast.For, ast.With)):
@@ -145,7 +146,7 @@ class Cleanup:
             inner = ", ".join(self.residue(part) for part in node.elts)
             return f"({inner})" if isinstance(node, ast.Tuple) else f"[{inner}]"
         if isinstance(node, ast.IfExp):
-            body, orelse = self.residue(node.body), self.residue(node.orelse)
+            body, orelse = (_owner_of_cpu(part) or self.residue(part) for part in (node.body, node.orelse))
             return body if body == orelse and self._only_looks(node.test) else f"{body} if {orelse}"
         return f"<{ast.dump(node)}>"
 
@@ -203,3 +204,9 @@ class Cleanup:
 
     def _is_public(self, variable: Variable) -> bool:
         return variable.name in self.module.exported
+
+
+def _owner_of_cpu(node: ast.expr) -> str:
+    """`model` of `model.cpu()`, which beside `model.cuda()` is for machines without a GPU; empty if it is none."""
+    is_move = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "cpu"
+    return ast.unparse(node.func.value) if is_move else ""  # type: ignore[attr-defined]

@@ -15,7 +15,7 @@ BY_TOKEN = re.compile(
     r"|LMHeadModel$|ModelWithLMHead$"
 )
 PADS = ("torch.nn.utils.rnn.pad_sequence", "torch.nn.utils.rnn.pad_packed_sequence")
-LABELS = re.compile(r"label|tag|target|tgt|trg", re.IGNORECASE)
+LABELS = re.compile(r"label|tag|target|tgt|trg|^ys?(_|$)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from raymigrate.codemods.to_accelerate.objects import OWN
 from raymigrate.facts.functions import returned_values
 from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import Scope
@@ -125,13 +126,25 @@ class Variables:
         if parameter is not None:
             given = list(self.given(parameter))
             homes = frozenset(home for value in given for home in self.of(value))
-            return homes or frozenset({variable})
+            return homes or self._attribute_of(variable) or frozenset({variable})
         values = [self.module.assigned(node) for node in bindings]
         others = {home for node in bindings for home in self.kept_in(node)} - {variable}
         made = [v for v in values if v is None or (not self.of(v) and not isinstance(v, ast.Name))]
         if others and not made:  # another name of the same thing
             return frozenset(others)
         return frozenset({variable})
+
+    def _attribute_of(self, parameter: Variable) -> frozenset[Variable]:
+        """The attribute that keeps what an object is given: `Solver(Net())` with `self.model = model.to(device)`."""
+        statements = [self.module.statement(read) for read in self.reads(parameter)]
+        kept = [
+            self.spelled(statement.targets[0])
+            for statement in statements
+            if isinstance(statement, ast.Assign)
+            and len(statement.targets) == 1
+            and self.spelled(self.bare(statement.value)) == parameter
+        ]
+        return frozenset(found for found in kept if found is not None and found.name.startswith(OWN))
 
     def given(self, parameter: ast.arg) -> Iterator[ast.expr]:
         """What the calls in the module give for a parameter."""
@@ -184,4 +197,12 @@ class Variables:
             if inner is not source.node:
                 yield from (other.node for other in self.module.origins(inner))
             else:
-                yield source.node
+                yield from self._given_in_place(source.node) or [source.node]
+
+    def _given_in_place(self, node: ast.expr) -> list[ast.expr]:
+        """What calls in the module make for a parameter on the spot: `Solver(DataLoader(rows))`."""
+        parameter = (
+            self.module.definition(node) if isinstance(node, ast.Name) and node in self.module.scope_of else None
+        )
+        given = list(self.given(parameter)) if isinstance(parameter, ast.arg) else []
+        return given if given and all(isinstance(value, ast.Call) for value in given) else []
