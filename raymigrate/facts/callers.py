@@ -1,7 +1,6 @@
 """Where a function runs that its own file neither calls nor hands to a trainer: what other files do with it."""
 
 import ast
-import os
 from functools import lru_cache
 
 from raymigrate.facts.module import Module
@@ -21,7 +20,7 @@ def place_by_callers(project: Project, module: Module, node: ast.AST) -> Place:
     definition = _owner(module, node)
     if definition is None:
         return Place.UNKNOWN
-    key = (os.path.realpath(module.path), definition.name)
+    key = (project.real(module.path), definition.name)
     if key not in project.places:  # also for the check of the result, whose lines are not those of the file
         project.places[key] = _joined(_places(project, definition))
     return project.places[key]
@@ -32,7 +31,7 @@ def _places(project: Project, definition: Definition) -> set[Place]:
     todo = [definition]
     while todo:
         current = todo.pop()
-        key = (os.path.realpath(current.module.path), current.name)
+        key = (project.real(current.module.path), current.name)
         if key in seen:
             continue
         seen.add(key)

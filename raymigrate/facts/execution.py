@@ -9,7 +9,7 @@ import builtins
 from collections.abc import Iterable, Iterator, Sequence
 
 from raymigrate.facts.module import Module
-from raymigrate.facts.scopes import COMPREHENSIONS, Scope, children
+from raymigrate.facts.scopes import COMPREHENSIONS, FIELDS, Scope, children
 
 KNOWN = frozenset(dir(builtins)) | {
     *("__file__", "__name__", "__doc__", "__spec__", "__path__", "__package__", "__loader__", "__builtins__"),
@@ -18,7 +18,10 @@ KNOWN = frozenset(dir(builtins)) | {
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+# Expressions whose parts are not evaluated in the order in which they are written.
+OUT_OF_ORDER = frozenset({ast.Lambda, *COMPREHENSIONS, ast.comprehension, ast.NamedExpr})
 EXITS = frozenset({"sys.exit", "os._exit", "os.abort", "exit", "quit"})
+LAST_OF_EXITS = frozenset(name.rpartition(".")[2] for name in EXITS)
 Change = tuple[bool, bool, Scope, str]  # whether a name was bound, whether it is now, where, and which
 
 
@@ -136,8 +139,7 @@ class _Run:
                     self._enter(binding.node, scope)
 
     def _bind_parameters(self, arguments: ast.arguments, scope: Scope) -> None:
-        every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
-        self.bound[scope] = {argument.arg for argument in every if argument is not None}
+        self.bound[scope] = {argument.arg for argument in _parameters(arguments)}
 
     # -- expressions ---------------------------------------------------------------------------
 
@@ -151,8 +153,12 @@ class _Run:
         stack = [node for node in reversed(nodes) if node is not None]
         while stack:
             node = stack.pop()
-            if isinstance(node, ast.Name):
-                self._name(node, head_of)
+            kind = node.__class__  # most of a module's nodes come by here
+            if kind is ast.Name:
+                self._name(node, head_of)  # type: ignore[arg-type]
+            elif kind not in OUT_OF_ORDER:
+                if FIELDS[kind]:
+                    stack += reversed(children(node))
             elif isinstance(node, ast.Lambda):
                 self._bind_parameters(node.args, self.module.scope(node))
                 stack += [node.body, *reversed(_defaults(node.args))]
@@ -164,8 +170,6 @@ class _Run:
                 stack += [*reversed(node.ifs), node.target, node.iter]
             elif isinstance(node, ast.NamedExpr):
                 stack += [node.target, node.value]
-            else:
-                stack += reversed(children(node))
 
     def _name(self, node: ast.Name, head_of: Scope | None) -> None:
         if isinstance(node.ctx, ast.Load):
@@ -224,7 +228,10 @@ class _Run:
         call = node.value if isinstance(node, ast.Expr) else None
         if not isinstance(call, ast.Call):
             return False
-        return (self.module.qualified(call.func) or ast.unparse(call.func)) in EXITS
+        name = self.module.qualified(call.func)
+        if name is None and getattr(call.func, "id", getattr(call.func, "attr", "")) in LAST_OF_EXITS:
+            name = ast.unparse(call.func)
+        return name in EXITS
 
     def _simple(self, node: ast.stmt) -> None:
         if isinstance(node, ast.Assign):
@@ -251,8 +258,7 @@ class _Run:
         else:
             head: list[ast.expr | None] = [*_defaults(node.args)]
             if not self._late_annotations:
-                every = (argument for argument in ast.walk(node.args) if isinstance(argument, ast.arg))
-                head += [*(argument.annotation for argument in every), node.returns]
+                head += [*(argument.annotation for argument in _parameters(node.args)), node.returns]
             self._expressions(*head, head_of=self.module.scope(node))
         self._bind(node, node.name)
 
@@ -311,6 +317,11 @@ class _Run:
             is_bound = all(end.get((scope, name), name in self.bound.get(scope, ())) for end in ends)
             self._change(scope, name, is_bound=is_bound)
         return all(leaves for leaves, _ in outcomes)
+
+
+def _parameters(arguments: ast.arguments) -> list[ast.arg]:
+    several = [*arguments.posonlyargs, *arguments.args, arguments.vararg, *arguments.kwonlyargs, arguments.kwarg]
+    return [argument for argument in several if argument is not None]
 
 
 def _defaults(arguments: ast.arguments) -> list[ast.expr]:

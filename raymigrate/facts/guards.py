@@ -94,10 +94,9 @@ def _looked_for(module: Module) -> frozenset[str]:
     """The names that the module asks for with `hasattr(..., "name")` or `getattr(..., "name", default)`."""
     return frozenset(
         call.args[1].value
-        for call in module.of_type(ast.Call)
-        if isinstance(call.func, ast.Name)
-        and call.func.id in LOOKS
-        and len(call.args) >= (2 if call.func.id == "hasattr" else 3)
+        for name in LOOKS
+        for call in module.named_calls(name)
+        if len(call.args) >= (2 if name == "hasattr" else 3)
         and isinstance(call.args[1], ast.Constant)
         and isinstance(call.args[1].value, str)
     )

@@ -39,14 +39,24 @@ def instance_of(module: Module, node: ast.expr, depth: int = 0) -> str:
         The class; empty if unknown, or if there are several.
     """
     found = classes_of(module, node, depth)
-    return found.pop() if len(found) == 1 else ""
+    return next(iter(found)) if len(found) == 1 else ""
 
 
-def classes_of(module: Module, node: ast.expr, depth: int = 0) -> set[str]:
+def classes_of(module: Module, node: ast.expr, depth: int = 0) -> frozenset[str]:
     """Every class that an object can be of, as for `instance_of`; "" among them where one is not known."""
     if depth > 20:
-        return {""}
-    return {_class_of_value(source.module, source.node, depth) for source in origins(module, node)}
+        return frozenset({""})
+    bound = definition(module, node) if not depth else None
+    if bound is None:  # or on the way to an answer, where what leads back to itself counts as unknown
+        return _classes_of(module, node, depth)
+    known = module.classes_of_bound
+    if bound not in known:  # one answer for all uses that see the same binding
+        known[bound] = _classes_of(module, node, depth)
+    return known[bound]
+
+
+def _classes_of(module: Module, node: ast.expr, depth: int) -> frozenset[str]:
+    return frozenset(_class_of_value(source.module, source.node, depth) for source in origins(module, node))
 
 
 def may_be_derived(module: Module, node: ast.expr) -> bool:

@@ -9,16 +9,16 @@ from array import array
 from bisect import bisect, bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import accumulate
-from operator import itemgetter
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from raymigrate.comments.tokens import Comment, read_comments
 from raymigrate.facts import values
 from raymigrate.facts.alternatives import Arm, legacy_alternatives
+from raymigrate.facts.nodes import Nodes, Numbered, in_order, numbered
 from raymigrate.facts.own_modules import is_own_module
-from raymigrate.facts.scopes import Binding, FunctionNode, Scope, ScopeBuilder, children
+from raymigrate.facts.scopes import Binding, FunctionNode, Scope, ScopeBuilder, children, import_bindings
 from raymigrate.files.script import lines_of, lines_with_ends
 
 if TYPE_CHECKING:
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from raymigrate.facts.project import Definition, Project
 
 STARS = ("transformers", "accelerate", "datasets")
-Node = TypeVar("Node", bound=ast.AST)
-SPELLED: dict[type, str] = {ast.Name: "id", ast.Attribute: "attr", ast.alias: "name", ast.Constant: "value"}
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,7 @@ class Reference:
         return self.qualified == name or self.qualified.startswith(f"{name}.")
 
 
-class Module:
+class Module(Nodes):
     """Facts about one module, resolved by scope analysis.
 
     Args:
@@ -70,23 +68,20 @@ class Module:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # invalid escapes in somebody's code are not ours to report
             self.tree = ast.parse(text)
-        self._builder = self._scopes()
-        self.scope_of = self._builder.scope_of
-        self.parent_of = self._builder.parent_of
-        self.imports = self._builder.imports
-        self.nodes = self._builder.order
+        super().__init__(self._scopes())
         self._origins: dict[tuple[Scope, str], str | None] = {}
         self._meanings: dict[tuple[Scope, str], frozenset[str | None]] = {}
         self._offsets_of_lines: dict[int, Sequence[int]] = {}
         self.asked = values.Asked()
         self.classes: dict[ast.AST, str] = {}  # of values, as far as `facts/instances.py` was asked for them
+        self.classes_of_bound: dict[ast.AST, frozenset[str]] = {}  # likewise, of names by what binds them
         self.datasets: dict[tuple[Scope, str], bool] = {}  # of names, as far as `facts/ray_data.py` was asked
         self.keys: dict[tuple[Scope, str], Keys] = {}  # of dicts, by their uses, likewise of `facts/keys.py`
         self._as_written: dict[ast.Call, tuple[list[ast.expr], list[ast.keyword]]] = {}
 
     def _scopes(self) -> ScopeBuilder:
         """Builds the scopes of the tree; a view of a module may see both in another way."""
-        return ScopeBuilder(self.tree, lambda name: is_own_module(self.path, name))
+        return ScopeBuilder(self.tree, cache(lambda name: is_own_module(self.path, name)))
 
     @cached_property
     def lines(self) -> list[str]:
@@ -134,16 +129,14 @@ class Module:
         end_line, end_column = self.end(node)
         return self.text[self.offset(node) : self._line_starts[end_line - 1] + end_column]
 
-    def of_type(self, kind: type[Node]) -> list[Node]:
-        """Every node of exactly this type, in source order."""
-        return self._builder.of_type.get(kind, [])  # type: ignore[return-value]
-
     # -- names ---------------------------------------------------------------------------------
 
     @cached_property
     def references(self) -> list[Reference]:
         """Every use of an imported name, in source order."""
-        return [found for node in self.of_type(ast.Name) if (found := self._reference(node))]
+        imported = {name for statement in self.imports for name, _ in import_bindings(statement)}
+        names = (node for node in self.of_type(ast.Name) if node.id in imported or self._stars)
+        return [found for node in names if (found := self._reference(node))]
 
     def references_within(self, *names: str) -> list[Reference]:
         """References to these qualified names, or to names below them, in source order."""
@@ -253,17 +246,12 @@ class Module:
 
     def calls(self, *names: str) -> Iterator[ast.Call]:
         """Calls of the objects with these qualified names, in source order."""
-        found = [entry for name in dict.fromkeys(names) for entry in self._calls.get(name, ())]
-        yield from (call for _, call in sorted(found, key=itemgetter(0)))
+        yield from in_order(self._calls, names)
 
     @cached_property
-    def _calls(self) -> dict[str, list[tuple[int, ast.Call]]]:
-        """Calls by the qualified name of what is called, each with its number in source order."""
-        calls: dict[str, list[tuple[int, ast.Call]]] = {}
-        for number, call in enumerate(self.of_type(ast.Call)):
-            if name := self._qualified.get(call.func):
-                calls.setdefault(name, []).append((number, call))
-        return calls
+    def _calls(self) -> Numbered[ast.Call]:
+        """Calls by the qualified name of what is called."""
+        return numbered((self._qualified.get(call.func), call) for call in self.of_type(ast.Call))
 
     def name_arguments(self, call: ast.Call, names: Sequence[str]) -> None:
         """Shows the positional arguments of a call as keyword arguments from now on."""
@@ -284,7 +272,7 @@ class Module:
     @cached_property
     def names(self) -> frozenset[str]:
         """Every identifier bound or read anywhere; a new name must not be one of them."""
-        found = {name for scope in {id(s): s for s in self.scope_of.values()}.values() for name in scope.bindings}
+        found = {name for scope in self.scopes for name in scope.bindings}
         return frozenset(found | {node.id for node in self.of_type(ast.Name)})
 
     @cached_property
@@ -321,44 +309,6 @@ class Module:
     def uses(self, name: str, scope: Scope) -> list[ast.Name]:
         """Every read of a name that is bound in `scope`."""
         return [node for node in self.reads(name) if self.scope_of[node].find(name) is scope]
-
-    def reads(self, name: str) -> list[ast.Name]:
-        """Every read of a name, in any scope."""
-        return self._reads.get(name, [])
-
-    @cached_property
-    def _reads(self) -> dict[str, list[ast.Name]]:
-        found: dict[str, list[ast.Name]] = {}
-        for node in self.of_type(ast.Name):
-            if isinstance(node.ctx, ast.Load):
-                found.setdefault(node.id, []).append(node)
-        return found
-
-    def spelling(self, word: str) -> list[ast.AST]:
-        """Every name, attribute, imported name and string that spells a word, in source order."""
-        return self._spellings.get(word, [])
-
-    @cached_property
-    def _spellings(self) -> dict[str, list[ast.AST]]:
-        found: dict[str, list[ast.AST]] = {}
-        for node in self.nodes:
-            field = SPELLED.get(node.__class__)
-            word = getattr(node, field) if field is not None else None
-            if isinstance(word, str):
-                found.setdefault(word, []).append(node)
-        return found
-
-    def stores(self, attribute: str) -> list[ast.Attribute]:
-        """Every place where an attribute of this name gets a value, of any object."""
-        return self._stores.get(attribute, [])
-
-    @cached_property
-    def _stores(self) -> dict[str, list[ast.Attribute]]:
-        found: dict[str, list[ast.Attribute]] = {}
-        for node in self.of_type(ast.Attribute):
-            if isinstance(node.ctx, ast.Store):
-                found.setdefault(node.attr, []).append(node)
-        return found
 
     # -- places --------------------------------------------------------------------------------
 

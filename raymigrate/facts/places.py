@@ -80,10 +80,10 @@ class Places:
             yield from self._functions(argument(call, 1, "trainable"))
 
     def _training_functions(self) -> Iterator[FunctionNode]:
-        for node in self.module.of_type(ast.Call):
-            name = self.module.qualified(node.func) or ""
-            if name.startswith("ray.train.") and name.endswith("Trainer"):
-                yield from self._functions(argument(node, 0, *TRAINING_FUNCTION))
+        for reference in self.module.references_within("ray.train"):
+            call = self.module.parent_of[reference.node]
+            if reference.qualified.endswith("Trainer") and isinstance(call, ast.Call) and call.func is reference.node:
+                yield from self._functions(argument(call, 0, *TRAINING_FUNCTION))
 
     def _functions(self, node: ast.expr | None) -> Iterator[FunctionNode]:
         """The functions that an expression can stand for, out of their wrappers."""

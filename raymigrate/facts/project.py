@@ -100,9 +100,18 @@ class Project:
         self._may_write = may_write
         self._crashed = crashed
         self._modules: OrderedDict[str, Module | None] = OrderedDict()
+        self._folders: dict[str, str] = {}
         self._roots: dict[str, list[str]] = {}
+        self._files: dict[tuple[str, str, int], str | None] = {}  # by the folder and what a file in it imports
+        self._real: dict[str, str] = {}
 
     # -- files ---------------------------------------------------------------------------------
+
+    def real(self, path: str) -> str:
+        """The path of a file without links; asked of the system once, as the uses of a name ask for it by thousands."""
+        if path not in self._real:
+            self._real[path] = os.path.realpath(path)
+        return self._real[path]
 
     def name(self, path: str) -> str:
         """The one name of a file or folder, by whatever path it was met: it is reported and compared by this one.
@@ -110,7 +119,7 @@ class Project:
         A file that was named or found has that name, one below a folder that was named begins as that does, and any
         other is relative to the current folder where the user wrote a relative path.
         """
-        real = os.path.realpath(path)
+        real = self.real(path)
         if real not in self._names:
             self._names[real] = self._new_name(real)
         return self._names[real]
@@ -125,7 +134,7 @@ class Project:
 
     def module(self, path: str) -> Module | None:
         """The module in a file; None if it cannot be read or parsed, which is a finding of its own elsewhere."""
-        key = os.path.realpath(path)
+        key = self.real(path)
         if key not in self._modules:
             self._keep(key, self._parse(self.name(path)))
         self._modules.move_to_end(key)
@@ -137,7 +146,7 @@ class Project:
         Raises:
             SyntaxError: If the text is not Python.
         """
-        key = os.path.realpath(path)
+        key = self.real(path)
         known = self._modules.get(key)
         if known is None or known.text != text:
             name = self.name(path)
@@ -152,7 +161,7 @@ class Project:
             self._modules.popitem(last=False)
 
     def _parse(self, path: str) -> Module | None:
-        if self._crashed and os.path.realpath(path) in self._crashed:
+        if self._crashed and self.real(path) in self._crashed:
             return None
         try:
             with working_on(path):
@@ -164,16 +173,18 @@ class Project:
 
     def may_ask(self, path: str) -> bool:
         """Whether another file may be asked to change."""
-        return self._may_write(path) and os.path.realpath(path) not in self.refused
+        return self._may_write(path) and self.real(path) not in self.refused
 
     def requests(self, path: str) -> list[Request]:
         """What is asked of a file."""
-        return self.asked.get(os.path.realpath(path), [])
+        return self.asked.get(self.real(path), [])
 
     def folder(self, path: str) -> str:
         """The folder of the project that a file belongs to, absolute."""
         here = os.path.dirname(os.path.abspath(path))
-        return self._known_folder(here) or _package_root(here)
+        if here not in self._folders:
+            self._folders[here] = self._known_folder(here) or _package_root(here)
+        return self._folders[here]
 
     def is_known(self, folder: str) -> bool:
         """Whether a folder is that of a project: something marks it, or the user named it."""
@@ -204,6 +215,12 @@ class Project:
             name: Dotted name; "" for the package itself in `from . import x`.
             level: Number of dots in front of it.
         """
+        key = os.path.dirname(path), name, level
+        if key not in self._files:
+            self._files[key] = self._file(path, name, level)
+        return self._files[key]
+
+    def _file(self, path: str, name: str, level: int) -> str | None:
         parts = [part for part in name.split(".") if part]
         if level:
             folder = os.path.dirname(path)

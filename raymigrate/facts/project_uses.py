@@ -47,7 +47,7 @@ def answer(project: Project, question: str, definition: Definition, decide: Call
         definition: What is used.
         decide: Tells from the uses.
     """
-    key = (question, os.path.realpath(definition.module.path), definition.name)
+    key = (question, project.real(definition.module.path), definition.name)
     if key not in project.uses:
         project.uses[key] = decide(uses_of(project, definition))
     return project.uses[key]
@@ -60,21 +60,21 @@ def uses_of(project: Project, definition: Definition) -> Uses:
     hold hundreds of scripts whose functions have the same name.
     """
     uses = Uses()
-    home, word = definition.module, _word(definition.name.encode())
+    home, name = definition.module, definition.name.encode()
     folder = project.folder(home.path)
     _add(project, uses, home, definition)
-    sources, seen = [home.path], {os.path.realpath(home.path)}
+    sources, seen = [home.path], {project.real(home.path)}
     while sources:
         source = sources.pop()
         for path in _importers(project, folder, source):
             data = _content(project, folder, path)
             passes_all_on = b"import *" in data
-            if not (passes_all_on or word.search(data)) or os.path.realpath(path) in seen:
+            if not (passes_all_on or (name in data and _word(name).search(data))) or project.real(path) in seen:
                 continue
             if not path.endswith(".py"):  # a notebook or a configuration, in which the name may mean anything
                 uses.unclear += [path] if source == home.path else []
                 continue
-            seen.add(os.path.realpath(path))
+            seen.add(project.real(path))
             module, passed_on = project.module(path), len(uses.imports)
             if module is None:
                 uses.unclear.append(path)  # it cannot be parsed
@@ -87,12 +87,12 @@ def uses_of(project: Project, definition: Definition) -> Uses:
 
 def importing_modules(project: Project, module: Module) -> Iterator[Module]:
     """The other files of a project that import a module."""
-    home = os.path.realpath(module.path)
+    home = project.real(module.path)
     for path in _with_import(project, project.folder(module.path), module.path):
-        if os.path.realpath(path) == home:
+        if project.real(path) == home:
             continue
         other = project.module(path)
-        if other is not None and any(os.path.realpath(f) == home for f, _ in project.imported_files(other)):
+        if other is not None and any(project.real(f) == home for f, _ in project.imported_files(other)):
             yield other
 
 
@@ -192,7 +192,7 @@ def _add(project: Project, uses: Uses, module: Module, definition: Definition) -
         for node in module.spelling(name):
             if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
                 found = project.definition(module, node)
-                if found is not None and _same(found, definition):
+                if found is not None and _same(project, found, definition):
                     uses.reads.append((module, node))
 
 
@@ -208,12 +208,12 @@ def _imports(project: Project, module: Module, alias: ast.alias, definition: Def
         return False
     bindings = module.scope_of[statement].bindings.get(alias.asname or alias.name, [])
     found = [project.imported(module, binding) for binding in bindings if binding.node is alias]
-    return any(other is not None and _same(other, definition) for other in found)
+    return any(other is not None and _same(project, other, definition) for other in found)
 
 
-def _same(found: Definition, other: Definition) -> bool:
+def _same(project: Project, found: Definition, other: Definition) -> bool:
     """Whether two definitions are one: a file may have been parsed again in between."""
-    places = [(os.path.realpath(d.module.path), d.module.start(d.node), d.name) for d in (found, other)]
+    places = [(project.real(d.module.path), d.module.start(d.node), d.name) for d in (found, other)]
     return places[0] == places[1]
 
 

@@ -1,7 +1,7 @@
 """Which expressions are Ray Datasets, or a worker's shard of one."""
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import Scope
@@ -100,6 +100,34 @@ def is_shard(module: Module, node: ast.expr) -> bool:
     """Whether an expression is what get_dataset_shard gives."""
     value = module.value(node)
     return isinstance(value, ast.Call) and module.qualified(value.func) in GET_SHARD
+
+
+def attributes_of_shards(module: Module) -> list[ast.Attribute]:
+    """Every attribute of what get_dataset_shard gives, in source order.
+
+    The shards of a file are few and its attributes many, so this starts from the shards: from what names they may have.
+    """
+    found: set[ast.AST] = set()
+    names: set[str] = set()
+    waiting: list[ast.expr] = list(module.calls(*GET_SHARD))
+    while waiting:
+        holder = waiting.pop()
+        found.add(module.parent_of[holder])
+        for name in set(_names_given(module, holder)) - names:
+            names.add(name)
+            waiting += module.reads(name)
+    attributes = (node for node in module.of_type(ast.Attribute) if node in found) if found else ()
+    return [node for node in attributes if node not in module.reference_at and is_shard(module, node.value)]
+
+
+def _names_given(module: Module, value: ast.expr) -> Iterator[str]:
+    """The names that may get a value: those in the targets of its assignment, by itself or in a row of several."""
+    outer = module.parent_of[value]
+    if isinstance(outer, (ast.Tuple, ast.List)):
+        outer = module.parent_of[outer]
+    if isinstance(outer, (ast.Assign, ast.AnnAssign, ast.NamedExpr)):
+        targets = outer.targets if isinstance(outer, ast.Assign) else [outer.target]
+        yield from (part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name))
 
 
 def argument(call: ast.Call, name: str, position: int | None = None) -> ast.expr | None:

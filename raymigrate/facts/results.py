@@ -59,11 +59,10 @@ def _but_none(module: Module, node: ast.expr) -> list[ast.expr]:
 
 def results(module: Module, *attributes: str) -> Iterator[tuple[ast.Attribute, str]]:
     """Reads of these attributes of a trainer's result, with the trainer's class, in source order."""
-    for node in module.of_type(ast.Attribute):
-        if node.attr in attributes:
-            trainer = trainer_of(module, node.value)
-            if trainer is not None:
-                yield node, trainer
+    for node in module.attributes(*attributes):
+        trainer = trainer_of(module, node.value)
+        if trainer is not None:
+            yield node, trainer
 
 
 def is_checkpoint(module: Module, node: ast.expr) -> bool:

@@ -18,11 +18,7 @@ def trainers_of(module: Module, run_config: ast.Call) -> list[ast.Call]:
 
 def fits(module: Module, trainer: ast.Call) -> list[ast.Call]:
     """The calls of fit() on what a trainer call makes."""
-    return [
-        node
-        for node in module.of_type(ast.Call)
-        if isinstance(node.func, ast.Attribute) and node.func.attr == "fit" and module.value(node.func.value) is trainer
-    ]
+    return [call for call, method in module.method_calls("fit") if module.value(method.value) is trainer]
 
 
 def only_use(module: Module, node: ast.expr) -> ast.expr | None:

@@ -4,7 +4,6 @@ import ast
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cache
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 ScopeNode = ast.Module | ast.ClassDef | FunctionNode | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
@@ -20,7 +19,11 @@ BINDING = frozenset(
 # Fields with `ast.Load()`, `ast.Add()`: one object each for a whole program, so they have no place in it.
 SYMBOLS = frozenset({"ctx", "op", "ops"})
 # Fields that hold no node in any type; `name` and `value` do in some.
-NO_NODES = frozenset({"id", "attr", "arg", "kind", "level", "module", "asname", "type_comment", "conversion", "simple"})
+NO_NODES = frozenset(
+    {"id", "attr", "arg", "kind", "level", "module", "asname", "type_comment", "conversion", "simple", "kwd_attrs"}
+)
+LEAVES = frozenset({ast.Constant, ast.Global, ast.Nonlocal})  # what their fields hold are no nodes
+WITH_GAPS = frozenset({"keys", "kw_defaults"})  # lists with None among the nodes
 
 
 @dataclass(frozen=True)
@@ -87,19 +90,25 @@ def import_bindings(statement: ast.Import | ast.ImportFrom) -> Iterator[tuple[st
             yield alias.asname or alias.name, Binding(alias, qualified, statement)
 
 
-@cache
-def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
-    """The fields of a type of node that may hold nodes which stand in one place."""
-    return () if kind is ast.Constant else tuple(name for name in kind._fields if name not in SYMBOLS | NO_NODES)
+class _Fields(dict[type[ast.AST], tuple[str, ...]]):
+    """The fields of each type of node that may hold nodes which stand in one place."""
+
+    def __missing__(self, kind: type[ast.AST]) -> tuple[str, ...]:
+        names = () if kind in LEAVES else kind._fields
+        self[kind] = tuple(name for name in names if name not in SYMBOLS | NO_NODES)
+        return self[kind]
+
+
+FIELDS = _Fields()
 
 
 def children(node: ast.AST) -> list[ast.AST]:
     """What `ast.iter_child_nodes` gives, less what is shared."""
     found: list[ast.AST] = []
-    for name in _fields(node.__class__):  # type: ignore[arg-type]  # typeshed: a class of nodes is not a Hashable
+    for name in FIELDS[node.__class__]:
         value = getattr(node, name, None)
         if value.__class__ is list:
-            found += [item for item in value if isinstance(item, ast.AST)]
+            found += [item for item in value if item is not None] if name in WITH_GAPS else value
         elif isinstance(value, ast.AST):
             found.append(value)
     return found
@@ -118,6 +127,7 @@ class ScopeBuilder:
         imports: Every import statement, in source order.
         order: Every node in source order, without those that are shared (SYMBOLS).
         of_type: The same by their type.
+        scopes: Every scope, the outer before the inner ones.
     """
 
     def __init__(self, tree: ast.Module, is_own: Callable[[str], bool] = lambda name: False) -> None:
@@ -128,19 +138,26 @@ class ScopeBuilder:
         self.order: list[ast.AST] = []
         self.of_type: dict[type[ast.AST], list[ast.AST]] = defaultdict(list)
         binding: list[ast.AST] = []
-        stack: list[tuple[ast.AST, Scope]] = [(tree, Scope(tree, None))]
+        scope_of, parent_of, order, of_type = self.scope_of, self.parent_of, self.order, self.of_type
+        stack: list[ast.AST] = [tree]
+        scope_of[tree] = Scope(tree, None)
+        self.scopes = [scope_of[tree]]
         while stack:  # the hottest loop of a run, so types are compared by identity
-            node, scope = stack.pop()
+            node = stack.pop()
             kind = node.__class__
-            self.scope_of[node] = scope
-            self.order.append(node)
-            self.of_type[kind].append(node)
-            if kind in BINDING:
+            order.append(node)
+            of_type[kind].append(node)
+            if kind in BINDING and not (kind is ast.Name and node.ctx.__class__ is ast.Load):  # type: ignore[attr-defined]
                 binding.append(node)
+            if not FIELDS[kind]:
+                continue
+            scope, below = scope_of[node], children(node)
             inner, outside = self._inside(node, scope) if kind in SCOPED else (scope, ())
-            for child in reversed(children(node)):
-                self.parent_of[child] = node
-                stack.append((child, scope if child in outside else inner))
+            for child in below:
+                parent_of[child] = node
+                scope_of[child] = scope if child in outside else inner
+            below.reverse()
+            stack += below
         for node in self.of_type[ast.Global] + self.of_type[ast.Nonlocal]:
             self.scope_of[node].elsewhere.update(node.names)  # type: ignore[attr-defined]
         for node in binding:
@@ -151,7 +168,8 @@ class ScopeBuilder:
         outside: set[ast.AST] = set() if isinstance(node, (ast.Lambda, *COMPREHENSIONS)) else {*node.decorator_list}  # type: ignore[attr-defined]
         if isinstance(node, ast.ClassDef):
             outside |= {*node.bases, *node.keywords}
-        return Scope(node, scope), outside  # type: ignore[arg-type]
+        self.scopes.append(Scope(node, scope))  # type: ignore[arg-type]
+        return self.scopes[-1], outside
 
     def _bind(self, node: ast.AST, scope: Scope) -> None:
         if isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -163,7 +181,7 @@ class ScopeBuilder:
                 scope.bind(name, binding)
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             scope.bind(node.name, Binding(node))
-        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+        elif isinstance(node, ast.Name):
             target = scope
             if isinstance(self.parent_of.get(node), ast.NamedExpr):  # a walrus binds outside its comprehension
                 while isinstance(target.node, COMPREHENSIONS) and target.parent:

@@ -66,5 +66,4 @@ def _is_used(module: Module, target: ast.Attribute, statement: ast.stmt, read: s
 
 def finds_unused(module: Module) -> bool:
     """Whether a script lets DistributedDataParallel look for parameters that a step left out, or says that none are."""
-    given = [keyword for call in module.of_type(ast.Call) for keyword in call.keywords]
-    return any(keyword.arg == "find_unused_parameters" for keyword in given)
+    return any(module.keywords("find_unused_parameters"))

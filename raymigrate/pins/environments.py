@@ -19,7 +19,7 @@ def environment_pins(module: Module) -> Iterator[tuple[ast.Constant, Pin]]:
     """The requirements in the environments that the module describes, each with the string that it is in."""
     for environment in _environments(module):
         yield from _pins(module, environment)
-    for call in module.of_type(ast.Call):
+    for call in dict.fromkeys(call for call, _ in module.keywords(*BY_PACKAGE)):
         given = {keyword.arg: keyword.value for keyword in call.keywords}
         packages = [value for name in BY_PACKAGE for value in _entries(module, given.get(name)).items()]
         found = [(value, pin) for name, value in packages if (pin := _version_of(name, value)) is not None]
@@ -45,12 +45,10 @@ def _version_of(name: str, node: ast.expr) -> Pin | None:
 
 def _environments(module: Module) -> Iterator[dict[str, ast.expr]]:
     """The runtime environments that the module gives to calls, by key."""
-    for call in module.of_type(ast.Call):
-        if module.qualified(call.func) in RUNTIME_ENV:
-            yield {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
-        for keyword in call.keywords:
-            if keyword.arg in KEYWORDS:
-                yield _entries(module, keyword.value)
+    for call in module.calls(*RUNTIME_ENV):
+        yield {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
+    for _, keyword in module.keywords(*KEYWORDS):
+        yield _entries(module, keyword.value)
 
 
 def _entries(module: Module, node: ast.expr | None) -> dict[str, ast.expr]:

@@ -32,10 +32,7 @@ DELETE = "Delete the line: no checkpoint holds a preprocessor any more, so none 
 def checkpoint_preprocessors(context: Context) -> None:
     """Takes the preprocessor given to a trainer for the one in its checkpoint, and deletes what sets none."""
     module = context.module
-    for call in module.of_type(ast.Call):
-        method = call.func
-        if not isinstance(method, ast.Attribute) or method.attr not in METHODS:
-            continue
+    for call, method in module.method_calls(*METHODS):
         known = is_any_checkpoint(module, method.value)
         if not known and not (context.is_legacy_script and is_called_checkpoint(module, method.value)):
             continue

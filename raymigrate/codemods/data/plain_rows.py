@@ -57,17 +57,14 @@ def plain_rows(context: Context) -> None:
     """Reports functions that take rows or batches for what they hold, or return no dict."""
     if not context.is_ray_script:
         return
-    for call in context.module.of_type(ast.Call):
-        method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    for call, method in context.module.method_calls(*MAPPERS):
         given = argument(call, "fn", 0)
-        if method not in MAPPERS or given is None or not isinstance(call.func, ast.Attribute):
-            continue
-        if not is_dataset(context.module, call.func.value):
+        if given is None or not is_dataset(context.module, method.value):
             continue
         function = BatchFunction(context.module, given)
         if function.visible:
-            _taken(context, call, method, function)
-            _returned(context, call, method, function)
+            _taken(context, call, method.attr, function)
+            _returned(context, call, method.attr, function)
 
 
 def _taken(context: Context, call: ast.Call, method: str, function: BatchFunction) -> None:

@@ -5,7 +5,6 @@ are unchanged; `parallelism=` only warns.
 """
 
 import ast
-from collections.abc import Iterator
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
@@ -14,7 +13,7 @@ from raymigrate.codemods.data.preprocessors import RM503, default_batch_size, re
 from raymigrate.facts.batch_functions import BatchFunction
 from raymigrate.facts.hf_datasets import is_hf_dataset
 from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS
-from raymigrate.facts.ray_data import PIPELINES, argument, is_dataset, is_shard
+from raymigrate.facts.ray_data import PIPELINES, argument, attributes_of_shards, is_dataset
 from raymigrate.facts.trainers import trainer_calls
 from raymigrate.knowledge.libraries import look_up, parameters, takes
 
@@ -59,6 +58,7 @@ GONE_PROPERTIES = {
     "default_batch_format": 'It was a class; batches are dicts of NumPy arrays unless batch_format="pandas" is given.',
     "dataset_format": "Drop the question: blocks are Arrow tables, or DataFrames where a function returned some.",
 }
+GONE_METHODS = ("fully_executed", "lazy", "to_torch", *PIPELINES)
 ITERATORS = frozenset(
     {"iter_rows", "iter_batches", "iter_torch_batches", "iter_tf_batches", "to_tf", "to_torch", "iter_epochs"}
 )
@@ -91,7 +91,7 @@ def gone_methods(context: Context) -> None:
     if not context.is_ray_script:
         return
     module = context.module
-    for node in module.of_type(ast.Attribute):
+    for node in module.attributes("iter_epochs", *GONE_PROPERTIES, *GONE_METHODS):
         if node in module.reference_at:
             continue
         if node.attr == "iter_epochs" and not _is_own(context, node.attr):
@@ -152,7 +152,7 @@ def gone_arguments(context: Context) -> None:
     """Deletes arguments without effect, and reports the others."""
     if not context.is_ray_script:
         return
-    for call, keyword in _keywords(context):
+    for call, keyword in context.module.keywords("prefetch_blocks", "num_blocks", "compute", *GONE_ARGUMENTS):
         method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
         if keyword.arg == "prefetch_blocks" and method in ITERATORS and not _is_own(context, method):
             message = f"{method}(prefetch_blocks=) raises a TypeError; deleted, as it has no effect on the rows."
@@ -170,12 +170,6 @@ def gone_arguments(context: Context) -> None:
             names = ["min_size", "max_size"][: len(call.args)]
             if context.converts(RM507, call, "ActorPoolStrategy takes keyword arguments only: a TypeError otherwise."):
                 context.plan.call(call).names = names
-
-
-def _keywords(context: Context) -> Iterator[tuple[ast.Call, ast.keyword]]:
-    for node in context.module.of_type(ast.Call):
-        for keyword in node.keywords:
-            yield node, keyword
 
 
 def _takes(context: Context, call: ast.Call, keyword: str) -> bool:
@@ -220,11 +214,9 @@ def mapped_batches(context: Context) -> None:
     if not context.is_ray_script:
         return
     module = context.module
-    for call in module.of_type(ast.Call):
-        if not (isinstance(call.func, ast.Attribute) and call.func.attr == "map_batches"):
-            continue
+    for call, method in module.method_calls("map_batches"):
         fn = argument(call, "fn", 0)
-        if fn is None or not is_dataset(module, call.func.value):
+        if fn is None or not is_dataset(module, method.value):
             continue
         if any(keyword.arg is None for keyword in call.keywords):
             continue
@@ -283,10 +275,8 @@ def hugging_face_datasets(context: Context) -> None:
 def shards(context: Context) -> None:
     """Reports what scripts do with a shard as if it were a Dataset, which it was until Ray 2.2."""
     module = context.module
-    for node in module.of_type(ast.Attribute):
+    for node in attributes_of_shards(module):
         if node.attr in SHARD_HAS or node.attr == "iter_epochs":
-            continue
-        if node in module.reference_at or not is_shard(module, node.value):
             continue
         context.manual(
             RM506,

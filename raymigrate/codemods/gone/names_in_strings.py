@@ -42,8 +42,8 @@ def names_in_strings(context: Context) -> None:
     for node in module.of_type(ast.Constant):
         if isinstance(node.value, str) and LEGACY.fullmatch(node.value) and not _is_told(context, node):
             _string(context, node, node.value)
-    for call in module.of_type(ast.Call):
-        if isinstance(call.func, ast.Name) and call.func.id == "getattr" and call.args:
+    for call in module.named_calls("getattr"):
+        if call.args:
             owner = module.qualified(call.args[0])
             if owner is not None and owner.startswith(MODULES) and not _is_told(context, call):
                 context.manual(RM695, call, f"What is looked up in {owner} here is not seen, and not converted.")

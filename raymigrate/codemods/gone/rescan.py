@@ -91,9 +91,11 @@ def rescan(context: Context) -> None:
     for node, name in unbound.items():
         if gone_part(name) is not None:
             context.manual(RM692, node, f"{name} is gone: the star import does not bring it in (NameError).")
-    for call in context.module.of_type(ast.Call):
+    for call in (*context.module.calls("importlib.import_module"), *context.module.named_calls("getattr")):
         _looked_up_by_string(context, call)
-        _arguments(context, call, unbound.get(call.func))
+    for call in context.module.of_type(ast.Call):
+        if call.keywords:
+            _arguments(context, call, unbound.get(call.func))
 
 
 def _star_imports(context: Context) -> list[str]:

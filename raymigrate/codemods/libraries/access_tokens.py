@@ -23,9 +23,8 @@ def access_tokens(context: Context) -> None:
     """Renames the argument."""
     if not context.is_ray_script:
         return
-    for call in context.module.of_type(ast.Call):
-        keyword = next((keyword for keyword in call.keywords if keyword.arg == ARGUMENT), None)
-        if keyword is None or not _takes_a_token(context.module, call):
+    for call, keyword in context.module.keywords(ARGUMENT):
+        if not _takes_a_token(context.module, call):
             continue
         if any(other.arg == "token" for other in call.keywords):
             message = "use_auth_token= raises a TypeError today; deleted, as token= is given."

@@ -69,9 +69,9 @@ def _note_half_precision(context: Context) -> None:
     if not context.options.part_of_job and not context.is_legacy_script:
         return
     what = "fp16 needs dtype=torch.float32 here if it holds float16" if _scales_gradients(module) else TRAINED_IN_HALF
-    for call in module.of_type(ast.Call):
-        name = module.qualified(call.func) or ""
-        if name.endswith(".from_pretrained") and MODEL.fullmatch(name) and not _is_in_float32(module, call):
+    for call, method in module.method_calls("from_pretrained"):
+        name = module.qualified(method) or ""
+        if MODEL.fullmatch(name) and not _is_in_float32(module, call):
             message = "Weights are loaded in the dtype of the checkpoint since transformers 5, before in float32"
             context.note(RM751, call, f"{message}: {what}.")
 

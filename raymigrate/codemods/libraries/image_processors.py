@@ -25,16 +25,15 @@ def image_processors(context: Context) -> None:
     """Renames the arguments where an image processor is made or called."""
     if not context.is_ray_script:
         return
-    for call in context.module.of_type(ast.Call):
-        for keyword in call.keywords:
-            new = RENAMED.get(keyword.arg or "")
-            if new is None or not (_makes_one(context.module, call) or _calls_one(context.module, call)):
-                continue
-            message = f"{keyword.arg}= is ignored or refused by image processors today"
-            if new in {other.arg for other in call.keywords}:
-                context.manual(RM701, keyword, f"{message}; {new}= took its place.", "Keep the one that is meant.")
-            elif context.converts(RM701, keyword, f"{message}; now {new}=."):
-                context.plan.call(call).rename[str(keyword.arg)] = new
+    for call, keyword in context.module.keywords(*RENAMED):
+        if not (_makes_one(context.module, call) or _calls_one(context.module, call)):
+            continue
+        new = RENAMED[str(keyword.arg)]
+        message = f"{keyword.arg}= is ignored or refused by image processors today"
+        if new in {other.arg for other in call.keywords}:
+            context.manual(RM701, keyword, f"{message}; {new}= took its place.", "Keep the one that is meant.")
+        elif context.converts(RM701, keyword, f"{message}; now {new}=."):
+            context.plan.call(call).rename[str(keyword.arg)] = new
 
 
 def _makes_one(module: Module, call: ast.Call) -> bool:

@@ -135,6 +135,6 @@ def _own_names(module: Module) -> frozenset[str]:
     stored = {
         node.attr
         for node in module.of_type(ast.Attribute)
-        if isinstance(node.ctx, ast.Store) and ast.unparse(node.value) == "self"
+        if isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name) and node.value.id == "self"
     }
     return frozenset(in_classes | stored | {node.name for node in module.of_type(ast.FunctionDef)})

@@ -37,9 +37,7 @@ def save_functions(context: Context) -> None:
     """Replaces accelerate's function by `is_main_process=`, and reports others."""
     if not context.is_ray_script:
         return
-    for call in context.module.of_type(ast.Call):
-        if not isinstance(call.func, ast.Attribute) or call.func.attr != "save_pretrained":
-            continue
+    for call, _ in context.module.method_calls("save_pretrained"):
         keyword = next((keyword for keyword in call.keywords if keyword.arg == ARGUMENT), None)
         if keyword is not None:
             _convert(context, call, keyword)

@@ -76,7 +76,7 @@ def tokenizer_methods(context: Context) -> None:
     own = {node.name for node in module.of_type(ast.FunctionDef)}
     own |= {node.name for node in module.of_type(ast.AsyncFunctionDef)}
     gone = {*CALLS, AS_TARGET, *GONE, *RENAMED} - own
-    for node in (node for node in module.of_type(ast.Attribute) if node.attr in gone):
+    for node in module.attributes(*gone):
         call = module.parent_of[node]
         known = is_tokenizer(module, node.value)
         message = f"Tokenizers have no {node.attr} today: this raises an AttributeError"
@@ -135,10 +135,8 @@ def padding(context: Context) -> None:
     """Writes `padding="max_length"` for `pad_to_max_length=True`."""
     if not _imports_transformers(context):
         return
-    for call in context.module.of_type(ast.Call):
-        for keyword in call.keywords:
-            if keyword.arg == PADDING:
-                _padding(context, call, keyword)
+    for call, keyword in context.module.keywords(PADDING):
+        _padding(context, call, keyword)
 
 
 def _padding(context: Context, call: ast.Call, keyword: ast.keyword) -> None:

@@ -18,9 +18,8 @@ def tokenizer_of_subclasses(context: Context) -> None:
     """Renames the argument where the class is in the file, and reports it where the class cannot be seen."""
     if not context.is_ray_script:
         return
-    for call in context.module.of_type(ast.Call):
-        keyword = next((keyword for keyword in call.keywords if keyword.arg == OLD), None)
-        if keyword is None or NEW in {other.arg for other in call.keywords}:
+    for call, keyword in context.module.keywords(OLD):
+        if NEW in {other.arg for other in call.keywords}:
             continue
         made = definition(context.module, call.func)
         known = isinstance(made, ast.ClassDef) and TRAINER in lineage(library_base(context.module, made))

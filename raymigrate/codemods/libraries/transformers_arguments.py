@@ -222,12 +222,8 @@ def _change_key(context: Context, key: ast.expr, name: str, change: Change, *, s
 
 def _loading_arguments(context: Context) -> None:
     """Changes the arguments of every `from_pretrained`."""
-    for node in context.module.of_type(ast.Call):
-        if not isinstance(node.func, ast.Attribute):
-            continue
-        if node.func.attr == "from_pretrained" and (context.module.qualified(node.func) or "").startswith(
-            "transformers."
-        ):
+    for node, method in context.module.method_calls("from_pretrained"):
+        if (context.module.qualified(method) or "").startswith("transformers."):
             for keyword in node.keywords:
                 change = FROM_PRETRAINED_CHANGES.get(keyword.arg or "")
                 if change is not None:

@@ -49,10 +49,8 @@ def to_dict(context: Context) -> None:
     module = context.module
     writers = [reference for reference in module.references if reference.qualified in FROM_DICT]
     written = bool(writers) and all(writer.root in context.rewritten for writer in writers)
-    for node in module.of_type(ast.Call):
-        if not (isinstance(node.func, ast.Attribute) and node.func.attr == "to_dict"):
-            continue
-        checkpoint = node.func.value
+    for node, method in module.method_calls("to_dict"):
+        checkpoint = method.value
         if not is_any_checkpoint(module, checkpoint):
             if _may_be_checkpoint(context, checkpoint):
                 context.manual(RM304, node, f"If this is a checkpoint of Ray: {MESSAGE}")

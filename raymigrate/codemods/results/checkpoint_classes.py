@@ -72,9 +72,8 @@ MAKERS: Mapping[str, Mapping[str | None, str]] = {
 @codemod("(?:HuggingFace|Transformers|LegacyTransformers)(?:Checkpoint|Trainer)", phase=Phase.RESULTS)
 def checkpoint_methods(context: Context) -> None:
     """Loads models, tokenizers and arguments from the folder of a checkpoint, as its methods did."""
-    for node in context.module.of_type(ast.Call):
-        if isinstance(node.func, ast.Attribute) and node.func.attr in METHODS:
-            _load(context, node, node.func)
+    for call, method in context.module.method_calls(*METHODS):
+        _load(context, call, method)
 
 
 def _load(context: Context, call: ast.Call, method: ast.Attribute) -> None:

@@ -50,7 +50,7 @@ OTHER_FORMS = {
 @codemod("as_directory", "to_directory", "path", "uri", *OTHER_FORMS, phase=Phase.RESULTS)
 def readers(context: Context) -> None:
     """Inserts the folder where a checkpoint of a Transformers run is read."""
-    for node in context.module.of_type(ast.Attribute):
+    for node in context.module.attributes("uri", "as_directory", "to_directory", "path", *OTHER_FORMS):
         if node.attr == "uri":
             _uri(context, node)
         elif node.attr in OTHER_FORMS:

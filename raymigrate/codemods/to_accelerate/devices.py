@@ -59,7 +59,7 @@ class Devices:
     def held(self) -> frozenset[Variable]:
         """The variables that hold a device."""
         found: set[Variable] = set()
-        for scope in {id(scope): scope for scope in self.module.scope_of.values()}.values():
+        for scope in self.module.scopes:
             for name, bindings in scope.bindings.items():
                 values = [self.module.assigned(binding.node) for binding in bindings]
                 numbered = is_called_device(name)

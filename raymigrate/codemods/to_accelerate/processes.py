@@ -57,7 +57,7 @@ class Processes:
     def numbers(self) -> dict[Variable, str]:
         """The variables that hold the number of a process, or of processes, with what says so now."""
         found: dict[Variable, str] = {}
-        for scope in {id(scope): scope for scope in self.module.scope_of.values()}.values():
+        for scope in self.module.scopes:
             for name, bindings in scope.bindings.items():
                 values = [self.module.assigned(binding.node) for binding in bindings]
                 numbers = {self.number(value) if value is not None else None for value in values}

@@ -55,8 +55,8 @@ def failures(context: Context) -> None:
 
 def _fits(module: Module) -> Iterator[ast.Call]:
     """Calls of a trainer's `fit()`."""
-    for call in module.of_type(ast.Call):
-        if isinstance(call.func, ast.Attribute) and call.func.attr == "fit" and trainer_of(module, call) is not None:
+    for call, _ in module.method_calls("fit"):
+        if trainer_of(module, call) is not None:
             yield call
 
 
@@ -104,9 +104,7 @@ def _causes(context: Context) -> None:
         if isinstance(call := item.context_expr, ast.Call) and isinstance(item.optional_vars, ast.Name)
         if _named(module, call.func) in EXPECTING and caught & {n for a in call.args for n in _names(module, a)}
     }
-    for read in module.of_type(ast.Attribute):
-        if read.attr != "__cause__":
-            continue
+    for read in module.attributes("__cause__"):
         error = read.value
         if isinstance(error, ast.Attribute) and error.attr in ("value", "exception"):
             owner = error.value

@@ -126,8 +126,8 @@ def _hand_over(context: Context, call: TrainerCall, given: ast.expr) -> None:
 @codemod(*RESTORE, phase=Phase.CONFIGURATION)
 def restored(context: Context) -> None:
     """Names every restore() of a trainer that Ray has today, or of a class derived from one."""
-    for node in context.module.of_type(ast.Attribute):
-        trainer = _trainer(context, node.value) if node.attr in RESTORE else None
+    for node in context.module.attributes(*RESTORE):
+        trainer = _trainer(context, node.value)
         if trainer is not None:
             context.manual(RM420, node, f"{trainer}.{node.attr}() raises on Ray >= 2.51.")
     for reference in list(context.references("ray.train")):

@@ -59,7 +59,8 @@ def relative_writes(context: Context) -> None:
     if not legacy or not context.is_ray_script:
         return
     functions = worker_functions(module)
-    for node in module.of_type(ast.Call):
+    methods = [call for call, _ in module.method_calls(*WRITERS)]
+    for node in (*module.calls("torch.save"), *module.named_calls("open"), *methods):
         path = _written(module, node)
         if path is None or not functions.intersection(module.ancestors(node)) or _is_reported(module, path):
             continue
@@ -94,9 +95,8 @@ def _mode(module: Module, call: ast.Call) -> str:
 
 def _is_reported(module: Module, path: str) -> bool:
     """Whether the path lies in a folder that the file makes a checkpoint of."""
-    for node in module.of_type(ast.Call):
-        if isinstance(node.func, ast.Attribute) and node.func.attr == "from_directory":
-            folder = module.constant(node.args[0]) if node.args else ...
-            if not isinstance(folder, str) or folder in (".", "./") or path.startswith(folder):
-                return True
+    for call, _ in module.method_calls("from_directory"):
+        folder = module.constant(call.args[0]) if call.args else ...
+        if not isinstance(folder, str) or folder in (".", "./") or path.startswith(folder):
+            return True
     return False

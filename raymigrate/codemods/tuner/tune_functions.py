@@ -60,7 +60,7 @@ LOST = tuple(f"ray.tune.{name}" for name in ("checkpoint_dir", "save_checkpoint"
 @codemod("session", "report", "get_checkpoint", "get_context", "Checkpoint", phase=Phase.CHECKPOINTS)
 def tune_functions(context: Context) -> None:
     """Sends what a Tune function calls to ray.tune; the rest of the module calls ray.train."""
-    references = list(context.references(*SESSIONS, *CHECKPOINTS))
+    references = [r for r in context.references(*SESSIONS, *CHECKPOINTS) if _belongs_to_a_session(context, r)]
     if not references:
         return
     unseen = context.places.unseen_trainables
@@ -79,6 +79,11 @@ def tune_functions(context: Context) -> None:
 def _undecided(context: Context, reference: Reference, message: str) -> None:
     context.manual(RM413, reference.node, message, "Call ray.tune in Tune functions, and ray.train on workers.")
     context.handle(reference, gone=False)
+
+
+def _belongs_to_a_session(context: Context, reference: Reference) -> bool:
+    """Whether it matters to a reference where it runs."""
+    return bool(_session_function(context, reference)) or any(reference.is_within(name) for name in CHECKPOINTS)
 
 
 def _session_function(context: Context, reference: Reference) -> str:

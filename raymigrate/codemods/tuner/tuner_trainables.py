@@ -42,8 +42,8 @@ def other_ways(context: Context) -> None:
         if any(may_be_trainer(module, node) for node in _arguments(call)):
             way = WAYS[module.qualified(call.func) or ""]
             context.manual(RM405, call, MESSAGE.format(way=way))
-    for node in module.of_type(ast.Attribute):
-        if node.attr == "as_trainable" and may_be_trainer(module, node.value):
+    for node in module.attributes("as_trainable"):
+        if may_be_trainer(module, node.value):
             context.manual(RM405, node, "A trainer has no as_trainable() on Ray >= 2.51: an AttributeError.")
 
 

@@ -202,8 +202,7 @@ def _parsed(module: Module, name: str) -> Behind:
 
 def options(module: Module, name: str) -> list[ast.Call]:
     """The calls that add an option of the command line whose value an attribute holds."""
-    added = (call for call in module.of_type(ast.Call) if isinstance(call.func, ast.Attribute))
-    return [call for call in added if call.func.attr == "add_argument" and _option(module, call) == name]  # type: ignore[attr-defined]
+    return [call for call, _ in module.method_calls("add_argument") if _option(module, call) == name]
 
 
 def _option(module: Module, call: ast.Call) -> str | None:

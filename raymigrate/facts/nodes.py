@@ -1,0 +1,118 @@
+"""The nodes of a module by their kind and by the names in them. Each index is made when it is first asked for."""
+
+import ast
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from operator import itemgetter
+from typing import TypeVar
+
+from raymigrate.facts.scopes import ScopeBuilder
+
+Node = TypeVar("Node", bound=ast.AST)
+Numbered = dict[str, list[tuple[int, Node]]]  # by a name, each node with its number in source order
+SPELLED: dict[type, str] = {ast.Name: "id", ast.Attribute: "attr", ast.alias: "name", ast.Constant: "value"}
+
+
+def in_order(index: Numbered[Node], names: Iterable[str]) -> list[Node]:
+    """What an index holds for some names, in source order."""
+    found = [entry for name in dict.fromkeys(names) for entry in index.get(name, ())]
+    return [node for _, node in sorted(found, key=itemgetter(0))]
+
+
+def numbered(named: Iterable[tuple[str | None, Node]]) -> Numbered[Node]:
+    """An index of nodes that are given in source order; those without a name are not in it."""
+    index: Numbered[Node] = {}
+    for number, (name, node) in enumerate(named):
+        if name is not None:
+            index.setdefault(name, []).append((number, node))
+    return index
+
+
+class Nodes:
+    """The nodes of a tree.
+
+    Args:
+        builder: The scopes of the tree.
+    """
+
+    def __init__(self, builder: ScopeBuilder) -> None:
+        self._of_type = builder.of_type
+        self.scopes = builder.scopes
+        self.scope_of = builder.scope_of
+        self.parent_of = builder.parent_of
+        self.imports = builder.imports
+        self.nodes = builder.order
+
+    def of_type(self, kind: type[Node]) -> list[Node]:
+        """Every node of exactly this type, in source order."""
+        return self._of_type.get(kind, [])  # type: ignore[return-value]
+
+    def reads(self, name: str) -> list[ast.Name]:
+        """Every read of a name, in any scope."""
+        return self._reads.get(name, [])
+
+    @cached_property
+    def _reads(self) -> dict[str, list[ast.Name]]:
+        found: dict[str, list[ast.Name]] = {}
+        for node in self.of_type(ast.Name):
+            if isinstance(node.ctx, ast.Load):
+                found.setdefault(node.id, []).append(node)
+        return found
+
+    def named_calls(self, *names: str) -> Iterator[ast.Call]:
+        """Every `name(...)` with one of these names, whatever that stands for; those of one name in source order."""
+        for read in (read for name in names for read in self.reads(name)):
+            call = self.parent_of[read]
+            if isinstance(call, ast.Call) and call.func is read:
+                yield call
+
+    def spelling(self, word: str) -> list[ast.AST]:
+        """Every name, attribute, imported name and string that spells a word, in source order."""
+        return self._spellings.get(word, [])
+
+    @cached_property
+    def _spellings(self) -> dict[str, list[ast.AST]]:
+        found: dict[str, list[ast.AST]] = {}
+        for node in self.nodes:
+            field = SPELLED.get(node.__class__)
+            if field is not None and (word := getattr(node, field)).__class__ is str:
+                found.setdefault(word, []).append(node)
+        return found
+
+    def attributes(self, *names: str) -> list[ast.Attribute]:
+        """Every `owner.name` with one of these names, in source order."""
+        return in_order(self._attributes, names)
+
+    @cached_property
+    def _attributes(self) -> Numbered[ast.Attribute]:
+        return numbered((node.attr, node) for node in self.of_type(ast.Attribute))
+
+    def stores(self, attribute: str) -> list[ast.Attribute]:
+        """Every place where an attribute of this name gets a value, of any object."""
+        return self._stores.get(attribute, [])
+
+    @cached_property
+    def _stores(self) -> dict[str, list[ast.Attribute]]:
+        found: dict[str, list[ast.Attribute]] = {}
+        for node in self.of_type(ast.Attribute):
+            if isinstance(node.ctx, ast.Store):
+                found.setdefault(node.attr, []).append(node)
+        return found
+
+    def method_calls(self, *names: str) -> Iterator[tuple[ast.Call, ast.Attribute]]:
+        """Every `owner.name(...)` with one of these names, in source order: the call, and what it calls."""
+        for node in self.attributes(*names):
+            call = self.parent_of[node]
+            if isinstance(call, ast.Call) and call.func is node:
+                yield call, node
+
+    def keywords(self, *names: str) -> Iterator[tuple[ast.Call, ast.keyword]]:
+        """Every argument that the file gives a call under one of these names, in source order, with the call."""
+        for keyword in in_order(self._keywords, names):
+            call = self.parent_of[keyword]
+            if isinstance(call, ast.Call):  # and not the head of a class
+                yield call, keyword
+
+    @cached_property
+    def _keywords(self) -> Numbered[ast.keyword]:
+        return numbered((keyword.arg, keyword) for keyword in self.of_type(ast.keyword))
