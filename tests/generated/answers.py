@@ -17,6 +17,11 @@ from tests.generated.trials import Program
 RAY_26 = Job(Options(from_ray="2.6"))
 # What converts but for one argument, and what does not convert: its arguments are not written out.
 NOT_WRITTEN_OUT = frozenset({"RM102", "RM401", "RM402", "RM405"})
+PRINTED = {
+    "metrics": "{'loss': 0.5}",
+    "folder": "/results/run",
+    "model": "AutoModelForSequenceClassification.from_pretrained('/checkpoint/checkpoint')",
+}
 READ_ELSEWHERE = frozenset({"RM303", "RM304"})
 
 
@@ -66,7 +71,7 @@ def expected(means: Meaning) -> Notes:
         "datasets": datasets,
         "whole": ["evaluation"] if means.data == "ray" else [],
     }
-    printed = ["{'loss': 0.5}"]
+    printed = [PRINTED[means.reads]]
     rates = RATES if means.tuned else (means.learning_rate,)
     starts = (None, "/checkpoint/checkpoint")
     trainings = [training(means, datasets, rate, start) for rate in rates for start in starts]
@@ -133,14 +138,20 @@ def expected_of_loop(means: LoopMeaning) -> Notes:
         "datasets": {},
         "whole": [],
     }
-    reports = [report(means, epoch) for start in (0, int(means.resumes)) for epoch in range(start, means.epochs)]
+    rates = RATES if means.tuned else (means.learning_rate,)
+    epochs = [epoch for start in (0, int(means.resumes)) for epoch in range(start, means.epochs)]
+    reports = [report(means, rate, epoch) for rate in rates for epoch in epochs]
     last = reports[-1][0] if means.epochs else {}
     printed = f"{last['epoch']} {[last['loss']]}" if means.reads else "{'loss': 0.5}"
-    return Notes([trainer], [], [accelerator, accelerator], reports, [printed])
+    if not means.tuned:
+        return Notes([trainer], [], [accelerator] * 2, reports, [printed])
+    trials = [trainer | {"run": written("RunConfig", of_trial({}, f"train-{number}"))} for number in range(len(RATES))]
+    tuner: dict[str, object] = {"config": "TuneConfig(metric='loss', mode='min')", "run": "TuneRunConfig()"}
+    return Notes(trials, [], [accelerator] * 4, reports, [printed], [tuner])
 
 
-def report(means: LoopMeaning, epoch: int) -> tuple[dict[str, object], object]:
+def report(means: LoopMeaning, rate: float, epoch: int) -> tuple[dict[str, object], object]:
     """What a worker reports after an epoch; the second time it goes on from the first checkpoint."""
-    loss = means.learning_rate * epoch
+    loss = rate * epoch
     content = {"epoch": epoch, "weights": [loss]}
     return {"loss": loss, "epoch": epoch}, {"checkpoint.pt": content} if means.saves else None

@@ -346,15 +346,17 @@ class World:
 
             def fit(self) -> object:
                 world.notes.trainers.append(self.given)
+                before = len(world.kept)
                 for goes_on in (False, True):  # a worker that begins, and one that goes on
                     world.datasets, world.scaling = self.datasets, self.scaling
-                    world.checkpoint = [*world.kept, Checkpoint()][0] if goes_on else None
+                    world.checkpoint = [*world.kept[before:], Checkpoint()][0] if goes_on else None
                     with patch.dict(os.environ, self.variables):
                         if inspect.signature(self.loop).parameters:
                             self.loop(copy.deepcopy(self.config or {}))
                         else:
                             self.loop()
-                return types.SimpleNamespace(metrics={"loss": 0.5}, checkpoint=[Checkpoint(), *world.kept][-1])
+                checkpoint = [Checkpoint(), *world.kept][-1]
+                return types.SimpleNamespace(metrics={"loss": 0.5}, checkpoint=checkpoint, path="/results/run")
 
         return TorchTrainer
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from random import Random
 
+from tests.generated.programs import RATES, TUNERS
+
 
 @dataclass(frozen=True)
 class LoopMeaning:
@@ -20,6 +22,7 @@ class LoopMeaning:
         saves: Whether reports carry a checkpoint.
         resumes: Whether the loop goes on from one.
         reads: Whether the driver reads the last one.
+        tuned: Whether a Tuner tries several learning rates.
     """
 
     workers: int
@@ -31,6 +34,7 @@ class LoopMeaning:
     saves: bool
     resumes: bool
     reads: bool
+    tuned: bool
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,8 @@ class LoopSpelling:
     given: str
     place: str
     read: str
+    parameter: str
+    tuner: str
 
 
 TRAINERS = {
@@ -74,7 +80,7 @@ WAYS = {
     "trainer": list(TRAINERS),
     "session": list(SESSIONS),
     "checkpoint": list(CHECKPOINTS),
-    "precision": ["accelerate_config", "Accelerator", "variable"],
+    "precision": ["accelerate_config", "Accelerator", "variable", "file"],
     "report": ["positional", "keyword", "variables", "helper"],
     "content": ["literal", "call", "variable"],
     "resumed": ["if", "is not None", "in one line", "dict first"],
@@ -82,12 +88,15 @@ WAYS = {
     "given": ["positional", "keyword"],
     "place": ["module", "main"],
     "read": ["result", "variable"],
+    "parameter": ["config", "train_config"],
+    "tuner": list(TUNERS),
 }
 
 
 def loop_meaning(random: Random) -> LoopMeaning:
     """What a program is to do."""
     saves = random.random() < 0.8
+    tuned = random.random() < 0.2
     return LoopMeaning(
         workers=random.randint(1, 4),
         gpu=random.random() < 0.4,
@@ -97,7 +106,8 @@ def loop_meaning(random: Random) -> LoopMeaning:
         accumulated=random.choice([None, 2]),
         saves=saves,
         resumes=saves and random.random() < 0.6,
-        reads=saves and random.random() < 0.6,
+        reads=saves and not tuned and random.random() < 0.6,
+        tuned=tuned,
     )
 
 
@@ -108,11 +118,20 @@ def loop_spelling(random: Random) -> LoopSpelling:
 
 def render_loop(means: LoopMeaning, spelled: LoopSpelling) -> dict[str, str]:
     """The texts of a program by the names of its files; `train.py` is the one to start."""
+    files = _scripts(means, spelled)
+    if means.precision and spelled.precision == "file":
+        files["accelerate.yaml"] = f"distributed_type: 'NO'\nmixed_precision: {means.precision}\nnum_processes: 1\n"
+    return files
+
+
+def _scripts(means: LoopMeaning, spelled: LoopSpelling) -> dict[str, str]:
     trainer_import, _ = TRAINERS[spelled.trainer]
     session_import, session = SESSIONS[spelled.session]
     checkpoint_import, checkpoint = CHECKPOINTS[spelled.checkpoint]
     of_loop = ["from accelerate import Accelerator", session_import, *([checkpoint_import] if means.saves else [])]
     of_driver = ["from ray.air import ScalingConfig", trainer_import]
+    if means.tuned:
+        of_driver += TUNERS[spelled.tuner][0].split("\n")
     loop = _loop(means, spelled, session, checkpoint)
     driver = _driver(means, spelled)
     if spelled.loop == "elsewhere":
@@ -131,7 +150,8 @@ def _loop(means: LoopMeaning, spelled: LoopSpelling, session: str, checkpoint: s
         settings.append(f'mixed_precision="{means.precision}"')
     lines = [f"accelerator = Accelerator({', '.join(settings)})", "start = 0"]
     lines += _resumed(means, spelled, session)
-    lines += ['for epoch in range(start, config["epochs"]):', '    loss = config["lr"] * epoch']
+    config = spelled.parameter
+    lines += [f'for epoch in range(start, {config}["epochs"]):', f'    loss = {config}["lr"] * epoch']
     content = {
         "literal": '{"epoch": epoch, "weights": [loss]}',
         "call": "dict(epoch=epoch, weights=[loss])",
@@ -152,11 +172,11 @@ def _loop(means: LoopMeaning, spelled: LoopSpelling, session: str, checkpoint: s
         head = f"def save(epoch, loss{', checkpoint' if saved else ''}):"
         report = f"{session}report({metrics}{', checkpoint=checkpoint' if saved else ''})"
         return (
-            [head, f"    {report}", "", "", "def loop(config):", *_indented(lines)]
+            [head, f"    {report}", "", "", f"def loop({config}):", *_indented(lines)]
             if spelled.loop != "method"
-            else ["def loop(config):", *_indented([head, f"    {report}", "", *lines])]
+            else [f"def loop({config}):", *_indented([head, f"    {report}", "", *lines])]
         )
-    return ["def loop(config):", *_indented([*lines, f"    {report}"])]
+    return [f"def loop({config}):", *_indented([*lines, f"    {report}"])]
 
 
 def _resumed(means: LoopMeaning, spelled: LoopSpelling, session: str) -> list[str]:
@@ -177,6 +197,8 @@ def _driver(means: LoopMeaning, spelled: LoopSpelling) -> list[str]:
     precision = means.precision if spelled.precision != "Accelerator" else None
     accelerate = f'{{"mixed_precision": "{precision}"}}' if precision else "{}"
     lines = []
+    if precision and spelled.precision == "file":
+        accelerate = '"accelerate.yaml"'
     if spelled.precision == "variable":
         lines, accelerate = [f"accelerate_config = {accelerate}"], "accelerate_config"
     arguments = [
@@ -185,7 +207,13 @@ def _driver(means: LoopMeaning, spelled: LoopSpelling) -> list[str]:
         f"accelerate_config={accelerate}",
         f"scaling_config=ScalingConfig(num_workers={means.workers}, use_gpu={means.gpu})",
     ]
-    lines += [f"trainer = {TRAINERS[spelled.trainer][1]}({', '.join(arguments)})", "result = trainer.fit()"]
+    lines.append(f"trainer = {TRAINERS[spelled.trainer][1]}({', '.join(arguments)})")
+    if means.tuned:
+        _, tuner, config, search = TUNERS[spelled.tuner]
+        space = f'{{"train_loop_config": {{"lr": {search}({list(RATES)})}}}}'
+        lines.append(f'tuner = {tuner}(trainer, param_space={space}, tune_config={config}(metric="loss", mode="min"))')
+        return [*lines, "result = tuner.fit().get_best_result()", "print(result.metrics)"]
+    lines.append("result = trainer.fit()")
     if means.reads and spelled.read == "variable":
         return [*lines, "last = result.checkpoint.to_dict()", 'print(last["epoch"], last["weights"])']
     if means.reads:

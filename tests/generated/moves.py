@@ -40,13 +40,14 @@ def respelled(random: Random, texts: Mapping[str, str], moves: int) -> tuple[dic
     """The texts of a program after some moves, and the names of those that found a place."""
     if not moves:
         return dict(texts), []
-    files = {name: ast.parse(text) for name, text in texts.items()}
+    files = {name: ast.parse(text) for name, text in texts.items() if name.endswith(".py")}
     done = []
     for _ in range(moves):
         move = random.choice(MOVES)
         if move(random, files):
             done.append(move.__name__)
-    return {name: ast.unparse(ast.fix_missing_locations(tree)) + "\n" for name, tree in files.items()}, done
+    respelled = {name: ast.unparse(ast.fix_missing_locations(tree)) + "\n" for name, tree in files.items()}
+    return {**texts, **respelled}, done
 
 
 def cells(random: Random, text: str) -> str:

@@ -52,6 +52,11 @@ class _Writer:
             lines.append("import sys" if self.spelled.gpu == "switch" else "import argparse")
         if self.spelled.given == "partial":
             lines.append("import functools")
+        if self.means.reads == "model":
+            model = ["from transformers import AutoModelForSequenceClassification"]
+            lines += model if self.spelled.order == "elsewhere" else []
+            own = self.spelled.checkpoint != "bare"
+            lines += ["from ray.train.huggingface import TransformersCheckpoint"] if own else []
         return lines
 
     def _model_imports(self) -> list[str]:
@@ -180,10 +185,21 @@ class _Writer:
             lines.append(f"given = dict({', '.join(keywords)})")
             call = f"{self.trainer}(**given)"
         if self.means.tuned:
-            return [*lines, *self._tuner(call), "print(result.metrics)"]
+            return [*lines, *self._tuner(call), *self._reads()]
         if self.spelled.result == "chained":
-            return [*lines, f"result = {call}.fit()", "print(result.metrics)"]
-        return [*lines, f"trainer = {call}", "result = trainer.fit()", "print(result.metrics)"]
+            return [*lines, f"result = {call}.fit()", *self._reads()]
+        return [*lines, f"trainer = {call}", "result = trainer.fit()", *self._reads()]
+
+    def _reads(self) -> list[str]:
+        """Lines that print something of the result."""
+        if self.means.reads != "model":
+            return [f"print(result.{'metrics' if self.means.reads == 'metrics' else 'log_dir'})"]
+        lines, checkpoint = [], "result.checkpoint"
+        if self.spelled.checkpoint != "bare":
+            checkpoint = f"TransformersCheckpoint.from_checkpoint({checkpoint})"
+        if self.spelled.checkpoint == "variable":
+            lines, checkpoint = [f"checkpoint = {checkpoint}"], "checkpoint"
+        return [*lines, f"print({checkpoint}.get_model(AutoModelForSequenceClassification))"]
 
     def _tuner(self, trainer: str) -> list[str]:
         """Lines that try several learning rates; `result` is the best one."""
@@ -296,9 +312,9 @@ class _Writer:
             body = _indented(["def run(self):", *_indented(inner)])
             return ["class Job:", *body, *start, "    Job().run()"]
         if place == "factory" and self.spelled.result == "named" and not self.means.tuned:
-            *made, _, _ = inner
+            made, after = inner[: inner.index("result = trainer.fit()")], self._reads()
             head = ["def make():", *_indented([*made, "return trainer"])]
-            return [*head, *start, "    result = make().fit()", "    print(result.metrics)"]
+            return [*head, *start, *_indented(["result = make().fit()", *after])]
         head = ["def main():", *_indented(inner)]
         head += ["", "", *after] if after else []
         return [*head, *start, "    main()"] if place == "main" else [*head, "", "", "main()"]

@@ -30,6 +30,7 @@ class Meaning:
         kept: How many checkpoints are kept, or None.
         resumes: How often a failed worker may be started again, or None.
         tuned: Whether a Tuner tries several learning rates.
+        reads: What is printed of the result: its "metrics", its "folder", or the "model" of its checkpoint.
     """
 
     workers: int
@@ -46,6 +47,7 @@ class Meaning:
     kept: int | None
     resumes: int | None
     tuned: bool
+    reads: str
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,7 @@ class Spelling:
     given: str
     tuner: str
     tuner_given: str
+    checkpoint: str
 
 
 TRAINERS = {
@@ -113,6 +116,7 @@ WAYS = {
     "run_config": ["inline", "variable", "unpacked", "pieces"],
     "given": [*["keywords"] * 4, *["positional"] * 2, "unpacked", "partial", "lambda"],
     "tuner": list(TUNERS),
+    "checkpoint": ["bare", "class", "variable"],
     "tuner_given": ["keywords", "positional", "variables"],
 }
 
@@ -120,6 +124,7 @@ WAYS = {
 def meaning(random: Random) -> Meaning:
     """What a program is to do."""
     data = random.choices(["ray", "own", "train"], [7, 3, 1])[0]
+    tuned = random.random() < 0.2
     return Meaning(
         workers=random.randint(1, 4),
         gpu=random.random() < 0.4,
@@ -134,7 +139,8 @@ def meaning(random: Random) -> Meaning:
         folder=random.choice([None, "/results"]),
         kept=random.choice([None, 1, 2]),
         resumes=random.choice([None, 3]),
-        tuned=random.random() < 0.2,
+        tuned=tuned,
+        reads="metrics" if tuned else random.choices(["metrics", "folder", "model"], [4, 1, 4])[0],
     )
 
 

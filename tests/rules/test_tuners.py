@@ -137,3 +137,9 @@ def test_a_run_config_that_is_changed_by_another_name_is_seen_as_used_elsewhere(
     )
     outcome = converted(script.replace("    trainer = ", f"    {made}\n    trainer = "))
     assert outcome.lines("RM405", Kind.MANUAL)
+
+
+def test_a_trainer_that_reaches_the_tuner_by_another_name_becomes_a_function() -> None:
+    outcome = converted(SCRIPT.format(before="found = trainer", arguments="").replace("Tuner(trainer", "Tuner(found"))
+    assert "found = train_driver\n" in outcome.text and "tune.Tuner(\n        found," in outcome.text
+    assert outcome.lines("RM405", Kind.CONVERTED)

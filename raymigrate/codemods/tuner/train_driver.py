@@ -7,7 +7,7 @@ from raymigrate.codemods.shared.tune_name import tune_name
 from raymigrate.codemods.tuner.tuner_config import TunerRunConfig
 from raymigrate.edits.plan import Code
 from raymigrate.facts.tuners import TUNE_CONFIGS, TunerCall
-from raymigrate.facts.values import is_none
+from raymigrate.facts.values import is_none, names_of
 
 LEGACY_SCALING = ("trainer_resources", "_max_cpu_fraction_per_node")
 
@@ -144,7 +144,10 @@ class TrainDriver:
 
     def _edit_tuner(self, scaling: str) -> None:
         edit = self.context.plan.call(self.tuner.node)
-        if self.tuner.node.args:
+        names = names_of(self.module, self.tuner.arguments["trainable"])
+        if len(names) > 1 and not self.tuner.trainer_stays:  # `trainable = trainer`: the other names stay
+            self.context.plan.replace(names[-1], self.name)
+        elif self.tuner.node.args:
             edit.set_first(self.name)
         else:
             edit.set("trainable", self.name)
