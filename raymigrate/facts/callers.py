@@ -66,8 +66,10 @@ def _owner(module: Module, node: ast.AST) -> Definition | None:
 
 
 def handed_to(module: Module, read: ast.expr) -> Place | None:
-    """Where a function runs that an expression hands to a Tuner or a trainer; None if it does neither."""
+    """Where a function runs that an expression, or a method of it, hands to a Tuner or a trainer; None if neither."""
     parent = module.parent_of[read]
+    while isinstance(parent, ast.Attribute):
+        read, parent = parent, module.parent_of[parent]
     name = parent.arg if isinstance(parent, ast.keyword) else None
     call = module.parent_of[parent] if isinstance(parent, ast.keyword) else parent
     if isinstance(call, ast.Assign) and len(call.targets) == 1 and isinstance(target := call.targets[0], ast.Name):

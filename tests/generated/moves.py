@@ -34,6 +34,11 @@ from tests.generated.places import (
 )
 
 Move = Callable[[Random, Files], bool]
+NOTED = "tokenize"  # the answers have it by its name
+LIKED = (
+    *("datasets", "train_func", "train_driver", "checkpoint", "checkpoint_dir", "config", "trainer", "num_rows"),
+    *("scaling_config", "run_config", "train_dataset", "shard_dataloader", "preprocess", "storage_path", "state"),
+)
 
 
 def respelled(random: Random, texts: Mapping[str, str], moves: int) -> tuple[dict[str, str], list[str]]:
@@ -175,6 +180,62 @@ def annotate_a_variable(random: Random, files: Files) -> bool:
     return True
 
 
+def keep_in_self(random: Random, files: Files) -> bool:
+    """A variable of a method becomes an attribute; what reads nothing of the method is set in __init__."""
+    found = [
+        (tree, owner, method, statement)
+        for tree in files.values()
+        for owner in tree.body
+        for method in (owner.body if isinstance(owner, ast.ClassDef) else [])
+        if isinstance(method, ast.FunctionDef)
+        and method.name != "__init__"
+        and [each.arg for each in method.args.args] == ["self"]
+        for statement in method.body
+        if isinstance(statement, ast.Assign)
+        and isinstance(statement.targets[0], ast.Name)
+        and times_bound(tree, statement.targets[0].id) == 1
+    ]
+    if not found:
+        return False
+    tree, owner, method, statement = random.choice(found)
+    [name] = bound_by(statement)
+    own = set[str]().union(*map(bound_by, method.body)) | {"self"}
+    if not own & names_read(statement.value):
+        method.body.remove(statement)
+        method.body = method.body or [ast.Pass()]
+        start = ast.parse("def __init__(self):\n    pass").body[0]
+        assert isinstance(start, ast.FunctionDef) and isinstance(owner, ast.ClassDef)
+        made = [each for each in owner.body if isinstance(each, ast.FunctionDef) and each.name == "__init__"]
+        owner.body[:0] = [] if made else [start]
+        (made or [start])[0].body.append(statement)
+    for node in [each for each in ast.walk(owner) if isinstance(each, ast.Name) and each.id == name]:
+        replace_name(tree, node, ast.Attribute(loaded("self"), name, node.ctx))
+    return True
+
+
+def rename(random: Random, files: Files) -> bool:
+    """A variable or a function gets a name that the tool likes to give as well."""
+    file = random.choice(list(files))
+    tree, new = files[file], random.choice(LIKED)
+    found = [
+        (statement, name)
+        for block in blocks(tree)
+        for statement in block
+        if isinstance(statement, (ast.Assign, ast.FunctionDef))
+        for name in bound_by(statement)
+        if times_bound(tree, name) == 1 and not is_taken(files, file, name) and name != NOTED
+    ]
+    if not found or times_bound(tree, new) or new in names_read(tree):
+        return False
+    statement, old = random.choice(found)
+    if isinstance(statement, ast.FunctionDef) and statement.name == old:
+        statement.name = new
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id == old:
+            node.id = new
+    return True
+
+
 # Definitions and imports.
 
 
@@ -293,6 +354,8 @@ MOVES: list[Move] = [
     wrap_an_argument,
     inline_a_variable,
     annotate_a_variable,
+    keep_in_self,
+    rename,
     reorder_definitions,
     reorder_imports,
     split_an_import,

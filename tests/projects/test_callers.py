@@ -101,3 +101,16 @@ def test_a_helper_that_is_named_alone_looks_at_its_callers(tmp_path: Path) -> No
     write(tmp_path, {"helper.py": HELPER, "main.py": TUNED.format(imports=IMPORTS, call=CALL), "pyproject.toml": ""})
     convert(tmp_path / "helper.py")
     assert "tune.report(metrics)" in (tmp_path / "helper.py").read_text()
+
+
+def test_a_method_handed_to_a_trainer_inside_a_tune_function_of_another_file_reports_to_train(tmp_path: Path) -> None:
+    holder = HELPER.replace("def report", "class Job:\n    @staticmethod\n    def report").replace(
+        "    session", "        session"
+    )
+    call = "TorchTrainer(Job.report, scaling_config=ScalingConfig(num_workers=2)).fit()"
+    imports = "from helper import Job\nfrom ray.train import ScalingConfig\nfrom ray.train.torch import TorchTrainer"
+    write(tmp_path, {"helper.py": holder, "main.py": TUNED.format(imports=imports, call=call)})
+    convert(tmp_path)
+    after = (tmp_path / "helper.py").read_text()
+    assert "ray.train.report(metrics)" in after
+    assert "tune" not in after

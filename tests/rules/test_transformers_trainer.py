@@ -1,5 +1,7 @@
 """RM101, RM912: what an init function returns."""
 
+import re
+
 import pytest
 
 from raymigrate.base.findings import Kind
@@ -175,3 +177,35 @@ def test_other_annotations_follow_the_trainer() -> None:
         "from ray.train.huggingface import TransformersTrainer\n\n\ndef fit(trainer: TransformersTrainer = None): ...\n"
     )
     assert "def fit(trainer: TorchTrainer = None)" in converted(script).text
+
+
+READS_FROM_OUTSIDE = """
+from datasets import load_dataset
+from ray.air import ScalingConfig
+from ray.train.huggingface import TransformersTrainer
+from transformers import Trainer, TrainingArguments
+
+{outside} = "bert-base-cased"
+
+
+def build(train_dataset, eval_dataset=None, **config):
+    return Trainer({outside}, TrainingArguments("out"), train_dataset=load_dataset("imdb"))
+
+
+TransformersTrainer({given}, scaling_config=ScalingConfig(num_workers=2, use_gpu=True)).fit()
+"""
+
+
+@pytest.mark.parametrize("outside", ["checkpoint", "checkpoint_dir", "trainer"])
+def test_local_names_of_the_training_function_hide_none_that_it_reads_from_outside(outside: str) -> None:
+    text = converted(READS_FROM_OUTSIDE.format(outside=outside, given="build")).text
+    assert re.search(rf"Trainer\(\s*{outside},", text)
+    assert f"ray_{outside}" in text
+
+
+@pytest.mark.parametrize("name", ["checkpoint", "checkpoint_dir"])
+def test_local_names_of_the_training_function_do_not_hide_the_init_function(name: str) -> None:
+    script = READS_FROM_OUTSIDE.format(outside="model", given=name).replace("def build(", f"def {name}(")
+    text = converted(script, style="adapter").text
+    assert f"trainer = {name}(" in text
+    assert f"ray_{name}" in text

@@ -77,8 +77,8 @@ BATCHES = """\
 RESUME = """
 {checkpoint} = ray.train.get_checkpoint()
 if {checkpoint}:
-    with {checkpoint}.as_directory() as checkpoint_dir:
-        {trainer}.train(resume_from_checkpoint=os.path.join(checkpoint_dir, "checkpoint"))
+    with {checkpoint}.as_directory() as {folder}:
+        {trainer}.train(resume_from_checkpoint=os.path.join({folder}, "checkpoint"))
 else:
     {trainer}.train()
 """

@@ -264,7 +264,8 @@ class TrainFunction:
         lines += "".join(f"{line.format(trainer=trainer)}\n" for line in self.before_training)
         lines += f"{trainer}.add_callback({self._support_name('ReportCallback')}())\n"
         lines += f"{trainer} = prepare_trainer({trainer})\n"
-        return lines + emitted.RESUME.format(trainer=trainer, checkpoint=self._local("checkpoint"))
+        checkpoint, folder = self._local("checkpoint"), self._local("checkpoint_dir")
+        return lines + emitted.RESUME.format(trainer=trainer, checkpoint=checkpoint, folder=folder)
 
     def _hand_over_data(self, trainer: str) -> str:
         """Lines that let the built Trainer read this worker's data."""
@@ -309,8 +310,15 @@ class TrainFunction:
             self.context.plan.replace(first.value, text)
 
     def _local(self, name: str) -> str:
-        """A local name of the training function: the name itself unless the user's code there uses it."""
-        taken = self.module.scope(self.init).bindings if self.inline and self.init is not None else {}
+        """A local name of the training function: the name itself unless the user's code there uses it, or `use_gpu`."""
+        scaling = self.call.arguments.get("scaling_config")
+        sources: list[ast.AST] = [self.given, *([self.module.value(scaling)] if scaling is not None else [])]
+        if self.inline and self.init is not None:
+            sources.append(self.init)
+        # A local name would hide one that the function reads from outside.
+        taken = {node.id for source in sources for node in ast.walk(source) if isinstance(node, ast.Name)}
+        if self.inline and self.init is not None:
+            taken |= self.module.scope(self.init).bindings.keys()
         while name in taken:
             name = f"ray_{name}"
         return name
