@@ -95,7 +95,7 @@ class Splits(dict[str, Thing]):
 class Checkpoint:
     """A checkpoint in a folder."""
 
-    path: str = "/checkpoint"
+    path: str
 
     @classmethod
     def from_directory(cls, path: str) -> Checkpoint:
@@ -168,6 +168,8 @@ class World:
         self.notes = Notes()
         self.storage = storage
         self.kept: list[Checkpoint] = []
+        self.first = Checkpoint(str(storage / "checkpoint"))  # of the Trainer of transformers, whose files lie below
+        (storage / "checkpoint" / "checkpoint").mkdir(parents=True)
         self.datasets: dict[str, Rows] = {}
         self.scaling = ScalingConfig()
         self.trial = ""
@@ -245,7 +247,7 @@ class World:
         return Thing("accelerator")
 
     def note_print(self, *values: object) -> None:
-        self.notes.printed.append(" ".join(map(str, values)))
+        self.notes.printed.append(" ".join(map(str, values)).replace(str(self.storage), ""))
 
     def device(self) -> Any:
         return types.SimpleNamespace(type="cuda" if self.scaling.use_gpu else "cpu")
@@ -283,7 +285,8 @@ class World:
                         "own loader": "get_train_dataloader" in vars(self),
                         "callbacks": sorted(hooks(callback) for callback in self.callbacks),
                         "prepared": getattr(self, "prepared", False),
-                        "resumed from": resume_from_checkpoint,
+                        "resumed from": resume_from_checkpoint
+                        and resume_from_checkpoint.removeprefix(str(world.storage)),
                     }
                 )
 
@@ -349,13 +352,13 @@ class World:
                 before = len(world.kept)
                 for goes_on in (False, True):  # a worker that begins, and one that goes on
                     world.datasets, world.scaling = self.datasets, self.scaling
-                    world.checkpoint = [*world.kept[before:], Checkpoint()][0] if goes_on else None
+                    world.checkpoint = [*world.kept[before:], world.first][0] if goes_on else None
                     with patch.dict(os.environ, self.variables):
                         if inspect.signature(self.loop).parameters:
                             self.loop(copy.deepcopy(self.config or {}))
                         else:
                             self.loop()
-                checkpoint = [Checkpoint(), *world.kept][-1]
+                checkpoint = [world.first, *world.kept][-1]
                 return types.SimpleNamespace(metrics={"loss": 0.5}, checkpoint=checkpoint, path="/results/run")
 
         return TorchTrainer
