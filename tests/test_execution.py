@@ -46,6 +46,8 @@ def unbound(text: str) -> list[str]:
         "import sys\ntry:\n    import m\nexcept ImportError:\n    sys.exit('pip install m')\nm.f()\n",
         "from sys import exit as stop\nif len('x'):\n    y = 1\nelse:\n    stop()\nprint(y)\n",
         "import os\nif len('x'):\n    y = 1\nelse:\n    os._exit(1)\nprint(y)\n",
+        "def f():\n    return x\ng = f\nx = 1\ng()\n",
+        "def f():\n    return x\ng = f\ndel f\nx = 1\ng()\n",
     ],
 )
 def test_what_is_bound_in_time_is_no_finding(text: str) -> None:
@@ -73,6 +75,8 @@ def test_what_is_bound_in_time_is_no_finding(text: str) -> None:
         ("def f():\n    return nowhere\n", ["nowhere"]),
         ("from somewhere import *\nprint(late, other)\nlate = 1\n", ["late"]),
         ("x: int\nprint(x)\n", ["x"]),
+        ("def f():\n    return x\ng = f\nh = g\nh()\nx = 1\n", ["x"]),
+        ("g = f\ndef f(): pass\n", ["f"]),
         ("def f():\n    def g():\n        return x\n    g()\n    x = 1\nf()\n", ["x"]),
     ],
 )

@@ -64,14 +64,15 @@ class _Run:
 
     # -- names ---------------------------------------------------------------------------------
 
-    def _read(self, node: ast.Name, head_of: Scope | None = None) -> None:
+    def _read(self, node: ast.Name, head_of: Scope | None = None, *, may_call: bool = True) -> None:
         scope: Scope | None = self.module.scope_of[node]
         if scope is head_of and scope is not None:  # a default or an annotation is evaluated outside
             scope = scope.parent
         while scope is not None and (target := scope.find(node.id)) is not None:
             names = self.bound.get(target)
             if names is not None and node.id in names:
-                self._mention(target, node.id)
+                if may_call:
+                    self._mention(target, node.id)
                 return
             # The first iterable of a comprehension and what a class body lacks come from outside.
             if names is not None and not isinstance(target.node, (ast.ClassDef, *COMPREHENSIONS)):
@@ -88,6 +89,10 @@ class _Run:
             for binding in scope.bindings[name]:
                 if isinstance(binding.node, DEFINITIONS):
                     self._enter(binding.node, scope)
+                elif (first := _renamed(self.module.parent_of.get(binding.node))) is not None:  # by it f is called
+                    target = self.module.scope_of[first].find(first.id)
+                    if target is not None:
+                        self._mention(target, first.id)
 
     def _bind(self, node: ast.AST, name: str) -> None:
         target = self.module.scope_of[node].find(name)
@@ -137,6 +142,10 @@ class _Run:
             for binding in bindings:
                 if isinstance(binding.node, DEFINITIONS):
                     self._enter(binding.node, scope)
+                elif (first := _renamed(self.module.parent_of.get(binding.node))) is not None:  # by it f is called
+                    target = self.module.scope_of[first].find(first.id)
+                    if target is not None:
+                        self._mention(target, first.id)
 
     def _bind_parameters(self, arguments: ast.arguments, scope: Scope) -> None:
         self.bound[scope] = {argument.arg for argument in _parameters(arguments)}
@@ -235,7 +244,9 @@ class _Run:
 
     def _simple(self, node: ast.stmt) -> None:
         if isinstance(node, ast.Assign):
-            self._expressions(node.value, *node.targets)
+            if (first := _renamed(node)) is not None:
+                self._read(first, may_call=False)
+            self._expressions(None if first is not None else node.value, *node.targets)
         elif isinstance(node, ast.AugAssign):
             if isinstance(node.target, ast.Name):
                 read = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
@@ -330,6 +341,13 @@ def _defaults(arguments: ast.arguments) -> list[ast.expr]:
 
 def _is_irrefutable(case: ast.match_case) -> bool:
     return isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None and case.guard is None
+
+
+def _renamed(node: ast.AST | None) -> ast.Name | None:
+    """The name to which a statement gives a second one: `f` of `g = f`."""
+    if not isinstance(node, ast.Assign) or not all(isinstance(target, ast.Name) for target in node.targets):
+        return None
+    return node.value if isinstance(node.value, ast.Name) else None
 
 
 def _is_main_guard(test: ast.expr) -> bool:
