@@ -19,6 +19,8 @@ class Options:
         from_ray: The Ray that the code was written for, such as "2.6" or "2.7.1"; "" to look for it.
         guide: Also where it changes the training, write the short data form of Ray's guide.
         style: Form of the converted init function: "auto", "inline" or "adapter".
+        helpers: Where classes and functions go that converted scripts need: "inline", or "module" for one that the
+            scripts of a folder share.
         to_ray: Also move plain scripts, which train with Hugging Face libraries alone, to Ray Train.
         to_accelerate: Also move plain PyTorch training loops to accelerate.
         workers: How many workers train in what `to_ray` converts; None where the user does not say.
@@ -30,6 +32,7 @@ class Options:
     unsafe: bool = False
     freeze_numerics: bool = False
     style: str = "auto"
+    helpers: str = "inline"
     todo: bool = False
     accepted: frozenset[tuple[str, str, str]] | None = None
     part_of_job: bool = False

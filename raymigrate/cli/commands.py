@@ -36,6 +36,7 @@ NOTHING_KNOWN = (
 DISK_FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 CODES = "CODE[,CODE]"
 STYLES = ("auto", "inline", "adapter")
+HELPERS = "Where classes and functions go that converted scripts need: into each, or into one module for a folder."
 TO_RAY = "Also move plain Trainer and Accelerate scripts, which use no Ray yet, to Ray Train."
 TO_ACCELERATE = "Also move plain PyTorch training loops to accelerate."
 WORKERS = "With --to-ray: how many workers train."
@@ -153,6 +154,7 @@ def _codes(ctx: click.Context, parameter: click.Parameter, value: Sequence[str])
 @click.option("--from-ray", default="", metavar="VERSION", callback=ray_version, help=FROM_RAY)
 @click.option("--guide/--no-guide", help="Write the short data form of Ray's guide, which changes the training.")
 @click.option("--style", type=click.Choice(STYLES), default="auto", help="Form of the converted init function.")
+@click.option("--helpers", type=click.Choice(("inline", "module")), default="inline", help=HELPERS)
 @click.option("--to-ray/--no-to-ray", help=TO_RAY)
 @click.option("--to-accelerate/--no-to-accelerate", help=TO_ACCELERATE)
 @click.option("--workers", type=click.IntRange(1), metavar="N", help=WORKERS)

@@ -93,6 +93,11 @@ def _refuse_contradictions(paths: Sequence[str], choices: Choices) -> None:
         raise click.UsageError(NO_STDIN)
     if "-" in paths and len(paths) > 1:
         raise click.UsageError("`-` stands for stdin, so it has to be the only path.")
+    if choices["helpers"] == "module":
+        if "-" in paths:
+            raise click.UsageError("--helpers module writes a file beside scripts, which stdin has no place for.")
+        if choices["interactive"]:
+            raise click.UsageError("--helpers module concerns several files, and --interactive asks about one.")
     if not choices["interactive"]:
         return
     for other in ("check", "diff", "todo"):

@@ -11,6 +11,7 @@ from raymigrate.base.findings import Finding, Kind, Rule
 from raymigrate.base.options import Options
 from raymigrate.comments.skips import Skips
 from raymigrate.edits.plan import Plan
+from raymigrate.facts.helpers import Helper
 from raymigrate.facts.legacy import TRAINERS
 from raymigrate.facts.local_imports import is_imported_before
 from raymigrate.facts.module import Module, Reference
@@ -46,6 +47,7 @@ class Context:
         self.emitted: dict[tuple[str, ast.AST | None], str] = {}  # names of generated classes, by kind and block
         # Names of datasets that were transformed for a trainer, by block, source, and what the names in it stand for.
         self.prepared: dict[Prepared, str] = {}
+        self.helpers: list[Helper] = []  # those that new code uses
         self.asked: list[Request] = []  # of other files
         self.done: list[Request] = []  # what other files asked of this one
         self.joins_ray = False  # whether a plain script is converted to one that trains on Ray

@@ -13,8 +13,10 @@ from raymigrate.facts.module import Module
 
 ImportStatement = ast.Import | ast.ImportFrom
 IMPORTS = (ast.Import, ast.ImportFrom)
-FUTURE, STANDARD, INSTALLED, RELATIVE = range(4)  # sections, in isort's order
+FUTURE, STANDARD, INSTALLED, OWN, RELATIVE = range(5)  # sections, in isort's order
 EDGE = re.compile(r"_+cell_\d+__")  # a line with such a name parts two cells (see raymigrate.documents.cells)
+LIBRARIES = ("ray", "torch", "transformers", "accelerate", "datasets")
+HELPERS = "ray_train_helpers"  # modules that this tool writes; of others no name tells whether they are installed
 SortKey = tuple[int, bool, str, tuple[int, str]]
 
 
@@ -65,6 +67,11 @@ class Run:
         """Whether one of them imports from a package."""
         return root in self._roots
 
+    @property
+    def has_library(self) -> bool:
+        """Whether one of them imports from a library that this tool knows."""
+        return not self._roots.isdisjoint(LIBRARIES)
+
     @cached_property
     def _roots(self) -> set[str]:
         return {root_of(module_of(statement)) for statement in self.statements}
@@ -110,6 +117,8 @@ def section_of(name: str) -> int:
     root = root_of(name)
     if root == "__future__":
         return FUTURE
+    if root.startswith(HELPERS):
+        return OWN
     return STANDARD if root in sys.stdlib_module_names else INSTALLED
 
 

@@ -6,6 +6,8 @@ from collections import defaultdict
 from dataclasses import replace
 
 from raymigrate.edits.import_runs import (
+    INSTALLED,
+    OWN,
     Run,
     SortKey,
     has_comment,
@@ -90,6 +92,8 @@ class NewImports:
         lines: list[str] = []
         goes_on = self.run is not None and any(stays(statement, plan) for statement in self.run.statements)
         previous = sections[-1] if goes_on and not before else None
+        if previous == INSTALLED and self.run is not None and not self.run.has_library:
+            previous = OWN  # the script's own modules, most likely
         for key, line in entries:
             if parts and previous is not None and key[0] != previous:
                 lines.append("")

@@ -27,7 +27,6 @@ from raymigrate.facts.scopes import Scope
 
 TOKEN = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 NEVER = 1 << 60  # behind every line
-LIBRARIES = ("ray", "torch", "transformers", "accelerate", "datasets")
 CONDITIONAL = (ast.Try, ast.If, ast.ExceptHandler)
 DEFINITIONS = (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)
 
@@ -287,7 +286,7 @@ def _best(runs: list[Run], section: int, root: str) -> Run:
         before = [run for run in runs if run.sections[-1] < section]
         return before[-1] if before else runs[0]
     with_root = [run for run in same if run.has_root(root)]
-    with_library = [run for run in same if any(run.has_root(library) for library in LIBRARIES)]
+    with_library = [run for run in same if run.has_library]
     return [*with_root, *with_library, *reversed(same)][0]
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from raymigrate.base.isolation import working_on
 from raymigrate.documents import UndecodableError, open_document
+from raymigrate.facts.helpers import NOTHING_SHARED, SharedHelpers
 from raymigrate.facts.module import Module
 from raymigrate.facts.own_modules import NAMES, is_own_module
 from raymigrate.facts.requests import Request
@@ -74,6 +75,7 @@ class Project:
         named: Files that have a name already; see `name`.
         may_write: Whether a file may be changed.
         crashed: Real paths of files that end the process when they are parsed.
+        shared: The helpers that scripts import from modules which the run writes.
     """
 
     def __init__(
@@ -83,7 +85,9 @@ class Project:
         *,
         may_write: Callable[[str], bool] = lambda path: True,
         crashed: Collection[str] = (),
+        shared: SharedHelpers = NOTHING_SHARED,
     ) -> None:
+        self.shared = shared
         self.tops = frozenset(os.path.abspath(top) for top in tops)
         self.parsed: list[str] = []  # each file that was parsed, in order
         self.asked: dict[str, list[Request]] = {}  # what files are asked to change, by real path
@@ -165,7 +169,7 @@ class Project:
             return None
         try:
             with working_on(path):
-                text = open_document(read_bytes(path), path).text
+                text = self.shared.texts.get(os.path.realpath(path)) or open_document(read_bytes(path), path).text
                 self.parsed.append(path)
                 return Module(text, path, self)
         except (OSError, UndecodableError, SyntaxError, ValueError, RecursionError, MemoryError):
@@ -226,13 +230,18 @@ class Project:
             folder = os.path.dirname(path)
             for _ in range(level - 1):
                 folder = os.path.dirname(folder) if folder else ".."
-            here = _module_file(os.path.join(folder, *parts))
+            here = self._module_file(os.path.join(folder, *parts))
             return None if here is None else self.name(here)
         if not parts or (parts[0] in LIBRARIES and not is_own_module(path, parts[0])):
             return None
-        found = (_module_file(os.path.join(root, *parts)) for root in self.roots(path))
+        found = (self._module_file(os.path.join(root, *parts)) for root in self.roots(path))
         first = next((file for file in found if file is not None), None)
         return None if first is None else self.name(first)
+
+    def _module_file(self, place: str) -> str | None:
+        found = _module_file(place)
+        planned = f"{place}.py"
+        return planned if found is None and os.path.realpath(planned) in self.shared.texts else found
 
     def imported_files(self, module: Module) -> Iterator[tuple[str, ast.stmt]]:
         """The files of the project that a module imports, with the statement that does so."""
@@ -320,6 +329,13 @@ class Project:
             if (source := self.file(module.path, statement.module or "", statement.level))
         ]
         return self._common([_re_exported(definition) for definition in found if definition is not None])
+
+
+def with_imported(module: Module) -> list[Module]:
+    """A module, and those of its project that it imports."""
+    project = module.project
+    files = [project.module(path) for path, _ in project.imported_files(module)] if project is not None else []
+    return [module, *(other for other in files if other is not None)]
 
 
 class OtherFileNeeded(Exception):

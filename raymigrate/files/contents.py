@@ -44,18 +44,11 @@ def write_file(path: str, data: bytes) -> None:
     if os.path.lexists(path):
         write_atomically(path, data)
         return
-    new = _beside(path, "new")
+    staged = NewFile(path, data)
     try:
-        descriptor = os.open(new, NEW, 0o666)
-        try:
-            _write_all(descriptor, data)
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        os.replace(new, path)
-    except BaseException:
-        _remove(new)
-        raise
+        os.replace(staged.new, path)
+    finally:
+        staged.discard()
 
 
 class Staged(Protocol):
@@ -125,6 +118,42 @@ class _Replacement:
     def discard(self) -> None:
         """See `Staged`."""
         _remove(self._new)
+
+
+class NewFile:
+    """Prepares a file that is not there yet; see `stage`. One that is there by then stays as it is.
+
+    Args:
+        path: The file.
+        data: Its content.
+
+    Raises:
+        OSError: If the content could not be prepared.
+    """
+
+    def __init__(self, path: str, data: bytes) -> None:
+        self._target, self.new = path, _beside(path, "new")
+        try:
+            descriptor = os.open(self.new, NEW, 0o666)
+            try:
+                _write_all(descriptor, data)
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+        except BaseException:
+            _remove(self.new)
+            raise
+
+    def commit(self) -> None:
+        """See `Staged`."""
+        if os.path.lexists(self._target):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), self._target)
+        os.replace(self.new, self._target)
+        _sync_directory(self._target)
+
+    def discard(self) -> None:
+        """See `Staged`."""
+        _remove(self.new)
 
 
 class _Overwriting:

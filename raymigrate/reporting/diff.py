@@ -23,7 +23,8 @@ def unified_diff(result: FileResult) -> bytes:
     before = _lines(document.encode(result.before))
     after = _lines(result.new_bytes if result.document else document.encode(result.after))
     matcher = LineMatcher(before, after)
-    lines = [b"--- %s\n+++ %s\n" % (_name("a/", result.path), _name("b/", result.path))]
+    old, new = _name("a/", result.path), _name("b/", result.path)
+    lines = [b"--- %s\n+++ %s\n" % (b"/dev/null" if result.is_new else old, new)]
     for group in matcher.get_grouped_opcodes(CONTEXT):
         first, last = group[0], group[-1]
         lines.append(b"@@ -%s +%s @@\n" % (_range(first[1], last[2]), _range(first[3], last[4])))

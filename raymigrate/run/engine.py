@@ -55,7 +55,16 @@ RM908 = Rule(
     "Name the folder of the project on the command line, or the file too.",
     "https://docs.ray.io/en/latest/train/user-guides.html",
 )
-RULES = (RM901, RM902, RM903, RM906, RM908)
+RM909 = Rule(
+    "RM909",
+    "helpers of several scripts in one module",
+    "Converted scripts share the classes and functions that `--helpers module` writes once beside them; a worker that"
+    " cannot import the module fails.",
+    "Nothing on one machine, or where the workers get the folder (`ray job submit --working-dir`): they look where the"
+    " script does.",
+    "https://docs.ray.io/en/latest/ray-core/handling-dependencies.html",
+)
+RULES = (RM901, RM902, RM903, RM906, RM908, RM909)
 
 
 class Refused(Exception):
@@ -122,7 +131,9 @@ def convert(
             finding = finding.skipped(skip.reason)
         return FileResult(path, [finding], text)
     findings = by_place(context.findings)
-    return FileResult(path, findings, text, changes, after, left, asked=context.asked, done=context.done)
+    return FileResult(
+        path, findings, text, changes, after, left, asked=context.asked, done=context.done, helpers=context.helpers
+    )
 
 
 def plan(text: str, path: str, options: Options, project: Project | None = None, *, again: bool = False) -> Context:

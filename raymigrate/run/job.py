@@ -11,6 +11,7 @@ from raymigrate.base.collecting import no_search_for_cycles
 from raymigrate.base.isolation import working_on
 from raymigrate.base.options import Options
 from raymigrate.documents import UndecodableError, open_document
+from raymigrate.facts.helpers import NOTHING_SHARED, SharedHelpers
 from raymigrate.files.contents import read_bytes
 from raymigrate.files.discovery import CONFIGURATION
 from raymigrate.run.conversion import broken, convert_document, crashed, failed
@@ -30,12 +31,14 @@ class Job:
         rewrite: Whether to work the new text out; False only tells whether there would be one.
         write: Whether to write it to the file.
         crashed: Files that ended the process when they were worked on, by real path, and how it ended.
+        shared: The helpers that scripts import from modules which the run writes.
     """
 
     options: Options
     rewrite: bool = True
     write: bool = True
     crashed: Mapping[str, str] = field(default_factory=dict)
+    shared: SharedHelpers = NOTHING_SHARED
 
     def __call__(self, path: str, project: Project | None = None) -> FileResult:
         """Converts one file and writes it; every problem with it becomes a finding. For the arguments see `convert`."""
@@ -68,7 +71,7 @@ class Job:
             return crashed(path, how)
         try:
             with working_on(path), no_search_for_cycles(len(data)):
-                return self._converted(path, data, project or Alone())
+                return self._converted(path, data, project or Alone(shared=self.shared))
         except OtherFileNeeded:
             return FileResult(path, waits=True)
         except UndecodableError as error:

@@ -12,6 +12,7 @@ from raymigrate.comments.skips import RM906
 
 if TYPE_CHECKING:
     from raymigrate.documents import Document
+    from raymigrate.facts.helpers import Helper
     from raymigrate.facts.requests import Request
 
 
@@ -37,7 +38,9 @@ class FileResult:
         places: The document in which the findings have their places; by default `document`.
         asked: What this result asks of other files.
         done: What other files asked of this one.
+        helpers: The classes and functions that its new code uses.
         waits: Whether the file cannot be converted without reading others: nothing was done yet.
+        is_new: Whether there is no such file yet.
         is_written: Whether the new text is in the file.
         told_once: How many findings that are left for a person no later run can tell.
     """
@@ -53,7 +56,9 @@ class FileResult:
     places: Document | None = None
     asked: list[Request] = field(default_factory=list)
     done: list[Request] = field(default_factory=list)
+    helpers: list[Helper] = field(default_factory=list)
     waits: bool = False
+    is_new: bool = False
     is_written: bool = False
     told_once: int = 0
 
@@ -118,6 +123,8 @@ class FileResult:
         """The same result once the new text is in the file: its findings have their places in that."""
         if self.after is None:
             return self
+        if self.is_new:
+            return replace(self, is_written=True)
         placed = self.in_new_text()
         told_once = self.told_once + sum(finding.kind is Kind.MANUAL and not again for finding, again in placed)
         findings = by_place([finding for finding, _ in placed])

@@ -71,6 +71,22 @@ def converted_apart(job: Job, path: str, data: bytes, project: Project) -> FileR
 
 
 def plan(found: Discovery, job: Job, *, jobs: int = 0, progress: Progress = _unseen) -> Summary:
+    """Converts the files that a search found, and writes none of them; see `_plan`.
+
+    Which helpers scripts share is known once all are converted: then those are converted again that import them.
+    """
+    summary = _plan(found, job, jobs=jobs, progress=progress)
+    if job.options.helpers == "module":
+        from raymigrate.run.helper_modules import shared_helpers, with_modules  # noqa: PLC0415 - few runs share them
+
+        modules = shared_helpers(summary.results, found)
+        if modules.imports:
+            summary = _plan(found, replace(job, shared=modules.helpers), jobs=jobs)
+        summary = with_modules(summary, modules)
+    return summary
+
+
+def _plan(found: Discovery, job: Job, *, jobs: int = 0, progress: Progress = _unseen) -> Summary:
     """Converts the files that a search found, and writes none of them.
 
     Places are those in the texts as they were read: `Job.finished` gives those in the files.

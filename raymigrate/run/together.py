@@ -45,7 +45,11 @@ class Together:
         self.results = results
         self.alone = {os.path.realpath(path): result for path, result in results.items()}
         self.project = Project(
-            found.roots, (*found.named, *found.candidates), may_write=self._is_covered, crashed=job.crashed
+            found.roots,
+            (*found.named, *found.candidates),
+            may_write=self._is_covered,
+            crashed=job.crashed,
+            shared=job.shared,
         )
         self.given = {os.path.normpath(path) for path in (*found.named, *found.candidates)}
         self.links: dict[str, set[str]] = {}  # the files of the project that each script of a job imports

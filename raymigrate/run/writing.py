@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterator, Sequence
 
 from raymigrate.base.signals import undisturbed
-from raymigrate.files.contents import read_bytes, stage, write_atomically
+from raymigrate.files.contents import NewFile, read_bytes, stage, write_atomically
 from raymigrate.run.conversion import failed
 from raymigrate.run.outcome import FileResult
 
@@ -41,7 +42,7 @@ def _written_together(results: Sequence[FileResult]) -> list[FileResult]:
     current = None
     try:
         for current in results:
-            staged.append(stage(current.path, current.new_bytes))
+            staged.append((NewFile if current.is_new else stage)(current.path, current.new_bytes))
         with undisturbed():
             for current in results:
                 _refuse_changed(current)
@@ -63,7 +64,7 @@ class _ChangedError(OSError):
 
 
 def _refuse_changed(result: FileResult) -> None:
-    if read_bytes(result.path) != result.old_bytes:
+    if not result.is_new and read_bytes(result.path) != result.old_bytes:
         raise _ChangedError
 
 
@@ -86,7 +87,10 @@ def _taken_back(result: FileResult) -> str:
     try:
         if read_bytes(result.path) != result.new_bytes:
             return "was changed by somebody else while it was being converted; see which text it should have."
-        write_atomically(result.path, result.old_bytes)
+        if result.is_new:
+            os.unlink(result.path)  # noqa: PTH108 - as everywhere on this path
+        else:
+            write_atomically(result.path, result.old_bytes)
     except OSError as error:
         return f"cannot be given its old text: {error.strerror or error}."
     return ""

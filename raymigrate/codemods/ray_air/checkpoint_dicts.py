@@ -13,8 +13,10 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.ray_checkpoint import API, FROM_DICT
 from raymigrate.codemods.shared.checkpoint_files import before_statement
 from raymigrate.codemods.shared.emitted import CHECKPOINT_FILE
+from raymigrate.codemods.shared.helpers import take
 from raymigrate.codemods.shared.local_names import local_name
 from raymigrate.edits.plan import Code
+from raymigrate.facts.helpers import Helper
 from raymigrate.facts.results import is_any_checkpoint, made_by_script
 from raymigrate.facts.values import sources
 
@@ -28,12 +30,16 @@ RM304 = Rule(
 )
 MESSAGE = "Checkpoint.to_dict() raises an AttributeError on Ray >= 2.7."
 LOAD = f'torch.load(os.path.join({{folder}}, "{CHECKPOINT_FILE}"), weights_only=False)'
-LOADER = f'''
+LOADER = Helper(
+    "load_checkpoint",
+    f'''
 def $name(checkpoint):
     """Reads the dict that the training function saved."""
     with checkpoint.as_directory() as checkpoint_dir:
         return {LOAD.format(folder="checkpoint_dir")}
-'''
+''',
+    (("os", None), ("torch", None)),
+)
 # Ray 2.4.0 and 2.6.3 air/checkpoint.py, _DICT_CHECKPOINT_FILE_NAME.
 OPENED = (
     "A dict that legacy Ray wrote is in the file dict_checkpoint.pkl of the folder: read it with pickle.load(). One"
@@ -60,8 +66,6 @@ def to_dict(context: Context) -> None:
             context.manual(RM304, node, MESSAGE, OPENED)
         elif context.converts(RM304, node, MESSAGE):
             _load(context, module.statement(node), node)
-            for need in ("os", "torch"):
-                context.plan.need_import(need)
 
 
 def _may_be_checkpoint(context: Context, node: ast.expr) -> bool:
@@ -83,6 +87,8 @@ def _load(context: Context, statement: ast.stmt, node: ast.Call) -> None:
     if not in_place or not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
         context.plan.replace(node, f"{_loader(context, node)}($checkpoint)", checkpoint=node.func.value)
         return
+    for need in ("os", "torch"):
+        context.plan.need_import(need)
     target, folder = context.module.source(statement.targets[0]), local_name(context, statement, "checkpoint_dir")
     parts: dict[str, ast.expr | str] = {"checkpoint": node.func.value}
     value = LOAD.format(folder=folder)
@@ -102,11 +108,12 @@ def _is_only_dict(statement: ast.stmt, node: ast.Call) -> bool:
 def _loader(context: Context, node: ast.AST) -> str:
     """The name of the function that loads the dict; put before the code that saves it, or that reads it first."""
     if ("load_checkpoint", None) not in context.emitted:
-        name = context.emitted["load_checkpoint", None] = context.fresh("load_checkpoint")
+        context.emitted["load_checkpoint", None], source = take(context, LOADER)
         module = context.module
         writers = [reference.node for reference in module.references if reference.qualified in FROM_DICT]
         places = [[part, *module.ancestors(part)][-2] for part in (node, *writers)]
         place = min(places, key=module.start)
         assert isinstance(place, ast.stmt)
-        context.plan.statement(place).before.insert(0, Code(LOADER.replace("$name", name).strip("\n") + "\n"))
+        if source:
+            context.plan.statement(place).before.insert(0, Code(source))
     return context.emitted["load_checkpoint", None]

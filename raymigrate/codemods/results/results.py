@@ -9,6 +9,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS
 from raymigrate.facts.module import Module
+from raymigrate.facts.project import with_imported
 from raymigrate.facts.reports import Carried, carried
 from raymigrate.facts.results import results as reads_of_results
 from raymigrate.facts.results import trainer_of
@@ -148,17 +149,23 @@ def is_placed(module: Module, node: ast.expr) -> bool:
 
 def _last_report(context: Context, read: ast.Attribute) -> None:
     """Reports that result.metrics are those of the last report, if that carries no checkpoint."""
-    if any(reference.qualified.endswith("RayTrainReportCallback") for reference in context.module.references):
-        return
     found = carried(context.module)
+    if found not in (Carried.NONE, Carried.SOME) or _has_report_callback(context.module):
+        return
     if found is Carried.NONE:
         context.manual(RM605, read, "No report here carries a checkpoint, so result.metrics is None on Ray >= 2.51.")
-    elif found is Carried.SOME:
+    else:
         context.manual(
             RM605,
             read,
             "Some reports here carry no checkpoint: on Ray >= 2.51 result.metrics are those of the last one that does.",
         )
+
+
+def _has_report_callback(module: Module) -> bool:
+    """Whether a module, or one of the project that it imports, has the callback that reports checkpoints."""
+    modules = with_imported(module)
+    return any(r.qualified.endswith("RayTrainReportCallback") for other in modules for r in other.references)
 
 
 def _report_keys(context: Context) -> None:

@@ -3,7 +3,9 @@
 import ast
 
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.shared.helpers import take
 from raymigrate.edits.plan import Code
+from raymigrate.facts.helpers import Helper
 from raymigrate.facts.legacy import TRANSFORMERS_TRAINERS
 from raymigrate.facts.literals import string_literal
 from raymigrate.facts.results import CHECKPOINT_CLASSES, Layout, layout
@@ -15,12 +17,16 @@ SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)
 EITHER_PLACE = (
     "Where the files of Transformers are in a checkpoint: in a folder of it, or at its root if legacy Ray wrote it."
 )
-TRANSFORMERS_DIR = f'''
+TRANSFORMERS_DIR = Helper(
+    "transformers_dir",
+    f'''
 def $name(checkpoint_dir):
     """{EITHER_PLACE}"""
     folder = os.path.join(checkpoint_dir, "checkpoint")
     return folder if os.path.isdir(folder) else checkpoint_dir
-'''
+''',
+    (("os", None),),
+)
 METHODS = ("get_model", "get_tokenizer", "get_training_arguments")
 
 
@@ -95,7 +101,12 @@ def files_in(context: Context, place: Layout, folder: str, *names: str) -> str:
 def is_looked_up(context: Context, folder: ast.expr) -> bool:
     """Whether the folder of a checkpoint is given to the function that looks at both places, as converted code does."""
     call = context.module.parent_of[folder]
-    function = context.module.definition(call.func) if isinstance(call, ast.Call) else None
+    if not isinstance(call, ast.Call):
+        return False
+    function, project = context.module.definition(call.func), context.module.project
+    if isinstance(function, ast.alias) and project is not None:
+        imported = project.definition(context.module, call.func)
+        function = imported.function if imported is not None else None
     return isinstance(function, ast.FunctionDef) and ast.get_docstring(function) == EITHER_PLACE
 
 
@@ -103,10 +114,9 @@ def _transformers_dir(context: Context) -> str:
     """The name of the function that looks at both places, which is added before its first use."""
     key = ("transformers_dir", None)
     if key not in context.emitted:
-        name = context.emitted[key] = context.fresh("transformers_dir")
-        context.plan.need_import("os")
-        code = Code(TRANSFORMERS_DIR.strip("\n").replace("$name", name) + "\n")
-        context.plan.statement(first_use(context)).before.insert(0, code)
+        context.emitted[key], source = take(context, TRANSFORMERS_DIR)
+        if source:
+            context.plan.statement(first_use(context)).before.insert(0, Code(source))
     return context.emitted[key]
 
 

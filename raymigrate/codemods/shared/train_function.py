@@ -12,10 +12,12 @@ from itertools import chain, count
 
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared import emitted
+from raymigrate.codemods.shared.helpers import take
 from raymigrate.codemods.shared.import_cleanup import is_exported
 from raymigrate.edits.docstrings import adapted
 from raymigrate.edits.plan import Code
 from raymigrate.facts.functions import is_generator_or_async, returns
+from raymigrate.facts.helpers import Helper
 from raymigrate.facts.module import Module
 from raymigrate.facts.trainers import TrainerCall
 
@@ -154,22 +156,23 @@ class TrainFunction:
     def _emit_support(self) -> None:
         """Adds the classes and functions that stand before the training function, once for each place."""
         strategy = "eval_strategy" if self.context.current_transformers else "evaluation_strategy"
-        report = emitted.REPORT_CALLBACK.replace("$eval_strategy", strategy)
+        near, nested = self._visible_import(), self.nested_import
         pieces = []
-        for kind, template in {"ReportCallback": report, **self._data_support()}.items():
-            if (kind, self.nested_import) not in self.context.emitted:
-                name = self.context.emitted[kind, self.nested_import] = self.context.fresh(kind)
-                pieces.append(template.strip("\n").replace("$name", name))
+        for helper in (emitted.REPORT_CALLBACK.filled(eval_strategy=strategy), *self._data_support()):
+            if (helper.name, nested) not in self.context.emitted:
+                name, source = take(self.context, helper, near, nested)
+                self.context.emitted[helper.name, nested] = name
+                pieces += [source] if source else []
         self._need_imports()
         if pieces:
-            code = Code("\n\n\n".join(pieces) + "\n")
+            code = Code("\n\n".join(pieces))
             self.context.plan.statement(self._support_place()).before.insert(0, code)
 
-    def _data_support(self) -> dict[str, str]:
-        """Those that hand over the data, by their usual names."""
+    def _data_support(self) -> list[Helper]:
+        """Those that hand over the data."""
         if not (self.uses_ray_data and self.call.datasets.may_have("train")):
-            return {}
-        return {"TrainShard": emitted.TRAIN_SHARD, "shard_dataloader": emitted.SHARD_DATALOADER}
+            return []
+        return [emitted.TRAIN_SHARD, emitted.SHARD_DATALOADER]
 
     def _support_place(self) -> ast.stmt:
         """The statement that the classes stand before."""
@@ -182,18 +185,10 @@ class TrainFunction:
 
     def _need_imports(self) -> None:
         need = self.context.plan.need_import
-        near, nested = self._visible_import(), self.nested_import
-        need("os", near=nested)
-        need("torch", near=nested)
+        near = self._visible_import()
+        need("os", near=self.nested_import)
         need("ray.train", near=near)
-        need("ray.train.huggingface.transformers", "RayTrainReportCallback", near=near)
         need("ray.train.huggingface.transformers", "prepare_trainer", near=near)
-        if self.uses_ray_data:
-            self._need_data_imports(near, nested)
-
-    def _need_data_imports(self, near: ast.stmt | None, nested: ast.stmt | None) -> None:
-        self.context.plan.need_import("torch.utils.data", "DataLoader", near=nested)
-        self.context.plan.need_import("transformers.trainer_pt_utils", "IterableDatasetShard", near=nested)
 
     def _visible_import(self) -> ast.stmt | None:
         """The legacy import, if what stands in its place can be seen from the training function."""

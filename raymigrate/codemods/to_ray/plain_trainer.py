@@ -9,6 +9,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
+from raymigrate.codemods.shared.helpers import take
 from raymigrate.codemods.to_ray import emitted
 from raymigrate.codemods.to_ray.accelerators import give_environment
 from raymigrate.codemods.to_ray.launched import LaunchedOutline, UnfitLaunchError, launched_of, tell_lines
@@ -234,16 +235,11 @@ def _add_callback(context: Context, outline: Outline, *, kept_folder: bool) -> s
     """Adds the class of the callback that reports checkpoints; gives its name."""
     need = context.plan.need_import
     need("os")
-    need("torch")
     need("ray.train")
-    need("ray.train.huggingface.transformers", "RayTrainReportCallback")
     need("ray.train.huggingface.transformers", "prepare_trainer")
-    if kept_folder:
-        need("shutil")
-        need("tempfile")
-    name = context.fresh("ReportCallback")
-    template = emitted.REPORT_CALLBACK_FOR_KEPT_FOLDER if kept_folder else emitted.REPORT_CALLBACK
-    outline.support.append(template.strip("\n").replace("$name", name))
+    helper = emitted.REPORT_CALLBACK_FOR_KEPT_FOLDER if kept_folder else emitted.REPORT_CALLBACK
+    name, source = take(context, helper)
+    outline.support += [source.strip("\n")] if source else []
     return name
 
 

@@ -15,6 +15,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.torch_trainer.captured_metrics import worker_functions
 from raymigrate.facts.module import Module
+from raymigrate.facts.project import with_imported
 
 STORAGE = "https://docs.ray.io/en/latest/train/user-guides/persistent-storage.html"
 RM482 = Rule(
@@ -94,9 +95,10 @@ def _mode(module: Module, call: ast.Call) -> str:
 
 
 def _is_reported(module: Module, path: str) -> bool:
-    """Whether the path lies in a folder that the file makes a checkpoint of."""
-    for call, _ in module.method_calls("from_directory"):
-        folder = module.constant(call.args[0]) if call.args else ...
-        if not isinstance(folder, str) or folder in (".", "./") or path.startswith(folder):
-            return True
+    """Whether the path lies in a folder that the file, or one that it imports, makes a checkpoint of."""
+    for home in with_imported(module):
+        for call, _ in home.method_calls("from_directory"):
+            folder = home.constant(call.args[0]) if call.args else ...
+            if not isinstance(folder, str) or folder in (".", "./") or path.startswith(folder):
+                return True
     return False

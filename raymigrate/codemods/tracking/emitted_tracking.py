@@ -4,8 +4,12 @@ Ray calls them in its controller, a process that it kills after training: so wha
 the driver, where the legacy callbacks ran. Metrics and parameters have the names that those gave them.
 """
 
+from raymigrate.facts.helpers import Helper
+
 # ray/air/integrations/mlflow.py of Ray 2.6: MLflowLoggerCallback.
-MLFLOW = '''
+MLFLOW = Helper(
+    "MLflowCallback",
+    '''
 class $name(UserCallback):
     """Logs what rank 0 reports to MLflow, as Tune's MLflowLoggerCallback did; Ray calls it in its controller."""
 
@@ -38,7 +42,15 @@ class $name(UserCallback):
 
     def finish(self, result):
         $finish
-'''
+''',
+    (
+        ("contextlib", None),
+        ("os", None),
+        ("mlflow", None),
+        ("ray.train", "UserCallback"),
+        ("ray.tune.utils", "flatten_dict"),
+    ),
+)
 MLFLOW_PARAMS = """\
             for key, value in flatten_dict({"train_loop_config": run_context.train_loop_config or {}}).items():
                 client.log_param(self.run_id, key, value)
@@ -51,9 +63,11 @@ MLFLOW_ARTIFACTS = """\
 """
 
 # ray/air/integrations/wandb.py of Ray 2.6: WandbLoggerCallback, which kept the run in a process of its own as well.
-WANDB = '''
+WANDB = Helper(
+    "WandbCallback",
+    '''
 @ray.remote(num_cpus=0)
-class $run:
+class $inner:
     """A run of Weights & Biases, in a process that lives until finish()."""
 
     run = None
@@ -73,7 +87,7 @@ class $name(UserCallback):
     def __init__(self, **options):
         here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
         login = {key: value for key, value in os.environ.items() if key.startswith("WANDB_")}
-        self.run = $run.options(scheduling_strategy=here, runtime_env={"env_vars": login}).remote()
+        self.run = $inner.options(scheduling_strategy=here, runtime_env={"env_vars": login}).remote()
         self.options = options
         self.step = 0
 
@@ -86,11 +100,23 @@ class $name(UserCallback):
 
     def finish(self, result):
         ray.get(self.run.finish.remote())
-'''
+''',
+    (
+        ("os", None),
+        ("ray", None),
+        ("wandb", None),
+        ("ray.util.scheduling_strategies", "NodeAffinitySchedulingStrategy"),
+        ("ray.train", "UserCallback"),
+        ("ray.tune.utils", "flatten_dict"),
+    ),
+    inner="WandbRun",
+)
 
 # Legacy TrainReportCallback reported whatever the Trainer logged (ray/train/huggingface/_huggingface_utils.py, 2.4 to
 # 2.7): at the next step, so that the loss and the evaluation of one step made one report.
-LOG_REPORT = '''
+LOG_REPORT = Helper(
+    "LogReportCallback",
+    '''
 class $name(TrainerCallback):
     """Reports what is logged between two checkpoints too, for the tracker, as Ray's legacy trainer did."""
 
@@ -108,4 +134,6 @@ class $name(TrainerCallback):
             self.logged = {}
 
     on_epoch_begin = on_step_begin
-'''
+''',
+    (("ray.train", None), ("transformers", "TrainerCallback")),
+)

@@ -5,15 +5,17 @@ handed such a logger every report of rank 0; a UserCallback gets them too, with 
 """
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
+from raymigrate.codemods.shared.helpers import take
 from raymigrate.codemods.shared.train_function import TrainFunction
 from raymigrate.codemods.tracking import emitted_tracking
 from raymigrate.edits.plan import Code
+from raymigrate.facts.helpers import Helper
 from raymigrate.facts.legacy import CONFIG_CLASSES, TRANSFORMERS_TRAINERS
 from raymigrate.facts.runs import fits, only_use, trainers_of
 from raymigrate.facts.trainers import TrainerCall
@@ -216,29 +218,21 @@ def report_logs(context: Context, call: TrainerCall, function: TrainFunction) ->
     if not is_tracked(context, call):
         return
     near = context.module.reference_at[call.node.func].binding.statement
-    name = context.fresh("LogReportCallback")
-    context.plan.need_import("ray.train", near=near)
-    context.plan.need_import("transformers", "TrainerCallback")
-    _emit(
-        context, call.node if function.init is None else function.init, _class(emitted_tracking.LOG_REPORT, name=name)
-    )
+    name = _emit(context, call.node if function.init is None else function.init, emitted_tracking.LOG_REPORT, near)
     function.before_training.append(f"{{trainer}}.add_callback({name}())")
 
 
 # -- emission ----------------------------------------------------------------------------------------
 
 
-def _class(template: str, **names: str) -> str:
-    for key, value in names.items():
-        template = template.replace(f"${key}", value)
-    return template
-
-
-def _emit(context: Context, node: ast.AST, source: str) -> None:
-    """Puts a class before the top-level statement that a node is part of."""
+def _emit(context: Context, node: ast.AST, helper: Helper, near: ast.stmt | None) -> str:
+    """Puts a class before the top-level statement that a node is part of, or imports it; gives its name."""
     place = [node, *context.module.ancestors(node)][-2]
     assert isinstance(place, ast.stmt)
-    context.plan.statement(place).before.insert(0, Code(source.strip("\n") + "\n"))
+    name, source = take(context, helper, near)
+    if source:
+        context.plan.statement(place).before.insert(0, Code(source))
+    return name
 
 
 def _convert_logger(context: Context, tracked: Tracked, logger: ast.Call) -> None:
@@ -246,44 +240,31 @@ def _convert_logger(context: Context, tracked: Tracked, logger: ast.Call) -> Non
     reference = module.reference_at[logger.func]
     near = reference.binding.statement
     service = LOGGERS[reference.qualified]
-    name = context.fresh("MLflowCallback" if service == "mlflow" else "WandbCallback")
+    helper = _mlflow(context, tracked, logger) if service == "mlflow" else emitted_tracking.WANDB
     edit = plan.call(logger)
-    edit.function = name
-    if service == "mlflow":
-        source = _mlflow(context, tracked, logger, name)
-        edit.remove.add("save_artifact")
-        plan.need_import("contextlib")
-        plan.need_import("os")
-        plan.need_import("mlflow", near=near)
-    else:
-        source = _class(emitted_tracking.WANDB, run=context.fresh("WandbRun"), name=name)
-        edit.remove |= WANDB_REFUSED.keys()
-        plan.need_import("os")
-        plan.need_import("ray", near=near)
-        plan.need_import("wandb", near=near)
-        plan.need_import("ray.util.scheduling_strategies", "NodeAffinitySchedulingStrategy", near=near)
-    plan.need_import("ray.train", "UserCallback", near=near)
-    plan.need_import("ray.tune.utils", "flatten_dict", near=near)
-    _emit(context, logger, source)
+    edit.function = _emit(context, logger, helper, near)
+    edit.remove |= {"save_artifact"} if service == "mlflow" else WANDB_REFUSED.keys()
     context.handle(reference, gone=True)
     _finish(context, tracked, _variable(context, logger, f"{service}_callback"))
 
 
-def _mlflow(context: Context, tracked: Tracked, logger: ast.Call, name: str) -> str:
-    """Source of the callback for MLflow, with the parts that the arguments of the logger ask for."""
+def _mlflow(context: Context, tracked: Tracked, logger: ast.Call) -> Helper:
+    """The callback for MLflow, with the parts that the arguments of the logger ask for."""
     given = {keyword.arg: keyword.value for keyword in logger.keywords}
     parameters = [p for p in ("experiment_name", "tracking_uri", "registry_uri", "tags") if p in given]
     setup = "".join(f"        mlflow.set_{uri}({uri})\n" for uri in ("tracking_uri", "registry_uri") if uri in given)
     artifacts = written(given.get("save_artifact")) is True
     # A TransformersTrainer logged no parameters: trainer_init_config was none of the fields that its trial had.
     params = context.module.qualified(tracked.trainer.func) not in TRANSFORMERS_TRAINERS
-    return (
-        _class(emitted_tracking.MLFLOW, name=name, parameters=", ".join(parameters))
-        .replace("        $setup\n", setup)
+    helper = emitted_tracking.MLFLOW.filled(
+        parameters=", ".join(parameters), tags=", tags=tags" if "tags" in given else ""
+    )
+    template = (
+        helper.template.replace("        $setup\n", setup)
         .replace("            $params\n", emitted_tracking.MLFLOW_PARAMS if params else "")
         .replace("        $finish\n", emitted_tracking.MLFLOW_ARTIFACTS if artifacts else emitted_tracking.MLFLOW_END)
-        .replace("$tags", ", tags=tags" if "tags" in given else "")
     )
+    return replace(helper, template=template)
 
 
 def _variable(context: Context, logger: ast.Call, wanted: str) -> str:

@@ -13,6 +13,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared import emitted
 from raymigrate.codemods.shared.train_function import TrainFunction
 from raymigrate.edits.plan import Code
+from raymigrate.facts.helpers import Helper
 from raymigrate.facts.legacy import TRAINING_ARGUMENTS
 
 RM121 = Rule(
@@ -193,13 +194,13 @@ class GuideFunction(TrainFunction):
     def _num_rows(self) -> str:
         return self.context.fresh("num_rows", "shard_rows")
 
-    def _data_support(self) -> dict[str, str]:
-        return {"TrainerCollate": emitted.TRAINER_COLLATE}
+    def _data_support(self) -> list[Helper]:
+        return [emitted.TRAINER_COLLATE]
 
-    def _need_data_imports(self, near: ast.stmt | None, nested: ast.stmt | None) -> None:
-        self.context.plan.need_import("ray.data.collate_fn", "ArrowBatchCollateFn", near=near)
+    def _need_imports(self) -> None:
+        super()._need_imports()
         if self.counts_rows:
-            self.context.plan.need_import("math", near=nested)
+            self.context.plan.need_import("math", near=self.nested_import)
 
     def _datasets(self) -> str:
         lines = ""

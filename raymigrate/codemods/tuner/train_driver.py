@@ -3,9 +3,11 @@
 import ast
 
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.shared.helpers import take
 from raymigrate.codemods.shared.tune_name import tune_name
 from raymigrate.codemods.tuner.tuner_config import TunerRunConfig
 from raymigrate.edits.plan import Code
+from raymigrate.facts.helpers import Helper
 from raymigrate.facts.tuners import TUNE_CONFIGS, TunerCall
 from raymigrate.facts.values import is_none, names_of
 
@@ -13,7 +15,9 @@ LEGACY_SCALING = ("trainer_resources", "_max_cpu_fraction_per_node")
 
 # Legacy Ray counted the workers as part of the trial. Now a trial is one process with one CPU, and its trainer asks for
 # the workers afterwards: trials that fill the cluster with themselves would wait for workers that never come.
-TRIALS_AT_ONCE = '''
+TRIALS_AT_ONCE = Helper(
+    "trials_at_once",
+    '''
 def $name(scaling_config):
     """As many trials as there is room for: each holds a CPU of its own while it waits for those of its workers."""
     if not ray.is_initialized():
@@ -22,7 +26,9 @@ def $name(scaling_config):
     needed["CPU"] = needed.get("CPU", 0) + 1
     available = ray.cluster_resources()
     return max(1, min(int(available.get(name, 0) // amount) for name, amount in needed.items() if amount))
-'''
+''',
+    (("ray", None),),
+)
 
 
 class TrainDriver:
@@ -183,13 +189,12 @@ class TrainDriver:
         """The name of the function that counts; it is written at the first use."""
         key = ("trials_at_once", None)
         if key not in self.context.emitted:
-            name = self.context.emitted[key] = self.context.fresh("trials_at_once")
-            code = TRIALS_AT_ONCE.strip("\n").replace("$name", name) + "\n"
+            self.context.emitted[key], source = take(self.context, TRIALS_AT_ONCE)
             users = (self.place, self.module.statement(self.tuner.made("tune_config", *TUNE_CONFIGS) or self.place))
             tops = [[node, *self.module.ancestors(node)][-2] for node in users]
             place = min((node for node in tops if isinstance(node, ast.stmt)), key=lambda node: node.lineno)
-            self.context.plan.statement(place).before.insert(0, Code(code))
-            self.context.plan.need_import("ray")
+            if source:
+                self.context.plan.statement(place).before.insert(0, Code(source))
         return self.context.emitted[key]
 
 

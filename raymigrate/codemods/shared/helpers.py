@@ -1,0 +1,38 @@
+"""Where helpers go: into the script, or into a module that scripts of its folder share (`--helpers module`)."""
+
+import ast
+import os
+
+from raymigrate.codemods.context import Context
+from raymigrate.edits.import_runs import root_of
+from raymigrate.facts.helpers import Helper
+
+TAKES_PLACE = ("ray", "mlflow", "wandb")  # whose imports take the place of the legacy one
+
+
+def take(
+    context: Context, helper: Helper, near: ast.stmt | None = None, nested: ast.stmt | None = None
+) -> tuple[str, str]:
+    """Lets a script have a helper: asks for its imports, or imports it.
+
+    Args:
+        context: The module.
+        helper: The helper.
+        near: An import statement whose place new imports of Ray and of trackers take.
+        nested: One in a function, which has to hold all that is new.
+
+    Returns:
+        The helper's name here, and the source to put before its first use; empty where it is imported.
+    """
+    name = context.fresh(helper.name)
+    if helper.shareable:
+        context.helpers.append(helper)
+    project = context.module.project
+    shared = project.shared.imports.get(os.path.realpath(context.path)) if project is not None else None
+    if shared is not None and helper in shared.offered:
+        imported = helper.name if name == helper.name else f"{helper.name} as {name}"
+        context.plan.need_import(shared.module, imported, near=nested)
+        return name, ""
+    for module, imported_name in helper.imports:
+        context.plan.need_import(module, imported_name, near=near if root_of(module) in TAKES_PLACE else nested)
+    return name, helper.source(name, context.fresh(helper.inner) if helper.inner else "")

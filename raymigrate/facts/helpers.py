@@ -1,0 +1,89 @@
+"""The classes and functions that converted scripts carry, and the modules that scripts of a folder import them from."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+
+@dataclass(frozen=True)
+class Helper:
+    """A class or function that converted scripts need.
+
+    Args:
+        name: What it is called where nothing else has that name.
+        template: Its source, with `$name` for its name.
+        imports: What it needs: a module, and a name from it or None for the module itself.
+        inner: What a second definition is called that only the first one uses, `$inner`.
+        shareable: Whether it can be in another file: not where the script gives its objects attributes of their own.
+    """
+
+    name: str
+    template: str
+    imports: tuple[tuple[str, str | None], ...] = ()
+    inner: str = ""
+    shareable: bool = True
+
+    def filled(self, **parts: str) -> Helper:
+        """The same with other placeholders filled in."""
+        template = self.template
+        for key, value in parts.items():
+            template = template.replace(f"${key}", value)
+        return replace(self, template=template)
+
+    def source(self, name: str = "", inner: str = "") -> str:
+        """Its source, by its usual names or by others."""
+        text = self.template.strip("\n").replace("$name", name or self.name)
+        return text.replace("$inner", inner or self.inner) + "\n"
+
+    def is_in(self, tree: ast.Module) -> bool:
+        """Whether a module defines it, by its usual names and with the same code."""
+        there = {ast.dump(statement) for statement in tree.body}
+        return all(ast.dump(statement) in there for statement in ast.parse(self.source()).body)
+
+
+@dataclass(frozen=True)
+class HelperImport:
+    """From where a script imports helpers.
+
+    Args:
+        module: The module, as an import of the script names it.
+        offered: The helpers that are there.
+    """
+
+    module: str
+    offered: frozenset[Helper]
+
+
+@dataclass(frozen=True)
+class SharedHelpers:
+    """The helpers that scripts of a run share.
+
+    Args:
+        imports: By the real path of a script, from where it imports them.
+        texts: By real path, the modules that the run writes.
+    """
+
+    imports: Mapping[str, HelperImport] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+
+NOTHING_SHARED = SharedHelpers()
+
+
+def chosen(wanted: Iterable[Iterable[Helper]]) -> list[Helper]:
+    """The helpers that one module can hold: of several with one name the one that most scripts need.
+
+    Args:
+        wanted: What each script needs.
+    """
+    counts: dict[Helper, int] = {}
+    for helpers in wanted:
+        for helper in helpers:
+            counts[helper] = counts.get(helper, 0) + 1
+    best: dict[str, Helper] = {}
+    for helper, count in counts.items():
+        if helper.name not in best or count > counts[best[helper.name]]:
+            best[helper.name] = helper
+    return list(best.values())
