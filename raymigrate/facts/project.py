@@ -239,9 +239,8 @@ class Project:
         return None if first is None else self.name(first)
 
     def _module_file(self, place: str) -> str | None:
-        found = _module_file(place)
-        planned = f"{place}.py"
-        return planned if found is None and os.path.realpath(planned) in self.shared.texts else found
+        is_planned = os.path.realpath(f"{place}.py") in self.shared.texts
+        return f"{place}.py" if is_planned else _module_file(place)
 
     def imported_files(self, module: Module) -> Iterator[tuple[str, ast.stmt]]:
         """The files of the project that a module imports, with the statement that does so."""

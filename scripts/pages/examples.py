@@ -51,7 +51,8 @@ def examples() -> dict[str, dict[Kind, Example]]:
             if kind is Kind.SKIPPED:  # tells of a comment in the file, not of the rule
                 continue
             language, lines = pair.around(line, column, changes=kind in CHANGES)
-            example = Example(str(before.relative_to(ROOT)), line, kind, message, language, lines)
+            source = before if before.is_file() else after  # a file that the run added
+            example = Example(str(source.relative_to(ROOT)), line, kind, message, language, lines)
             known = found[code].get(example.kind)
             if known is None or _length(code, example) < _length(code, known):
                 found[code][example.kind] = example
@@ -90,7 +91,7 @@ def _fixtures() -> Iterator[tuple[Path, Path, list[tuple[int, int, str, str, str
                 path = f"before/{text}"  # a project: its findings stand below the name of each file
         for path, findings in found.items():
             before, after = told.parent / path, told.parent / path.replace("before", "after", 1)
-            if before.is_file() and after.is_file():
+            if after.is_file():
                 yield before, after, findings
 
 
@@ -105,7 +106,9 @@ class _Pair:
 
     def __init__(self, before: Path, after: Path, *, written: bool) -> None:
         self.language = "python" if before.suffix == ".py" else "text"
-        self.before, self.after = (path.read_text(encoding="utf-8").splitlines() for path in (before, after))
+        self.before, self.after = (
+            path.read_text(encoding="utf-8").splitlines() if path.is_file() else [] for path in (before, after)
+        )
         self.told = self.after if written else self.before
         self.ends = (2, 3) if written else (0, 1)
         matcher = SequenceMatcher(None, self.before, self.after, autojunk=False)
