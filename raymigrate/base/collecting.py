@@ -4,6 +4,7 @@ import contextlib
 import gc
 from collections.abc import Iterator
 
+YOUNG = 1  # the generations of objects up to this one hold the tree of the file before, and little else
 LARGE = 80_000  # bytes of source; what is made of them takes some 15 MB
 
 
@@ -11,8 +12,9 @@ LARGE = 80_000  # bytes of source; what is made of them takes some 15 MB
 def no_search_for_cycles(size: int = 0) -> Iterator[None]:
     """Keeps the collector from looking through a growing tree again and again, in which nothing is garbage yet.
 
-    What is made of a small file is left to the collector afterwards, which then looks through that alone. What is made
-    of a large file is set aside until the next file comes: a run over one file never has to look through it.
+    What is made of a small file is left to the collector, which looks through that alone when the next file comes: by
+    itself it would come while much of it is in use, and keep that until it looks through all. What is made of a large
+    file is set aside until the next file comes: a run over one file never has to look through it.
 
     Args:
         size: Bytes of source of which the tree is made.
@@ -21,6 +23,8 @@ def no_search_for_cycles(size: int = 0) -> Iterator[None]:
     if collecting and gc.get_freeze_count():
         gc.unfreeze()
         gc.collect()
+    elif collecting:
+        gc.collect(YOUNG)
     gc.disable()
     try:
         yield
