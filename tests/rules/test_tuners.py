@@ -143,3 +143,54 @@ def test_a_trainer_that_reaches_the_tuner_by_another_name_becomes_a_function() -
     outcome = converted(SCRIPT.format(before="found = trainer", arguments="").replace("Tuner(trainer", "Tuner(found"))
     assert "found = train_driver\n" in outcome.text and "tune.Tuner(\n        found," in outcome.text
     assert outcome.lines("RM405", Kind.CONVERTED)
+
+
+BEST = """
+import ray
+from ray import tune
+from ray.air.config import ScalingConfig
+from ray.train.huggingface import {trainer}
+from job import start, rows
+
+
+def make(trainer):
+    return tune.Tuner(trainer, tune_config=tune.TuneConfig(num_samples=2))
+
+
+class Search:
+    def run(self):
+        self.results = make({trainer}(start, scaling_config=ScalingConfig(num_workers=2))).fit()
+
+    def best(self):
+        best = self.results.get_best_result("eval_loss", "min")
+        print(best.metrics["eval_loss"])
+        {read}
+"""
+
+
+@pytest.mark.parametrize(
+    ("trainer", "read", "codes"),
+    [
+        ("TransformersTrainer", "return best.checkpoint.to_directory()", {"RM608", "RM602"}),
+        ("TransformersTrainer", "return best.checkpoint", {"RM608"}),
+        ("AccelerateTrainer", "return best.checkpoint.as_directory()", {"RM608"}),
+        ("AccelerateTrainer", "return best.best_checkpoints[0]", {"RM608"}),
+        ("AccelerateTrainer", "return self.results.get_best_result().checkpoint", {"RM608"}),
+        ("AccelerateTrainer", "return best.metrics, best.config, best.path", set()),
+    ],
+)
+def test_the_best_result_of_a_tuner_that_is_made_elsewhere_is_told(trainer: str, read: str, codes: set[str]) -> None:
+    outcome = converted(BEST.format(trainer=trainer, read=read))
+    assert {code for code, kind, _ in outcome.findings if code in ("RM608", "RM602") and kind is Kind.MANUAL} == codes
+
+
+def test_log_dir_of_a_best_result_is_its_path_wherever_the_tuner_is_made() -> None:
+    outcome = converted(BEST.format(trainer="AccelerateTrainer", read="return best.log_dir"))
+    assert "return pathlib.Path(best.path)" in outcome.text
+
+
+def test_the_best_result_of_another_search_is_left_alone() -> None:
+    script = (
+        "from ray import air\nfrom keras_tuner import Tuner\n\nbest = Tuner().get_best_result()\nprint(best.log_dir)\n"
+    )
+    assert converted(script).text == script

@@ -14,10 +14,11 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.results.checkpoint_readers import RM602
 from raymigrate.codemods.tuner.tuner_config import run_config_in_force, storage_argument
-from raymigrate.facts.legacy import TRANSFORMERS_TRAINERS
+from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.reports import REPORTS
 from raymigrate.facts.tuners import REPORT_TO_TUNE, TUNERS, TunerCall, config_names, made
+from raymigrate.facts.values import sources
 
 RM608 = Rule(
     "RM608",
@@ -35,6 +36,7 @@ RM416 = Rule(
     "https://docs.ray.io/en/latest/tune/api/doc/ray.tune.Result.html",
 )
 GRIDS = ("fit", "get_results")
+READS = {"log_dir": "gone", "checkpoint": "None", "best_checkpoints": "empty"}
 OPENED = ("as_directory", "to_directory", "path")
 
 
@@ -42,6 +44,7 @@ OPENED = ("as_directory", "to_directory", "path")
 def tuner_results(context: Context) -> None:
     """Lets readers of `result.checkpoint` find it, and reports those that cannot for sure."""
     module = context.module
+    seen: set[ast.Attribute] = set()
     for call in list(module.calls(*TUNERS)):
         tuner = TunerCall(module, call)
         converted = tuner.trainer is not None and call in context.plan.calls
@@ -50,14 +53,47 @@ def tuner_results(context: Context) -> None:
             read = module.parent_of[result]
             if not isinstance(read, ast.Attribute):
                 continue
+            if read.attr != "log_dir" and not fits_a_trainer:
+                continue
+            seen.add(read)
             if read.attr == "log_dir":
                 _log_dir(context, read)
-            elif not fits_a_trainer:
-                continue
             elif read.attr == "best_checkpoints":
                 context.manual(RM608, read, "result.best_checkpoints is empty on Ray >= 2.51.")
             elif read.attr == "checkpoint":
                 _checkpoint(context, tuner, read)
+
+    _others(context, seen)
+
+
+def _others(context: Context, seen: set[ast.Attribute]) -> None:
+    """Reads of a best result whose Tuner is made in another place, or keeps its trainer for now."""
+    module = context.module
+    trainers = {name for call in module.calls(*TUNERS) for name in _trainers_of(TunerCall(module, call))}
+    if not any(module.calls(*TUNERS)):
+        return
+    for read in module.of_type(ast.Attribute):
+        if read in seen or read.attr not in READS or not _is_best_result(module, read.value):
+            continue
+        if read.attr == "log_dir":
+            _log_dir(context, read)
+        elif trainers:
+            context.manual(RM608, read, f"result.{read.attr} is {READS[read.attr]} on Ray >= 2.51.")
+            if trainers & TRANSFORMERS_TRAINERS:
+                _tell_of_folder(context, read)
+
+
+def _trainers_of(tuner: TunerCall) -> set[str]:
+    """The classes of the trainers that a Tuner may tune."""
+    given = sources(tuner.module, tuner.arguments["trainable"]) if "trainable" in tuner.arguments else []
+    made_here = {tuner.module.qualified(source.func) for source in given if isinstance(source, ast.Call)}
+    return {name for name in made_here if name in TRAINERS | TORCH_TRAINERS}
+
+
+def _is_best_result(module: Module, node: ast.expr) -> bool:
+    """Whether a value is what get_best_result() gave, in whatever function that was called."""
+    methods = (source.func for source in sources(module, node) if isinstance(source, ast.Call))
+    return any(isinstance(method, ast.Attribute) and method.attr == "get_best_result" for method in methods)
 
 
 def _log_dir(context: Context, read: ast.Attribute) -> None:
@@ -78,10 +114,15 @@ def _checkpoint(context: Context, tuner: TunerCall, read: ast.Attribute) -> None
         context.plan.need_import("ray.train", near=near)
         template = 'ray.train.Checkpoint($result.metrics["checkpoint_path"])'
         context.plan.replace(read, template, result=read.value)
-    opened = module.parent_of[read]
+    if tuner.trainer is not None and module.qualified(tuner.trainer.func) in TRANSFORMERS_TRAINERS:
+        _tell_of_folder(context, read)
+
+
+def _tell_of_folder(context: Context, read: ast.Attribute) -> None:
+    """Tells where the files of Transformers are, if the folder of a checkpoint is opened."""
+    opened = context.module.parent_of[read]
     if isinstance(opened, ast.Attribute) and opened.attr in OPENED:
-        if tuner.trainer is not None and module.qualified(tuner.trainer.func) in TRANSFORMERS_TRAINERS:
-            context.manual(RM602, read, 'The files of Transformers lie in the folder "checkpoint" of the checkpoint.')
+        context.manual(RM602, read, 'The files of Transformers lie in the folder "checkpoint" of the checkpoint.')
 
 
 def _always_reported(module: Module, trainer: ast.Call) -> bool:
