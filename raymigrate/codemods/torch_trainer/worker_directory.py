@@ -14,6 +14,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.torch_trainer.captured_metrics import worker_functions
+from raymigrate.facts.legacy import ACCELERATORS
 from raymigrate.facts.module import Module
 from raymigrate.facts.project import with_imported
 
@@ -37,6 +38,13 @@ RM483 = Rule(
 
 VARIABLE = "TUNE_ORIG_WORKING_DIR"
 WRITERS = {"save_pretrained": 0, "save_model": 0}  # methods, with the position of the path
+# Arguments that name the folder in which accelerate puts what trackers log and save_state() writes.
+FOLDERS = ("project_dir", "logging_dir")
+WITH_FOLDERS = (
+    *ACCELERATORS,
+    "accelerate.utils.ProjectConfiguration",
+    "accelerate.utils.dataclasses.ProjectConfiguration",
+)
 LEGACY_TRIGGERS = ("ray.air", "ray.train.huggingface")
 
 
@@ -52,7 +60,7 @@ def original_directory(context: Context) -> None:
                 context.manual(RM482, node, f"{VARIABLE} is not set on the workers of Ray >= 2.51.")
 
 
-@codemod("save_pretrained", "save_model", "save", "open", phase=Phase.RESULTS)
+@codemod("save_pretrained", "save_model", "save", "open", *FOLDERS, phase=Phase.RESULTS)
 def relative_writes(context: Context) -> None:
     """Reports files that a legacy training function writes to its working directory by a literal path."""
     module = context.module
@@ -79,6 +87,8 @@ def _written(module: Module, call: ast.Call) -> str | None:
         position, keyword = 0, "file"
     elif method in WRITERS and module.qualified(call.func) is None:
         position, keyword = WRITERS[method], "save_directory" if method == "save_pretrained" else "output_dir"
+    elif module.qualified(call.func) in WITH_FOLDERS:
+        position, keyword = len(call.args), next((k.arg for k in call.keywords if k.arg in FOLDERS), "")
     else:
         return None
     given = {k.arg: k.value for k in call.keywords}
