@@ -171,12 +171,14 @@ def _has_report_callback(module: Module) -> bool:
 def _report_keys(context: Context) -> None:
     """Reports what is looked up in the metrics of a result, under whatever name, and was filled in by Tune."""
     module = context.module
+    if not any(reads_of_results(module, "metrics")):
+        return
     lookups: list[tuple[ast.expr, ast.expr, str]] = [
         (node.value, node.slice, "this raises a KeyError") for node in module.of_type(ast.Subscript)
     ]
-    for call in module.of_type(ast.Call):
-        if isinstance(call.func, ast.Attribute) and call.func.attr == "get" and call.args:
-            lookups.append((call.func.value, call.args[0], "this gives the default"))
+    for call, method in module.method_calls("get"):
+        if call.args:
+            lookups.append((method.value, call.args[0], "this gives the default"))
     for metrics, key, outcome in lookups:
         keys = key.elts if isinstance(key, (ast.List, ast.Tuple)) else sources(module, key)  # columns of a DataFrame
         names = {module.constant(part) for part in keys}

@@ -69,7 +69,7 @@ def relative_writes(context: Context) -> None:
         return
     functions = worker_functions(module)
     methods = [call for call, _ in module.method_calls(*WRITERS)]
-    for node in (*module.calls("torch.save"), *module.named_calls("open"), *methods):
+    for node in (*module.calls("torch.save"), *module.named_calls("open"), *module.calls(*WITH_FOLDERS), *methods):
         path = _written(module, node)
         if path is None or not functions.intersection(module.ancestors(node)) or _is_reported(module, path):
             continue

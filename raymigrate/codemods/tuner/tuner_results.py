@@ -72,8 +72,8 @@ def _others(context: Context, seen: set[ast.Attribute]) -> None:
     trainers = {name for call in module.calls(*TUNERS) for name in _trainers_of(TunerCall(module, call))}
     if not any(module.calls(*TUNERS)):
         return
-    for read in module.of_type(ast.Attribute):
-        if read in seen or read.attr not in READS or not _is_best_result(module, read.value):
+    for read in module.attributes(*READS):
+        if read in seen or not _is_best_result(module, read.value):
             continue
         if read.attr == "log_dir":
             _log_dir(context, read)
