@@ -9,7 +9,7 @@ import builtins
 from collections.abc import Iterable, Iterator, Sequence
 
 from raymigrate.facts.module import Module
-from raymigrate.facts.scopes import COMPREHENSIONS, FIELDS, Scope, children
+from raymigrate.facts.scopes import COMPREHENSIONS, FIELDS, Binding, Scope, children
 
 KNOWN = frozenset(dir(builtins)) | {
     *("__file__", "__name__", "__doc__", "__spec__", "__path__", "__package__", "__loader__", "__builtins__"),
@@ -84,15 +84,24 @@ class _Run:
 
     def _mention(self, scope: Scope, name: str) -> None:
         """Runs the body of a definition: from here on it can be called."""
-        if (scope, name) not in self._mentioned:  # it may be mentioned and bound thousands of times
-            self._mentioned.add((scope, name))
+        waiting = [(scope, name)]  # without recursion, however often a name was handed on
+        while waiting:
+            mentioned = waiting.pop()
+            if mentioned in self._mentioned:  # it may be mentioned and bound thousands of times
+                continue
+            self._mentioned.add(mentioned)
+            scope, name = mentioned
             for binding in scope.bindings[name]:
-                if isinstance(binding.node, DEFINITIONS):
-                    self._enter(binding.node, scope)
-                elif (first := _renamed(self.module.parent_of.get(binding.node))) is not None:  # by it f is called
-                    target = self.module.scope_of[first].find(first.id)
-                    if target is not None:
-                        self._mention(target, first.id)
+                waiting += self._follow(binding, scope)
+
+    def _follow(self, binding: Binding, scope: Scope) -> list[tuple[Scope, str]]:
+        """Runs the body of a definition that a name is bound to; returns the name that it is a second name of."""
+        if isinstance(binding.node, DEFINITIONS):
+            self._enter(binding.node, scope)
+        elif (first := _renamed(self.module.parent_of.get(binding.node))) is not None:  # by it f is called
+            target = self.module.scope_of[first].find(first.id)
+            return [(target, first.id)] if target is not None else []
+        return []
 
     def _bind(self, node: ast.AST, name: str) -> None:
         target = self.module.scope_of[node].find(name)
@@ -140,12 +149,8 @@ class _Run:
         """Runs the definitions of a scope that nothing has mentioned: others may call them."""
         for bindings in list(scope.bindings.values()):
             for binding in bindings:
-                if isinstance(binding.node, DEFINITIONS):
-                    self._enter(binding.node, scope)
-                elif (first := _renamed(self.module.parent_of.get(binding.node))) is not None:  # by it f is called
-                    target = self.module.scope_of[first].find(first.id)
-                    if target is not None:
-                        self._mention(target, first.id)
+                for second in self._follow(binding, scope):
+                    self._mention(*second)
 
     def _bind_parameters(self, arguments: ast.arguments, scope: Scope) -> None:
         self.bound[scope] = {argument.arg for argument in _parameters(arguments)}
