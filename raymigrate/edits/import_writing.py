@@ -92,8 +92,8 @@ class NewImports:
         lines: list[str] = []
         goes_on = self.run is not None and any(stays(statement, plan) for statement in self.run.statements)
         previous = sections[-1] if goes_on and not before else None
-        if previous == INSTALLED and self.run is not None and not self.run.has_library:
-            previous = OWN  # the script's own modules, most likely
+        if entries[0][0][0] == OWN and previous == INSTALLED and self.run is not None and not self.run.has_library:
+            previous = OWN  # helpers stand with what are the script's own modules, most likely
         for key, line in entries:
             if parts and previous is not None and key[0] != previous:
                 lines.append("")

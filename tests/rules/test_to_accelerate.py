@@ -298,6 +298,36 @@ def test_autocast_says_which_half_precision(context: str, precision: str) -> Non
     assert "with accelerator.autocast():" in text
 
 
+HALF = """
+for x, y in loader:
+    with torch.autocast("cuda"):
+        loss = F.cross_entropy(model(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+ADDS_UP = "    right = 0\n    for x, y in test_loader:\n        right += (model(x).argmax(1) == y).sum().item()\n"
+
+
+@pytest.mark.parametrize(
+    ("evaluation", "is_told"),
+    [
+        (f"with torch.no_grad():\n{ADDS_UP}", True),
+        (f"@torch.inference_mode()\ndef evaluate(model):\n{ADDS_UP}    return right\nevaluate(model)\n", True),
+        (f"def evaluate(net):\n  with torch.no_grad():\n{ADDS_UP.replace('model', 'net')}evaluate(model)\n", True),
+        (f"with torch.no_grad(), torch.autocast('cuda'):\n{ADDS_UP}", False),
+        (f"half = torch.autocast('cuda')\nwith torch.no_grad():\n  with half:\n{ADDS_UP}", False),
+        (f"def evaluate(net):\n{ADDS_UP}\nwith torch.no_grad(), torch.autocast('cuda'):\n    evaluate(model)\n", False),
+        ("other = nn.Linear(4, 2)\nwith torch.no_grad():\n    print(other(torch.zeros(4)))\n", False),
+    ],
+)  # fmt: skip
+def test_an_evaluation_that_ran_in_full_precision_is_told(evaluation: str, is_told: bool) -> None:
+    """accelerate puts autocast around the forward of a prepared model, wherever that is called."""
+    outcome = accelerated(HALF, evaluation)
+    assert "accelerator.prepare(" in outcome.text
+    assert any(message.startswith("This ran in full precision") for message in outcome.messages) == is_told
+
+
 EPOCHS = """
 best, patience = 9.0, 0
 for epoch in range(9):

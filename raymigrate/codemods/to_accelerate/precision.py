@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.devices import Devices
@@ -20,6 +21,13 @@ SCALER_METHODS = ("scale", "unscale_", "step", "update")
 FLOAT32 = (
     "A prepared model returns float32: what the loop computes from its outputs, such as a loss of its own, is more"
     " exact on a GPU than under autocast alone, and losses differ from about the fourth digit on."
+)
+
+# prepare_model() puts autocast around forward() itself (accelerate/accelerator.py, 1.15).
+WITHOUT_GRADIENTS = ("no_grad", "inference_mode")
+EVALUATION = (
+    "This ran in full precision; a prepared model computes in half precision wherever it is called, so that what the"
+    " evaluation returns changes a little."
 )
 
 
@@ -66,9 +74,40 @@ class Precision:
             changes.drop(self.module.statement(maker))
         self._calls(changes, scalers)
         changes.note(RM852, next(iter([*makers, *contexts])), FLOAT32)
+        evaluated = next((call for call in self._evaluations(contexts) if not changes.is_gone(call)), None)
+        if evaluated is not None:
+            changes.note(RM852, evaluated, EVALUATION)
         if self.flag is not None:
             changes.kept.add(self.flag)
         return f'"{self.kind}"'
+
+    def _evaluations(self, contexts: list[ast.Call]) -> Iterator[ast.Call]:
+        """The calls of the models without gradients that no autocast() is around."""
+        models = frozenset(self.training.models)
+        for call in self.module.of_type(ast.Call):
+            around = list(self.module.ancestors(call))
+            if (
+                isinstance(call.func, ast.Name)
+                and self.training.variables.of(call.func) & models
+                and any(name in head for node in around for head in _heads(node) for name in WITHOUT_GRADIENTS)
+                and not self._is_half(call, contexts)
+            ):
+                yield call
+
+    def _is_half(self, node: ast.AST, contexts: list[ast.Call], *, looks_at_calls: bool = True) -> bool:
+        """Whether autocast() is around a piece of code, or around a call of the function that it is in."""
+        for outer in self.module.ancestors(node):
+            if isinstance(outer, ast.With):
+                values = [self.module.value(item.context_expr) for item in outer.items]
+                if any(part in contexts for value in values for part in ast.walk(value)):
+                    return True
+            if isinstance(outer, ast.FunctionDef):
+                if any("autocast" in head for head in _heads(outer)):
+                    return True
+                uses = self.module.reads(outer.name) if looks_at_calls else []
+                if any(self._is_half(use, contexts, looks_at_calls=False) for use in uses):
+                    return True
+        return False
 
     def _kind(self, call: ast.Call, *, has_scaler: bool) -> str:
         name = self.module.qualified(call.func) or ""
@@ -167,3 +206,10 @@ class Precision:
 
 
 CLIPS = ("torch.nn.utils.clip_grad_norm", "torch.nn.utils.clip_grad_value", "torch.nn.utils.clip_grad.clip_grad_")
+
+
+def _heads(node: ast.AST) -> list[str]:
+    """What a `with` statement enters, or what decorates a function, as text."""
+    entered = [item.context_expr for item in node.items] if isinstance(node, ast.With) else []
+    decorators = node.decorator_list if isinstance(node, ast.FunctionDef) else []
+    return [ast.unparse(part) for part in (*entered, *decorators)]

@@ -27,7 +27,8 @@ RM852 = Rule(
     "autocast and GradScaler",
     "accelerator.backward() and accelerator.clip_grad_norm_() scale and unscale gradients themselves: a GradScaler of"
     " one's own beside them would do so twice. A prepared model returns float32, so that a loss which the loop"
-    " computes is more exact on a GPU than it was under autocast.",
+    " computes is more exact on a GPU than it was under autocast; and it computes in half precision wherever it is"
+    " called, outside autocast too.",
     "Accelerator(mixed_precision=...) and accelerator.autocast() take their place.",
     "https://huggingface.co/docs/accelerate/usage_guides/mixed_precision",
     errors=(

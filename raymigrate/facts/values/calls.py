@@ -143,7 +143,7 @@ def _handed(module: Module, use: ast.Name, outer: ast.AST, *, makes_object: bool
         return _of_call(outer)
     if module.qualified(outer.func) == "functools.partial" and not has_unpacking(outer):
         named = {keyword.arg: keyword.value for keyword in outer.keywords if keyword.arg}
-        return _Handed(list(outer.args[1:]), named, complete=False) if outer.args[0] is use else None
+        return _Handed(list(outer.args[1:]), named, complete=False) if use in outer.args[:1] else None
     method = outer.func.attr if isinstance(outer.func, ast.Attribute) else ""
     if method not in MAPPING or argument(outer, 0, "fn", "function") is not use:
         return None
