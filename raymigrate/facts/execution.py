@@ -350,9 +350,7 @@ def _is_irrefutable(case: ast.match_case) -> bool:
 
 def _renamed(node: ast.AST | None) -> ast.Name | None:
     """The name to which a statement gives a second one: `f` of `g = f`."""
-    if not isinstance(node, ast.Assign) or not all(isinstance(target, ast.Name) for target in node.targets):
-        return None
-    return node.value if isinstance(node.value, ast.Name) else None
+    return node.value if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name) else None
 
 
 def _is_main_guard(test: ast.expr) -> bool:

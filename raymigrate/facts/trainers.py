@@ -91,14 +91,9 @@ class TrainerCall:
     @cached_property
     def gpus(self) -> UseGpu:
         """Whether the workers have a GPU: those of every trainer of the file with this training function."""
-        shared = [
-            call for call in trainer_calls(self.module, WITH_FUNCTION[self.first], self.first) if self._shares(call)
-        ]
-        own, *others = (use_gpu(self.module, call.arguments.get("scaling_config")) for call in (self, *shared))
-        return own if all(same_gpus(own, other) for other in others) else UNKNOWN
-
-    def _shares(self, other: "TrainerCall") -> bool:
-        return other.node is not self.node and other.function is self.function and self.function is not None
+        own = use_gpu(self.module, self.arguments.get("scaling_config"))
+        shared = _gpus_by_function(self.module, self.first).get(self.function, own)
+        return own if same_gpus(own, shared) else UNKNOWN
 
     @property
     def use_gpu(self) -> bool | None:
@@ -115,6 +110,17 @@ def trainer_calls(module: Module, names: frozenset[str], first: str) -> Iterator
     """Constructions of the classes with these qualified names, in source order."""
     for call in module.calls(*names):
         yield TrainerCall(module, call, first)
+
+
+def _gpus_by_function(module: Module, first: str) -> dict[ast.AST | None, UseGpu]:
+    """Whether the workers have a GPU, by the training function; several trainers may share one."""
+    if first not in module.gpus:
+        found = module.gpus[first] = dict[ast.AST | None, UseGpu]()
+        for call in trainer_calls(module, WITH_FUNCTION[first], first):
+            if call.function is not None:
+                own = use_gpu(module, call.arguments.get("scaling_config"))
+                found[call.function] = own if same_gpus(found.get(call.function, own), own) else UNKNOWN
+    return module.gpus[first]
 
 
 def is_no_trainer(module: Module, node: ast.expr) -> bool:
