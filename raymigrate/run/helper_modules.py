@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from raymigrate.facts.module import Module
     from raymigrate.files.discovery import Discovery
 
-STEM = HELPERS
 DOCSTRING = '"""What the scripts of this folder need to train on Ray as before; raymigrate wrote it."""\n\n'
 STAYS = "The helpers stay in this script: it cannot be seen how a module beside it has to be imported."
 
@@ -130,7 +129,7 @@ def _prefix(statement: ast.stmt, file: str) -> str:
 
 def _free_stem(folder: str, held: Collection[Helper]) -> tuple[str, bool]:
     """The name of the module for a folder, and whether it is to be written: one that has all of this may be there."""
-    for stem in (STEM, *(f"{STEM}_{number}" for number in range(2, 99))):
+    for stem in (HELPERS, *(f"{HELPERS}_{number}" for number in range(2, 99))):
         path = os.path.join(folder, f"{stem}.py")
         if not os.path.lexists(path) and not os.path.lexists(path.removesuffix(".py")):
             return stem, True
@@ -140,7 +139,7 @@ def _free_stem(folder: str, held: Collection[Helper]) -> tuple[str, bool]:
             continue
         if all(helper.is_in(tree) for helper in held):
             return stem, False
-    return f"{STEM}_{next(count(99))}", True
+    return f"{HELPERS}_{next(count(99))}", True
 
 
 def module_text(helpers: Sequence[Helper]) -> str:

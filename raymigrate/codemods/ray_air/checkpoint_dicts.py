@@ -13,7 +13,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.ray_checkpoint import API, FROM_DICT
 from raymigrate.codemods.shared.checkpoint_files import before_statement
 from raymigrate.codemods.shared.emitted import CHECKPOINT_FILE
-from raymigrate.codemods.shared.helpers import take
+from raymigrate.codemods.shared.helpers import add
 from raymigrate.codemods.shared.local_names import local_name
 from raymigrate.edits.plan import Code
 from raymigrate.facts.helpers import Helper
@@ -108,12 +108,7 @@ def _is_only_dict(statement: ast.stmt, node: ast.Call) -> bool:
 def _loader(context: Context, node: ast.AST) -> str:
     """The name of the function that loads the dict; put before the code that saves it, or that reads it first."""
     if ("load_checkpoint", None) not in context.emitted:
-        context.emitted["load_checkpoint", None], source = take(context, LOADER)
-        module = context.module
-        writers = [reference.node for reference in module.references if reference.qualified in FROM_DICT]
-        places = [[part, *module.ancestors(part)][-2] for part in (node, *writers)]
-        place = min(places, key=module.start)
-        assert isinstance(place, ast.stmt)
-        if source:
-            context.plan.statement(place).before.insert(0, Code(source))
+        writers = [reference.node for reference in context.module.references if reference.qualified in FROM_DICT]
+        first = min((node, *writers), key=context.module.start)
+        context.emitted["load_checkpoint", None] = add(context, LOADER, first)
     return context.emitted["load_checkpoint", None]

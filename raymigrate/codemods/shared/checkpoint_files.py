@@ -3,7 +3,7 @@
 import ast
 
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.shared.helpers import take
+from raymigrate.codemods.shared.helpers import add
 from raymigrate.edits.plan import Code
 from raymigrate.facts.helpers import Helper
 from raymigrate.facts.legacy import TRANSFORMERS_TRAINERS
@@ -114,9 +114,7 @@ def _transformers_dir(context: Context) -> str:
     """The name of the function that looks at both places, which is added before its first use."""
     key = ("transformers_dir", None)
     if key not in context.emitted:
-        context.emitted[key], source = take(context, TRANSFORMERS_DIR)
-        if source:
-            context.plan.statement(first_use(context)).before.insert(0, Code(source))
+        context.emitted[key] = add(context, TRANSFORMERS_DIR, first_use(context))
     return context.emitted[key]
 
 

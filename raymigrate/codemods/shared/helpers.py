@@ -1,11 +1,12 @@
 """Where helpers go: into the script, or into a module that scripts of its folder share (`--helpers module`)."""
 
 import ast
-import os
 
 from raymigrate.codemods.context import Context
 from raymigrate.edits.import_runs import root_of
+from raymigrate.edits.plan import Code
 from raymigrate.facts.helpers import Helper
+from raymigrate.facts.module import Module
 
 TAKES_PLACE = ("ray", "mlflow", "wandb")  # whose imports take the place of the legacy one
 
@@ -28,7 +29,7 @@ def take(
     if helper.shareable:
         context.helpers.append(helper)
     project = context.module.project
-    shared = project.shared.imports.get(os.path.realpath(context.path)) if project is not None else None
+    shared = project.shared.imports.get(project.real(context.path)) if project is not None else None
     if shared is not None and helper in shared.offered:
         imported = helper.name if name == helper.name else f"{helper.name} as {name}"
         context.plan.need_import(shared.module, imported, near=nested)
@@ -36,3 +37,25 @@ def take(
     for module, imported_name in helper.imports:
         context.plan.need_import(module, imported_name, near=near if root_of(module) in TAKES_PLACE else nested)
     return name, helper.source(name, context.fresh(helper.inner) if helper.inner else "")
+
+
+def add(context: Context, helper: Helper, user: ast.AST, near: ast.stmt | None = None) -> str:
+    """Lets a script have a helper, before the top-level statement that uses it first; gives its name there.
+
+    Args:
+        context: The module.
+        helper: The helper.
+        user: That statement, or what is part of it.
+        near: As for `take`.
+    """
+    name, source = take(context, helper, near)
+    if source:
+        context.plan.statement(top_level(context.module, user)).before.insert(0, Code(source))
+    return name
+
+
+def top_level(module: Module, node: ast.AST) -> ast.stmt:
+    """The statement of the module itself that a node is part of."""
+    statement = [node, *module.ancestors(node)][-2]
+    assert isinstance(statement, ast.stmt)
+    return statement

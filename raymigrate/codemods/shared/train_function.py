@@ -12,7 +12,7 @@ from itertools import chain, count
 
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared import emitted
-from raymigrate.codemods.shared.helpers import take
+from raymigrate.codemods.shared.helpers import take, top_level
 from raymigrate.codemods.shared.import_cleanup import is_exported
 from raymigrate.edits.docstrings import adapted
 from raymigrate.edits.plan import Code
@@ -177,11 +177,7 @@ class TrainFunction:
     def _support_place(self) -> ast.stmt:
         """The statement that the classes stand before."""
         node = self.init if self.init is not None else self.call.statement
-        if self.nested_import is not None:
-            return node
-        place = [node, *self.module.ancestors(node)][-2]
-        assert isinstance(place, ast.stmt)
-        return place
+        return node if self.nested_import is not None else top_level(self.module, node)
 
     def _need_imports(self) -> None:
         need = self.context.plan.need_import
@@ -308,12 +304,12 @@ class TrainFunction:
         """A local name of the training function: the name itself unless the user's code there uses it, or `use_gpu`."""
         scaling = self.call.arguments.get("scaling_config")
         sources: list[ast.AST] = [self.given, *([self.module.value(scaling)] if scaling is not None else [])]
+        taken: set[str] = set()
         if self.inline and self.init is not None:
             sources.append(self.init)
+            taken.update(self.module.scope(self.init).bindings)
         # A local name would hide one that the function reads from outside.
-        taken = {node.id for source in sources for node in ast.walk(source) if isinstance(node, ast.Name)}
-        if self.inline and self.init is not None:
-            taken |= self.module.scope(self.init).bindings.keys()
+        taken.update(node.id for source in sources for node in ast.walk(source) if isinstance(node, ast.Name))
         while name in taken:
             name = f"ray_{name}"
         return name

@@ -88,7 +88,7 @@ class Conversion:
         loaders = self._loaders()
         schedulers = Schedules(training, self.home).prepared(changes)
         steps = Accumulation(training).convert(changes, frozenset(schedulers))
-        half = Precision(training, self.devices)
+        half = Precision(training, self.evaluation)
         precision = half.convert(changes)
         self.access = access = Access(training, self.home, self.devices, half.parameters)
         changes.names = access.name_at

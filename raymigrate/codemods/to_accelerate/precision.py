@@ -6,10 +6,11 @@ import ast
 from collections.abc import Iterator
 
 from raymigrate.codemods.to_accelerate.changes import Changes
-from raymigrate.codemods.to_accelerate.devices import Devices
+from raymigrate.codemods.to_accelerate.evaluation import Evaluation
 from raymigrate.codemods.to_accelerate.rules import RM852, RM858, Refusal
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
+from raymigrate.facts.gradients import switches_gradients_off
 from raymigrate.facts.values import argument
 
 PLACES = ("torch.amp", "torch.cuda.amp", "torch.cpu.amp")
@@ -22,9 +23,7 @@ FLOAT32 = (
     "A prepared model returns float32: what the loop computes from its outputs, such as a loss of its own, is more"
     " exact on a GPU than under autocast alone, and losses differ from about the fourth digit on."
 )
-
 # prepare_model() puts autocast around forward() itself (accelerate/accelerator.py, 1.15).
-WITHOUT_GRADIENTS = ("no_grad", "inference_mode")
 EVALUATION = (
     "This ran in full precision; a prepared model computes in half precision wherever it is called, so that what the"
     " evaluation returns changes a little."
@@ -36,13 +35,13 @@ class Precision:
 
     Args:
         training: What is trained.
-        devices: Its devices.
+        evaluation: Where its models run.
     """
 
-    def __init__(self, training: Training, devices: Devices) -> None:
+    def __init__(self, training: Training, evaluation: Evaluation) -> None:
         self.training = training
         self.module = training.module
-        self.devices = devices
+        self.evaluation = evaluation
         self.flag: ast.expr | None = None  # whether to use it, where that is a choice
         self.kind = ""
         self.parameters: dict[ast.FunctionDef, str] = {}  # functions that are given the scaler, and its name there
@@ -83,15 +82,8 @@ class Precision:
 
     def _evaluations(self, contexts: list[ast.Call]) -> Iterator[ast.Call]:
         """The calls of the models without gradients that no autocast() is around."""
-        models = frozenset(self.training.models)
-        for call in self.module.of_type(ast.Call):
-            around = list(self.module.ancestors(call))
-            if (
-                isinstance(call.func, ast.Name)
-                and self.training.variables.of(call.func) & models
-                and any(name in head for node in around for head in _heads(node) for name in WITHOUT_GRADIENTS)
-                and not self._is_half(call, contexts)
-            ):
+        for call in sorted(self.evaluation.runs_models(self.module.tree), key=self.module.start):
+            if any(map(switches_gradients_off, self.module.ancestors(call))) and not self._is_half(call, contexts):
                 yield call
 
     def _is_half(self, node: ast.AST, contexts: list[ast.Call], *, looks_at_calls: bool = True) -> bool:
@@ -102,7 +94,7 @@ class Precision:
                 if any(part in contexts for value in values for part in ast.walk(value)):
                     return True
             if isinstance(outer, ast.FunctionDef):
-                if any("autocast" in head for head in _heads(outer)):
+                if any("autocast" in ast.unparse(decorator) for decorator in outer.decorator_list):
                     return True
                 uses = self.module.reads(outer.name) if looks_at_calls else []
                 if any(self._is_half(use, contexts, looks_at_calls=False) for use in uses):
@@ -206,10 +198,3 @@ class Precision:
 
 
 CLIPS = ("torch.nn.utils.clip_grad_norm", "torch.nn.utils.clip_grad_value", "torch.nn.utils.clip_grad.clip_grad_")
-
-
-def _heads(node: ast.AST) -> list[str]:
-    """What a `with` statement enters, or what decorates a function, as text."""
-    entered = [item.context_expr for item in node.items] if isinstance(node, ast.With) else []
-    decorators = node.decorator_list if isinstance(node, ast.FunctionDef) else []
-    return [ast.unparse(part) for part in (*entered, *decorators)]

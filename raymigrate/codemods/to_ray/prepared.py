@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
+from raymigrate.facts.gradients import switches_gradients_off
 from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import Scope
 from raymigrate.facts.values import argument
@@ -119,11 +120,8 @@ def _counting_loops(module: Module, prepare: Prepare) -> Iterator[ast.For]:
 
 def _is_without_gradients(module: Module, loop: ast.For) -> bool:
     withs = [a for a in (*module.ancestors(loop), *ast.walk(loop)) if isinstance(a, ast.With)]
-    tests = [item.context_expr for statement in withs for item in statement.items]
     function = module.function(loop)
-    tests += getattr(function, "decorator_list", [])
-    words = {getattr(n, "attr", getattr(n, "id", "")) for test in tests for n in ast.walk(test)}
-    return bool(words & {"no_grad", "inference_mode"})
+    return any(switches_gradients_off(a) for a in (*withs, *([function] if function is not None else [])))
 
 
 def _counts(loop: ast.For) -> bool:

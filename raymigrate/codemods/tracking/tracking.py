@@ -11,7 +11,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.codemods.shared.helpers import take
+from raymigrate.codemods.shared.helpers import add
 from raymigrate.codemods.shared.train_function import TrainFunction
 from raymigrate.codemods.tracking import emitted_tracking
 from raymigrate.edits.plan import Code
@@ -218,21 +218,12 @@ def report_logs(context: Context, call: TrainerCall, function: TrainFunction) ->
     if not is_tracked(context, call):
         return
     near = context.module.reference_at[call.node.func].binding.statement
-    name = _emit(context, call.node if function.init is None else function.init, emitted_tracking.LOG_REPORT, near)
+    user = call.node if function.init is None else function.init
+    name = add(context, emitted_tracking.LOG_REPORT, user, near)
     function.before_training.append(f"{{trainer}}.add_callback({name}())")
 
 
 # -- emission ----------------------------------------------------------------------------------------
-
-
-def _emit(context: Context, node: ast.AST, helper: Helper, near: ast.stmt | None) -> str:
-    """Puts a class before the top-level statement that a node is part of, or imports it; gives its name."""
-    place = [node, *context.module.ancestors(node)][-2]
-    assert isinstance(place, ast.stmt)
-    name, source = take(context, helper, near)
-    if source:
-        context.plan.statement(place).before.insert(0, Code(source))
-    return name
 
 
 def _convert_logger(context: Context, tracked: Tracked, logger: ast.Call) -> None:
@@ -242,7 +233,7 @@ def _convert_logger(context: Context, tracked: Tracked, logger: ast.Call) -> Non
     service = LOGGERS[reference.qualified]
     helper = _mlflow(context, tracked, logger) if service == "mlflow" else emitted_tracking.WANDB
     edit = plan.call(logger)
-    edit.function = _emit(context, logger, helper, near)
+    edit.function = add(context, helper, logger, near)
     edit.remove |= {"save_artifact"} if service == "mlflow" else WANDB_REFUSED.keys()
     context.handle(reference, gone=True)
     _finish(context, tracked, _variable(context, logger, f"{service}_callback"))

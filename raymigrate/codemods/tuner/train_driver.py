@@ -3,7 +3,7 @@
 import ast
 
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.shared.helpers import take
+from raymigrate.codemods.shared.helpers import add
 from raymigrate.codemods.shared.tune_name import tune_name
 from raymigrate.codemods.tuner.tuner_config import TunerRunConfig
 from raymigrate.edits.plan import Code
@@ -189,12 +189,9 @@ class TrainDriver:
         """The name of the function that counts; it is written at the first use."""
         key = ("trials_at_once", None)
         if key not in self.context.emitted:
-            self.context.emitted[key], source = take(self.context, TRIALS_AT_ONCE)
             users = (self.place, self.module.statement(self.tuner.made("tune_config", *TUNE_CONFIGS) or self.place))
-            tops = [[node, *self.module.ancestors(node)][-2] for node in users]
-            place = min((node for node in tops if isinstance(node, ast.stmt)), key=lambda node: node.lineno)
-            if source:
-                self.context.plan.statement(place).before.insert(0, Code(source))
+            first = min(users, key=lambda statement: statement.lineno)
+            self.context.emitted[key] = add(self.context, TRIALS_AT_ONCE, first)
         return self.context.emitted[key]
 
 

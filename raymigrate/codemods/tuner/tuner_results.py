@@ -51,9 +51,7 @@ def tuner_results(context: Context) -> None:
         fits_a_trainer = converted or _fits_a_trainer(module, tuner)
         for result in results(module, call):
             read = module.parent_of[result]
-            if not isinstance(read, ast.Attribute):
-                continue
-            if read.attr != "log_dir" and not fits_a_trainer:
+            if not isinstance(read, ast.Attribute) or (read.attr != "log_dir" and not fits_a_trainer):
                 continue
             seen.add(read)
             if read.attr == "log_dir":
@@ -69,9 +67,10 @@ def tuner_results(context: Context) -> None:
 def _others(context: Context, seen: set[ast.Attribute]) -> None:
     """Reads of a best result whose Tuner is made in another place, or keeps its trainer for now."""
     module = context.module
-    trainers = {name for call in module.calls(*TUNERS) for name in _trainers_of(TunerCall(module, call))}
-    if not any(module.calls(*TUNERS)):
+    calls = list(module.calls(*TUNERS))
+    if not calls:
         return
+    trainers = {name for call in calls for name in _trainers_of(TunerCall(module, call))}
     for read in module.attributes(*READS):
         if read in seen or not _is_best_result(module, read.value):
             continue

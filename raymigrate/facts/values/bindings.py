@@ -71,6 +71,7 @@ class Search:
         self._order = {binding: number for number, binding in enumerate(self.bindings)}
         self._is_run_in_order = all(_runs_in(module, binding.node, scope) for binding in self.bindings)
         self._by_walrus = [b for b in self.bindings if isinstance(module.parent_of.get(b.node), ast.NamedExpr)]
+        self._last_line = max((getattr(binding.node, "lineno", 0) for binding in self.bindings), default=0)
         self._answers: dict[ast.Name, list[Binding]] = {}
         self._steps_of: dict[int, list[Step]] = {}  # by the identity of the block
         self._within: dict[ast.AST, list[Binding]] = {}  # the bindings in a node, or that are it
@@ -97,8 +98,7 @@ class Search:
             if isinstance(node, LOOPS) and function is not None:
                 return None
             function = node if isinstance(node, FUNCTIONS) else function
-        last = max(getattr(binding.node, "lineno", 0) for binding in self.bindings)
-        return function if function is not None and last < getattr(function, "lineno", 0) else None
+        return function if function is not None and self._last_line < getattr(function, "lineno", 0) else None
 
     def _sorted(self, bindings: Iterable[Binding]) -> list[Binding]:
         return sorted(set(bindings), key=self._order.__getitem__)

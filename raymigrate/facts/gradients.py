@@ -1,0 +1,13 @@
+"""Where torch computes no gradients."""
+
+import ast
+
+WITHOUT = frozenset({"no_grad", "inference_mode"})
+
+
+def switches_gradients_off(node: ast.AST) -> bool:
+    """Whether a `with` statement, or the decorators of a function, switch gradients off for what is in it."""
+    heads = [item.context_expr for item in node.items] if isinstance(node, ast.With) else []
+    heads += getattr(node, "decorator_list", [])
+    parts = (part for head in heads for part in ast.walk(head))
+    return any(getattr(part, "attr", getattr(part, "id", "")) in WITHOUT for part in parts)
