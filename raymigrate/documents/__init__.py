@@ -15,7 +15,7 @@ from raymigrate.files.discovery import PAGES
 from raymigrate.files.script import Script, UndecodableError, decode
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from raymigrate.documents.cell_files import CellFile
     from raymigrate.knowledge.versions import Pin
@@ -49,6 +49,10 @@ class Document(Protocol):
     def place(self, line: int, column: int) -> Place:
         """The place in the file of a place in the text; both count from 1."""
 
+    @property
+    def cells_with_commands(self) -> Iterable[int]:
+        """The numbers of the cells in which shell commands may stand; none where only strings could hold some."""
+
     def lines_of(self, cell: int) -> list[str]:
         """The source lines of a cell, magics and all; of the file where `cell` is 0."""
 
@@ -77,6 +81,7 @@ class Plain:
         self.remarks: list[Finding] = []
         self.pins: list[tuple[Place, Pin]] = []
         self.scripts: list[CellFile] = []
+        self.cells_with_commands: list[int] = []
 
     def place(self, line: int, column: int) -> Place:
         """The same place."""

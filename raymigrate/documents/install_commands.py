@@ -9,17 +9,24 @@ from raymigrate.knowledge.versions import Pin, conda_pins, requirement_pins
 NESTED = "The command is in a string: write {name}>={lowest} there, with quotes around it for the inner shell."
 # A word of a shell command, which may be quoted, after `pip install` up to the end of that command.
 INSTALL = re.compile(
-    r"\b(?:pip[\d.]*|uv pip|conda|mamba)[ \t]+install\b(?P<words>(?:[^\n;&|#\\]|\\(?:[ \t]*\r?\n|.))*)"
+    r"\b(?:pip[\d.]*|uv pip|conda|mamba)(?:[ \t]+-[\w-]+)*[ \t]+install\b"
+    r"(?P<words>(?:[^\n;&|#\\]|\\(?:[ \t]*\r?\n|.))*)"
 )
 WORD = re.compile(r"(?P<quote>\\?[\"'])(?P<quoted>[^\"'\n\\]*)(?P=quote)|(?P<plain>[^\s\"'\\]+)")
 
 
 def install_commands(text: str) -> Iterator[Pin]:
     """The requirements that shell commands name: `pip install -q "ray[air]==2.6.3" transformers==4.30.2`."""
-    for command in INSTALL.finditer(text):
+    for command in commands(text):
         line = _line_before(command)
-        if not line.lstrip().startswith("#"):
-            yield from _command_pins(command, within_string=line.count('"') % 2 + line.count("'") % 2 > 0)
+        yield from _command_pins(command, within_string=line.count('"') % 2 + line.count("'") % 2 > 0)
+
+
+def commands(text: str) -> Iterator[re.Match[str]]:
+    """The install commands of a text, as matches of `INSTALL`; those in comments are none."""
+    for command in INSTALL.finditer(text):
+        if not _line_before(command).lstrip().startswith("#"):
+            yield command
 
 
 def _line_before(command: re.Match[str]) -> str:

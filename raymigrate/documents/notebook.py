@@ -155,6 +155,11 @@ class Notebook:
         self.remarks += [*self._cells.remarks, *(pin_remark(pin, place) for place, pin in self.pins)]
 
     @property
+    def cells_with_commands(self) -> Iterable[int]:
+        """See `Document.cells_with_commands`."""
+        return self._by_number
+
+    @property
     def scripts(self) -> list[CellFile]:
         """The scripts that its cells write to files."""
         return whole_scripts(self._files)

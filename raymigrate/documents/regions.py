@@ -36,6 +36,7 @@ class Regions:
         self.remarks: list[Finding] = list(self._cells.remarks)
         self.pins: list[tuple[Place, Pin]] = []
         self.scripts: list[CellFile] = []
+        self.cells_with_commands = [0]
 
     @property
     def text(self) -> str:

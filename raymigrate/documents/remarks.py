@@ -92,12 +92,17 @@ def other_language(magic: str, body: Sequence[str], place: Place) -> Iterator[Fi
         yield remark(RM905, Kind.MANUAL, f"The legacy code below {magic} is not read, and stays as it is.", place)
 
 
+def shell_text(lines: Sequence[str]) -> str:
+    """Lines as one text in which the commands of a Databricks source are no comments, with every place as it is."""
+    return "\n".join(line.replace("# MAGIC ", " " * len("# MAGIC "), 1) for line in lines)
+
+
 def old_pins(lines: Sequence[str]) -> Iterator[tuple[int, Pin]]:
     """The versions that lines install and that converted code does not run on, each with the index of its line.
 
     A command may go on after a backslash.
     """
-    text = "\n".join(line.replace("# MAGIC ", " " * len("# MAGIC "), 1) for line in lines)
+    text = shell_text(lines)
     if "install" not in text:
         return
     from raymigrate.documents.install_commands import install_commands  # noqa: PLC0415 - few cells install anything

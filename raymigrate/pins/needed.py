@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from raymigrate.base.findings import Finding, Kind, is_to_ray
-from raymigrate.documents.install_commands import INSTALL, WORD
+from raymigrate.documents.install_commands import WORD, commands
 from raymigrate.knowledge.versions import LOWEST, NAME, package
 
 
@@ -44,6 +44,8 @@ LISTED = re.compile(
     rf"(?:^[ \t]*(?:-[ \t]+)?|[\"'])(?P<requirement>{NAME}(?P<extras>[ \t]*\[[^\]\n]*\])?)(?=[\"'<>=!~;,@\s]|$)",
     re.MULTILINE,
 )
+# `git+https://github.com/huggingface/accelerate.git@main`: the last part of the address is the name.
+REPOSITORY = r"git\+\w+://[^/\s]+/(?:[^/\s@]+/)*(?P<name>[\w-]+?)(?:\.git)?(?:[@#].*)?$"
 COMMENT = re.compile(r"^[ \t]*#[^\n]*|[ \t]#[^\n]*", re.MULTILINE)
 
 
@@ -68,7 +70,7 @@ def listed(text: str) -> dict[str, int]:
 def installed(text: str) -> dict[str, int]:
     """The packages that the shell commands of a text install, each with its first place."""
     found: dict[str, int] = {}
-    for command in INSTALL.finditer(text):
+    for command in commands(text):
         for word in WORD.finditer(command["words"]):
             group = "quoted" if word["quoted"] is not None else "plain"
             for name in _names(word[group]):
@@ -102,7 +104,7 @@ def _places(matches: Iterable[re.Match[str]]) -> dict[str, int]:
 
 def _names(requirement: str) -> list[str]:
     """The package that a requirement names, and what its extras are known to bring along."""
-    match = re.match(NAME, requirement)
+    match = re.match(REPOSITORY, requirement) or re.match(NAME, requirement)
     if match is None:
         return []
     name = package(match["name"])

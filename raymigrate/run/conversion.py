@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from raymigrate.base.findings import Finding, Kind, Rule
 from raymigrate.base.options import Options
-from raymigrate.comments.skips import RM906, Skip, Skips, comment_at
 from raymigrate.documents import Document, NotSplit, Plain, open_document, reopened
 from raymigrate.documents.remarks import pin_remark
 from raymigrate.facts.literals import shortened_text
+from raymigrate.run.cell_comments import CellComments
 from raymigrate.run.engine import RM901, RM902, RM903, Refused, convert
 from raymigrate.run.outcome import FileResult
 
@@ -88,10 +88,10 @@ def convert_document(
 
     result = convert(document.text, path, options, rewrite=rewrite, project=project, settle=settle)
     result.document = document
-    result.findings = _without_stale(result.findings, document, comments)
+    result.findings = comments.without_stale(result.findings)
     if result.after is not None and rewritten:
         result.rewritten = rewritten[0]
-        result.left = _without_stale(result.left, rewritten[0], _heed(rewritten[0], options))
+        result.left = _heed(rewritten[0], options).without_stale(result.left)
     if any(finding.kind is Kind.ERROR for finding in result.findings):
         return result
     if options.unsafe and options.enabled(RM731):
@@ -100,37 +100,27 @@ def convert_document(
         from raymigrate.run.cell_files import with_scripts_converted  # noqa: PLC0415 - few notebooks write scripts
 
         result = with_scripts_converted(result, document, path, options, rewrite=rewrite)
+    if document.cells_with_commands:
+        from raymigrate.run.cell_packages import with_needed_packages  # noqa: PLC0415 - few files have cells
+
+        result = with_needed_packages(result, document, path, options)
     return result
 
 
-def _heed(document: Document, options: Options) -> set[tuple[int, int]]:
+def _heed(document: Document, options: Options) -> CellComments:
     """Takes out of a document's remarks and pins what was not asked for, and marks what a comment in the file silences.
 
     Returns:
-        Cell and line of the comments that did.
+        The comments, some of which did.
     """
-    comments = Skips(document.text)
-    used: set[tuple[int, int]] = set()
-
-    def skip(code: str, cell: int, line: int) -> Skip | None:
-        if found := comment_at(document.lines_of(cell), line, code):
-            used.add((cell, found.line))
-        elif found := comments.of_file(code):
-            used.add(document.place(found.line, found.column)[:2])
-        return found
-
+    comments = CellComments(document)
     wanted = [remark for remark in document.remarks if remark.kind is Kind.ERROR or options.enabled(remark.code)]
-    skips = [skip(remark.code, remark.cell, remark.line) for remark in wanted]
+    skips = [comments.of(remark.code, remark.cell, remark.line) for remark in wanted]
     document.remarks = [
         remark if found is None else remark.skipped(found.reason) for remark, found in zip(wanted, skips, strict=True)
     ]
-    document.pins = [(place, pin) for place, pin in document.pins if skip(RM731, place.cell, place.line) is None]
-    return used
-
-
-def _without_stale(findings: list[Finding], document: Document, comments: set[tuple[int, int]]) -> list[Finding]:
-    """Findings less those that call a comment stale which silences a remark of the document."""
-    return [f for f in findings if f.code != RM906.code or document.place(f.line, f.column)[:2] not in comments]
+    document.pins = [(place, pin) for place, pin in document.pins if comments.of(RM731, place.cell, place.line) is None]
+    return comments
 
 
 def _with_versions_raised(

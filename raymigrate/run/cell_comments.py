@@ -1,0 +1,37 @@
+"""Comments in a document that silence what is said of the document itself, such as of what its lines install."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from raymigrate.base.findings import Finding
+from raymigrate.comments.skips import RM906, Skip, Skips, comment_at
+
+if TYPE_CHECKING:
+    from raymigrate.documents import Document
+
+
+class CellComments:
+    """The skip comments of a document, as far as remarks ask for them.
+
+    Args:
+        document: The document.
+    """
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self._comments = Skips(document.text)
+        self._used: set[tuple[int, int]] = set()  # cell and line of comments that silence something
+
+    def of(self, code: str, cell: int, line: int) -> Skip | None:
+        """The comment that silences a rule on a line, or in the whole file."""
+        if found := comment_at(self._document.lines_of(cell), line, code):
+            self._used.add((cell, found.line))
+        elif found := self._comments.of_file(code):
+            self._used.add(self._document.place(found.line, found.column)[:2])
+        return found
+
+    def without_stale(self, findings: list[Finding]) -> list[Finding]:
+        """Findings less those that call a comment stale which silences a remark of the document."""
+        place = self._document.place
+        return [f for f in findings if f.code != RM906.code or place(f.line, f.column)[:2] not in self._used]
