@@ -4,9 +4,10 @@ import ast
 from collections.abc import Iterator
 from enum import Enum
 
+from raymigrate.facts.items import collections_of, items_of
 from raymigrate.facts.legacy import HF, HF_UNRELEASED, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import is_none, sources
+from raymigrate.facts.values import Source, is_none, sources
 
 CHECKPOINT_CLASSES = tuple(
     f"{module}.{name}"
@@ -28,6 +29,7 @@ GET_CHECKPOINT = frozenset({"ray.air.session.get_checkpoint", "ray.train.get_che
 
 # Methods of datasets and of preprocessors that change the rows.
 MAPS = ("map", "map_batches", "flat_map", "transform", "fit_transform")
+DEEPEST = 5  # collections made of collections
 
 
 class Layout(Enum):
@@ -38,31 +40,53 @@ class Layout(Enum):
     UNKNOWN = "at either place: it is not known which Ray wrote it"
 
 
-def trainer_of(module: Module, result: ast.expr) -> str | None:
-    """The class whose `fit()` gave a value, where every way to it leads to the same trainer class.
+def is_result(module: Module, node: ast.expr) -> bool:
+    """Whether a value is a trainer's result, through every way to it."""
+    trainers = trainers_of(module, node)
+    return bool(trainers) and None not in trainers
+
+
+def trainers_of(module: Module, result: ast.expr, depth: int = 0) -> set[str | None]:
+    """The classes whose `fit()` may have given a value; None among them where it may come from elsewhere.
 
     None is no way: `self.result = None` before the first run has none of the attributes that are asked for.
     """
     names: set[str | None] = set()
     for source in _but_none(module, result):
-        if not (isinstance(source, ast.Call) and isinstance(source.func, ast.Attribute) and source.func.attr == "fit"):
-            return None
-        for trainer in _but_none(module, source.func.value):
-            names.add(module.qualified(trainer.func) if isinstance(trainer, ast.Call) else None)
-    name = names.pop() if len(names) == 1 else None
-    return name if name in TRAINERS | TORCH_TRAINERS else None
+        if isinstance(source, ast.Call) and isinstance(source.func, ast.Attribute) and source.func.attr == "fit":
+            for trainer in _but_none(module, source.func.value):
+                name = module.qualified(trainer.func) if isinstance(trainer, ast.Call) else None
+                names.add(name if name in TRAINERS | TORCH_TRAINERS else None)
+        else:
+            collections = collections_of(Source(module, source)) if depth < DEEPEST else []
+            items = [item for collection in collections for item in items_of(collection)]
+            for item in items:
+                names |= trainers_of(module, item.node, depth + 1) if item.module is module else {None}
+            if not items:
+                names.add(None)
+    return names
+
+
+def _is_fitted(module: Module, result: ast.expr) -> bool:
+    """Whether every way to a value is a call of a trainer's `fit()`, and none a collection of results."""
+    calls = _but_none(module, result)
+    return is_result(module, result) and all(_is_call_of_fit(call) for call in calls)
+
+
+def _is_call_of_fit(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "fit"
 
 
 def _but_none(module: Module, node: ast.expr) -> list[ast.expr]:
     return [source for source in sources(module, node) if not is_none(source)]
 
 
-def results(module: Module, *attributes: str) -> Iterator[tuple[ast.Attribute, str]]:
-    """Reads of these attributes of a trainer's result, with the trainer's class, in source order."""
+def results(module: Module, *attributes: str) -> Iterator[tuple[ast.Attribute, set[str | None]]]:
+    """Reads of these attributes of what may be a trainer's result, in source order, with what `trainers_of` says."""
     for node in module.attributes(*attributes):
-        trainer = trainer_of(module, node.value)
-        if trainer is not None:
-            yield node, trainer
+        trainers = trainers_of(module, node.value)
+        if trainers - {None}:
+            yield node, trainers
 
 
 def is_checkpoint(module: Module, node: ast.expr) -> bool:
@@ -101,7 +125,7 @@ def made_by_script(module: Module, node: ast.expr) -> str | None:
 
 def _is_of_result(module: Module, source: ast.expr) -> bool:
     read = _read_of_result(module, source)
-    return read is not None and trainer_of(module, read.value) is not None
+    return read is not None and is_result(module, read.value)
 
 
 def _read_of_result(module: Module, checkpoint: ast.expr) -> ast.Attribute | None:
@@ -178,7 +202,8 @@ def _layout_of_source(module: Module, node: ast.expr) -> Layout | None:
     if isinstance(node, ast.Call) and module.qualified(node.func) in GET_CHECKPOINT:
         return _layout_on_worker(module, node)
     read = _read_of_result(module, node)
-    return Layout.NESTED if read is not None and trainer_of(module, read.value) in TRANSFORMERS_TRAINERS else None
+    trainers = trainers_of(module, read.value) if read is not None else set()
+    return Layout.NESTED if trainers and trainers <= TRANSFORMERS_TRAINERS else None
 
 
 def _layout_on_worker(module: Module, get_checkpoint: ast.Call) -> Layout | None:
@@ -253,7 +278,7 @@ def _source_carries(module: Module, node: ast.expr | None, seen: set[ast.AST]) -
     if isinstance(node, ast.Name):
         return _carries(module, node, seen)
     read = _read_of_result(module, node)
-    if read is None or trainer_of(module, read.value) is None:
+    if read is None or not _is_fitted(module, read.value):
         return None
     given_to_trainers: set[bool | None] = set()
     for fit in _but_none(module, read.value):

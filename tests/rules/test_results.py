@@ -174,3 +174,44 @@ def test_what_tune_filled_in_is_told_under_whatever_name_it_is_read(read: str) -
 )
 def test_other_keys_and_other_dicts_are_not_told(read: str) -> None:
     assert not converted(f"{FITTED}{read}\n").lines("RM604", Kind.MANUAL)
+
+
+SEVERAL = """
+from ray import tune
+from ray.air.config import ScalingConfig
+from ray.train.huggingface import AccelerateTrainer, TransformersTrainer
+from job import build, loop, rows
+
+scaling = ScalingConfig(num_workers=2, use_gpu=True)
+first = TransformersTrainer(build, scaling_config=scaling, datasets={{"train": rows}})
+second = AccelerateTrainer(loop, accelerate_config={{}}, scaling_config=scaling)
+{read}
+"""
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        "result = first.fit() if rows else second.fit()\nprint(result.config)",
+        "result = first.fit() if rows else None\nprint(result.config)",
+        "result = first.fit() if rows else load()\nprint(result.config)",
+        "result = tune.Tuner(second).fit().get_best_result() if rows else first.fit()\nprint(result.config)",
+        "if rows:\n    result = first.fit()\nelse:\n    result = second.fit()\nprint(result.config)",
+        "print((first.fit() if rows else second.fit()).config)",
+        "settings = result.config if (result := first.fit()) else {}",
+        "done = []\nfor one in (first, second):\n    done.append(one.fit())\nfor each in done:\n    print(each.config)",
+        "done = {'a': first.fit(), 'b': second.fit()}\nfor name, each in done.items():\n    print(each.config)",
+        "done = [one.fit() for one in (first, second)]\nprint(min(done, key=lambda each: each.config['lr']))",
+    ],
+)
+def test_the_config_of_a_result_is_told_whichever_trainer_it_comes_from(read: str) -> None:
+    outcome = converted(SEVERAL.format(read=read))
+    assert len(outcome.lines("RM604", Kind.MANUAL)) == 1
+    assert any("result.config raises" in message for message in outcome.messages)
+
+
+def test_log_dir_is_path_for_results_of_all_trainers_and_told_where_something_else_may_come() -> None:
+    shown = "for each in [first.fit(), second.fit()]:\n    print(each.log_dir)"
+    assert "print(each.path)" in converted(SEVERAL.format(read=shown)).text
+    mixed = "each = first.fit() if rows else load()\nprint(each.log_dir)"
+    assert len(converted(SEVERAL.format(read=mixed)).lines("RM604", Kind.MANUAL)) == 1

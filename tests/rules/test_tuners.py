@@ -194,3 +194,79 @@ def test_the_best_result_of_another_search_is_left_alone() -> None:
         "from ray import air\nfrom keras_tuner import Tuner\n\nbest = Tuner().get_best_result()\nprint(best.log_dir)\n"
     )
     assert converted(script).text == script
+
+
+TRIALS = """
+import ray
+from ray import tune
+from ray.air.config import ScalingConfig
+from ray.train.huggingface import {trainer}
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+from job import rows
+
+
+def make(train_dataset, eval_dataset=None, **config):
+    args = TrainingArguments("out", logging_steps=10)
+    return Trainer(model=AutoModelForCausalLM.from_pretrained("gpt2"), args=args, train_dataset=train_dataset)
+
+
+def build():
+    scaling = ScalingConfig(num_workers=2, use_gpu=True)
+    return tune.Tuner({trainer}(make, scaling_config=scaling, datasets={{"train": rows}}))
+
+
+def run():
+    return build().fit()
+
+
+results = run()
+{read}
+"""
+FOLDER = 'ray.train.Checkpoint({}.metrics["checkpoint_path"])'
+ITEMS = {
+    "loop": ("for one in results:\n    print(one.checkpoint)", "one"),
+    "numbered": ("for number, one in enumerate(results):\n    print(one.checkpoint)", "one"),
+    "zip": ("for name, one in zip('ab', results):\n    print(one.checkpoint)", "one"),
+    "comprehension": ("print([one.checkpoint for one in results if not one.error])", "one"),
+    "index": ("print(results[0].checkpoint)", "results[0]"),
+    "sorted": ("best = sorted(results, key=lambda one: one.metrics['loss'])[0]\nprint(best.checkpoint)", "best"),
+    "key": ("print(max(results, key=lambda one: one.checkpoint.path))", "one"),
+    "key function": ("def score(one):\n    return one.checkpoint.path\nprint(max(results, key=score))", "one"),
+    "filtered": ("good = [one for one in results if not one.error]\nfor two in good:\n    two.checkpoint", "two"),
+    "parameter": ("def show(one):\n    print(one.checkpoint)\nfor each in results:\n    show(each)", "one"),
+    "kept": ("kept = {}\nkept['a'] = results[0]\nfor name, one in kept.items():\n    print(one.checkpoint)", "one"),
+    "best": ("best = results.get_best_result()\nprint(best.checkpoint)", "best"),
+}
+
+
+@pytest.mark.parametrize(("read", "owner"), ITEMS.values(), ids=ITEMS)
+def test_a_trial_is_followed_out_of_the_results_that_a_function_returns(read: str, owner: str) -> None:
+    outcome = converted(TRIALS.format(trainer="TransformersTrainer", read=read))
+    assert len(outcome.lines("RM608", Kind.CONVERTED)) == 1
+    assert FOLDER.format(owner) in outcome.text
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        "print([one for one in results if one.checkpoint])",
+        "for one in results:\n    if one.checkpoint is not None:\n        print(one)",
+        "best = results[0] if len(results) else load()\nprint(best.checkpoint)",
+    ],
+)
+def test_a_checkpoint_of_a_trial_that_may_be_missing_is_told(read: str) -> None:
+    outcome = converted(TRIALS.format(trainer="TransformersTrainer", read=read))
+    assert outcome.lines("RM608", Kind.MANUAL) and FOLDER.format("one") not in outcome.text
+
+
+@pytest.mark.parametrize(("trainer", "told"), [("TransformersTrainer", 1), ("AccelerateTrainer", 0)])
+def test_the_rows_of_a_trial_are_told_where_it_reports_at_other_steps(trainer: str, told: int) -> None:
+    read = "for one in results:\n    print(one.metrics_dataframe)"
+    outcome = converted(TRIALS.format(trainer=trainer, read=read))
+    assert len(outcome.lines("RM412", Kind.MANUAL)) == told
+
+
+def test_what_only_looks_like_a_trial_is_left_alone() -> None:
+    read = "for one in load():\n    print(one.checkpoint, one.log_dir)\nprint(max(files, key=lambda f: f.checkpoint))"
+    outcome = converted(TRIALS.format(trainer="TransformersTrainer", read=read))
+    assert not {"RM608", "RM416", "RM604"} & {code for code, _, _ in outcome.findings}

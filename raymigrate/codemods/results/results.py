@@ -12,7 +12,7 @@ from raymigrate.facts.module import Module
 from raymigrate.facts.project import with_imported
 from raymigrate.facts.reports import Carried, carried
 from raymigrate.facts.results import results as reads_of_results
-from raymigrate.facts.results import trainer_of
+from raymigrate.facts.results import trainers_of
 from raymigrate.facts.values import sources
 
 RESULT_GUIDE = "https://docs.ray.io/en/latest/train/user-guides/results.html"
@@ -84,20 +84,20 @@ ATTRIBUTES = {
 def results(context: Context) -> None:
     """Reads of a trainer's result that find nothing, or something else, on current Ray."""
     legacy = any(reference.qualified.startswith("ray.air.") for reference in context.module.references)
-    for read, trainer in reads_of_results(context.module, *ATTRIBUTES):
+    for read, trainers in reads_of_results(context.module, *ATTRIBUTES):
         if read.attr == "log_dir":
-            _log_dir(context, read)
+            _log_dir(context, read, sure=None not in trainers)
         elif read.attr in ATTRIBUTES and read.attr != "metrics":
             context.manual(RM604, read, f"result.{read.attr} {ATTRIBUTES[read.attr]}")
-        elif trainer in ACCELERATE_TRAINERS or (legacy and trainer in TORCH_TRAINERS):
+        elif None not in trainers and trainers & (ACCELERATE_TRAINERS | (TORCH_TRAINERS if legacy else set())):
             _last_report(context, read)
     _report_keys(context)
 
 
-def _log_dir(context: Context, read: ast.Attribute) -> None:
+def _log_dir(context: Context, read: ast.Attribute, *, sure: bool) -> None:
     """`print(result.log_dir)` becomes `print(result.path)`; what reads files there is reported."""
     gone = "result.log_dir raises an AttributeError on Ray >= 2.51"
-    if not is_shown(context.module, read) or not is_placed(context.module, read):
+    if not sure or not is_shown(context.module, read) or not is_placed(context.module, read):
         context.manual(
             RM604,
             read,
@@ -194,7 +194,5 @@ def _are_of_result(module: Module, node: ast.expr) -> bool:
         given = frame.args[0] if frame.args else frame
         rows = given.elts if isinstance(given, ast.List) else [given]
         return any(_are_of_result(module, row) for row in rows if row is not frame)
-    return any(
-        isinstance(source, ast.Attribute) and source.attr == "metrics" and trainer_of(module, source.value) is not None
-        for source in sources(module, node)
-    )
+    read = [s for s in sources(module, node) if isinstance(s, ast.Attribute) and s.attr == "metrics"]
+    return any(trainers_of(module, source.value) - {None} for source in read)

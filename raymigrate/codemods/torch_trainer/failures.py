@@ -11,7 +11,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.moves import Move, move_names
 from raymigrate.facts.module import Module
-from raymigrate.facts.results import trainer_of
+from raymigrate.facts.results import trainers_of
 
 RM427 = Rule(
     "RM427",
@@ -56,7 +56,7 @@ def failures(context: Context) -> None:
 def _fits(module: Module) -> Iterator[ast.Call]:
     """Calls of a trainer's `fit()`."""
     for call, _ in module.method_calls("fit"):
-        if trainer_of(module, call) is not None:
+        if trainers_of(module, call) - {None}:
             yield call
 
 

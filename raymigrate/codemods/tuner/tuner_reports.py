@@ -41,7 +41,7 @@ def trial_reports(context: Context) -> None:
             continue
         stopping = _stopping(module, tuner) if call in context.plan.calls else []
         counting = next((keyword for keyword in stopping if _counts_reports(module, keyword)), None)
-        if counting is not None and not _saves_as_often_as_it_logs(module):
+        if counting is not None and not saves_as_often_as_it_logs(module):
             context.manual(RM412, counting, f"{counting.arg} now counts the checkpoints of a trial, not its logs.")
 
 
@@ -62,7 +62,7 @@ def _counts_reports(module: Module, keyword: ast.keyword) -> bool:
     return keyword.arg == "scheduler" or not isinstance(stop, dict) or "training_iteration" in stop
 
 
-def _saves_as_often_as_it_logs(module: Module) -> bool:
+def saves_as_often_as_it_logs(module: Module) -> bool:
     """Whether every TrainingArguments logs, evaluates and saves at the same steps."""
     calls = list(module.calls(*TRAINING_ARGUMENTS))
     return bool(calls) and all(_at_the_same_steps(module, call) for call in calls)

@@ -6,19 +6,22 @@ and `best_checkpoints` is empty; the folder is in metrics["checkpoint_path"], wi
 """
 
 import ast
-from collections.abc import Iterator
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.results.checkpoint_readers import RM602
+from raymigrate.codemods.results.results import is_placed
 from raymigrate.codemods.tuner.tuner_config import run_config_in_force, storage_argument
+from raymigrate.codemods.tuner.tuner_reports import RM412, saves_as_often_as_it_logs
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.reports import REPORTS
+from raymigrate.facts.results import trainers_of
+from raymigrate.facts.trials import tuners_of
 from raymigrate.facts.tuners import REPORT_TO_TUNE, TUNERS, TunerCall, config_names, made
-from raymigrate.facts.values import sources
+from raymigrate.facts.values import Source, is_none, sources
 
 RM608 = Rule(
     "RM608",
@@ -35,58 +38,53 @@ RM416 = Rule(
     "Use result.path, which is a string.",
     "https://docs.ray.io/en/latest/tune/api/doc/ray.tune.Result.html",
 )
-GRIDS = ("fit", "get_results")
-READS = {"log_dir": "gone", "checkpoint": "None", "best_checkpoints": "empty"}
+READS = {"checkpoint": "None", "best_checkpoints": "empty"}
 OPENED = ("as_directory", "to_directory", "path")
 
 
-@codemod("Tuner", phase=Phase.TRIALS)
+@codemod("Tuner", "log_dir", "best_checkpoints", "metrics_dataframe", phase=Phase.TRIALS)
 def tuner_results(context: Context) -> None:
     """Lets readers of `result.checkpoint` find it, and reports those that cannot for sure."""
     module = context.module
-    seen: set[ast.Attribute] = set()
-    for call in list(module.calls(*TUNERS)):
-        tuner = TunerCall(module, call)
-        converted = tuner.trainer is not None and call in context.plan.calls
-        fits_a_trainer = converted or _fits_a_trainer(module, tuner)
-        for result in results(module, call):
-            read = module.parent_of[result]
-            if not isinstance(read, ast.Attribute) or (read.attr != "log_dir" and not fits_a_trainer):
-                continue
-            seen.add(read)
-            if read.attr == "log_dir":
-                _log_dir(context, read)
-            elif read.attr == "best_checkpoints":
-                context.manual(RM608, read, "result.best_checkpoints is empty on Ray >= 2.51.")
-            elif read.attr == "checkpoint":
-                _checkpoint(context, tuner, read)
-
-    _others(context, seen)
-
-
-def _others(context: Context, seen: set[ast.Attribute]) -> None:
-    """Reads of a best result whose Tuner is made in another place, or keeps its trainer for now."""
-    module = context.module
-    calls = list(module.calls(*TUNERS))
-    if not calls:
-        return
-    trainers = {name for call in calls for name in _trainers_of(TunerCall(module, call))}
-    for read in module.attributes(*READS):
-        if read in seen or not _is_best_result(module, read.value):
+    calls = [Source(module, call) for call in module.calls(*TUNERS)]
+    for read in module.attributes("log_dir", "metrics_dataframe", *READS):
+        found = tuners_of(module, read.value)
+        tuners = [tuner for tuner in found if tuner is not None]
+        if not tuners and _is_best_result(module, read.value):
+            found, tuners = [*calls], calls
+        if not tuners:
             continue
+        fitting = [tuner for tuner in tuners if _trainers(context, tuner)]
         if read.attr == "log_dir":
-            _log_dir(context, read)
-        elif trainers:
+            if not trainers_of(module, read.value) - {None}:  # else RM604 tells of it
+                _log_dir(context, read, sure=None not in found)
+        elif read.attr == "metrics_dataframe":
+            _rows(context, read, fitting)
+        elif fitting and read.attr == "checkpoint" and len(found) == 1:
+            _checkpoint(context, _tuner_call(fitting[0]), read)
+        elif fitting:
             context.manual(RM608, read, f"result.{read.attr} is {READS[read.attr]} on Ray >= 2.51.")
-            if trainers & TRANSFORMERS_TRAINERS:
+            if any(_trainers(context, tuner) & TRANSFORMERS_TRAINERS for tuner in fitting):
                 _tell_of_folder(context, read)
 
 
-def _trainers_of(tuner: TunerCall) -> set[str]:
-    """The classes of the trainers that a Tuner may tune."""
-    given = sources(tuner.module, tuner.arguments["trainable"]) if "trainable" in tuner.arguments else []
-    made_here = {tuner.module.qualified(source.func) for source in given if isinstance(source, ast.Call)}
-    return {name for name in made_here if name in TRAINERS | TORCH_TRAINERS}
+def _tuner_call(made: Source) -> TunerCall:
+    assert isinstance(made.node, ast.Call)
+    return TunerCall(made.module, made.node)
+
+
+def _trainers(context: Context, made: Source) -> set[str]:
+    """The classes of the trainers that a Tuner may tune, or that the function fits which it runs."""
+    tuner = _tuner_call(made)
+    given = tuner.arguments.get("trainable")
+    if given is None:
+        return set()
+    calls = [source for source in tuner.module.origins(given) if isinstance(source.node, ast.Call)]
+    names = {source.module.qualified(source.node.func) for source in calls if isinstance(source.node, ast.Call)}
+    found = {name for name in names if name in TRAINERS | TORCH_TRAINERS}
+    if tuner.trainer is not None and tuner.node in context.plan.calls:
+        found.add(tuner.module.qualified(tuner.trainer.func) or "")
+    return found or (set(TORCH_TRAINERS) if _fits_a_trainer(tuner.module, tuner) else set())
 
 
 def _is_best_result(module: Module, node: ast.expr) -> bool:
@@ -95,8 +93,19 @@ def _is_best_result(module: Module, node: ast.expr) -> bool:
     return any(isinstance(method, ast.Attribute) and method.attr == "get_best_result" for method in methods)
 
 
-def _log_dir(context: Context, read: ast.Attribute) -> None:
-    if context.converts(RM416, read, "result.log_dir raises an AttributeError on Ray >= 2.51; now Path(result.path)."):
+def _rows(context: Context, read: ast.Attribute, fitting: list[Source]) -> None:
+    """Reports the DataFrame of a trial whose Transformers trainer reports at other steps now."""
+    trainers = {name for tuner in fitting for name in _trainers(context, tuner)}
+    if trainers & TRANSFORMERS_TRAINERS and not saves_as_often_as_it_logs(context.module):
+        context.manual(RM412, read, "The metrics_dataframe of a trial has a row for each checkpoint, not for each log.")
+
+
+def _log_dir(context: Context, read: ast.Attribute, *, sure: bool) -> None:
+    if not sure or not is_placed(context.module, read):
+        context.manual(RM416, read, "result.log_dir raises an AttributeError on Ray >= 2.51.")
+    elif context.converts(
+        RM416, read, "result.log_dir raises an AttributeError on Ray >= 2.51; now Path(result.path)."
+    ):
         context.plan.need_import("pathlib")
         context.plan.replace(read, "pathlib.Path($result.path)", result=read.value)
 
@@ -104,17 +113,40 @@ def _log_dir(context: Context, read: ast.Attribute) -> None:
 def _checkpoint(context: Context, tuner: TunerCall, read: ast.Attribute) -> None:
     module = context.module
     message = "result.checkpoint is None on Ray >= 2.51"
-    if not (tuner.trainer and _always_reported(module, tuner.trainer)):
+    is_converted = tuner.trainer is not None and tuner.node in context.plan.calls
+    if is_converted and _is_tested(module, read):
+        context.manual(RM608, read, f"{message}, so that this test always ends the same.")
+    elif not is_converted and not _fits_a_trainer(tuner.module, tuner):
+        context.manual(RM608, read, f"{message}.")
+    elif not (tuner.trainer and _always_reported(tuner.module, tuner.trainer)):
         context.manual(RM608, read, f"{message}, and not every report may have a checkpoint.")
-    elif not _is_local(module, tuner):
+    elif not _is_local(tuner.module, tuner):
         context.manual(RM608, read, f"{message}, and its storage may not be local.")
+    elif not is_placed(module, read):
+        context.manual(RM608, read, f"{message}.")
     elif context.converts(RM608, read, f'{message}; now the one at metrics["checkpoint_path"].'):
         near = module.reference_at[tuner.node.func].binding.statement
-        context.plan.need_import("ray.train", near=near)
+        home = module.function(near) if near is not None else None
+        context.plan.need_import("ray.train", near=near if home is None or module.inside(read, home) else None)
         template = 'ray.train.Checkpoint($result.metrics["checkpoint_path"])'
         context.plan.replace(read, template, result=read.value)
-    if tuner.trainer is not None and module.qualified(tuner.trainer.func) in TRANSFORMERS_TRAINERS:
+    if _trainers(context, Source(tuner.module, tuner.node)) & TRANSFORMERS_TRAINERS:
         _tell_of_folder(context, read)
+
+
+def _is_tested(module: Module, read: ast.expr) -> bool:
+    """Whether it is asked if there is a checkpoint: one that is looked for at a path is always there."""
+    outer = module.parent_of[read]
+    if isinstance(outer, ast.Compare):
+        return any(is_none(part) for part in (outer.left, *outer.comparators))
+    is_test = isinstance(outer, (ast.If, ast.While, ast.IfExp)) and outer.test is read
+    in_filter = isinstance(outer, ast.comprehension) and read in outer.ifs
+    return (
+        is_test
+        or in_filter
+        or isinstance(outer, ast.BoolOp)
+        or (isinstance(outer, ast.UnaryOp) and isinstance(outer.op, ast.Not))
+    )
 
 
 def _tell_of_folder(context: Context, read: ast.Attribute) -> None:
@@ -151,39 +183,3 @@ def _fits_a_trainer(module: Module, tuner: TunerCall) -> bool:
         reference.qualified == REPORT_TO_TUNE and module.inside(reference.node, function)
         for reference in module.references
     )
-
-
-def results(module: Module, tuner: ast.Call) -> Iterator[ast.expr]:
-    """Expressions that are the result of one trial: of get_best_result(), of an index, of a loop over the grid."""
-    for node in _with_name(module, tuner):
-        fit = module.parent_of[node]
-        call = module.parent_of[fit]
-        if isinstance(fit, ast.Attribute) and fit.attr in GRIDS and isinstance(call, ast.Call):
-            for grid in _with_name(module, call):
-                yield from _of_grid(module, grid)
-
-
-def _of_grid(module: Module, grid: ast.expr) -> Iterator[ast.expr]:
-    user = module.parent_of[grid]
-    if isinstance(user, ast.Attribute) and user.attr == "get_best_result":
-        call = module.parent_of[user]
-        if isinstance(call, ast.Call):
-            yield from _with_name(module, call)
-    elif isinstance(user, ast.Subscript) and user.value is grid:
-        yield from _with_name(module, user)
-    elif isinstance(user, (ast.For, ast.comprehension)) and user.iter is grid and isinstance(user.target, ast.Name):
-        yield from _uses(module, user.target)
-
-
-def _with_name(module: Module, node: ast.expr) -> Iterator[ast.expr]:
-    """An expression, and the uses of the name that it alone is assigned to."""
-    yield node
-    assigned = module.parent_of[node]
-    if isinstance(assigned, ast.Assign) and len(assigned.targets) == 1 and isinstance(assigned.targets[0], ast.Name):
-        yield from _uses(module, assigned.targets[0])
-
-
-def _uses(module: Module, target: ast.Name) -> list[ast.Name]:
-    scope = module.scope_of[target].find(target.id)
-    single = scope is not None and len(scope.bindings[target.id]) == 1
-    return module.uses(target.id, scope) if scope is not None and single else []

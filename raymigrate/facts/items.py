@@ -1,0 +1,135 @@
+"""Items of collections: which one a value is picked out of, and what its items come from.
+
+`for one in found`, `found[0]`, `max(found, key=...)`, `[one for one in found]`, `for name, one in found.items()`.
+"""
+
+import ast
+import builtins
+
+from raymigrate.facts.module import Module
+from raymigrate.facts.values import Source, fillings
+
+# Functions that give one item of a collection, and those that give the items again, in whatever order.
+PICKS = ("max", "min", "next")
+COPIES = ("list", "tuple", "set", "sorted", "reversed", "iter", "filter")
+# What a key function is given by, besides the functions above.
+KEYED = ("sorted", "max", "min")
+SHOWS = (ast.ListComp, ast.SetComp, ast.GeneratorExp)
+LOOPS = (ast.For, ast.AsyncFor, ast.comprehension)
+
+
+def collections_of(source: Source) -> list[Source]:
+    """The collections of which a value is one item; none where it is not seen to be picked out of any.
+
+    Args:
+        source: The value, which cannot be followed any further.
+    """
+    module, node = source.module, source.node
+    picked: ast.expr | None = None
+    if isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice):
+        picked = node.value
+    elif isinstance(node, ast.Call) and _builtin(module, node) in PICKS and node.args:
+        picked = node.args[0]
+    elif isinstance(node, ast.Name):
+        target = module.definition(node)
+        picked = _given_to_key(module, target) if isinstance(target, ast.arg) else _looped_over(module, target)
+    return _whole(Source(module, picked)) if picked is not None else []
+
+
+def items_of(collection: Source) -> list[Source]:
+    """What the items of a collection come from, as far as its file shows it."""
+    module, node = collection.module, collection.node
+    if isinstance(node, SHOWS):
+        return [Source(module, node.elt)]
+    if isinstance(node, ast.DictComp):
+        return [Source(module, node.value)]
+    if not isinstance(node, ast.Name):
+        return [Source(module, item) for item in _written(node)]
+    target = module.definition(node)
+    made = module.assigned(target) if target is not None else None
+    if made is None:
+        return []
+    return [Source(module, item) for item in (*_written(made), *_filled(module, node))]
+
+
+def _whole(collection: Source) -> list[Source]:
+    """The collections that a value can be, without what only copies or sorts them."""
+    found: list[Source] = []
+    for origin in collection.module.origins(collection.node):
+        inner = _copied(origin.module, origin.node)
+        found += [origin] if inner is None else _whole(Source(origin.module, inner))
+    return found
+
+
+def _copied(module: Module, node: ast.expr) -> ast.expr | None:
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+        return node.value
+    if not isinstance(node, ast.Call):
+        return None
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "values" and not node.args:
+        return node.func.value
+    return node.args[-1] if _builtin(module, node) in COPIES and node.args else None
+
+
+def _looped_over(module: Module, target: ast.AST | None) -> ast.expr | None:
+    """The collection that a loop takes a name's value from: of pairs, the part that has the item."""
+    outer = module.parent_of.get(target) if target is not None else None
+    if isinstance(outer, LOOPS) and outer.target is target:
+        return outer.iter
+    loop = module.parent_of.get(outer) if isinstance(outer, ast.Tuple) else None
+    if not isinstance(outer, ast.Tuple) or not isinstance(loop, LOOPS) or loop.target is not outer:
+        return None
+    pairs, place = loop.iter, outer.elts.index(target)  # type: ignore[arg-type]
+    if not isinstance(pairs, ast.Call):
+        return None
+    function = _builtin(module, pairs)
+    if function == "zip" and not any(isinstance(part, ast.Starred) for part in pairs.args[: place + 1]):
+        return pairs.args[place] if place < len(pairs.args) else None
+    if function == "enumerate" and place == 1 and pairs.args:
+        return pairs.args[0]
+    is_dict = isinstance(pairs.func, ast.Attribute) and pairs.func.attr == "items" and not pairs.args
+    return pairs.func.value if is_dict and place == 1 and isinstance(pairs.func, ast.Attribute) else None
+
+
+def _given_to_key(module: Module, parameter: ast.arg) -> ast.expr | None:
+    """The collection whose items `max(items, key=function)` or `filter(function, items)` gives to a parameter."""
+    function = module.parent_of[module.parent_of[parameter]]
+    uses: list[ast.expr] = [function] if isinstance(function, ast.Lambda) else []
+    if isinstance(function, ast.FunctionDef) and (scope := module.scope_of[function].find(function.name)):
+        uses = [*module.uses(function.name, scope)]
+    for use in uses:
+        outer = module.parent_of[use]
+        call = module.parent_of[outer] if isinstance(outer, ast.keyword) and outer.arg == "key" else outer
+        if isinstance(call, ast.Call) and call.args:
+            name = _builtin(module, call)
+            if name in KEYED and call is not outer:
+                return call.args[0]
+            if name in ("map", "filter") and call.args[0] is use and len(call.args) == 2:
+                return call.args[1]
+    return None
+
+
+def _written(node: ast.expr) -> list[ast.expr]:
+    if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
+        return [item for item in node.elts if not isinstance(item, ast.Starred)]
+    return list(node.values) if isinstance(node, ast.Dict) else []
+
+
+def _filled(module: Module, name: ast.Name) -> list[ast.expr]:
+    """What is put into a list or dict later: `found.append(item)`, `found["name"] = item`."""
+    items: list[ast.expr] = []
+    for statement in fillings(module, name):
+        call = statement.value if isinstance(statement, ast.Expr) else None
+        if isinstance(statement, ast.Assign):
+            items.append(statement.value)
+        elif isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "append":
+            items += call.args[:1]
+    return items
+
+
+def _builtin(module: Module, call: ast.Call) -> str:
+    """The function of Python itself that a call calls; empty for any other."""
+    function = call.func
+    if not isinstance(function, ast.Name) or not hasattr(builtins, function.id):
+        return ""
+    return "" if module.scope_of[function].lookup(function.id) else function.id
