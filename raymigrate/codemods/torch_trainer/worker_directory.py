@@ -7,7 +7,6 @@ Reading a relative path never found the driver's files, and is not reported.
 """
 
 import ast
-from pathlib import Path
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
@@ -17,6 +16,8 @@ from raymigrate.codemods.torch_trainer.captured_metrics import worker_functions
 from raymigrate.facts.legacy import ACCELERATORS
 from raymigrate.facts.module import Module
 from raymigrate.facts.project import with_imported
+from raymigrate.facts.storage import is_absolute, may_be_relative
+from raymigrate.facts.values import argument, is_none, leading_text
 
 STORAGE = "https://docs.ray.io/en/latest/train/user-guides/persistent-storage.html"
 RM482 = Rule(
@@ -37,7 +38,12 @@ RM483 = Rule(
 )
 
 VARIABLE = "TUNE_ORIG_WORKING_DIR"
-WRITERS = {"save_pretrained": 0, "save_model": 0}  # methods, with the position of the path
+# Methods, with the argument that is the path: the first one, or the second of `accelerator.save_model(model, path)`.
+WRITERS = {
+    "save_pretrained": "save_directory",
+    "save_model": "output_dir",
+    "save_state": "output_dir",
+}
 # Arguments that name the folder in which accelerate puts what trackers log and save_state() writes.
 FOLDERS = ("project_dir", "logging_dir")
 WITH_FOLDERS = (
@@ -60,9 +66,9 @@ def original_directory(context: Context) -> None:
                 context.manual(RM482, node, f"{VARIABLE} is not set on the workers of Ray >= 2.51.")
 
 
-@codemod("save_pretrained", "save_model", "save", "open", *FOLDERS, phase=Phase.RESULTS)
+@codemod("save_pretrained", "save_model", "save_state", "save", "open", *FOLDERS, phase=Phase.RESULTS)
 def relative_writes(context: Context) -> None:
-    """Reports files that a legacy training function writes to its working directory by a literal path."""
+    """Reports files that a legacy training function writes to its working directory."""
     module = context.module
     legacy = any(reference.qualified.startswith(LEGACY_TRIGGERS) for reference in module.references)
     if not legacy or not context.is_ray_script:
@@ -70,32 +76,47 @@ def relative_writes(context: Context) -> None:
     functions = worker_functions(module)
     methods = [call for call, _ in module.method_calls(*WRITERS)]
     for node in (*module.calls("torch.save"), *module.named_calls("open"), *module.calls(*WITH_FOLDERS), *methods):
-        path = _written(module, node)
-        if path is None or not functions.intersection(module.ancestors(node)) or _is_reported(module, path):
+        path = _path(module, node)
+        if path is None or not functions.intersection(module.ancestors(node)):
             continue
-        context.manual(
-            RM483, node, f'"{path}" is written to the session\'s folder on Ray >= 2.51, not kept with the trial.'
-        )
+        where = _where(module, path, is_folder=module.qualified(node.func) in WITH_FOLDERS)
+        if where and not _is_reported(module, leading_text(module, path)):
+            context.manual(
+                RM483, node, f"{where} written to the session's folder on Ray >= 2.51, not kept with the trial."
+            )
 
 
-def _written(module: Module, call: ast.Call) -> str | None:
-    """The relative path that a call writes to, if it is a literal."""
+def _where(module: Module, path: ast.expr, *, is_folder: bool) -> str:
+    """What is written to the working directory, and whether that is sure, as the first half of a sentence.
+
+    Args:
+        module: The module.
+        path: The path that is written to.
+        is_folder: Whether all that a run writes goes there: then a path that cannot be seen is told as well.
+    """
+    text, source = module.constant(path), " ".join(module.source(path).split())
+    absolute = is_absolute(module, path)
+    if is_none(path) or text in (None, "") or leading_text(module, path).startswith("~") or absolute:
+        return ""
+    if absolute is False:
+        return f'"{text}" is' if isinstance(text, str) else f"{source} is a relative path:"
+    if may_be_relative(module, path):
+        return f"{source} can be a relative path, which is"
+    return f"If {source} is a relative path, it is" if is_folder else ""
+
+
+def _path(module: Module, call: ast.Call) -> ast.expr | None:
+    """The path that a call writes to; None where it writes to none."""
     method = call.func.attr if isinstance(call.func, ast.Attribute) else None
-    if module.qualified(call.func) == "torch.save":
-        position, keyword = 1, "f"
-    elif isinstance(call.func, ast.Name) and call.func.id == "open" and _mode(module, call)[:1] in ("w", "a", "x"):
-        position, keyword = 0, "file"
-    elif method in WRITERS and module.qualified(call.func) is None:
-        position, keyword = WRITERS[method], "save_directory" if method == "save_pretrained" else "output_dir"
-    elif module.qualified(call.func) in WITH_FOLDERS:
-        position, keyword = len(call.args), next((k.arg for k in call.keywords if k.arg in FOLDERS), "")
-    else:
-        return None
-    given = {k.arg: k.value for k in call.keywords}
-    node = call.args[position] if len(call.args) > position else given.get(keyword)
-    path = module.constant(node)
-    relative = isinstance(path, str) and path and not Path(path).is_absolute() and "://" not in path
-    return str(path) if relative and not str(path).startswith("~") else None
+    name = module.qualified(call.func)
+    if name == "torch.save":
+        return argument(call, 1, "f")
+    if isinstance(call.func, ast.Name) and call.func.id == "open" and _mode(module, call)[:1] in ("w", "a", "x"):
+        return argument(call, 0, "file")
+    if method in WRITERS and name is None:
+        place = 1 if method == "save_model" and len(call.args) > 1 else 0
+        return argument(call, place, WRITERS[method], "save_directory")
+    return argument(call, len(call.args), *FOLDERS) if name in WITH_FOLDERS else None
 
 
 def _mode(module: Module, call: ast.Call) -> str:
