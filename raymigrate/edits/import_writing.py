@@ -50,8 +50,8 @@ class NewImports:
         by_name = self.run is not None and self.run.by_name
         for name, names in self._names.items():
             for chosen in _statements(list(names)):
-                imported = sorted((n for n in chosen if n), key=name_key)
-                line = _from_import(name, imported, limit) if imported else f"import {name}"
+                imported = sorted((n for n in chosen if n and not n.startswith(" ")), key=name_key)
+                line = _from_import(name, imported, limit) if imported else f"import {name}{chosen[0] or ''}"
                 key = sort_key(name, imported[0] if imported else None, by_name=by_name)
                 spots[self._spot(module, plan, key, name, names[chosen[0]])].append((key, line))
         for (anchor, before), entries in spots.items():

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from raymigrate.edits.import_names import TOKEN, local_name, rename_imports
 from raymigrate.edits.import_runs import (
     ImportStatement,
     Run,
@@ -25,7 +26,6 @@ from raymigrate.edits.plan import Code, Plan
 from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import Scope
 
-TOKEN = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 NEVER = 1 << 60  # behind every line
 CONDITIONAL = (ast.Try, ast.If, ast.ExceptHandler)
 DEFINITIONS = (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)
@@ -40,6 +40,7 @@ def place_imports(module: Module, plan: Plan) -> None:
     still stands alone.
     """
     _dissolve_alternatives(plan)
+    rename_imports(module, plan)
     if plan.needed_imports or plan.import_modules:
         _Placing(module, plan).place()
 
@@ -50,7 +51,7 @@ class _Needed:
 
     Args:
         module: The module.
-        name: What is imported from it, perhaps under another name (`a as b`); None for the module itself.
+        name: What is imported from it, perhaps under another name (`a as b`); None for the module itself, or ` as b`.
         near: An old import whose place it takes.
     """
 
@@ -61,7 +62,7 @@ class _Needed:
     @property
     def local(self) -> str:
         """The name that it binds."""
-        return root_of(self.module) if self.name is None else self.name.rpartition(" as ")[2]
+        return local_name(self.module, self.name)
 
 
 _Import = tuple[Scope, str, str | None]  # a scope, a module, and a name from it

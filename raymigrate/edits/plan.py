@@ -8,11 +8,12 @@ placeholder alone may stand for whole statements, which move there from where th
 """
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
 Part = ast.expr | str
+Needed = tuple[str, str | None, ast.stmt | None]  # an import: see `Plan.need_import`
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ class Plan:
         self.import_additions: dict[ast.ImportFrom, list[str]] = {}
         self.dropped_imports: dict[ast.alias, ast.Import | ast.ImportFrom] = {}
         self.renamed_imports: dict[ast.alias, str] = {}
-        self.needed_imports: dict[tuple[str, str | None, ast.stmt | None], None] = {}  # a set that keeps its order
+        self.needed_imports: dict[Needed, None] = {}  # a set that keeps its order
 
     def __bool__(self) -> bool:
         return any(
@@ -176,6 +177,25 @@ class Plan:
         for definition, function_edit in self.functions.items():
             yield from ((definition, code) for code in function_edit.body_start)
 
+    def change_codes(self, change: Callable[[ast.AST, Code], Code]) -> None:
+        """Changes all code in the plan; `change` gets the node of each as `places` gives it."""
+        self.expressions = {node: change(node, code) for node, code in self.expressions.items()}
+        for node, call in self.calls.items():
+            call.values = {keyword: change(node, code) for keyword, code in call.values.items()}
+            call.first = change(node, call.first) if call.first is not None else None
+            if call.function is not None:
+                function = Code(call.function) if isinstance(call.function, str) else call.function
+                call.function = change(node, function)
+        for display, entries in self.dicts.items():
+            self.dicts[display] = {key: change(display, code) for key, code in entries.items()}
+        for place, edit in self.statements.items():
+            for codes in (edit.before, edit.after, edit.instead):
+                codes[:] = [change(place, code) for code in codes]
+            edit.replacement = change(place, edit.replacement) if edit.replacement is not None else None
+            edit.within = change(place, edit.within) if edit.within is not None else None
+        for definition, function_edit in self.functions.items():
+            function_edit.body_start = [change(definition, code) for code in function_edit.body_start]
+
     def replace(self, node: ast.expr, template: str, **parts: Part) -> None:
         """Replaces an expression."""
         self.expressions[node] = Code(template, parts)
@@ -214,7 +234,7 @@ class Plan:
 
         Args:
             module: Dotted module name.
-            name: Name to import from it; None imports the module itself.
+            name: Name to import from it, `a` or `a as b`; None imports the module itself, ` as b` does so too.
             near: An import statement whose place the new one takes; None: with the module's imports.
         """
         self.needed_imports[module, name, near] = None

@@ -10,6 +10,7 @@ import libcst as cst
 
 from raymigrate.edits import blocks, templates
 from raymigrate.edits.excerpt import Excerpt, NotFilled
+from raymigrate.edits.import_names import NotRenamedError
 from raymigrate.edits.imports import place_imports
 from raymigrate.edits.line_length import LIMITS, line_length, outgrows
 from raymigrate.edits.plan import CallEdit, Code, FunctionEdit, Part, Plan, StatementEdit
@@ -49,9 +50,13 @@ def rewrite(module: Module, plan: Plan) -> str:
         The new source text.
 
     Raises:
-        RewriteError: If LibCST does not read the text as it is, or an edit has no place in it.
+        RewriteError: If LibCST does not read the text as it is, an edit has no place in it, or a name of new code is
+            perhaps the script's own.
     """
-    place_imports(module, plan)
+    try:
+        place_imports(module, plan)
+    except NotRenamedError as error:
+        raise RewriteError(str(error)) from error
     try:
         hidden = untouched(module, plan)
         return _rewritten(Excerpt(module, hidden), plan)

@@ -55,7 +55,7 @@ class TrainFunction:
         kept = self.init.name if self.inline and self.init is not None and trains(self.init.name) else None
         self.name = kept or context.fresh("train_func")
         self.start: list[str] = []  # extra first lines of the training function
-        self.before_training: list[str] = []  # extra lines after the Trainer is built, with {trainer} for its name
+        self.before_training: list[str] = []  # extra lines after the Trainer is built, with {trainer} and {callback}
         self.counts_rows = True  # whether the workers get the number of training rows
         self.splits_train_only = True
 
@@ -252,7 +252,8 @@ class TrainFunction:
     def _finish(self, trainer: str) -> str:
         """Lines that train with the built Trainer: loader, report callback, resume."""
         lines = self._hand_over_data(trainer)
-        lines += "".join(f"{line.format(trainer=trainer)}\n" for line in self.before_training)
+        callback = self._local("callback")
+        lines += "".join(f"{line.format(trainer=trainer, callback=callback)}\n" for line in self.before_training)
         lines += f"{trainer}.add_callback({self._support_name('ReportCallback')}())\n"
         lines += f"{trainer} = prepare_trainer({trainer})\n"
         checkpoint, folder = self._local("checkpoint"), self._local("checkpoint_dir")
@@ -285,7 +286,8 @@ class TrainFunction:
     def _local_imports(self, init: ast.FunctionDef, start: str) -> str:
         """Imports of modules that the first lines need, and that the function's own imports make local to it."""
         local = self.module.scope(init).bindings
-        lines = [f"{LOCAL[name]}\n" for name in LOCAL if name in local and f"{name}." in start]
+        imported = {name for name in LOCAL if any(binding.qualified == name for binding in local.get(name, ()))}
+        lines = [f"{line}\n" for name, line in LOCAL.items() if name in imported and f"{name}." in start]
         return "".join([*lines, "\n"]) if lines else ""
 
     def _adapt_docstring(self, init: ast.FunctionDef) -> None:

@@ -50,7 +50,7 @@ class Outline:
         needs_argv: Whether the workers read the command line.
         shown: Code that comes behind the training and shows what that returns.
         behind: The steps that are part of it.
-        read_back: Lines before them, which read `result`.
+        read_back: Lines before them, which read the result.
     """
 
     def __init__(self, context: Context, script: Script, roles: Roles) -> None:
@@ -179,9 +179,9 @@ class Outline:
         if environment:
             need("ray.train", "RunConfig")
             arguments.append(f'run_config=RunConfig(worker_runtime_env={{"env_vars": {environment}}})')
-        name = self._trainer_name()
+        name = self._driver_name("trainer", "torch_trainer")
         line = f"{name} = TorchTrainer({', '.join(arguments)})"
-        return [line, f"result = {name}.fit()" if self.shown else f"{name}.fit()"]
+        return [line, f"{self.result} = {name}.fit()" if self.shown else f"{name}.fit()"]
 
     def _scaling_config(self) -> str:
         devices = f"use_gpu={self.use_gpu}"
@@ -189,14 +189,19 @@ class Outline:
             devices = f"resources_per_worker={json.dumps(self.resources)}"
         return f"ScalingConfig(num_workers={self.workers}, {devices})"
 
-    def _trainer_name(self) -> str:
-        """`trainer`, if nothing that stays on the driver is called so."""
+    @cached_property
+    def result(self) -> str:
+        """What the driver calls the result of the training."""
+        return self._driver_name("result", "train_result")
+
+    def _driver_name(self, name: str, other: str) -> str:
+        """A name of the driver: the first, if nothing that stays there is called so."""
         scopes = [self.module.scope_of[self.module.tree]]
         scopes += [self.module.scope(self.script.main)] if self.script.main is not None else []
-        binders = [step for scope in scopes for step in self.script.binders("trainer", scope)]
+        binders = [step for scope in scopes for step in self.script.binders(name, scope)]
         if all(self.roles.of[step].moves for step in binders):
-            return "trainer"
-        return self.context.fresh("torch_trainer")
+            return name
+        return self.context.fresh(other)
 
     # -- workers -------------------------------------------------------------------------------
 

@@ -226,13 +226,14 @@ class _Results:
         self.context.plan.statement(step).within = Code(f"if {test}:\n    pass\n")
 
     def _return(self, shown: list[tuple[ast.stmt, str]]) -> None:
-        message = "What the workers evaluated is result.return_value here, which Ray has from 2.56 on."
+        returned = f"{self.outline.result}.return_value"
+        message = f"What the workers evaluated is {returned} here, which Ray has from 2.56 on."
         self.context.note(self.rule, shown[0][0], message)
         read = {name for step, _ in shown for name, _ in self.script.read(step)}
         names = [*(name for name in self.names if name in read), *self.hoisted]
         single = len(names) == 1
         self.outline.returned = names[0] if single else "{" + ", ".join(f'"{name}": {name}' for name in names) + "}"
-        values = {name: "result.return_value" if single else f'result.return_value["{name}"]' for name in names}
+        values = {name: returned if single else f'{returned}["{name}"]' for name in names}
         self.outline.read_back = [f"{name} = {values[name]}" for name in names if name not in self.hoisted]
         for step, name in shown:
             if name:

@@ -126,6 +126,6 @@ def _remove_loggers(context: Context, call: TrainerCall, function: TrainFunction
             "transformers.integrations", "get_reporting_integration_callbacks", near=function.nested_import
         )
         function.before_training.append(
-            "for callback in get_reporting_integration_callbacks({trainer}.args.report_to):\n"
-            "    {trainer}.remove_callback(callback)"
+            "for {callback} in get_reporting_integration_callbacks({trainer}.args.report_to):\n"
+            "    {trainer}.remove_callback({callback})"
         )
