@@ -1,6 +1,6 @@
 """The report as one HTML page that loads nothing: what was done, what is left, and every changed file side by side.
 
-Needs jinja2 and pygments (`pip install "raymigrate[report]"`); imported only for `--report page.html`.
+Needs jinja2 and pygments (the extra `report`); imported only for `--report page.html`.
 """
 
 from __future__ import annotations

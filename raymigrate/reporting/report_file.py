@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from raymigrate.base.errors import CannotWorkError
+from raymigrate.base.extras import install
 from raymigrate.base.findings import one_line
 from raymigrate.files.contents import write_file
 
@@ -47,7 +48,7 @@ def _refuse_page_without_libraries() -> None:
     from importlib.util import find_spec  # noqa: PLC0415 - few runs write a page
 
     if missing := [library for library in ("jinja2", "pygments") if find_spec(library) is None]:
-        raise click.UsageError(f"An HTML report needs {' and '.join(missing)}: pip install 'raymigrate[report]'.")
+        raise click.UsageError(f"An HTML report needs {' and '.join(missing)}: {install('report')}.")
 
 
 def refuse_among(report: str, found: Discovery) -> None:

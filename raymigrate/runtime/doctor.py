@@ -21,9 +21,10 @@ from pathlib import Path
 import click
 
 from raymigrate import __version__
+from raymigrate.base.extras import install
 
 VERSION = 1  # of the JSON document; rises when a field changes
-INSTALL = 'pip install "raymigrate[verify]"'
+INSTALL = install("verify")
 REQUIREMENT = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[^\]]*\])?(?:>=([\d.]+))?\s*;\s*extra\s*==\s*['\"]verify['\"]")
 GPUS = (
     "import json, torch; print(json.dumps([torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]))"

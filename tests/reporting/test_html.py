@@ -204,5 +204,5 @@ def test_without_its_libraries_the_command_says_what_to_install(
     copy.write_text(LEGACY.read_text())
     result = CliRunner().invoke(main, ["--report", str(tmp_path / "page.html"), str(copy)])
     assert result.exit_code == 2
-    assert "pip install 'raymigrate[report]'" in result.stderr
+    assert 'pip install ".[report]" in the checkout of raymigrate' in result.stderr
     assert copy.read_text() == LEGACY.read_text()

@@ -70,7 +70,7 @@ def test_where_neither_ray_nor_torch_is_installed(installed: dict[str, str]) -> 
     assert result.exit_code == 2, result.output
     assert set(states().values()) == {"lacking"}
     assert result.output.count("not installed: accelerate, ray, torch\n") == 1
-    assert 'pip install "raymigrate[verify]"' in result.output
+    assert 'pip install ".[verify]" in the checkout of raymigrate' in result.output
     assert result.output.endswith("To convert scripts nothing more is needed.\n")
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from raymigrate.base.extras import install
 from raymigrate.runtime.environments.environment import (
     MARKER,
     VARIABLES,
@@ -64,7 +65,7 @@ def ensure(name: str, *, progress: Progress | None = None, python: Path | None =
     if torch is None:
         raise EnvironmentFailure(
             "torch is not installed here, and an environment gets the same version, so that its kernels are the same:"
-            ' pip install "raymigrate[verify]".'
+            f" {install('verify')}."
         )
     chosen = choose(python)
     folder = place(lock, torch, chosen.version)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from raymigrate.base.extras import install
 from raymigrate.base.options import Options
 from raymigrate.base.ray_version import ray_version
 from raymigrate.base.signals import interruptible
@@ -194,7 +195,7 @@ def verify(
             )
             passed = _run(request, keep, reports)
         except ModuleNotFoundError as error:
-            raise _Failed(f'verify needs {error.name}: pip install "raymigrate[verify]".') from None
+            raise _Failed(f"verify needs {error.name}: {install('verify')}.") from None
         except (VerifyError, AssetError) as error:
             raise _Failed(str(error)) from None
         except OSError as error:  # a full disk, a folder without rights
