@@ -207,6 +207,7 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         "ray.train.Checkpoint(HERE).get_model(None)",
         "ray.train.Checkpoint(HERE).get_tokenizer(None)",
     ],
+    "RM481": ["import evaluate_modules"],
     "RM602": ["transformers.BertModel.from_pretrained(HERE, config=transformers.BertConfig())"],
     "RM603": [
         "from ray.train.huggingface import TransformersPredictor",

@@ -68,6 +68,9 @@ def test_every_text_is_one_that_the_libraries_say() -> None:
     [
         ("result.metrics is None", ["RM605"]),
         ("KeyError: 'evaluation'", ["RM108"]),
+        ("KeyError: 'date'", ["RM604"]),
+        ("ModuleNotFoundError: No module named 'evaluate'", ["RM732"]),
+        ("ModuleNotFoundError: No module named 'evaluate_modules'", ["RM481"]),
         ("The train_dataset does not implement __len__", ["RM107"]),
         ("HfUriError: Repository id must be 'namespace/name', got 'imdb'.", ["RM714"]),
         # shells and web pages lose quotation marks, terminals break lines
@@ -122,6 +125,14 @@ def test_a_large_log_takes_no_time() -> None:
 
 def test_words_need_no_quotation_marks() -> None:
     assert explain("No", "module", "named", "ray.train.batch_predictor").stdout.startswith("RM603: ")
+
+
+def test_a_name_leads_to_the_rules_that_speak_of_it() -> None:
+    lines = explain("TransformersTrainer").stdout.splitlines()
+    assert lines[0].startswith("Rules that speak of TransformersTrainer;")
+    assert lines[1].startswith("RM101  TransformersTrainer")
+    assert explain("HfUriError").stdout.startswith("RM714: "), "of a single one all is shown"
+    assert explain("NoSuchName").exit_code == 1
 
 
 def test_of_an_unknown_text_one_sentence_says_what_to_do() -> None:

@@ -30,8 +30,8 @@ LATE_COMMANDS = {
     "verify": "raymigrate.runtime.verify.command",
 }
 NOTHING_KNOWN = (
-    "No rule knows this text; `raymigrate rules` lists what is known, and if a legacy script raises it on current"
-    " libraries, please report the last lines of the traceback with the line of the script that they name."
+    "No rule knows this text. `raymigrate rules` lists what is known. If a legacy script raises it on current"
+    " libraries, please report it with the last lines of the traceback."
 )
 DISK_FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 CODES = "CODE[,CODE]"
@@ -241,7 +241,7 @@ def _meant(ctx: click.Context, path: str) -> str:
 @click.option("--output-format", type=click.Choice(["text", "json"]), default="text")
 def rules(output_format: str) -> None:
     """List every rule, one line each."""
-    from raymigrate.run.rules import every_rule  # noqa: PLC0415
+    from raymigrate.run.rules import every_rule, line_of  # noqa: PLC0415
 
     if output_format == "json":
         import json  # noqa: PLC0415
@@ -250,7 +250,7 @@ def rules(output_format: str) -> None:
         click.echo(json.dumps([asdict(rule) for rule in every_rule()], indent=2))
     else:
         for rule in every_rule():
-            click.echo(f"{rule.code}  {rule.title}")
+            click.echo(line_of(rule))
 
 
 @main.command()
@@ -258,10 +258,11 @@ def rules(output_format: str) -> None:
 def explain(code_or_text: tuple[str, ...]) -> None:
     """Tell what a rule is about: what happens at run time, what to do, where it is documented.
 
-    CODE_OR_TEXT is one or more codes of rules, or the text of an error: a message, a traceback or a log; - reads it
-    from stdin. With a text every rule that it leads to is shown, the most specific one first.
+    CODE_OR_TEXT is one or more codes of rules, a name such as TransformersTrainer, or the text of an error: a message,
+    a traceback or a log; - reads it from stdin. With a text every rule that it leads to is shown, the most specific
+    one first; of a name that many rules speak of, the rules are listed.
     """
-    from raymigrate.run.rules import explanation, rule_by_code, rules_by_text  # noqa: PLC0415
+    from raymigrate.run.rules import explanation, line_of, rule_by_code, rules_by_name, rules_by_text  # noqa: PLC0415
 
     text = " ".join(code_or_text)
     codes = re.split(r"[\s,]+", text.strip().upper())
@@ -274,6 +275,11 @@ def explain(code_or_text: tuple[str, ...]) -> None:
     if text == "-" and sys.stdin is None:
         raise click.UsageError(NO_STDIN)
     found = rules_by_text(sys.stdin.buffer.read().decode(errors="replace") if text == "-" else text)
-    if not found:
+    named = [] if found else rules_by_name(text)
+    if len(named) > 1:
+        lines = "\n".join(line_of(rule) for rule in named)
+        click.echo(f"Rules that speak of {text}; `raymigrate explain {named[0].code}` shows the first:\n{lines}")
+        return
+    if not (found := found or named):
         raise click.ClickException(NOTHING_KNOWN)
     click.echo("\n\n".join(explanation(rule) for rule in found))

@@ -63,6 +63,14 @@ def rules_for(text: str, rules: Iterable[Rule]) -> list[Rule]:
     return list(dict.fromkeys(rule for *_, rule in kept))
 
 
+def rules_naming(name: str, rules: Iterable[Rule]) -> list[Rule]:
+    """The rules that speak of a name: first those that have it in their title, then those that explain it."""
+    word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+    titled = [rule for rule in rules if word.search(rule.title)]
+    told = (rule for rule in rules if word.search(" ".join((rule.why, rule.fix, *rule.errors))))
+    return list(dict.fromkeys((*titled, *told)))
+
+
 def plain_text(text: str) -> str:
     """A pasted text without colours, Ray's prefixes, markers, quotes and line ends, as the patterns expect it."""
     lines = (RAY_PREFIX.sub("", line) for line in ANSI.sub("", text).splitlines())

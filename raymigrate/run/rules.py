@@ -1,6 +1,7 @@
 """All rules, and what `raymigrate rules` and `raymigrate explain` say of them."""
 
 import json
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -10,12 +11,13 @@ import click
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import all_rules
 from raymigrate.documents import remarks
-from raymigrate.knowledge.error_texts import rules_for
+from raymigrate.knowledge.error_texts import rules_for, rules_naming
 from raymigrate.run import engine
 
 EXAMPLES = (
     Path(__file__).parent.parent / "knowledge" / "examples.json"
 )  # scripts/update_twins.py takes them from the fixtures
+NAME = re.compile(r"[A-Za-z_][\w.]{2,}")
 COLOURS = {"+": "green", "-": "red"}
 
 
@@ -40,6 +42,16 @@ def rule_by_code(code: str) -> Rule:
 def rules_by_text(text: str) -> list[Rule]:
     """The rules that the text of an error leads to, the most specific first."""
     return rules_for(text, every_rule())
+
+
+def rules_by_name(text: str) -> list[Rule]:
+    """The rules that speak of a name of Python: `TransformersTrainer`, `session.report`; none for other texts."""
+    return rules_naming(text, every_rule()) if NAME.fullmatch(text) else []
+
+
+def line_of(rule: Rule) -> str:
+    """A rule in one line."""
+    return f"{rule.code}  {rule.title}"
 
 
 def explanation(rule: Rule) -> str:

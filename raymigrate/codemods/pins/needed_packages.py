@@ -21,7 +21,11 @@ RM732 = Rule(
     " with `PyTorch` requires `accelerate>=1.1.0`. The metrics of datasets are in the package evaluate now.",
     "Add the package to the list.",
     "https://huggingface.co/docs/accelerate/basic_tutorials/install",
-    errors=("Using the `Trainer` with `PyTorch` requires `accelerate",),
+    errors=(
+        "Using the `Trainer` with `PyTorch` requires `accelerate",
+        "No module named 'accelerate'",
+        "No module named 'evaluate'",
+    ),
     unproven="It takes an environment without accelerate, and the tests have one.",
 )
 
