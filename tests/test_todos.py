@@ -94,7 +94,10 @@ def test_without_comments_the_closing_sentence_says_what_is_told_once(tmp_path: 
     path = tmp_path / "train.py"
     shutil.copy(EXAMPLE, path)
     outcome = CliRunner().invoke(main, [str(path)])
-    assert "2 left for a person, 1 of them reported by this run only (--todo or --report keeps them)" in outcome.stderr
+    assert (
+        "2 places left for a person, 1 of them reported by this run only (--todo or --report keeps them)"
+        in outcome.stderr
+    )
     assert "reported by this run only" not in CliRunner().invoke(main, [str(path)]).stderr
 
 

@@ -8,6 +8,7 @@ import click
 from raymigrate.base.findings import Finding, Kind, one_line
 from raymigrate.run.outcome import Summary
 
+PINS = "RM731"  # too low for converted code
 COLOURS = {
     Kind.CONVERTED: "green",
     Kind.UNSAFE: "yellow",
@@ -95,6 +96,10 @@ def next_step(summary: Summary, *, dry_run: bool) -> str:
             steps += [f"`raymigrate verify {one_line(jobs[0])}` compares the job before and after"] if jobs else []
         else:
             steps.append("read the change (`git diff`)")
+            verify = "raymigrate verify --original-rev HEAD"  # what is not committed yet is the conversion
+            steps += [f"`{verify} {one_line(jobs[0])}` compares the job before and after"] if jobs else []
+    if any(finding.code == PINS and finding.kind is Kind.UNSAFE for finding in summary.findings):
+        steps.append(f"`raymigrate --unsafe --select {PINS} PATH` raises the pinned versions")
     left = Counter(finding.code for finding in summary.findings if finding.kind is Kind.MANUAL)
     if left:
         code = left.most_common(1)[0][0]
@@ -113,7 +118,8 @@ def summary_text(summary: Summary, *, dry_run: bool) -> str:
     if commented:
         parts.append(f"{files_text(commented)} {'would get' if dry_run else 'got'} other comments")
     if counts[Kind.MANUAL]:
-        parts.append(f"{counts[Kind.MANUAL]} left for a person")
+        places = f"{counts[Kind.MANUAL]} place{'s' * (counts[Kind.MANUAL] != 1)}"
+        parts.append(f"{places} left for a person")
         if told_once := sum(result.told_once for result in summary.results):
             parts.append(f"{told_once} of them reported by this run only (--todo or --report keeps them)")
     if counts[Kind.UNSAFE]:

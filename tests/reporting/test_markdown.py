@@ -20,7 +20,7 @@ def test_it_says_what_was_converted_and_what_is_left(tmp_path: Path, monkeypatch
     (tmp_path / "train.py").write_text(LEGACY.read_text())
     assert CliRunner().invoke(main, ["--report", "report.md", "."]).exit_code == 1
     report = (tmp_path / "report.md").read_text()
-    assert "1 file converted, 2 left for a person" in report
+    assert "1 file converted, 2 places left for a person" in report
     assert "## Left for a person (2)" in report
     assert re.search(r"^\| `train.py`:\d+ \| \[RM406\]\(https://\S+\) \| A second run .* \| Keep", report, re.M)
     assert "<code>train.py</code>" in report

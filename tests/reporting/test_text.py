@@ -29,7 +29,7 @@ def test_full_shows_the_line_with_a_mark_below_the_place_and_the_document() -> N
     place = int(lines[0].split(": RM604")[0].rsplit(":", 1)[1])
     assert lines[2].index("^") == lines[1].index("|") + 1 + place
     assert lines[1][lines[2].index("^") :].startswith("result.metrics")
-    assert lines[3].startswith("    Use epoch")
+    assert lines[3].startswith('    "time_total_s": take time.monotonic()')
     assert lines[4].startswith("    https://")
 
 
@@ -99,7 +99,13 @@ def test_a_run_that_writes_nothing_says_would_convert(tmp_path: Path) -> None:
             Kind.CONVERTED,
             "Next: `raymigrate PATH` converts; `raymigrate verify a.py` compares the job before and after.",
         ),
-        (True, False, Kind.CONVERTED, "Next: read the change (`git diff`)."),
+        (
+            True,
+            False,
+            Kind.CONVERTED,
+            "Next: read the change (`git diff`); `raymigrate verify --original-rev HEAD a.py` compares the job before"
+            " and after.",
+        ),
         (False, False, Kind.MANUAL, "Next: `raymigrate explain RM101` tells more of what is left."),
         (False, False, Kind.NOTE, ""),
     ],
@@ -107,6 +113,12 @@ def test_a_run_that_writes_nothing_says_would_convert(tmp_path: Path) -> None:
 def test_a_run_ends_with_the_next_step(changes: bool, dry_run: bool, kind: Kind, expected: str) -> None:
     summary = Summary([FileResult("a.py", [finding("RM101", 1, kind)], changes=changes)])
     assert next_step(summary, dry_run=dry_run) == expected
+
+
+def test_pins_that_wait_have_their_command() -> None:
+    summary = Summary([FileResult("requirements.txt", [finding("RM731", 1, Kind.UNSAFE)], changes=False)])
+    expected = "Next: `raymigrate --unsafe --select RM731 PATH` raises the pinned versions."
+    assert next_step(summary, dry_run=False) == expected
 
 
 @pytest.mark.parametrize("is_terminal", [True, False])
