@@ -99,7 +99,7 @@ def destination(config: Mapping[str, Any], *, use_gpu: bool | None) -> Destinati
         elif key in SECTIONS:
             _section(result, key, value, kind, on_gpu=on_gpu)
         else:
-            result.unknown.append((key, value, "no place is known for this key"))
+            result.unknown.append((key, value, "not carried over"))
     for section, (wanted, convert) in SECTIONS.items():
         if wanted == kind and section not in config and on_gpu:
             convert(result, {})  # the launcher's defaults
@@ -157,7 +157,7 @@ def _plugin(
         if key in LAUNCHER_ONLY:
             result.rows.append((f"{name}.{key}", value, "dropped: only for accelerate's own launcher"))
         elif key not in fields:
-            result.unknown.append((f"{name}.{key}", value, "no place is known for this key"))
+            result.unknown.append((f"{name}.{key}", value, "not carried over"))
         elif value is None:
             result.rows.append((f"{name}.{key}", value, "dropped: it is not set"))
         else:

@@ -22,7 +22,7 @@ HASHES = "Its line holds hashes of files; change the version where the hashes co
 COMPILED = "Another file is the source of this one; change the version there, and compile this one again."
 LOCKED = "Change the version in the file that this one is locked from, and lock it again."
 IMAGE = "Take the image of ray >= {lowest}, for example rayproject/ray:{lowest}.0; its tag also names the Python."
-ML_IMAGE = f"{IMAGE} It holds no torch and no transformers, which ray-ml did: install them in it."
+ML_IMAGE = f"{IMAGE} Unlike ray-ml it holds neither torch nor transformers: install them in it."
 
 
 def logical_lines(text: str) -> Iterator[tuple[int, str]]:

@@ -161,6 +161,10 @@ def test_what_tune_filled_in_is_told_under_whatever_name_it_is_read(read: str) -
     outcome = converted(f"{FITTED}{read}\n")
     assert len(outcome.lines("RM604", Kind.MANUAL)) == 1
     assert any('no "time_total_s"' in message for message in outcome.messages)
+    assert any(
+        message.endswith('"time_total_s": take time.monotonic() before and after fit().')
+        for message in outcome.messages
+    )
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import Any
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.accelerate_trainer.loop_elsewhere import RM206, wrap_loop
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.shared.cpu_workers import ALONE, can_be_read, is_told, set_cpu
+from raymigrate.codemods.shared.cpu_workers import can_be_read, is_told, set_cpu
 from raymigrate.codemods.shared.definitions import drop_definition
 from raymigrate.facts.accelerate_config import Destination, destination, is_ignored, read_file
 from raymigrate.facts.files import file_named
@@ -22,8 +22,8 @@ from raymigrate.facts.trainers import TrainerCall
 from raymigrate.facts.tuners import config_names, made
 from raymigrate.facts.values import fillings, is_none
 from raymigrate.knowledge.error_texts import refused_arguments
+from raymigrate.knowledge.libraries import look_up, parameters
 
-CPU = f"{ALONE} unless Accelerator(cpu=True) is given"
 GUIDE = "https://docs.ray.io/en/latest/train/huggingface-accelerate.html#acceleratetrainer-migration-guide"
 
 RM202 = Rule(
@@ -165,7 +165,7 @@ def leave_settings(context: Context, call: TrainerCall) -> None:
     context.manual(RM207, call.arguments["accelerate_config"], f"This accelerate_config cannot be read here. {gone}.")
     for accelerator in _inside(call, list(context.module.calls(*ACCELERATORS))):
         if call.imported is None and not is_told(context, call, accelerator, "cpu"):
-            set_cpu(context, RM203, CPU, call, accelerator, "cpu")
+            set_cpu(context, RM203, call, accelerator, "cpu")
 
 
 def _report_rows(context: Context, given: ast.expr, places: Destination, by_environment: bool) -> None:
@@ -177,8 +177,15 @@ def _report_rows(context: Context, given: ast.expr, places: Destination, by_envi
         context.converts(RM202, place, f"accelerate_config {key} = {shortened(value)}: {became}.")
     for key, value, reason in places.unknown:
         place = nodes.get(key.partition(".")[0], given)
-        message = f"accelerate_config {key} = {shortened(value)}: {reason}."
-        context.manual(RM202, place, message, "Set it on Accelerator(...) by hand.")
+        context.manual(RM202, place, f"accelerate_config {key} = {shortened(value)}: {reason}.", _by_hand(key, value))
+
+
+def _by_hand(key: str, value: object) -> str:
+    """What to do with a key that is not carried over: the converted code no longer reads the file or dict."""
+    given = parameters(look_up("accelerate.Accelerator"))
+    if given is not None and key in given and isinstance(value, (bool, int, float, str)):
+        return f"Converted code no longer reads it. If you need it, write Accelerator({key}={value!r})."
+    return "Converted code no longer reads it. If you need it, give it to Accelerator(...) by hand."
 
 
 def _key_nodes(context: Context, given: ast.expr) -> dict[str, ast.expr]:
@@ -210,7 +217,7 @@ def _apply(context: Context, call: TrainerCall, places: Destination, settings: S
     for node in arguments:  # a transformers.Trainer in the training function makes its own Accelerator
         if not is_told(context, call, node, "use_cpu", "no_cuda"):
             name = "use_cpu" if context.current_transformers else "no_cuda"
-            set_cpu(context, RM203, ALONE, call, node, name)
+            set_cpu(context, RM203, call, node, name)
     if environment:
         _set_environment(context, call, environment)
     return True
@@ -259,7 +266,7 @@ def _edit_accelerator(context: Context, call: TrainerCall, accelerator: ast.Call
     for plugin in places.imports:
         context.plan.need_import("accelerate.utils", plugin, near=near)
     if not is_told(context, call, accelerator, "cpu"):
-        set_cpu(context, RM203, CPU, call, accelerator, "cpu")
+        set_cpu(context, RM203, call, accelerator, "cpu")
 
 
 def _set_environment(context: Context, call: TrainerCall, environment: dict[str, str]) -> None:

@@ -13,6 +13,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.data.split_datasets import SPLIT_ALL_SINCE, keep_whole, leaves_split_open
 from raymigrate.codemods.data.trainer_arguments import prepare_datasets
 from raymigrate.codemods.phases import Phase
+from raymigrate.codemods.shared.class_uses import other_use
 from raymigrate.codemods.shared.loss_scale import keep_loss_scale
 from raymigrate.codemods.shared.trainer_annotations import name_as_type
 from raymigrate.facts.functions import parameters
@@ -81,7 +82,8 @@ def convert(context: Context) -> None:
     for reference in list(context.references(*ACCELERATE_TRAINERS)):
         if name_as_type(context, RM209, reference, "AccelerateTrainer"):
             continue
-        context.manual(RM209, reference.node, "Ray >= 2.9 has no AccelerateTrainer, and this does not construct one.")
+        use = other_use(context, reference, ACCELERATE_TRAINERS, "AccelerateTrainer")
+        context.manual(RM209, reference.node, *use)
         context.handle(reference, gone=False)
 
 
@@ -106,7 +108,7 @@ def _require_config(context: Context, call: TrainerCall) -> None:
     if not isinstance(function, ast.FunctionDef) or len(parameters(function)) != 1 or not function.args.defaults:
         return
     name = function.args.args[0].arg
-    message = f"{function.name}({name}=...) would be called without the config by Ray >= 2.51."
+    message = f"{function.name}({name}=...) would be called without the config by Ray >= 2.51; now with it."
     if not context.converts(RM204, function if call.imported is None else call.node, message):
         return
     if call.imported is None and len(context.module.uses(function.name, context.module.scope_of[function])) == 1:

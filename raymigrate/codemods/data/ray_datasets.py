@@ -233,7 +233,7 @@ def _batches(context: Context, call: ast.Call, function: BatchFunction) -> None:
         if context.converts(
             RM508,
             function.given,
-            f"{function.described} uses its batch as a DataFrame, and would get a dict of arrays.",
+            f"{function.described} uses its batch as a DataFrame, and would get a dict of arrays; now it gets one.",
         ):
             edit.set("batch_format", '"pandas"')
             batch_format = "pandas"
@@ -253,9 +253,8 @@ def _copied(context: Context, call: ast.Call, function: BatchFunction, batch_for
     """Gives a function that changes its batch a copy of it, as legacy Ray did."""
     if not function.writes_to_arrays(batch_format):
         return
-    if context.converts(
-        RM503, function.given, f"{function.described} changes its batch in place, and would get a read-only one."
-    ):
+    would = "would get a read-only one; now it gets a copy"
+    if context.converts(RM503, function.given, f"{function.described} changes its batch in place, and {would}."):
         edit = context.plan.call(call)
         if argument(call, "batch_size", 1) is None:
             edit.set("batch_size", str(default_batch_size(context)))

@@ -41,7 +41,7 @@ def open_data_config(context: Context, call: TrainerCall) -> ast.Call | None:
 def keep_whole(context: Context, call: TrainerCall) -> None:
     """Lets only the training data be split."""
     assert call.datasets.node is not None
-    message = "Ray >= 2.7 would split every dataset; only the training data was split before."
+    message = "Ray >= 2.7 would split every dataset; now only the training data, as before."
     if context.converts(RM205, call.datasets.node, message):
         split_train_only(context, call)
 

@@ -48,8 +48,9 @@ def convert_trainer_arguments(context: Context, call: TrainerCall, function: Tra
     datasets = prepare_datasets(context, call, counted=function.counts_rows)
     if function.counts_rows:
         whole = function.splits_train_only and call.datasets.may_have("evaluation")
-        evaluation = ", and all of the evaluation" if whole else ""
-        context.converts(RM107, call.datasets.node, f"The number of training rows goes to the workers{evaluation}.")
+        evaluation = ", and each gets all evaluation rows" if whole else ""
+        counted = "Workers cannot tell how many training rows there are; now they are given the number"
+        context.converts(RM107, call.datasets.node, f"{counted}{evaluation}.")
         _hand_over_counts(context, function, datasets)
     # Nobody reads another dataset, but a second run that knows of Ray 2.6 would keep it whole.
     is_read = call.datasets.may_have("evaluation") or context.from_ray.surely_before(SPLIT_ALL_SINCE)

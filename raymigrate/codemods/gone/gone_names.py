@@ -105,7 +105,7 @@ def report_gone(context: Context, node: ast.AST, name: str, whole: str | None = 
         name: What is gone.
         whole: The name that is used, which goes on below it.
     """
-    what = "the installed version has no such name"
+    what = f"current {name.partition('.')[0]} has no such name"
     if isinstance(getattr(node, "ctx", None), ast.Store) and context.module.qualified(node) == name:
         what = "the library may no longer read what is set here"
     context.manual(RM692, node, f"{name} is gone: {what}.", advice_on(whole or name))

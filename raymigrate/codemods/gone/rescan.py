@@ -89,8 +89,11 @@ def rescan(context: Context) -> None:
     stars = _star_imports(context)
     unbound = dict(_names_of_stars(context.module, stars))
     for node, name in unbound.items():
-        if gone_part(name) is not None:
-            context.manual(RM692, node, f"{name} is gone: the star import does not bring it in (NameError).")
+        module, _, short = name.rpartition(".")
+        if gone_part(name) is not None and not any(star.startswith(LEGACY_MODULES) for star in stars):
+            message = f"Nothing here defines {short}, and the star import of {module} does not bring it in (NameError)."
+            advice = f"If {module} had it, look up its successor in the library's migration guide; else define it."
+            context.manual(RM692, node, message, advice)
     for call in (*context.module.calls("importlib.import_module"), *context.module.named_calls("getattr")):
         _looked_up_by_string(context, call)
     for call in context.module.of_type(ast.Call):

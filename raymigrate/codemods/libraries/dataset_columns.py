@@ -63,7 +63,7 @@ def dataset_columns(context: Context) -> None:
         column = isinstance(name, str) and name not in SPLITS
         if not column or _kind(context.module, node.value) != "dataset" or _is_read_only(context.module, node):
             continue
-        if context.converts(RM716, node, "A column of a dataset is not a list today; it is read into one."):
+        if context.converts(RM716, node, "A column of a dataset is not a list today; now it is read into one."):
             context.plan.replace(node, "$dataset[$column][:]", dataset=node.value, column=node.slice)
 
 

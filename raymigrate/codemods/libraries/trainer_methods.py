@@ -87,7 +87,7 @@ def _add_parameter(context: Context, method: ast.FunctionDef) -> None:
     name = parameter.partition("=")[0]
     if name in _parameters(method) or method.args.kwarg or method.args.vararg or method.args.kwonlyargs:
         return
-    if context.converts(RM704, method, f"Trainer calls {method.name}() with {name} today."):
+    if context.converts(RM704, method, f"Trainer calls {method.name}() with {name} today; now it takes that."):
         context.plan.function(method).added_parameter = parameter
 
 

@@ -28,7 +28,7 @@ RM304 = Rule(
     API,
     errors=("'Checkpoint' object has no attribute 'to_dict'",),
 )
-MESSAGE = "Checkpoint.to_dict() raises an AttributeError on Ray >= 2.7."
+MESSAGE = "Checkpoint.to_dict() raises an AttributeError on Ray >= 2.7"
 LOAD = f'torch.load(os.path.join({{folder}}, "{CHECKPOINT_FILE}"), weights_only=False)'
 LOADER = Helper(
     "load_checkpoint",
@@ -59,12 +59,12 @@ def to_dict(context: Context) -> None:
         checkpoint = method.value
         if not is_any_checkpoint(module, checkpoint):
             if _may_be_checkpoint(context, checkpoint):
-                context.manual(RM304, node, f"If this is a checkpoint of Ray: {MESSAGE}")
+                context.manual(RM304, node, f"If this is a checkpoint of Ray: {MESSAGE}.", OPENED)
         elif made := {made_by_script(module, source) for source in sources(module, checkpoint)} - {None}:
-            context.manual(RM304, node, MESSAGE, MADE_HERE if made == {"from_dict"} else OPENED)
+            context.manual(RM304, node, f"{MESSAGE}.", MADE_HERE if made == {"from_dict"} else OPENED)
         elif not written or node.args or node.keywords:
-            context.manual(RM304, node, MESSAGE, OPENED)
-        elif context.converts(RM304, node, MESSAGE):
+            context.manual(RM304, node, f"{MESSAGE}.", OPENED)
+        elif context.converts(RM304, node, f"{MESSAGE}; now its file is read."):
             _load(context, module.statement(node), node)
 
 

@@ -163,7 +163,8 @@ def _worker_cpus(context: Context, reference: Reference) -> bool:
     reads = [_cpu_read(context, bundle) for bundle in bundles]
     if not all(reads) or not context.can_import("ray", reference):
         return False
-    if context.converts(RM306, reference.node, "session.get_trial_resources() is None on a worker of Ray >= 2.51."):
+    message = "session.get_trial_resources() is None on a worker of Ray >= 2.51; now those of the worker are read."
+    if context.converts(RM306, reference.node, message):
         context.plan.need_import("ray", near=reference.binding.statement)
         if node not in bundles:
             context.plan.replace(node, ASSIGNED)

@@ -169,7 +169,7 @@ def _rewrite_report(context: Context, reference: Reference) -> bool:
     if any(statement not in _siblings(context, statement) for statement in statements):
         return False
     makers = [module.reference_at[call.func] for call in flow.made if call.func in module.reference_at]
-    message = "Checkpoint.from_dict() raises an AttributeError on Ray >= 2.7."
+    message = "Checkpoint.from_dict() raises an AttributeError on Ray >= 2.7; now a file in a directory."
     if len(makers) != len(flow.made) or not all(context.converts(RM303, maker.node, message) for maker in makers):
         return len(makers) == len(flow.made)
     data = _carry(context, flow, statements[0])

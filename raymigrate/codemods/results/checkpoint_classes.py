@@ -87,7 +87,7 @@ def _load(context: Context, call: ast.Call, method: ast.Attribute) -> None:
     understood = loaded is not None if method.attr in LOADED else not call.args and not call.keywords
     if not understood or not can_open(context, call, method.value):
         context.manual(RM601, call, f"{gone}.", TO_LOAD[method.attr])
-    elif context.converts(RM601, call, f"{gone}; loaded from its folder."):
+    elif context.converts(RM601, call, f"{gone}; now loaded from its folder."):
         folder = opened(context, call, method.value)
         if loaded is not None:
             edit = context.plan.call(call)

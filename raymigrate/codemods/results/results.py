@@ -7,6 +7,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
+from raymigrate.codemods.results.filled_keys import INSTEAD, advice
 from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.project import with_imported
@@ -22,13 +23,11 @@ RM604 = Rule(
     "metrics and attributes of a result that Train V2 does not fill",
     "Ray >= 2.51 fills in nothing by itself: training_iteration, time_total_s and similar keys are missing (KeyError),"
     " result.log_dir is gone and result.config raises.",
-    "Use epoch and step, measure time yourself, and result.path for the folder.",
+    "Read something else in its place, or take it out: step or epoch for training_iteration, a clock around fit() for"
+    " the times, result.path for the folder.",
     RESULT_GUIDE,
     errors=(
-        "KeyError: 'training_iteration'",
-        "KeyError: 'time_total_s'",
-        "KeyError: 'time_this_iter_s'",
-        "KeyError: 'trial_id'",
+        *(f"KeyError: '{key}'" for key in INSTEAD),
         "'Result' object has no attribute 'log_dir'",
         "'Result' object has no attribute 'dataset_stats'",
         "The `config` property for a `ray.train.Result` is deprecated",
@@ -50,33 +49,21 @@ RM605 = Rule(
     ),
 )
 
-FILLED_BY_TUNE = frozenset(
-    [
-        "training_iteration",
-        "time_total_s",
-        "time_this_iter_s",
-        "timestamp",
-        "done",
-        "trial_id",
-        "date",
-        "pid",
-        "hostname",
-        "node_ip",
-        "config",
-        "time_since_restore",
-        "iterations_since_restore",
-        "experiment_tag",
-        "should_checkpoint",
-        "checkpoint_dir_name",
-    ]
-)
+# What an attribute does today, and what to do.
 ATTRIBUTES = {
-    "metrics": "",
-    "log_dir": "",
-    "config": "raises a DeprecationWarning on Ray >= 2.51: keep the configuration in a variable.",
-    "dataset_stats": "raises an AttributeError on Ray >= 2.51.",
-    "metrics_dataframe": "has a row for each checkpoint that is kept on Ray >= 2.51, where it had one for each report,"
-    " and is None without checkpoints.",
+    "metrics": ("", ""),
+    "log_dir": ("", ""),
+    "config": (
+        "raises a DeprecationWarning on Ray >= 2.51.",
+        "Read the dict that train_loop_config= was given, from a variable.",
+    ),
+    "dataset_stats": ("raises an AttributeError on Ray >= 2.51.", "Call stats() of the Ray Dataset on the driver."),
+    "metrics_dataframe": (
+        "has a row for each checkpoint that is kept on Ray >= 2.51, where it had one for each report, and is None"
+        " without checkpoints.",
+        "To have all rows, report a checkpoint each time and keep them all, without CheckpointConfig(num_to_keep=);"
+        " else write the metrics to a file from rank 0.",
+    ),
 }
 
 
@@ -88,7 +75,8 @@ def results(context: Context) -> None:
         if read.attr == "log_dir":
             _log_dir(context, read, sure=None not in trainers)
         elif read.attr in ATTRIBUTES and read.attr != "metrics":
-            context.manual(RM604, read, f"result.{read.attr} {ATTRIBUTES[read.attr]}")
+            outcome, what_to_do = ATTRIBUTES[read.attr]
+            context.manual(RM604, read, f"result.{read.attr} {outcome}", what_to_do)
         elif None not in trainers and trainers & (ACCELERATE_TRAINERS | (TORCH_TRAINERS if legacy else set())):
             _last_report(context, read)
     _report_keys(context)
@@ -182,9 +170,10 @@ def _report_keys(context: Context) -> None:
     for metrics, key, outcome in lookups:
         keys = key.elts if isinstance(key, (ast.List, ast.Tuple)) else sources(module, key)  # columns of a DataFrame
         names = {module.constant(part) for part in keys}
-        if (missing := sorted(FILLED_BY_TUNE.intersection(names))) and _are_of_result(module, metrics):
+        if (missing := sorted(INSTEAD.keys() & names)) and _are_of_result(module, metrics):
             listed = " and ".join(f'"{name}"' for name in missing)
-            context.manual(RM604, metrics, f"result.metrics has no {listed} on Ray >= 2.51: {outcome}.")
+            message = f"result.metrics has no {listed} on Ray >= 2.51: {outcome}."
+            context.manual(RM604, metrics, message, advice(missing))
 
 
 def _are_of_result(module: Module, node: ast.expr) -> bool:

@@ -24,7 +24,6 @@ RM104 = Rule(
 )
 
 ALONE = "On CPU workers accelerate >= 1.0 trains one model per worker"
-MESSAGE = f"{ALONE} unless use_cpu=True is given"
 VARIABLE = "ACCELERATE_USE_CPU"
 ENVIRONMENT = "# Without it accelerate would train one model per CPU worker.\n"
 SEES_GPUS = "Current Ray does not hide the GPUs of a machine from CPU workers, so torch may find some there"
@@ -46,7 +45,7 @@ def train_together_on_cpu(context: Context, call: TrainerCall, function: TrainFu
         return
     if inside and all(_is_decided(context, call, c, "use_cpu", "no_cuda") for c in inside):
         return
-    if context.converts(RM104, call.node, f"{MESSAGE}."):
+    if context.converts(RM104, call.node, f"{ALONE}; now {VARIABLE} is set."):
         context.plan.need_import("os", near=function.nested_import)
         line = f'os.environ["{VARIABLE}"] = "true"'
         if call.use_gpu is None:
@@ -59,13 +58,12 @@ def set_use_cpu(context: Context, call: TrainerCall, arguments: ast.Call, near: 
     """Sets `use_cpu` in TrainingArguments, unless the user did."""
     if not _is_decided(context, call, arguments, "use_cpu", "no_cuda"):
         name = "use_cpu" if context.current_transformers else "no_cuda"
-        set_cpu(context, RM104, MESSAGE, call, arguments, name, near)
+        set_cpu(context, RM104, call, arguments, name, near)
 
 
 def set_cpu(
     context: Context,
     rule: Rule,
-    message: str,
     call: TrainerCall,
     made: ast.Call,
     argument: str,
@@ -76,7 +74,6 @@ def set_cpu(
     Args:
         context: The module.
         rule: The rule that is met.
-        message: What happens without it, up to the end of the sentence.
         call: The trainer call.
         made: The call that gets the argument.
         argument: Its name.
@@ -84,13 +81,14 @@ def set_cpu(
     """
     source = _without_gpu(context, call, made)
     given = _given(made, argument, *OLD_NAMES)
-    if given is not None and _asks_the_hardware(context, given):
-        message = SEES_GPUS
-    if source != "True":
-        message += f"; now {argument}={source}" if source != ON_CPU else "; now set where Ray gave the worker no GPU"
+    why = SEES_GPUS if given is not None and _asks_the_hardware(context, given) else ALONE
+    value = source if source != ON_CPU else "..."
+    now = f"now {context.module.source(made.func)}({argument}={value})"
+    if source == ON_CPU:
+        now += " where Ray gave the worker no GPU"
     if source == ON_CPU and context.module.function(made) is None:  # on the driver, which has no such device
-        context.manual(rule, made, f"{message.partition('; now')[0]}.", f"Give it {argument}= as the workers have it.")
-    elif context.converts(rule, made, f"{message}."):
+        context.manual(rule, made, f"{why}.", f"Give it {argument}= as the workers have it.")
+    elif context.converts(rule, made, f"{why}; {now}."):
         if source == ON_CPU:
             context.plan.need_import("ray.train.torch", near=near)
         context.plan.call(made).set(argument, source)

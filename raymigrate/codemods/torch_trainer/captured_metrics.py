@@ -34,6 +34,7 @@ RM481 = Rule(
     "A metric cannot be sent to a worker: fit() fails with ModuleNotFoundError: No module named 'evaluate_modules'.",
     "The metric is loaded in the function that uses it. Where that is not sure: load it there yourself.",
     "https://huggingface.co/docs/evaluate/a_quick_tour",
+    errors=("No module named 'evaluate_modules'",),
 )
 MESSAGE = "Workers cannot unpickle a metric of the driver (No module named 'evaluate_modules')"
 LOADERS = frozenset({"evaluate.load", "evaluate.loading.load", *LOAD_METRIC})
@@ -92,7 +93,7 @@ def _metric(context: Context, call: ast.Call, on_workers: set[ast.AST]) -> None:
     source = _source(context, call)
     if not sure or source is None:
         context.manual(RM481, call, f"{MESSAGE}: fit() fails.", "Load the metric in the function that uses it.")
-    elif context.converts(RM481, call, f"{MESSAGE}; it is loaded in the function that uses it."):
+    elif context.converts(RM481, call, f"{MESSAGE}; now it is loaded in the function that uses it."):
         context.plan.statement(statement).removed = True
         line = f"{comments_of(module, statement)}{target.id} = {source}\n"
         for function in functions:

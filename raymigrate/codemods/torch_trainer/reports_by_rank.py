@@ -55,7 +55,8 @@ def reports_by_rank(context: Context) -> None:
         if _every_branch_reports(context, condition):
             continue
         if _stands_alone(context, condition, call):
-            if context.converts(RM407, call, "Only some workers reported; on Ray >= 2.51 the job would hang."):
+            message = "Only some workers reported; on Ray >= 2.51 the job would hang; now all do."
+            if context.converts(RM407, call, message):
                 _free(context, condition, call)
         else:
             context.manual(RM407, call, "Only some workers report here, and report() waits for all: the job hangs.")

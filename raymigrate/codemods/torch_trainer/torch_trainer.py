@@ -6,7 +6,7 @@ Such a script trained on CPU workers together, and with the loss of transformers
 import ast
 
 from raymigrate.codemods import codemod
-from raymigrate.codemods.accelerate_trainer.accelerate_settings import CPU, RM203
+from raymigrate.codemods.accelerate_trainer.accelerate_settings import RM203
 from raymigrate.codemods.accelerate_trainer.loop_elsewhere import report_loss_scale
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_changes import TRAINER_CHANGES, TRAINING_ARGUMENTS_CHANGES
@@ -73,7 +73,7 @@ def _join_accelerators(context: Context, call: TrainerCall, functions: set[ast.A
     if not _is_told_by_variable(context):
         for accelerator in _made_in(context, ACCELERATORS, functions):
             if not is_told(context, call, accelerator, "cpu"):
-                set_cpu(context, RM203, CPU, call, accelerator, "cpu")
+                set_cpu(context, RM203, call, accelerator, "cpu")
 
 
 def _keep_loss_scale(context: Context, functions: set[ast.AST]) -> None:

@@ -32,6 +32,10 @@ RM408 = Rule(
     errors=("All callbacks must be instances of `ray.train.UserCallback`",),
 )
 
+BY_HAND = (
+    "Change what hinders it and run raymigrate again; or write a ray.train.UserCallback with after_report(), or log"
+    " from rank 0 of the training function."
+)
 RUN_CONFIGS = tuple(f"{module}.RunConfig" for module in ("ray.air", "ray.air.config", "ray.train"))
 PLACES = ("ray.air.integrations", "ray.air.callbacks", "ray.tune.integration", "ray.tune.logger")
 LOGGERS = {
@@ -172,9 +176,11 @@ def convert(context: Context) -> None:
         try:
             tracked = _tracked(context, config)
         except NotSure as reason:
-            context.manual(RM408, keyword, f"RunConfig(callbacks=) raises for {listed} on Ray >= 2.51; {reason}.")
+            message = f"RunConfig(callbacks=) raises for {listed} on Ray >= 2.51; not converted: {reason}."
+            context.manual(RM408, keyword, message, BY_HAND)
             continue
-        if context.converts(RM408, keyword, f"RunConfig(callbacks=) raises for {listed} on Ray >= 2.51."):
+        message = f"RunConfig(callbacks=) raises for {listed} on Ray >= 2.51; now a UserCallback."
+        if context.converts(RM408, keyword, message):
             for logger in tracked.loggers:
                 _convert_logger(context, tracked, logger)
     for stored in context.module.stores("callbacks"):

@@ -66,7 +66,7 @@ def silence_loggers(context: Context, call: TrainerCall, function: TrainFunction
     for arguments in made if ours else ():
         for keyword in arguments.keywords:
             if keyword.arg == "report_to" and _starts_loggers(module, keyword.value):
-                message = "report_to had no effect under the legacy trainer; on current Ray it starts the loggers."
+                message = 'report_to had no effect under the legacy trainer; current Ray starts loggers; now "none".'
                 if context.converts(RM105, keyword, message):
                     context.plan.call(arguments).set("report_to", '"none"')
     homes = dict.fromkeys((module, context.module))

@@ -12,6 +12,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.data.trainer_arguments import convert_trainer_arguments
 from raymigrate.codemods.libraries.freeze_numerics import keep_loss_mean
 from raymigrate.codemods.phases import Phase
+from raymigrate.codemods.shared.class_uses import other_use
 from raymigrate.codemods.shared.cpu_workers import train_together_on_cpu
 from raymigrate.codemods.shared.loss_scale import keep_loss_scale
 from raymigrate.codemods.shared.trainer_annotations import name_as_type
@@ -21,7 +22,7 @@ from raymigrate.codemods.transformers_trainer.reports_to import check_use_of_dat
 from raymigrate.facts.functions import parameters, returned_values
 from raymigrate.facts.hf_datasets import is_hf_dataset
 from raymigrate.facts.legacy import HF, TRANSFORMERS_TRAINERS
-from raymigrate.facts.module import Module, Reference
+from raymigrate.facts.module import Module
 from raymigrate.facts.trainers import TrainerCall, is_no_trainer, trainer_calls
 from raymigrate.facts.values import entries, is_none
 from raymigrate.knowledge.error_texts import gone_names, refused_arguments
@@ -57,7 +58,8 @@ RM103 = Rule(
     "a use of the class other than constructing it",
     "Ray >= 2.9 has no such name. In an annotation it is TorchTrainer now; subclasses, restore() and other uses of the"
     " class have no direct successor.",
-    "Move the logic into the training function; a run resumes by itself under the same name= and storage_path=.",
+    "Call the class by its name where its arguments are given, and run raymigrate again; or write TorchTrainer by hand."
+    " restore() needs no successor: fit() goes on under the same RunConfig(name=, storage_path=).",
     GUIDE,
     errors=(
         "The `restore` and `can_restore` APIs are deprecated",
@@ -107,7 +109,6 @@ RM914 = Rule(
 )
 
 FIRST = "trainer_init_per_worker"
-BY_NAME = "Construct the class by its name, where its arguments are given, and run raymigrate again."
 
 
 @codemod("HuggingFaceTrainer", "TransformersTrainer", phase=Phase.TRAINERS)
@@ -126,15 +127,8 @@ def convert(context: Context) -> None:
         ]
         if name_as_type(context, RM103, reference, name):
             continue
-        message = f"Ray >= 2.9 has no {name}, and this does not simply construct it."
-        context.manual(RM103, reference.node, message, BY_NAME if _is_passed_on(context, reference) else None)
+        context.manual(RM103, reference.node, *other_use(context, reference, TRANSFORMERS_TRAINERS, name))
         context.handle(reference, gone=False)
-
-
-def _is_passed_on(context: Context, reference: Reference) -> bool:
-    """Whether the class itself is stored, given to something or returned, and not subclassed or asked for a method."""
-    is_class = reference.qualified in TRANSFORMERS_TRAINERS
-    return is_class and not isinstance(context.module.parent_of[reference.node], ast.ClassDef)
 
 
 def _convert_call(context: Context, call: TrainerCall) -> bool:

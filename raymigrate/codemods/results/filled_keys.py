@@ -1,0 +1,29 @@
+"""Keys that Ray Tune put into the metrics of every result until Train V2, and what to read in place of each."""
+
+OWN_COUNT = 'report a number of your own; "step" and "epoch" are there where a Transformers Trainer reports'
+OWN_CLOCK = "take time.monotonic() before and after fit()"
+OF_THE_RUN = "use the name that RunConfig(name=) was given"
+
+INSTEAD = {
+    "training_iteration": OWN_COUNT,
+    "iterations_since_restore": OWN_COUNT,
+    "time_total_s": OWN_CLOCK,
+    "time_since_restore": OWN_CLOCK,
+    "time_this_iter_s": "measure it in the training function, and report it",
+    "timestamp": "use time.time()",
+    "date": "use datetime.datetime.now()",
+    "done": "take it out: when fit() has returned, the run is over",
+    "trial_id": OF_THE_RUN,
+    "experiment_tag": OF_THE_RUN,
+    "pid": "report os.getpid() from the training function",
+    "hostname": "report socket.gethostname() from the training function",
+    "node_ip": "report ray.util.get_node_ip_address() from the training function",
+    "config": "read the dict that train_loop_config= was given",
+    "should_checkpoint": "take it out",
+    "checkpoint_dir_name": "use os.path.basename(result.checkpoint.path)",
+}
+
+
+def advice(missing: list[str]) -> str:
+    """What to write for keys that are not filled in any more: `"date": use datetime.datetime.now().`"""
+    return " ".join(f'"{key}": {INSTEAD[key]}.' for key in missing)
