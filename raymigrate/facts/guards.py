@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from raymigrate.facts.module import Module
+from raymigrate.facts.module import Module, Reference
 from raymigrate.knowledge.libraries import look_up
 
 # What a name, attribute or keyword that is not there raises, and what is above it.
@@ -12,7 +12,8 @@ CAUGHT = frozenset(
     {"ImportError", "ModuleNotFoundError", "AttributeError", "TypeError", "NameError", "Exception", "BaseException"}
 )
 OF_VERSIONS = re.compile(r"version|__ver__|signature\(|TYPE_CHECKING", re.IGNORECASE)
-SUPPRESS = ("contextlib.suppress", "suppress")
+SUPPRESS = "contextlib.suppress"
+EXPECTING = frozenset({"pytest.raises", "self.assertRaises", "self.assertRaisesRegex"})
 LOOKS = ("hasattr", "getattr")
 
 
@@ -33,10 +34,31 @@ def is_guarded(module: Module, node: ast.AST, missing: str) -> bool:
         if isinstance(parent, ast.If | ast.IfExp | ast.While) and child is not parent.test:
             if _is_asked(module, parent.test, of_else=child not in _taken(parent)):
                 return True
-        if isinstance(parent, ast.With) and any(_suppresses(item.context_expr) for item in parent.items):
+        if isinstance(parent, ast.With) and any(_suppresses(module, item.context_expr) for item in parent.items):
             return True
         child = parent
     return missing in _looked_for(module)
+
+
+def goes_on_without(module: Module, node: ast.AST) -> bool:
+    """Whether code is in a block that a missing name ends for good: `with suppress(ImportError)`, `pytest.raises`."""
+    blocks = (parent for parent in module.ancestors(node) if isinstance(parent, ast.With))
+    return any(_suppresses(module, item.context_expr) for block in blocks for item in block.items)
+
+
+def is_ready(module: Module, reference: Reference, missing: str) -> bool:
+    """Whether code reckons with the absence of a name that it refers to, where it imports it or where it uses it.
+
+    Args:
+        module: The module.
+        reference: The reference.
+        missing: The last part of the name that is gone.
+    """
+    statement = reference.binding.statement
+    if statement is not None and is_guarded(module, statement, reference.root.id):
+        return True
+    fails_on_import = look_up(reference.binding.qualified or "").gone is not None
+    return not fails_on_import and is_guarded(module, reference.node, missing)
 
 
 def _taken(branch: ast.If | ast.IfExp | ast.While) -> list[ast.AST]:
@@ -67,12 +89,24 @@ def _names(node: ast.expr) -> Iterator[str]:
     yield from (ast.unparse(e) for e in (node.elts if isinstance(node, ast.Tuple) else [node]))
 
 
-def _suppresses(node: ast.expr) -> bool:
+def _suppresses(module: Module, node: ast.expr) -> bool:
+    """Whether a block goes on after the error, or a test expects it."""
     return (
         isinstance(node, ast.Call)
-        and ast.unparse(node.func) in SUPPRESS
-        and any(CAUGHT & {ast.unparse(argument).rpartition(".")[2]} for argument in node.args)
+        and _named(module, node.func) in (SUPPRESS, *EXPECTING)
+        and any(CAUGHT & {name.rpartition(".")[2]} for argument in node.args for name in _names(argument))
     )
+
+
+def expecting(module: Module, block: ast.With | ast.AsyncWith) -> Iterator[ast.Call]:
+    """The heads of a block that expect an error: `pytest.raises(ValueError)`."""
+    for item in block.items:
+        if isinstance(item.context_expr, ast.Call) and _named(module, item.context_expr.func) in EXPECTING:
+            yield item.context_expr
+
+
+def _named(module: Module, function: ast.expr) -> str:
+    return module.qualified(function) or ast.unparse(function)
 
 
 def _is_asked(module: Module, test: ast.expr, *, of_else: bool) -> bool:

@@ -68,6 +68,7 @@ def test_what_waits_for_another_error_is_told(block: str) -> None:
         "from ray import tune\ntry:\n    tune.Tuner(print).fit()\nexcept RuntimeError:\n    pass",
         "import pytest\nwith pytest.raises(Exception):\n    {fit}",
         "with open('log'):\n    {fit}",
+        "import contextlib\nwith contextlib.suppress(ImportError):\n    {fit}",
     ],
 )
 def test_other_handlers_are_left_alone(block: str) -> None:

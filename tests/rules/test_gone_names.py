@@ -44,3 +44,47 @@ def test_an_import_that_runs_on_a_condition_is_left_alone(script: str) -> None:
 def test_what_is_set_and_no_longer_read_is_told(target: str) -> None:
     outcome = converted(f"import ray.data.context\nfrom ray import data\n\n{target} = 1\nray.init()\n")
     assert any("may no longer read what is set here" in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "try:\n    print(TFTrainer())\nexcept Exception:\n    pass",
+        "import pytest\nwith pytest.raises(ImportError):\n    TFTrainer()",
+        "from contextlib import suppress\nwith suppress(AttributeError):\n    TFTrainer()",
+        "if transformers.__version__ < '5':\n    TFTrainer()",
+    ],
+)
+def test_an_import_that_fails_is_told_whatever_guards_its_uses(use: str) -> None:
+    outcome = converted(f"import ray\nimport transformers\nfrom transformers import TFTrainer\n{use}\nray.init()\n")
+    assert outcome.lines("RM692", Kind.MANUAL)
+
+
+GUARDS = {
+    "try": "try:\n{body}except ImportError:\n    print('old Ray only')\n",
+    "suppress": "import contextlib\nwith contextlib.suppress(ImportError):\n{body}",
+    "suppress by name": "from contextlib import suppress\nwith suppress(ImportError, AttributeError):\n{body}",
+    "pytest": "import pytest\nwith pytest.raises(ImportError):\n{body}",
+    "pytest, several": "import pytest\nwith pytest.raises((ImportError, KeyError), match='x'):\n{body}",
+}
+GONE = {
+    "predictor": "    from ray.train.huggingface import TransformersPredictor\n    TransformersPredictor(model, 1)\n",
+    "checkpoint": "    from ray.train.huggingface import TransformersCheckpoint as Old\n"
+    "    Old.from_model(1)\n",
+    "unused": "    from ray.train.huggingface import TransformersCheckpoint\n",
+    "library": "    from transformers import TFTrainer\n    TFTrainer()\n",
+}
+
+
+@pytest.mark.parametrize("guard", GUARDS.values(), ids=GUARDS)
+@pytest.mark.parametrize("body", GONE.values(), ids=GONE)
+def test_what_reckons_with_the_import_error_is_left_alone(guard: str, body: str) -> None:
+    script = f"import ray\n{guard.format(body=body)}ray.init()\n"
+    outcome = converted(script)
+    assert outcome.text == script and not outcome.findings
+
+
+def test_a_method_of_a_class_that_cannot_be_imported_is_left_with_it() -> None:
+    body = GONE["checkpoint"].replace("from_model(1)", "from_model(1).get_model(Own)")
+    script = f"import ray\n{GUARDS['suppress'].format(body=body)}ray.init()\n"
+    assert not converted(script).findings

@@ -11,9 +11,8 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.import_cleanup import is_exported
-from raymigrate.facts.guards import is_guarded
+from raymigrate.facts.guards import is_guarded, is_ready
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
-from raymigrate.facts.module import Reference
 from raymigrate.facts.scopes import Binding, Scope
 from raymigrate.knowledge.libraries import LIBRARIES, look_up
 from raymigrate.knowledge.successors import advice_on
@@ -59,9 +58,7 @@ def gone_names(context: Context) -> None:
         name = gone_part(reference.qualified)
         if name is None or reference.root in context.handled:
             continue
-        if not is_guarded(context.module, reference.node, name.rpartition(".")[2]) and not _is_import_guarded(
-            context, reference
-        ):
+        if not is_ready(context.module, reference, name.rpartition(".")[2]):
             report_gone(context, reference.node, name, reference.qualified)
             context.handle(reference, gone=False)
     dissolved = _dissolve_alternatives(context)
@@ -109,12 +106,6 @@ def report_gone(context: Context, node: ast.AST, name: str, whole: str | None = 
     if isinstance(getattr(node, "ctx", None), ast.Store) and context.module.qualified(node) == name:
         what = "the library may no longer read what is set here"
     context.manual(RM692, node, f"{name} is gone: {what}.", advice_on(whole or name))
-
-
-def _is_import_guarded(context: Context, reference: Reference) -> bool:
-    """Whether what imports a name is ready for its being gone: then so is, as a rule, what uses it."""
-    statement = reference.binding.statement
-    return statement is not None and is_guarded(context.module, statement, reference.root.id)
 
 
 def _import(context: Context, statement: ast.Import | ast.ImportFrom, alias: ast.alias, origin: str) -> None:

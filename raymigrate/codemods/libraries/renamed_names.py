@@ -10,7 +10,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.moves import Move, move_names
-from raymigrate.facts.guards import is_guarded
+from raymigrate.facts.guards import is_ready
 from raymigrate.knowledge.error_texts import gone_names
 from raymigrate.knowledge.successors import ONE_MEANING, successor
 
@@ -88,7 +88,7 @@ def found_elsewhere(context: Context) -> None:
     moves = {}
     for reference in context.references(*ONE_MEANING):
         found = successor(reference.qualified)
-        if found is not None and not is_guarded(context.module, reference.node, found[0].rpartition(".")[2]):
+        if found is not None and not is_ready(context.module, reference, found[0].rpartition(".")[2]):
             module, _, name = found[1].rpartition(".")
             moves[found[0]] = Move(module, name)
     move_names(context, RM711, moves)

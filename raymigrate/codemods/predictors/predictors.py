@@ -28,6 +28,7 @@ from raymigrate.codemods.predictors.pipeline_predictor import (
 )
 from raymigrate.edits.plan import CallEdit, Code, Part
 from raymigrate.facts.checkpoint_folders import folder_is_temporary, is_local_folder
+from raymigrate.facts.guards import goes_on_without, is_ready
 from raymigrate.facts.legacy import HF, HF_UNRELEASED
 from raymigrate.facts.literals import string_literal
 from raymigrate.facts.module import Reference
@@ -111,6 +112,10 @@ def _convert(
     conversion: Callable[[Context, Reference, PipelinePredictor], None],
 ) -> None:
     """Converts what a reference is part of, or reports why not."""
+    statement = reference.binding.statement
+    if statement is not None and goes_on_without(context.module, statement):
+        context.handle(reference, gone=False)
+        return
     try:
         conversion(context, reference, pipeline)
     except NotSure as reason:
@@ -123,7 +128,8 @@ def _report(context: Context, reference: Reference, reason: str = "", advice: st
     kind = name.rpartition(".")[2]
     if name in BATCH_PREDICTORS and _predicts_with_own_class(context, reference):
         kind = "BatchPredictor of an own class"
-    context.manual(RM603, reference.node, message, advice or ADVICE.get(kind))
+    if not is_ready(context.module, reference, kind):
+        context.manual(RM603, reference.node, message, advice or ADVICE.get(kind))
     context.handle(reference, gone=False)
 
 

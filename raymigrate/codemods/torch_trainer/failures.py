@@ -10,6 +10,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.moves import Move, move_names
+from raymigrate.facts.guards import EXPECTING, SUPPRESS
 from raymigrate.facts.module import Module
 from raymigrate.facts.results import trainers_of
 
@@ -32,7 +33,9 @@ STILL_CAUGHT = frozenset({"Exception", "BaseException", FAILED, *OLD_PLACES})
 OF_TODAY = frozenset({"ray.train.WorkerGroupError", "ray.train.ControllerError", "ray.train.PreemptionError"})
 # What legacy Ray raised: RuntimeError is above its TrainingFailedError, and before 2.3 the worker's own error came.
 CAUGHT_BEFORE = ("RuntimeError", "ray.exceptions.", "ray.tune.TuneError", "ray.tune.error.TuneError")
-EXPECTING = frozenset({"pytest.raises", "contextlib.suppress", "self.assertRaises", "self.assertRaisesRegex"})
+WAITING = EXPECTING | {SUPPRESS}
+# What `with suppress(ImportError)` is there for: a library that may be missing, and no failed training.
+OF_IMPORTS = frozenset({"ImportError", "ModuleNotFoundError"})
 
 
 @codemod("TrainingFailedError", "fit")
@@ -84,9 +87,10 @@ def _expected(context: Context, block: ast.With | ast.AsyncWith) -> None:
     module = context.module
     for item in block.items:
         call = item.context_expr
-        if not isinstance(call, ast.Call) or _named(module, call.func) not in EXPECTING:
+        if not isinstance(call, ast.Call) or _named(module, call.func) not in WAITING:
             continue
         names = {name for argument in call.args for name in _names(module, argument)}
+        names -= OF_IMPORTS if _named(module, call.func) == SUPPRESS else set()
         if names and not names & (STILL_CAUGHT | OF_TODAY):
             caught = sorted(names)[0].rpartition(".")[2]
             message = f"On Ray >= 2.51 fit() raises {FAILED}, which is no {caught}: it is not caught here."
@@ -102,7 +106,7 @@ def _causes(context: Context) -> None:
         for block in module.of_type(ast.With)
         for item in block.items
         if isinstance(call := item.context_expr, ast.Call) and isinstance(item.optional_vars, ast.Name)
-        if _named(module, call.func) in EXPECTING and caught & {n for a in call.args for n in _names(module, a)}
+        if _named(module, call.func) in WAITING and caught & {n for a in call.args for n in _names(module, a)}
     }
     for read in module.attributes("__cause__"):
         error = read.value
