@@ -33,3 +33,19 @@ def test_arguments_that_cannot_be_seen_are_left_to_a_person() -> None:
 def test_other_datasets_are_loaded_as_they_are(arguments: str) -> None:
     outcome = converted(SCRIPT.format(arguments=arguments))
     assert not outcome.lines("RM715", Kind.CONVERTED) and not outcome.lines("RM715", Kind.MANUAL)
+
+
+def test_a_name_that_many_calls_share_is_told_once() -> None:
+    calls = "\n".join(f"part{number} = load_dataset(args.name, split='train[{number}]')" for number in range(4))
+    script = (
+        "import argparse\nimport ray\nfrom datasets import load_dataset\nfrom ray.air import session\n"
+        "parser = argparse.ArgumentParser()\nparser.add_argument('--name', default='imdb')\n"
+        "args = parser.parse_args()\n"
+        f"{calls}\nother = load_dataset(args.other)\nsession.report({{}})\n"
+    )
+    outcome = converted(script)
+    assert outcome.lines("RM714", Kind.MANUAL) == [8, 12]
+    assert any('"imdb". So do 3 more calls with args.name. ' in message for message in outcome.messages)
+    kept = script.replace("train[1]')", "train[1]')  # raymigrate: skip[RM714]")
+    assert converted(kept).lines("RM714", Kind.SKIPPED) == [9]
+    assert any("So do 2 more calls with args.name." in message for message in converted(kept).messages)

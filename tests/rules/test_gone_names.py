@@ -69,8 +69,7 @@ GUARDS = {
 }
 GONE = {
     "predictor": "    from ray.train.huggingface import TransformersPredictor\n    TransformersPredictor(model, 1)\n",
-    "checkpoint": "    from ray.train.huggingface import TransformersCheckpoint as Old\n"
-    "    Old.from_model(1)\n",
+    "checkpoint": "    from ray.train.huggingface import TransformersCheckpoint as Old\n    Old.from_model(1)\n",
     "unused": "    from ray.train.huggingface import TransformersCheckpoint\n",
     "library": "    from transformers import TFTrainer\n    TFTrainer()\n",
 }

@@ -121,6 +121,7 @@ def dataset_names(context: Context) -> None:
     """Gives datasets their namespace where their names are written, and tells of those that cannot be seen."""
     if not context.is_ray_script:
         return
+    told = _Told(context)
     for call in context.module.calls(*LOADERS):
         given = argument(call, 0, "path")
         if given is None:
@@ -128,21 +129,52 @@ def dataset_names(context: Context) -> None:
         found = constants(context.module, given)
         local = any(keyword.arg in ("data_files", "data_dir") for keyword in call.keywords)
         if len(found) == 1 and isinstance(found[0][1], str):
-            _one_name(context, given, *found[0])
+            _one_name(context, told, given, *found[0])
         elif not (local and all(value is ... for _, value in found)):
-            _several_names(context, given, found)
+            _several_names(context, told, given, found)
         scripts = [value for _, value in found if value in SCRIPTS]
         if scripts:
             _parquet_copy(context, call, given, SCRIPTS[str(scripts[0])], sure=len(found) == 1)
+    told.report()
 
 
-def _one_name(context: Context, given: ast.expr, source: Source, name: object) -> None:
+class _Told:
+    """What is left for a person, once for each name: a file may load the same dataset in many places.
+
+    Args:
+        context: The module.
+    """
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._found: dict[tuple[str, str | None, str], list[ast.expr]] = {}
+
+    def add(self, given: ast.expr, message: str, advice: str | None = None) -> None:
+        """Notes what to say of the argument of one call."""
+        module = self._context.module
+        line, _ = module.start(given)
+        if self._context.skips.of(RM714.code, line) is not None:
+            self._context.manual(RM714, given, message, advice)  # this one place is kept as it is
+        else:
+            self._found.setdefault((message, advice, ast.unparse(given)), []).append(given)
+
+    def report(self) -> None:
+        """Reports each at its first place, with the number of the others."""
+        for (message, advice, written), places in self._found.items():
+            more = len(places) - 1
+            others = (
+                f" So do {more} more calls with {written}." if more > 1 else f" So does another call with {written}."
+            )
+            self._context.manual(RM714, places[0], message + (others if more else ""), advice)
+
+
+def _one_name(context: Context, told: _Told, given: ast.expr, source: Source, name: object) -> None:
     """Gives one dataset its namespace: where the name is written if it means nothing else, else at the call."""
     if not _is_short(name):
         return
     message = f'load_dataset("{name}") {RAISES}'
     if name not in NAMESPACES:
-        context.manual(RM714, given, f"{message}, unless it is a local folder.")
+        told.add(given, f"{message}, unless it is a local folder.")
         return
     namespace = NAMESPACES[str(name)]
     if context.converts(RM714, given, f'{message}; now "{namespace}/{name}".'):
@@ -154,14 +186,14 @@ def _one_name(context: Context, given: ast.expr, source: Source, name: object) -
             context.plan.replace(given, f'"{namespace}/" + $name', name=given)
 
 
-def _several_names(context: Context, given: ast.expr, found: list[tuple[Source, object]]) -> None:
+def _several_names(context: Context, told: _Told, given: ast.expr, found: list[tuple[Source, object]]) -> None:
     """Names the datasets that a call may load, and says so where there are others."""
     short = sorted({str(value) for _, value in found if _is_short(value)})
     for name in short:
         advice = f'Use "{NAMESPACES[name]}/{name}" where the name is set.' if name in NAMESPACES else None
-        context.manual(RM714, given, f'load_dataset {RAISES} if this is "{name}".', advice)
+        told.add(given, f'load_dataset {RAISES} if this is "{name}".', advice)
     if not short and any(value is ... for _, value in found) and context.is_legacy_script:
-        context.manual(RM714, given, f"load_dataset {RAISES} if this is a name without its namespace.", UNSEEN)
+        told.add(given, f"load_dataset {RAISES} if this is a name without its namespace.", UNSEEN)
 
 
 def _is_short(name: object) -> bool:

@@ -11,8 +11,10 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.moves import Move, drop_unused, move_names
+from raymigrate.facts.guards import is_ready
 from raymigrate.facts.module import Reference
 from raymigrate.knowledge.error_texts import gone_names
+from raymigrate.knowledge.libraries import look_up
 
 API = "https://docs.ray.io/en/latest/train/api/api.html"
 
@@ -64,10 +66,11 @@ RM306 = Rule(
 RM307 = Rule(
     "RM307",
     "another name of ray.air",
-    "ray.air is kept for old code only; this name has no rule of its own.",
+    "ray.air is kept for old code only; this name is no longer there and has no rule of its own.",
     "Look up its successor in ray.train.",
     API,
     errors=(*gone_names("ray.air", "*"), *gone_names("ray.air.*", "*"), "No module named 'ray.air.*'"),
+    unproven="The import of such a name ends the script; there is nothing else to see in a run.",
 )
 
 CONFIG = ("RunConfig", "ScalingConfig", "CheckpointConfig", "FailureConfig")
@@ -207,13 +210,10 @@ def _cpu_read(context: Context, bundle: ast.expr) -> ast.expr | None:
 
 @codemod("air", phase=Phase.REST)
 def other_names(context: Context) -> None:
-    """Names what is left of ray.air; the private parts of it are nobody's legacy code."""
+    """Names what is gone from ray.air; its constants and the like are still there, and work."""
     for reference in list(context.references("ray.air")):
-        if reference.qualified == "ray.air" or "._" in reference.qualified:
+        gone = look_up(reference.qualified).gone
+        if gone is None or is_ready(context.module, reference, gone.rpartition(".")[2]):
             continue
-        if reference.qualified.startswith("ray.air.integrations"):
-            continue  # still there; what Train V2 refuses of it is found where it is passed to a RunConfig
-        context.manual(
-            RM307, reference.node, f"{reference.qualified} is part of ray.air, which Train V2 does not serve."
-        )
+        context.manual(RM307, reference.node, f"{gone} is gone: current Ray raises an ImportError or AttributeError.")
         context.handle(reference, gone=False)

@@ -49,6 +49,8 @@ RM605 = Rule(
     ),
 )
 
+# The constants of Ray that name a key: `result.metrics[TRAINING_ITERATION]`.
+KEYS_OF_TUNE = {f"{home}.{key.upper()}": key for home in ("ray.air.constants", "ray.tune.result") for key in INSTEAD}
 # What an attribute does today, and what to do.
 ATTRIBUTES = {
     "metrics": ("", ""),
@@ -169,7 +171,7 @@ def _report_keys(context: Context) -> None:
             lookups.append((method.value, call.args[0], "this gives the default"))
     for metrics, key, outcome in lookups:
         keys = key.elts if isinstance(key, (ast.List, ast.Tuple)) else sources(module, key)  # columns of a DataFrame
-        names = {module.constant(part) for part in keys}
+        names = {KEYS_OF_TUNE.get(module.qualified(part) or "", module.constant(part)) for part in keys}
         if (missing := sorted(INSTEAD.keys() & names)) and _are_of_result(module, metrics):
             listed = " and ".join(f'"{name}"' for name in missing)
             message = f"result.metrics has no {listed} on Ray >= 2.51: {outcome}."

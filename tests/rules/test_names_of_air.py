@@ -1,0 +1,34 @@
+"""RM307: names of ray.air that are gone; those that current Ray still has are no news."""
+
+import pytest
+
+from raymigrate.base.findings import Kind
+from tests.rules.scripts import converted
+
+
+@pytest.mark.parametrize(
+    ("use", "told"),
+    [
+        ("from ray.air.constants import MODEL_KEY\nprint(MODEL_KEY)", False),
+        ("import ray.air.constants\nprint(ray.air.constants.MODEL_KEY)", False),
+        ("from ray.air.util.data_batch_conversion import BlockFormat\nprint(BlockFormat.PANDAS)", False),
+        ("from ray.air.util.check_ingest import DummyTrainer\nprint(DummyTrainer)", True),
+        ("from ray import air\nprint(air.config.DATASET)", True),
+        ("try:\n    from ray.air.util.check_ingest import A\n    A()\nexcept ImportError:\n    pass", False),
+    ],
+)
+def test_a_name_of_ray_air_is_told_if_it_is_gone(use: str, told: bool) -> None:
+    outcome = converted(f"{use}\n")
+    assert bool(outcome.lines("RM307", Kind.MANUAL)) is told
+    assert bool(outcome.findings) is told
+
+
+@pytest.mark.parametrize("home", ["ray.air.constants", "ray.tune.result"])
+def test_a_key_of_tune_is_seen_behind_its_constant(home: str) -> None:
+    script = (
+        f"from {home} import TIME_TOTAL_S\nfrom ray.air.config import ScalingConfig\n"
+        "from ray.train.huggingface import AccelerateTrainer\nfrom job import loop\n"
+        "result = AccelerateTrainer(loop, accelerate_config={}, scaling_config=ScalingConfig(use_gpu=True)).fit()\n"
+        "print(result.metrics[TIME_TOTAL_S])\n"
+    )
+    assert any('no "time_total_s"' in message for message in converted(script).messages)
