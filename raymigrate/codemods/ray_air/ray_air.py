@@ -213,7 +213,7 @@ def other_names(context: Context) -> None:
     """Names what is gone from ray.air; its constants and the like are still there, and work."""
     for reference in list(context.references("ray.air")):
         gone = look_up(reference.qualified).gone
-        if gone is None or is_ready(context.module, reference, gone.rpartition(".")[2]):
+        if gone is None or "._" in reference.qualified or is_ready(context.module, reference, gone.rpartition(".")[2]):
             continue
         context.manual(RM307, reference.node, f"{gone} is gone: current Ray raises an ImportError or AttributeError.")
         context.handle(reference, gone=False)
