@@ -270,3 +270,32 @@ def test_what_only_looks_like_a_trial_is_left_alone() -> None:
     read = "for one in load():\n    print(one.checkpoint, one.log_dir)\nprint(max(files, key=lambda f: f.checkpoint))"
     outcome = converted(TRIALS.format(trainer="TransformersTrainer", read=read))
     assert not {"RM608", "RM416", "RM604"} & {code for code, _, _ in outcome.findings}
+
+
+LOSING = """
+from ray import tune
+from ray.air import RunConfig, ScalingConfig
+from ray.train.huggingface import AccelerateTrainer
+from job import loop, logger
+
+scaling = ScalingConfig(num_workers=2, use_gpu=True)
+own = RunConfig({own})
+trainer = AccelerateTrainer(loop, accelerate_config={{}}, scaling_config=scaling, run_config={given})
+tuner = tune.Tuner(trainer{tuners})
+tuner.fit()
+"""
+
+
+@pytest.mark.parametrize(
+    ("own", "given", "tuners", "noted"),
+    [
+        ("callbacks=[logger]", "own", ", run_config=RunConfig(name='all')", "callbacks of this one had no effect"),
+        ("name='one'", "RunConfig(stop={'a': 1})", ", run_config=RunConfig(name='all')", "stop of this one"),
+        ("name='one'", "own", ", run_config=RunConfig(name='all')", ""),
+        ("failure_config=None", "own", "", ""),
+    ],
+)
+def test_what_a_losing_run_config_asked_for_is_noted(own: str, given: str, tuners: str, noted: str) -> None:
+    outcome = converted(LOSING.format(own=own, given=given, tuners=tuners))
+    assert bool(outcome.lines("RM411", Kind.NOTE)) is bool(noted)
+    assert any(noted in message for message in outcome.messages)

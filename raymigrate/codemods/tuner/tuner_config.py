@@ -127,6 +127,10 @@ def _upload_dir(module: Module, sync_config: ast.expr) -> ast.expr | None:
     return next((k.value for k in sync.keywords if k.arg == "upload_dir"), None) if sync else None
 
 
+# What a RunConfig asks for besides a name.
+ASKS_FOR = ("callbacks", "stop", "failure_config", "checkpoint_config", "storage_path", "local_dir", "sync_config")
+
+
 class TunerRunConfig:
     """Parts the RunConfig in force over a trainer into Tune's half and Train's.
 
@@ -210,6 +214,8 @@ class TunerRunConfig:
         """Makes what is left of the configuration Tune's, and gives it to the Tuner."""
         module, own = self.context.module, self._argument_of_the_trainer()
         ignored = made(module, own, *config_names("RunConfig"))
+        if ignored is not None and ignored is not self.config:
+            self._tell_of(ignored)
         if ignored is not None and own is ignored and ignored is not self.config:
             self.context.tuned.add(ignored)
             for reference in module.references:  # its CheckpointConfig goes with it
@@ -227,6 +233,13 @@ class TunerRunConfig:
                 tuner.set("run_config", "$config", config=self.config)
         elif self.given is self.config and not rest:
             tuner.remove.add("run_config")
+
+    def _tell_of(self, ignored: ast.Call) -> None:
+        """Notes what a RunConfig asked for that legacy Ray left aside, since the Tuner had one of its own."""
+        asked = [keyword.arg for keyword in ignored.keywords if keyword.arg in ASKS_FOR]
+        if asked:
+            message = f"The Tuner has a RunConfig of its own, so that {', '.join(asked)} of this one had no effect."
+            self.context.note(RM411, ignored, f"{message} The converted code leaves it out.")
 
     def _argument_of_the_trainer(self) -> ast.expr | None:
         if self.stays:
