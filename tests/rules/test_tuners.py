@@ -293,6 +293,7 @@ tuner.fit()
         ("name='one'", "RunConfig(stop={'a': 1})", ", run_config=RunConfig(name='all')", "stop of this one"),
         ("name='one'", "own", ", run_config=RunConfig(name='all')", ""),
         ("failure_config=None", "own", "", ""),
+        ("callbacks=[logger]", "own", ", run_config=RunConfig(callbacks=[logger])", ""),
     ],
 )
 def test_what_a_losing_run_config_asked_for_is_noted(own: str, given: str, tuners: str, noted: str) -> None:

@@ -236,7 +236,8 @@ class TunerRunConfig:
 
     def _tell_of(self, ignored: ast.Call) -> None:
         """Notes what a RunConfig asked for that legacy Ray left aside, since the Tuner had one of its own."""
-        asked = [keyword.arg for keyword in ignored.keywords if keyword.arg in ASKS_FOR]
+        taken = {k.arg: ast.dump(k.value) for k in (self.config.keywords if self.config is not None else ())}
+        asked = [k.arg for k in ignored.keywords if k.arg in ASKS_FOR and taken.get(k.arg) != ast.dump(k.value)]
         if asked:
             message = f"The Tuner has a RunConfig of its own, so that {', '.join(asked)} of this one had no effect."
             self.context.note(RM411, ignored, f"{message} The converted code leaves it out.")
