@@ -20,7 +20,6 @@ RM696 = Rule(
     "Nothing changes at run time. But a comment or docstring speaks of a class that the converted code does not use.",
     "Reword it.",
     "https://docs.ray.io/en/latest/train/getting-started-transformers.html",
-    unproven="It is about words, which do not run.",
 )
 PREDICTORS = frozenset({"BatchPredictor", "HuggingFacePredictor", "TransformersPredictor"})
 NAMES = PREDICTORS | {name.rpartition(".")[2] for name in (*TRAINERS, *CHECKPOINT_CLASSES, *BATCH_MAPPERS)}
