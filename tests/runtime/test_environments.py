@@ -340,8 +340,8 @@ def test_a_killed_process_holds_the_lock_until_its_pip_has_ended(tiny: Path, tmp
     code = f"""
 import sys
 from pathlib import Path
-from raymigrate.runtime.environments import making, locks
-maker = making._Maker(locks.Lock(Path("x.txt")), "1", Path({str(tmp_path / "place")!r}), lambda _: None, 0)
+from raymigrate.runtime.environments import making
+maker = making.Maker("x", Path({str(tmp_path / "place")!r}), lambda _: None, 0)
 with making.locked(maker.folder) as handle:
     object.__setattr__(maker, "handle", handle)
     maker.run(["/bin/sh", "-c", "echo $$; exec sleep 60"], print, "")

@@ -10,5 +10,6 @@ in the version that is installed here, so that the kernels are the same in every
 from raymigrate.runtime.environments.environment import Environment, EnvironmentFailure, cache_folder, find, remove
 from raymigrate.runtime.environments.locks import names
 from raymigrate.runtime.environments.making import ensure
+from raymigrate.runtime.environments.requirements import named
 
-__all__ = ["Environment", "EnvironmentFailure", "cache_folder", "ensure", "find", "names", "remove"]
+__all__ = ["Environment", "EnvironmentFailure", "cache_folder", "ensure", "find", "named", "names", "remove"]

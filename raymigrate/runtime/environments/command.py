@@ -11,14 +11,16 @@ from pathlib import Path
 import click
 
 from raymigrate.base.signals import interruptible
+from raymigrate.runtime.environments.environment import REQUIREMENTS
 from raymigrate.runtime.environments.locks import names
 
 NAME = click.Choice(names())
+REMOVABLE = click.Choice((*names(), REQUIREMENTS))
 
 
 @click.group()
 def env() -> None:
-    """Make and remove the environments with old libraries that `raymigrate verify` runs its arms A and O in."""
+    """Make and remove the environments that `raymigrate verify` runs its arms in."""
 
 
 @env.command()
@@ -54,6 +56,7 @@ def list_environments() -> None:
     from raymigrate.runtime.environments import find  # noqa: PLC0415
     from raymigrate.runtime.environments.environment import folders, locked  # noqa: PLC0415
     from raymigrate.runtime.environments.locks import lock  # noqa: PLC0415
+    from raymigrate.runtime.environments.requirements import complete  # noqa: PLC0415
 
     for name in names():
         made = find(name)
@@ -67,12 +70,19 @@ def list_environments() -> None:
                 with locked(folder) as handle:
                     state = "being made" if handle is None else "not in use"
                 click.echo(f"  {state}: {folder} ({_size(folder)})")
+    for folder in folders(REQUIREMENTS):
+        made = complete(folder)
+        click.echo(f"{REQUIREMENTS}: {f'{made.title}, torch {made.torch}' if made else 'not complete'}")
+        click.echo(f"  {folder} ({_size(folder)})")
 
 
 @env.command()
-@click.argument("name", type=NAME)
+@click.argument("name", type=REMOVABLE)
 def remove(name: str) -> None:
-    """Remove an environment, with those of the same name that earlier versions have made."""
+    """Remove an environment, with those of the same name that earlier versions have made.
+
+    The name "requirements" stands for all that `raymigrate verify` has made of requirements files.
+    """
     from raymigrate.runtime.environments import EnvironmentFailure  # noqa: PLC0415
     from raymigrate.runtime.environments import remove as remove_all  # noqa: PLC0415
 

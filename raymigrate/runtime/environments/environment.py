@@ -12,6 +12,7 @@ from pathlib import Path
 from raymigrate.runtime.environments import locks
 
 MARKER = "raymigrate-environment.json"
+REQUIREMENTS = "requirements"  # name of all that were made of requirements files
 # What the old libraries need to run beside a current torch. Laid over the variables of a job.
 VARIABLES = {
     # torch >= 2.6 loads nothing but tensors unless told otherwise; transformers < 4.48 resumes from pickled random
@@ -108,7 +109,7 @@ def remove(name: str) -> bool:
     """Removes every environment of a name, those of other locks and torch versions included.
 
     Args:
-        name: One of `names()`.
+        name: One of `names()`, or REQUIREMENTS.
 
     Returns:
         Whether there was one.
@@ -116,7 +117,8 @@ def remove(name: str) -> bool:
     Raises:
         EnvironmentFailure: If there is no such name, another process is making it, or a file cannot be removed.
     """
-    known(name)
+    if name != REQUIREMENTS:
+        known(name)
     found = folders(name)
     for folder in found:
         with locked(folder) as handle:

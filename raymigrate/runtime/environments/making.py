@@ -4,6 +4,8 @@ A virtual environment cannot be moved, so it is made where it will stay, and a m
 the marker is made again.
 """
 
+from __future__ import annotations
+
 import contextlib
 import os
 import re
@@ -33,8 +35,9 @@ from raymigrate.runtime.environments.locks import Lock
 Progress = Callable[[str], None]
 POLL_SECONDS = 0.5
 LOG_TAIL = 12
-# Wheels only: for most of these packages a build needs compilers that are on hardly any machine.
-PIP = ("-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--progress-bar=off", "--only-binary=:all:")
+PIP = ("-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--progress-bar=off")
+# For most of the packages in the locks a build needs compilers that are on hardly any machine.
+WHEELS_ONLY = "--only-binary=:all:"
 # Variables that would put packages elsewhere, or bring along those of this process.
 FOREIGN = ("PYTHONPATH", "PYTHONHOME", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER")
 CHECK = """
@@ -69,15 +72,53 @@ def ensure(name: str, *, progress: Progress | None = None, python: Path | None =
         )
     chosen = choose(python)
     folder = place(lock, torch, chosen.version)
+
+    def install(maker: Maker) -> None:
+        # The lock comes first, so that nothing that it names is installed without its hash. torch then brings its own
+        # dependencies: a build for GPUs has a dozen that go with its version. It asks for a newer setuptools than Ray
+        # 2.6 can live with, and does without, so the lock has the last word.
+        _install_lock(maker, lock)
+        maker.pip(WHEELS_ONLY, f"torch=={torch}", told=f"torch {torch}", what=f"torch {torch}")
+        _install_lock(maker, lock)
+
+    return make(name, folder, chosen.path, install, CHECK, lambda: at(lock, folder), report)
+
+
+def make(
+    name: str,
+    folder: Path,
+    python: Path,
+    install: Callable[[Maker], None],
+    check: str,
+    ready: Callable[[], Environment | None],
+    report: Progress,
+) -> Environment:
+    """Makes an environment in its folder, unless another process has just done so.
+
+    Args:
+        name: What a person calls it.
+        folder: Where to.
+        python: Interpreter to make it with.
+        install: Puts the packages into it.
+        check: Program that imports what is needed and prints the marker.
+        ready: The environment, if it is complete.
+        report: Is told what is being done.
+
+    Raises:
+        EnvironmentFailure: If it cannot be made.
+    """
     try:
         with _held(folder, report) as handle:
-            made = at(lock, folder)  # perhaps by the process that was waited for
+            made = ready()  # perhaps by the process that was waited for
             if made is None:
-                made = _make(_Maker(lock, torch, folder, report, handle), chosen.path)
-            return made
+                _make(Maker(name, folder, report, handle), python, install, check)
+                made = ready()
     except OSError as error:
         reason = f"{error.strerror}: {error.filename}" if error.filename else error
         raise EnvironmentFailure(f"The environment {name} cannot be made in {folder}: {reason}.") from error
+    if made is None:
+        raise EnvironmentFailure(f"The environment {name} was made in {folder} and is gone again; make it once more.")
+    return made
 
 
 @contextlib.contextmanager
@@ -94,19 +135,17 @@ def _held(folder: Path, report: Progress) -> Iterator[int]:
 
 
 @dataclass(frozen=True)
-class _Maker:
-    """What the steps share.
+class Maker:
+    """What the steps of making share.
 
     Args:
-        lock: What to install.
-        torch: Version of torch.
+        name: What a person calls the environment.
         folder: Where to.
         report: Is told what is being done.
         handle: File descriptor of the lock.
     """
 
-    lock: Lock
-    torch: str
+    name: str
     folder: Path
     report: Progress
     handle: int
@@ -157,18 +196,36 @@ class _Maker:
             raise EnvironmentFailure(f"{failure} ({self.log} has all of the log, which ends so):\n\n{tail}")
         return text
 
+    def pip(self, *arguments: str, told: str, what: str, total: int | None = None) -> None:
+        """Lets pip install something.
+
+        Args:
+            arguments: For `pip install`.
+            told: What it is, for the progress.
+            what: What pip did not install, if it fails.
+            total: How many packages there are, if it is known.
+
+        Raises:
+            EnvironmentFailure: If it fails.
+        """
+        before = f"{told}: " if told else ""
+        self.run(
+            [str(interpreter(self.folder)), *PIP, *arguments],
+            lambda output: before + pip_stage(output, total),
+            f"The environment {self.name} cannot be made: pip did not install {what}",
+        )
+
     def _output(self) -> str:
         return self.log.read_text(encoding="utf-8", errors="replace")
 
 
-def _make(maker: _Maker, python: Path) -> Environment:
+def _make(maker: Maker, python: Path, install: Callable[[Maker], None], check: str) -> None:
     """Makes an environment; nothing of it is left if that fails or is interrupted.
 
     Raises:
         EnvironmentFailure: If a step fails.
     """
-    lock, folder, name = maker.lock, maker.folder, maker.lock.name
-    own = str(interpreter(folder))
+    folder, name = maker.folder, maker.name
     clear(folder)
     try:
         maker.run(
@@ -176,18 +233,9 @@ def _make(maker: _Maker, python: Path) -> Environment:
             lambda _: "making a virtual environment",
             f"The environment {name} cannot be made: {python} -m venv failed",
         )
-        # The lock comes first, so that nothing that it names is installed without its hash. torch then brings its own
-        # dependencies: a build for GPUs has a dozen that go with its version. It asks for a newer setuptools than Ray
-        # 2.6 can live with, and does without, so the lock has the last word.
-        _install_lock(maker, own)
-        maker.run(
-            [own, *PIP, f"torch=={maker.torch}"],
-            lambda output: f"torch {maker.torch}: {pip_stage(output)}",
-            f"The environment {name} cannot be made: pip did not install torch {maker.torch}",
-        )
-        _install_lock(maker, own)
+        install(maker)
         answer = maker.run(
-            [own, "-c", CHECK],
+            [str(interpreter(folder)), "-c", check],
             lambda _: "checking that everything can be imported",
             f"The environment {name} is of no use: its packages cannot be imported",
         )
@@ -198,23 +246,19 @@ def _make(maker: _Maker, python: Path) -> Environment:
             maker.log.unlink(missing_ok=True)
         raise
     maker.log.unlink(missing_ok=True)
-    made = at(lock, folder)
-    if made is None:
-        raise EnvironmentFailure(f"The environment {name} was made in {folder} and is gone again; make it once more.")
-    return made
 
 
-def _install_lock(maker: _Maker, python: str) -> None:
+def _install_lock(maker: Maker, lock: Lock) -> None:
     """Installs the packages of the lock and nothing else, as it is complete.
 
     Raises:
         EnvironmentFailure: If that fails, for one because a file is not one of those that the lock was made from.
     """
-    lock = maker.lock
-    maker.run(
-        [python, *PIP, "--no-deps", "--require-hashes", "--requirement", str(lock.path)],
-        lambda output: pip_stage(output, len(lock.versions)),
-        f"The environment {lock.name} cannot be made: pip did not install the packages of {lock.path.name}",
+    maker.pip(
+        *(WHEELS_ONLY, "--no-deps", "--require-hashes", "--requirement", str(lock.path)),
+        told="",
+        what=f"the packages of {lock.path.name}",
+        total=len(lock.versions),
     )
 
 
