@@ -38,12 +38,34 @@ QUICKER = {
 }
 WORK = "work"  # folder in which a script runs
 TITLES = {
-    "P": "original script in processes of its own, current libraries",
+    "P": "original script in processes of its own",
+    "Q": "the other script in processes of its own",
     "A": "original script, old Ray and old libraries",
     "O": "converted script (Ray only), current Ray and old libraries",
     "B": "original script under the stand-in, current libraries",
     "C": "converted script, current libraries",
 }
+
+
+# The programs that start a plain script, and what Python runs in their place: an environment that borrows the packages
+# of another has no programs of its own.
+LAUNCHERS = {
+    "python": (),
+    "torchrun": ("-m", "torch.distributed.run"),
+    "accelerate": ("-m", "accelerate.commands.accelerate_cli"),
+}
+# Options of torchrun that say where its processes meet.
+MEETING = ("--standalone", "--rdzv", "--master", "--nnodes", "--node")
+
+
+def launcher(words: tuple[str, ...]) -> list[str]:
+    """What Python runs in front of a script, for a command line that begins with one of LAUNCHERS."""
+    program, *options = words
+    meet_anywhere = program == "torchrun" and not any(
+        option.replace("_", "-").startswith(MEETING) for option in options
+    )
+    # Else all of a machine's torchruns would meet at one port.
+    return [*LAUNCHERS[program], *(["--standalone"] if meet_anywhere else []), *options]
 
 
 @dataclass(frozen=True)
@@ -61,12 +83,13 @@ class Arm:
     """One way to run the job.
 
     Args:
-        letter: "P", "A", "O", "B" or "C".
+        letter: "P", "Q", "A", "O", "B" or "C".
         script: What is run, in a folder of its own.
         python: The interpreter of its environment.
         variables: What its environment, its data and its device ask for.
         notes: What a reader of the report should know.
         processes: How many of its own it trains in, with no Ray around them; 0 for a script that starts Ray itself.
+        launch: What starts it in place of torchrun, a word each; it says in how many processes then.
     """
 
     letter: str
@@ -75,13 +98,14 @@ class Arm:
     variables: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     processes: int = 0
+    launch: tuple[str, ...] = ()
 
     @property
     def launcher(self) -> list[str]:
         """What Python runs in front of the script."""
         if not self.processes:
             return []
-        return ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={self.processes}"]
+        return launcher(self.launch or ("torchrun", f"--nproc-per-node={self.processes}"))
 
 
 @dataclass(frozen=True)
@@ -141,18 +165,18 @@ def run_arm(
     """
     trace, log = folder / "trace", folder / "log.txt"
     trace.mkdir(parents=True)
+    # Each run begins from the same files, whatever one before it wrote.
+    script = runnable(copied(arm.script, folder / WORK))
     settings = {
         "trace": str(trace),
         "storage": str(folder / "storage"),
         "pins": dict(pins),
         "kill": kill,
         "cluster": cluster is not None,
-        "plain": arm.processes > 0,
+        "plain": script.name if arm.processes else "",
         **asdict(overrides),
     }
     variables = {**arm.variables, **_pinned_variables(pins, folder), "RAYMIGRATE_RECORDER": json.dumps(settings)}
-    # Each run begins from the same files, whatever one before it wrote.
-    script = runnable(copied(arm.script, folder / WORK))
     started = time.monotonic()
     if cluster is None:
         variables |= own_ray_variables(overrides, arm.script)

@@ -123,11 +123,11 @@ def _not_shown_by(runs: Sequence[Run]) -> Iterator[str]:
 def _not_asked_for(request: Request) -> Iterator[str]:
     if not {"P", "A"} & set(request.letters):
         yield "No arm ran on the real old Ray: that the stand-in does what it did is taken as given (--arms A,O,B,C)."
-    if "C" not in request.letters:
+    if not {"C", "Q"} & set(request.letters):
         yield "The converted script was not run on the current libraries (arm C)."
     if request.repeat == 1:
         yield "No arm was repeated: a job that is not deterministic by itself would show as a difference (--repeat 2)."
-    if not request.kill_worker:
+    if not request.kill_worker and "Q" not in request.letters:
         yield "No worker was killed: resuming after a failure is not shown (--kill-worker)."
     if request.overrides.max_steps is not None:
         yield f"Only the first {request.overrides.max_steps} optimizer steps were run."
@@ -147,7 +147,9 @@ def _not_asked_for(request: Request) -> Iterator[str]:
 def _not_shown_of_plain(request: Request, runs: Sequence[Run]) -> Iterator[str]:
     if request.options.to_ray:
         yield "The original reports nothing to Ray: what C reports and keeps has nothing to be compared with."
-    if all(run.arm.processes == 1 for run in runs if run.arm.letter == "P"):
+    if "Q" in request.letters:
+        yield "What the scripts print and the files that they write, such as checkpoints, are not compared."
+    if all(run.trace.world_size == 1 for run in runs if run.arm.letter in ("P", "Q")):
         yield "One process trained: what several of them see is not shown (--workers 2)."
 
 

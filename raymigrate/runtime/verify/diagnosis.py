@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from raymigrate.run.rules import rules_by_text
 from raymigrate.runtime.verify.gates import asked
-from raymigrate.runtime.verify.gates.contract import common_steps
+from raymigrate.runtime.verify.gates.contract import common_steps, optimizers_apart
 from raymigrate.runtime.verify.gates.end import workers_agree
 from raymigrate.runtime.verify.gates.evaluation import evaluated_rows, rows_by_metric, rows_lost_by_the_original
 from raymigrate.runtime.verify.gates.failure import last_checkpoint, resumption
@@ -79,6 +79,21 @@ def workers_trained_apart(pair: Pair) -> Cause | None:
 def asked_otherwise(pair: Pair) -> Cause | None:
     """The scripts ask for different things, which a pin or an override may hide."""
     return asked.cause(pair)
+
+
+@signature
+def defaults_of_the_trainer(pair: Pair) -> Cause | None:
+    """What neither script says is another default in the other version of the Trainer."""
+    changed = asked.changed_defaults(pair)
+    if not changed:
+        return None
+    old, new = (trace.versions.get("transformers") for trace in pair.traces)
+    told = [f"{name} is {a} in transformers {old} and {b} in {new}" for name, (a, b) in changed.items()]
+    return Cause(
+        f"other defaults of the Trainer ({', '.join(changed)})",
+        f"by default {'; '.join(told)}",
+        f"write down {', '.join(changed)} in TrainingArguments to keep the value of {pair.left.name}",
+    )
 
 
 def rows_by_step(attempt: Attempt) -> list[list[str]]:
@@ -308,12 +323,24 @@ def shuffled_as_at_first(pair: Pair) -> Cause | None:
 
 @signature
 def optimizer(pair: Pair) -> Cause | None:
-    """Another optimizer class."""
+    """Another optimizer class, or the same with other settings."""
     left, right = (trace.first_rank.optimizer.get("optimizer") for trace in pair.traces)
-    return (
-        None
-        if left == right
-        else Cause("another optimizer", f"{left} in {pair.left.name}, {right} in {pair.right.name}")
+    if left != right:
+        return Cause("another optimizer", f"{left} in {pair.left.name}, {right} in {pair.right.name}")
+    apart = [what for what in optimizers_apart(pair) if not what.startswith("lr ")]  # that is the schedule's
+    return Cause("other settings of the optimizer", "; ".join(apart)) if apart else None
+
+
+@signature
+def dtype(pair: Pair) -> Cause | None:
+    """The weights have another dtype, such as that of the checkpoint, which transformers 5 takes by default."""
+    left, right = ("/".join(trace.first_rank.model.get("dtypes", ())) for trace in pair.traces)
+    if left == right or not left or not right:
+        return None
+    return Cause(
+        "another dtype of the weights",
+        f"{left} in {pair.left.name}, {right} in {pair.right.name}",
+        "name it where the model is loaded: from_pretrained(..., dtype=...)",
     )
 
 

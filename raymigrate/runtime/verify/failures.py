@@ -14,9 +14,11 @@ from raymigrate.runtime.verify.processes import log_lines, log_tail
 FRAME = re.compile(r'\s+File "(?P<path>[^"]+)", line (?P<line>\d+), in (?P<function>.+)')
 # The last line of a traceback: `KeyError: 'date'`, `ray.train.WorkerGroupError: ...`.
 RAISED = re.compile(r"(?P<name>[A-Za-z_][\w.]*)(?:\(\w+\))?(?:: .*)?")
-# What Ray raises on the driver, and torchrun, because of an error elsewhere; its traceback comes before or in the text.
+# What Ray raises on the driver, and torchrun and accelerate, because of an error elsewhere; its traceback comes before
+# or in the text.
 BECAUSE_OF_ANOTHER = {
-    *("WorkerGroupError", "ControllerError", "TrainingFailedError", "TuneError", "RayTaskError", "ChildFailedError"),
+    *("WorkerGroupError", "ControllerError", "TrainingFailedError", "TuneError", "RayTaskError"),
+    *("ChildFailedError", "CalledProcessError"),
 }
 LOGGED = re.compile(r"[IWEF]\d{4} \d\d:\d\d:\d\d\.")  # how a line of torch's loggers begins
 MOST_LINES = 12  # of an error's text

@@ -11,6 +11,7 @@ from raymigrate.runtime.verify.trace import Attempt, Trace
 # What equality of two arms would show.
 CLAIMS = {
     "PC": "the conversion of a plain script",
+    "PQ": "equal training",
     "AO": "the conversion on the old libraries",
     "BC": "the conversion on the current libraries",
     "OC": "drift of transformers, accelerate and datasets",
@@ -78,6 +79,11 @@ class Pair:
     def ranks(self) -> list[int]:
         """Ranks that both have."""
         return sorted(set(self.left.trace.last) & set(self.right.trace.last))
+
+    @property
+    def as_they_are(self) -> bool:
+        """Whether they are two scripts as they are, of which neither was made of the other."""
+        return self.right.arm.letter == "Q"
 
     def attempts(self, rank: int) -> tuple[Attempt, Attempt]:
         """The last attempts of a rank in both."""

@@ -24,12 +24,15 @@ class Pin:
         reason: Why two equal jobs could differ without it.
         of_generations: Whether it stands for a change of the libraries, so that it is not needed where both arms have
             the same ones.
+        of_draws: Whether it stands for random numbers that libraries and scripts draw at other places, so that it hides
+            a difference between two scripts as they are.
     """
 
     name: str
     value: Any
     reason: str
     of_generations: bool = False
+    of_draws: bool = False
 
     def setting(self) -> Setting:
         """For the report."""
@@ -38,8 +41,18 @@ class Pin:
 
 PINS = (
     Pin("seed", SEED, "Python, numpy and torch are seeded on each worker when its process group is up"),
-    Pin("dropout", SEED, "torch is seeded before each training pass: libraries draw random numbers at other places"),
-    Pin("data-order", SEED, "the order of shuffled rows is a function of seed and epoch, not of the library's sampler"),
+    Pin(
+        "dropout",
+        SEED,
+        "torch is seeded before each training pass: libraries draw random numbers at other places",
+        of_draws=True,
+    ),
+    Pin(
+        "data-order",
+        SEED,
+        "the order of shuffled rows is a function of seed and epoch, not of the library's sampler",
+        of_draws=True,
+    ),
     Pin("preserve-order", True, "Ray Data hands blocks on in their order, not as they are done"),
     Pin("threads", 1, "sums over several threads come out in another order"),
     Pin(

@@ -98,7 +98,7 @@ class ArmRun:
     """One arm that ran to its end.
 
     Args:
-        letter: "P", "A", "O", "B" or "C"; a repetition is "C2", a run in which a worker was killed "C-killed".
+        letter: "P", "Q", "A", "O", "B" or "C"; a repetition is "C2", a run in which a worker was killed "C-killed".
         title: What it is: "converted script, current libraries".
         script: The script that ran.
         seconds: Wall-clock time.
@@ -169,12 +169,13 @@ class Verification:
 
     Args:
         original: The legacy script, below the working directory or its project.
-        converted: The converted script, likewise, or None if it was converted on the fly.
+        converted: The converted script, likewise, or None if it was converted on the fly; of two scripts as they are,
+            the other one.
         command: The command line that repeats it in the same working directory.
         started: ISO 8601 time in UTC.
         seconds: Wall-clock time of everything.
         arms: The arms in the order in which they ran.
-        comparisons: The pairs, in the order A-O, B-C, O-C, A-B, A-C, as far as they were asked for.
+        comparisons: The pairs, in the order P-C, P-Q, A-O, B-C, O-C, A-B, A-C, as far as they were asked for.
         pins: Determinism pins that were on.
         overrides: Overrides that were given.
         machine: Facts about the machine: "cpu" -> "2 cores", "platform" -> ..., "gpu" -> ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import os
 import subprocess
@@ -40,7 +41,7 @@ class Sources:
 
     Args:
         original: The legacy script; the files of its folder travel along.
-        converted: The converted script, or None to convert the original.
+        converted: The converted script, or None to convert the original; of two scripts as they are, the other one.
     """
 
     original: Path
@@ -59,6 +60,10 @@ class Sources:
     def put_original(self, folder: Path) -> Path:
         """Copies the legacy script and its folder; returns the script there."""
         return copied(self.original, folder)
+
+    def put_other(self, folder: Path) -> Path:
+        """Copies the other of two scripts as they are and its folder; returns the script there."""
+        return copied(self.converted or self.original, folder)
 
     def put_converted(self, folder: Path, options: Options) -> tuple[Path, list[Finding]]:
         """Copies the converted script, or converts a copy of the original.
@@ -160,6 +165,21 @@ def job_files(script: Path) -> set[str]:
     return found
 
 
+def uses_ray(script: Path) -> bool:
+    """Whether a script, or a file beside it that it imports, imports Ray: it starts its workers itself then."""
+    project = Project([str(script.parent)])
+    modules = filter(None, map(project.module, job_files(script)))
+    return any(name.partition(".")[0] == "ray" for module in modules for name in _imported(module))
+
+
+def _imported(module: Module) -> Iterator[str]:
+    for statement in module.imports:
+        if isinstance(statement, ast.Import):
+            yield from (alias.name for alias in statement.names)
+        elif not statement.level and statement.module:
+            yield statement.module
+
+
 def _found(path: Path, script: Path, options: Options) -> Discovery:
     """The files of a folder that a conversion looks at; notebooks belong to the job of a notebook only."""
     wanted = needles(to_ray=options.to_ray, to_accelerate=options.to_accelerate)
@@ -186,6 +206,17 @@ def is_converted_with(script: Path, options: Options) -> bool:
     """Whether a conversion changes anything in a script or what it imports."""
     summary = run(_found(script, script, options), Job(options, rewrite=False, write=False))
     return any(finding.kind is Kind.CONVERTED for finding in summary.findings)
+
+
+def is_legacy(script: Path) -> bool:
+    """Whether a conversion has something to say of a script or of a file beside it that it imports.
+
+    What it leaves for a person counts too: perhaps somebody has converted it by hand.
+    """
+    told = (Kind.CONVERTED, Kind.UNSAFE, Kind.MANUAL)
+    job = Job(Options(), rewrite=False, write=False)
+    summaries = (run(_found(path, path, Options()), job) for path in map(Path, sorted(job_files(script))))
+    return any(finding.kind in told for summary in summaries for finding in summary.findings)
 
 
 def at_revision(script: Path, revision: str, folder: Path) -> Path:

@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from functools import partial
@@ -27,7 +27,7 @@ from raymigrate.runtime.verify.gates.outcome import reported_checkpoints
 from raymigrate.runtime.verify.paths import shown
 from raymigrate.runtime.verify.pins import PINS
 from raymigrate.runtime.verify.results import Verification
-from raymigrate.runtime.verify.scripts import RAY_ONLY, Sources, workers_of
+from raymigrate.runtime.verify.scripts import RAY_ONLY, Sources, uses_ray, workers_of
 from raymigrate.runtime.watcher import MARKER, temporary_folder
 
 OLD_LIBRARIES = "current"  # the environment of arm O: current Ray, old libraries
@@ -72,6 +72,8 @@ class Request:
         repeat: How often each arm runs.
         cluster: Where the arms run; None for a Ray of their own on this machine.
         kill_worker: Whether each arm that trains on Ray runs once more with a worker killed in the middle.
+        launches: Arm -> the words that start it, for two scripts as they are; Python or torchrun by itself.
+        environments: Arm -> requirements file or folder of its environment, for two scripts as they are.
         command: The command line that repeats it.
     """
 
@@ -87,6 +89,8 @@ class Request:
     timeout: float = 3600.0
     repeat: int = 1
     kill_worker: bool = False
+    launches: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    environments: Mapping[str, Path] = field(default_factory=dict)
     cluster: Cluster | None = None
     command: str = ""
 
@@ -190,6 +194,8 @@ class Preparation:
         Raises:
             VerifyError: If its script or its environment cannot be made.
         """
+        if "Q" in self.request.letters:
+            return self._as_it_is(letter)
         folder = self.folder / "scripts" / letter
         sources, options = self.request.sources, self.request.options
         notes: list[str] = []
@@ -216,20 +222,50 @@ class Preparation:
             variables["RAYMIGRATE_STANDIN"] = ".".join(map(str, sources.written_for(options).version))
         if letter == "C" and not options.to_ray and options.to_accelerate:
             processes = self.request.processes
-        if processes and (self.request.overrides.device == "cpu" or not has_gpu()):
-            variables["ACCELERATE_USE_CPU"] = "true"  # else several processes train a model each
+        if processes:
+            variables |= self._device_variables()
         if environment is None:
             return Arm(letter, script, variables=variables, notes=tuple(notes), processes=processes)
         return Arm(letter, script, environment.python, {**variables, **environment.variables}, tuple(notes))
 
+    def _as_it_is(self, letter: str) -> Arm:
+        """One of two scripts that are compared as they are, in its own environment."""
+        folder, sources = self.folder / "scripts" / letter, self.request.sources
+        script = sources.put_original(folder) if letter == "P" else sources.put_other(folder)
+        place = self.request.environments.get(letter)
+        environment = self._asked_environment(place) if place is not None else None
+        variables = self._data_variables(environment.name if environment else "own")
+        launch: tuple[str, ...] = ()
+        processes = 0 if uses_ray(script) else self.request.processes
+        if processes:
+            variables |= self._device_variables()
+            alone = ("python",) if processes == 1 else ()
+            launch = self.request.launches.get(letter, alone)
+        made = Arm(letter, script, variables=variables, processes=processes, launch=launch)
+        if environment is None or place is None:
+            return made
+        return replace(made, python=environment.python, notes=(f"{environment.title}, of {shown(place)}",))
+
+    def _device_variables(self) -> dict[str, str]:
+        """What a script in processes of its own needs where it is to train on the CPU."""
+        on_cpu = self.request.overrides.device == "cpu" or not has_gpu()
+        return {"ACCELERATE_USE_CPU": "true"} if on_cpu else {}  # else several processes train a model each
+
     def _environment(self, name: str) -> environments.Environment:
-        found = environments.find(name)
-        if found is not None:
-            return found
+        """One of the environments with old libraries."""
+        return environments.find(name) or self._made(name, lambda told: environments.ensure(name, progress=told))
+
+    def _asked_environment(self, place: Path) -> environments.Environment:
+        """The one that the user names."""
+        return self._made(place.name, lambda told: environments.named(place, told))
+
+    def _made(
+        self, name: str, make: Callable[[Callable[[str], None]], environments.Environment]
+    ) -> environments.Environment:
         started = time.monotonic()
         self.progress.start(name, "making the environment")
         try:
-            made = environments.ensure(name, progress=self.progress.update)
+            made = make(self.progress.update)
         except environments.EnvironmentFailure as error:
             raise VerifyError(str(error)) from error
         self.progress.done(time.monotonic() - started)
@@ -286,10 +322,17 @@ def run_arms(
 
 
 def with_as_many_processes(arms: list[Arm]) -> list[Arm]:
-    """The arms, of which a plain original trains in as many processes as the converted script has workers."""
-    converted = next((arm for arm in arms if arm.letter == "C" and not arm.processes), None)
-    workers = workers_of(converted.script) if converted is not None else None
-    return [replace(arm, processes=workers) if arm.letter == "P" and workers else arm for arm in arms]
+    """The arms, of which a plain original trains in as many processes as the other script has workers on Ray."""
+    other = next((arm for arm in arms if arm.letter in ("C", "Q") and not arm.processes), None)
+    workers = workers_of(other.script) if other is not None else None
+    return [_in_processes(arm, workers) if arm.letter == "P" and workers else arm for arm in arms]
+
+
+def _in_processes(arm: Arm, workers: int) -> Arm:
+    """An arm in so many processes, unless the user says how it is started or it starts Ray itself."""
+    if not arm.processes or arm.launch not in ((), ("python",)):
+        return arm
+    return replace(arm, processes=workers, launch=())
 
 
 def _run(

@@ -74,6 +74,8 @@ def attempt(
     cpu_asked: bool | None = True,
     dtype_asked: str = "default",
     trainer: dict[str, Any] | None = None,
+    given: dict[str, Any] | None = None,
+    defaults: dict[str, Any] | None = None,
     divides_loss: bool = True,
     accelerator: dict[str, Any] | None = None,
     gathered: int | None = None,
@@ -119,6 +121,7 @@ def attempt(
     if trainer is not None:
         arguments = {"gradient_accumulation_steps": 1, "use_cpu": cpu_asked, "output_dir": f"of rank {rank}", **trainer}
         made.trainer = {"arguments": arguments, "cpu": arguments["use_cpu"], "divides_loss": divides_loss}
+        made.trainer |= {"given": given or {}, "defaults": defaults or {}}
     made.memory = 2**20
     made.final_weights = {"a": initial if dead else ending, "b": initial if dead else ending}
     return made

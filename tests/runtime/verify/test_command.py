@@ -43,6 +43,7 @@ def behaving(script: Path, line: str) -> Path:
     [
         (["--arms", "C"], "two or more of P, A, O, B and C"),
         (["--arms", "B,X"], "two or more of P, A, O, B and C"),
+        (["--arms", "P,Q,C"], "Q is compared with P and with nothing else"),
         (["--no-pin", "sead"], "there is no pin sead; there are seed, dropout"),
         (["--report", "out.pdf"], "must end in .html, .md, .json or .xml"),
         (["--workers", "0"], "0 is not in the range x>=1"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+from dataclasses import MISSING
 from enum import Enum
 from types import ModuleType
 from typing import Any
@@ -28,11 +29,13 @@ OF_ACCELERATOR = (
 # Model class -> what its loading asked for, before the pins "attention" and "dtype".
 attention: dict[str, str] = {}
 dtypes: dict[str, str] = {}
+GIVEN = "_raymigrate_given"  # on TrainingArguments: what the script gave that is not the default of its libraries
 
 
 def install() -> None:
-    """Sets the hooks on Accelerator and Trainer."""
+    """Sets the hooks on Accelerator, Trainer and its arguments."""
     after("accelerate.accelerator")(_accelerator)
+    after("transformers.training_args")(_training_arguments)
     after("transformers.trainer")(_trainer)
 
 
@@ -54,7 +57,7 @@ def turned() -> bool:
 
     A script without Ray does not say in one place what it asks for, so it is always told.
     """
-    return settings.device is not None and (settings.plain or os.path.exists(path(TURNED)))
+    return settings.device is not None and (bool(settings.plain) or os.path.exists(path(TURNED)))
 
 
 def remember(arguments: Any, **values: Any) -> None:
@@ -83,7 +86,8 @@ def _accelerator(module: ModuleType) -> None:
         initialize(self, *args, **kwargs)
         if rank() is not None:
             values = {name: getattr(self, name, None) for name in OF_ACCELERATOR}
-            guarded(emit)("asked of accelerate", cpu=cpu, arguments=_plain({"mixed_precision": precision, **values}))
+            arguments = _plain({"mixed_precision": precision, **values})
+            guarded(emit)("asked of accelerate", cpu=cpu, arguments=arguments, given=sorted(given.keys() - {"self"}))
 
     module.Accelerator.__init__ = asked
 
@@ -119,6 +123,26 @@ def _trainer(module: ModuleType) -> None:
     module.Trainer.train = asked
 
 
+def _training_arguments(module: ModuleType) -> None:
+    """Notes what a script gives, before `__post_init__` makes something else of it and of what was left out."""
+    initialize = module.TrainingArguments.__post_init__
+
+    @functools.wraps(initialize)
+    def noted(self: Any) -> None:
+        given = {name: getattr(self, name, None) for name in self.__dataclass_fields__}
+        fields = self.__dataclass_fields__
+        given = {name: value for name, value in given.items() if value != _default(fields[name])}
+        vars(self).setdefault(GIVEN, _plain(given))
+        initialize(self)
+
+    module.TrainingArguments.__post_init__ = noted
+
+
+def _default(field: Any) -> Any:
+    """What a field of a dataclass is where nothing is given."""
+    return field.default if field.default_factory is MISSING else field.default_factory()
+
+
 def _record_trainer(trainer: Any) -> None:
     arguments = trainer.args
     values = {name: getattr(arguments, name, None) for name in arguments.__dataclass_fields__}
@@ -126,6 +150,8 @@ def _record_trainer(trainer: Any) -> None:
     emit(
         "asked of the Trainer",
         arguments=_plain(values),
+        given=vars(arguments).get(GIVEN, {}),
+        defaults=_plain({name: _default(field) for name, field in arguments.__dataclass_fields__.items()}),
         cpu=bool(values.get("use_cpu") or values.get("no_cuda")) or _by_environment(),
         divides_loss=not getattr(trainer, "model_accepts_loss_kwargs", False),
     )

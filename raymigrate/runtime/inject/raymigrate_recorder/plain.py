@@ -1,7 +1,7 @@
 """A script that trains in processes of its own, with no Ray around them: where it begins and ends is recorded here.
 
-It counts as a train function that runs from the import of torch to the end of the process. torchrun starts it, also for
-one process, and so sets RANK and WORLD_SIZE as Ray does in a worker.
+It counts as a train function that runs from the import of torch to the end of the process. Where torchrun or accelerate
+starts several processes, it sets RANK and WORLD_SIZE as Ray does in a worker; a single one may have neither.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from typing import Any
 from raymigrate_recorder import overrides, pins
 from raymigrate_recorder.importing import after
 from raymigrate_recorder.jobs import end, versions
-from raymigrate_recorder.settings import settings
-from raymigrate_recorder.trace import emit, guarded, rank
+from raymigrate_recorder.trace import IS_PLAIN_SCRIPT, emit, guarded
 from raymigrate_recorder.training import StopTraining, worker
 
 STARTED = "RAYMIGRATE_PLAIN_STARTED"  # inherited by what a process that trains starts, such as loaders of data
@@ -25,7 +24,7 @@ STARTED = "RAYMIGRATE_PLAIN_STARTED"  # inherited by what a process that trains 
 
 def install() -> None:
     """Sets the hooks in the processes that train, neither in torchrun's own nor in those that they start themselves."""
-    if not settings.plain or rank() is None or STARTED in os.environ:
+    if not IS_PLAIN_SCRIPT or STARTED in os.environ:
         return
     os.environ[STARTED] = "1"
 
@@ -55,7 +54,7 @@ def install() -> None:
 
 
 def _call(function: Callable[..., Any], args: Iterable[Any] = (), *_: Any, **__: Any) -> None:
-    """In the place of accelerate's launchers, which would start further processes: torchrun has started them."""
+    """In the place of accelerate's launchers, which would start further processes: whoever started the script did."""
     function(*args)
 
 

@@ -19,7 +19,7 @@ class Settings(NamedTuple):
         precision: "fp32", "bf16" or "fp16" instead of the script's mixed precision, or None.
         max_steps: Number of optimizer steps after which the job stops, or None.
         cluster: Whether the job runs on a cluster that is there already, not on a Ray of its own.
-        plain: Whether the script trains in processes of its own, with no Ray around them.
+        plain: Name of the script, if it trains in processes of its own, with no Ray around them; else empty.
         kill: `{"rank": r, "step": n}` to kill that worker once before its step n + 1, or None.
     """
 
@@ -31,7 +31,7 @@ class Settings(NamedTuple):
     precision: str | None = None
     max_steps: int | None = None
     cluster: bool = False
-    plain: bool = False
+    plain: str = ""
     kill: dict[str, int] | None = None
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import sys
 import time
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
@@ -15,12 +16,17 @@ from typing import Any, TypeVar, cast
 from raymigrate_recorder.settings import settings
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+# Whether this process runs a plain script itself: not torchrun or accelerate, which start it, and no loader of data.
+# Read as the process starts, when a script has not yet changed its arguments.
+IS_PLAIN_SCRIPT = bool(settings.plain) and os.path.basename(sys.argv[0]) == settings.plain
 
 
 def rank() -> int | None:
-    """The worker's rank, as Ray and accelerate know it; None outside a worker."""
+    """The worker's rank, as Ray, torchrun and accelerate know it; 0 in a single process; None outside a worker."""
     value = os.environ.get("RANK")
-    return int(value) if value is not None else None
+    if value is None:
+        return 0 if IS_PLAIN_SCRIPT else None
+    return int(value)
 
 
 def emit(kind: str, **values: Any) -> None:

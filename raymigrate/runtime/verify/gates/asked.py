@@ -14,14 +14,20 @@ from raymigrate.runtime.verify.pins import PINS
 from raymigrate.runtime.verify.results import Cause, Check, Status
 from raymigrate.runtime.verify.trace import Attempt, Trace
 
-# Arguments of a Trainer that a conversion sets, or that say only where files go and what is shown.
-ELSEWHERE = {
-    "output_dir", "logging_dir", "run_name", "report_to", "disable_tqdm", "log_level", "local_rank",
+# Arguments of a Trainer that say only where files go and what is shown.
+SHOWN = {
+    *("output_dir", "logging_dir", "run_name", "report_to", "disable_tqdm", "log_level", "local_rank"),
+    "trackio_space_id",
+}
+# Those that a conversion sets.
+CONVERTED = {
     "use_cpu", "no_cuda",  # see `_device`
     "dataloader_pin_memory",  # off where the Trainer is told to use the CPU; says only how batches reach a GPU
     "average_tokens_across_devices",  # the stand-in sets it in B, and in C it is in force
     "max_steps",  # of a dataset without a length; the steps themselves are counted
 }  # fmt: skip
+
+LEFT_OUT = "(left to the library)"  # no argument of a script has this value
 
 # Check -> what its failure is called, and what to do.
 CAUSES = {
@@ -50,7 +56,7 @@ CAUSES = {
 
 def checks(pair: Pair) -> tuple[Check, ...]:
     """Compares what was asked for."""
-    if pair.drift:
+    if pair.drift and not pair.as_they_are:
         reason = "other versions of the libraries have other arguments and defaults"
         return (not_applicable("what the scripts ask for", reason),)
     return (_of_ray(pair), _device(pair), _trainer(pair), _accelerators(pair), _loading(pair))
@@ -69,10 +75,14 @@ def hidden(pair: Pair) -> tuple[str, ...]:
     """The pins whose effect on a pair is not known.
 
     Where both arms have the same libraries, what they ask for is compared. Where they do not, their defaults differ,
-    and the pins take these differences away.
+    and the pins take these differences away. Two scripts as they are may draw other random numbers.
     """
     both = set(pair.left.pins) & set(pair.right.pins)
-    return tuple(pin.name for pin in PINS if pair.drift and pin.of_generations and pin.name in both)
+    return tuple(
+        pin.name
+        for pin in PINS
+        if pin.name in both and ((pair.drift and pin.of_generations) or (pair.as_they_are and pin.of_draws))
+    )
 
 
 def _of_ray(pair: Pair) -> Check:
@@ -130,9 +140,13 @@ def _trainer(pair: Pair) -> Check:
     if not left or not right:
         return not_applicable(name, "no Hugging Face Trainer trains in both")
     a, b = left["arguments"], right["arguments"]
-    shared = (a.keys() & b.keys()) - ELSEWHERE
-    apart = [f"{key} is {a[key]} and {b[key]}" for key in sorted(shared) if a[key] != b[key]]
-    if a.get("gradient_accumulation_steps", 1) > 1 and left["divides_loss"] != right["divides_loss"]:
+    shared = _compared(pair)
+    changed = changed_defaults(pair)
+    apart = [f"{key} is {a[key]} and {b[key]}" for key in shared if _given_otherwise(pair, key)]
+    if not apart and changed:
+        told = [f"{key} is {a} and {b}" for key, (a, b) in changed.items()]
+        return Check(name, Status.EXPLAINED, f"by default {'; '.join(told)}")
+    if not pair.drift and a.get("gradient_accumulation_steps", 1) > 1 and left["divides_loss"] != right["divides_loss"]:
         divides = [
             run.name for run, asked in zip((pair.left, pair.right), (left, right), strict=True) if asked["divides_loss"]
         ]
@@ -140,20 +154,63 @@ def _trainer(pair: Pair) -> Check:
     return check(name, not apart, "; ".join(apart) or f"{len(shared)} are the same")
 
 
+def _compared(pair: Pair) -> list[str]:
+    """The arguments of the Trainer that both have and that say how it trains."""
+    a, b = (trace.first_rank.trainer.get("arguments", {}) for trace in pair.traces)
+    return sorted((a.keys() & b.keys()) - (SHOWN if pair.as_they_are else SHOWN | CONVERTED))
+
+
+def changed_defaults(pair: Pair) -> dict[str, tuple[Any, Any]]:
+    """The Trainer's arguments of which neither script says anything, and whose default the libraries have changed.
+
+    Returns:
+        Argument -> its default in both, where the libraries are others.
+    """
+    left, right = (trace.first_rank.trainer for trace in pair.traces)
+    found = {}
+    for key in _compared(pair) if pair.drift else ():
+        a, b = (asked.get("defaults", {}).get(key) for asked in (left, right))
+        left_out = not any(key in asked.get("given", {}) for asked in (left, right))
+        if left_out and a != b and not (_is_nothing(a) and _is_nothing(b)):
+            found[key] = a, b
+    return found
+
+
+def _given_otherwise(pair: Pair, key: str) -> bool:
+    """Whether the scripts give an argument of the Trainer different values."""
+    left, right = (trace.first_rank.trainer for trace in pair.traces)
+    a, b = left["arguments"][key], right["arguments"][key]
+    if not pair.drift:
+        return bool(a != b)
+    # Of one and the same value, and of what is left out, each version of the library makes what it needs.
+    given = [asked.get("given", {}).get(key, LEFT_OUT) for asked in (left, right)]
+    return bool(given[0] != given[1] and a != b and not (_is_nothing(a) and _is_nothing(b)))
+
+
+def _is_nothing(value: Any) -> bool:
+    """Whether a value says that there is none, in whatever way a version of the library says so."""
+    return not value or value == "no"
+
+
 def _accelerators(pair: Pair) -> Check:
     name = "arguments of the Accelerator"
     left, right = (trace.first_rank.accelerators for trace in pair.traces)
+    if pair.drift and any(trace.first_rank.trainer for trace in pair.traces):
+        return not_applicable(name, "the Trainer makes it")
     if not left:
         return not_applicable(name, f"{pair.left.name} makes none")
     if len(left) != len(right):
         return check(name, False, f"{len(left)} and {len(right)} are made")
-    apart = [
-        f"{key} is {value} and {b['arguments'].get(key)}"
-        for a, b in zip(left, right, strict=True)
-        for key, value in a["arguments"].items()
-        if value != b["arguments"].get(key)
-    ]
-    return check(name, not apart, "; ".join(dict.fromkeys(apart)) or "the same")
+    apart: dict[str, None] = {}
+    changed: dict[str, None] = {}
+    for a, b in zip(left, right, strict=True):
+        for key, value in a["arguments"].items():
+            if value != b["arguments"].get(key):
+                by_default = pair.drift and not {key, "dataloader_config"} & {*a.get("given", ()), *b.get("given", ())}
+                (changed if by_default else apart)[f"{key} is {value} and {b['arguments'].get(key)}"] = None
+    if changed and not apart:
+        return Check(name, Status.EXPLAINED, f"left to the libraries: {'; '.join(changed)}")
+    return check(name, not apart, "; ".join(apart) or "the same")
 
 
 def _loading(pair: Pair) -> Check:

@@ -119,6 +119,14 @@ def _rates(pair: Pair) -> Check:
 
 
 def _optimizer(pair: Pair) -> Check:
+    apart = optimizers_apart(pair)
+    made = pair.left.trace.first_rank.optimizer
+    figures = f"{made.get('optimizer')}, {len(made.get('groups', []))} parameter groups"
+    return check("optimizer", not apart, "; ".join(apart) or figures)
+
+
+def optimizers_apart(pair: Pair) -> list[str]:
+    """In what the optimizers differ that decides the update."""
     left, right = (trace.first_rank.optimizer for trace in pair.traces)
     names = [optimizer.get("optimizer") for optimizer in (left, right)]
     apart = [f"{names[0]} and {names[1]}"] if names[0] != names[1] else []
@@ -131,7 +139,7 @@ def _optimizer(pair: Pair) -> Check:
             for name in GROUP_SETTINGS
             if name in a and name in b and a[name] != b[name]
         ]
-    return check("optimizer", not apart, "; ".join(apart) or f"{names[0]}, {len(groups[0])} parameter groups")
+    return apart
 
 
 def _model(pair: Pair) -> Check:

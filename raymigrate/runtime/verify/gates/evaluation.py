@@ -26,7 +26,7 @@ def evaluated_rows(pair: Pair) -> tuple[dict[int, set[str]], dict[int, set[str]]
     plain script does with other models behind its training, such as a pipeline with the saved one, is done by the
     driver once the script is converted: it does not count.
     """
-    is_plain = pair.left.arm.processes > 0
+    is_plain = pair.left.arm.processes > 0 and not pair.as_they_are
     left, right = (_evaluated(trace, training_alone=is_plain) for trace in pair.traces)
     return left, right
 

@@ -19,6 +19,8 @@ def gate(pair: Pair) -> Gate:
 
 
 def _checks(pair: Pair) -> list[Check]:
+    if pair.as_they_are:
+        return [not_applicable("resume", "nothing starts a script as it is anew")]
     if pair.killed is None:
         return [not_applicable("resume", "no worker was killed; --kill-worker does that")]
     left, right = pair.killed

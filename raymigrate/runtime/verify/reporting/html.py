@@ -15,6 +15,7 @@ from raymigrate.runtime.verify.reporting.plots import svg_of
 from raymigrate.runtime.verify.reporting.wording import (
     gate_counts,
     headline,
+    name_of_the_other,
     outcome,
     overall,
     printable,
@@ -54,6 +55,7 @@ def html_text(verification: Verification) -> str:
             verification=verification,
             sections=[_section(verification, number) for number in range(len(verification.comparisons))],
             headline=headline(verification),
+            other=name_of_the_other(verification),
             status=overall(verification),
             version_heads=version_heads,
             version_rows=version_rows,

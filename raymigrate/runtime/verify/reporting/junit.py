@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree as ET
 
-from raymigrate.runtime.verify.reporting.wording import headline, outcome, printable, verdict
+from raymigrate.runtime.verify.reporting.wording import headline, name_of_the_other, outcome, printable, verdict
 from raymigrate.runtime.verify.results import Cause, Comparison, Gate, Status, Verification
 
 
@@ -74,7 +74,7 @@ def _facts(verification: Verification, comparison: Comparison) -> list[tuple[str
     """What a reader of the suite needs to judge or repeat it."""
     facts = [("command", verification.command), ("original", str(verification.original))]
     if verification.converted is not None:
-        facts.append(("converted", str(verification.converted)))
+        facts.append((name_of_the_other(verification), str(verification.converted)))
     facts += [(f"pin {pin.name}", pin.value) for pin in verification.pins]
     facts += [(f"override {override.name}", override.value) for override in verification.overrides]
     for arm in verification.arms:

@@ -77,6 +77,12 @@ def headline(verification: Verification) -> str:
     return f"{verdict(first)}{more}{rest}"
 
 
+def name_of_the_other(verification: Verification) -> str:
+    """What a report calls the script that is compared with the original."""
+    as_they_are = any(comparison.right == "Q" for comparison in verification.comparisons)
+    return "compared with" if as_they_are else "converted"
+
+
 def gate_counts(comparison: Comparison) -> str:
     """`7 gates passed, 1 explained (course), 1 not applicable (failure)`."""
     names: dict[Status, list[str]] = {status: [] for status in Status}
