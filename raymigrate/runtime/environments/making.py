@@ -73,7 +73,7 @@ def ensure(name: str, *, progress: Progress | None = None, python: Path | None =
     chosen = choose(python)
     folder = place(lock, torch, chosen.version)
 
-    def install(maker: Maker) -> None:
+    def fill(maker: Maker) -> None:
         # The lock comes first, so that nothing that it names is installed without its hash. torch then brings its own
         # dependencies: a build for GPUs has a dozen that go with its version. It asks for a newer setuptools than Ray
         # 2.6 can live with, and does without, so the lock has the last word.
@@ -81,14 +81,14 @@ def ensure(name: str, *, progress: Progress | None = None, python: Path | None =
         maker.pip(WHEELS_ONLY, f"torch=={torch}", told=f"torch {torch}", what=f"torch {torch}")
         _install_lock(maker, lock)
 
-    return make(name, folder, chosen.path, install, CHECK, lambda: at(lock, folder), report)
+    return make(name, folder, chosen.path, fill, CHECK, lambda: at(lock, folder), report)
 
 
 def make(
     name: str,
     folder: Path,
     python: Path,
-    install: Callable[[Maker], None],
+    fill: Callable[[Maker], None],
     check: str,
     ready: Callable[[], Environment | None],
     report: Progress,
@@ -99,7 +99,7 @@ def make(
         name: What a person calls it.
         folder: Where to.
         python: Interpreter to make it with.
-        install: Puts the packages into it.
+        fill: Puts the packages into it.
         check: Program that imports what is needed and prints the marker.
         ready: The environment, if it is complete.
         report: Is told what is being done.
@@ -111,7 +111,7 @@ def make(
         with _held(folder, report) as handle:
             made = ready()  # perhaps by the process that was waited for
             if made is None:
-                _make(Maker(name, folder, report, handle), python, install, check)
+                _make(Maker(name, folder, report, handle), python, fill, check)
                 made = ready()
     except OSError as error:
         reason = f"{error.strerror}: {error.filename}" if error.filename else error
@@ -219,7 +219,7 @@ class Maker:
         return self.log.read_text(encoding="utf-8", errors="replace")
 
 
-def _make(maker: Maker, python: Path, install: Callable[[Maker], None], check: str) -> None:
+def _make(maker: Maker, python: Path, fill: Callable[[Maker], None], check: str) -> None:
     """Makes an environment; nothing of it is left if that fails or is interrupted.
 
     Raises:
@@ -233,7 +233,7 @@ def _make(maker: Maker, python: Path, install: Callable[[Maker], None], check: s
             lambda _: "making a virtual environment",
             f"The environment {name} cannot be made: {python} -m venv failed",
         )
-        install(maker)
+        fill(maker)
         answer = maker.run(
             [str(interpreter(folder)), "-c", check],
             lambda _: "checking that everything can be imported",

@@ -68,11 +68,11 @@ def named(path: Path, report: Progress) -> Environment:
             "yourself and name its folder."
         )
 
-    def install(maker: Maker) -> None:
+    def fill(maker: Maker) -> None:
         own = ["numpy", *([f"torch=={torch}"] if torch else [])]  # the recorder needs numpy
         maker.pip("--requirement", str(path.resolve()), *own, told=path.name, what=f"the packages of {path.name}")
 
-    return make(path.name, folder, Path(sys.executable), install, CHECK, lambda: complete(folder), report)
+    return make(path.name, folder, Path(sys.executable), fill, CHECK, lambda: complete(folder), report)
 
 
 def _texts(path: Path, seen: set[Path]) -> Iterator[str]:
