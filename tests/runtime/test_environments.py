@@ -295,7 +295,7 @@ def gone(pid: int) -> bool:
 
 def test_without_torch_here_nothing_is_made(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(making, "own_torch", lambda: None)
-    with pytest.raises(EnvironmentFailure, match=r'torch is not installed here.*pip install "raymigrate\[verify\]"'):
+    with pytest.raises(EnvironmentFailure, match=r'torch is not installed here.*pip install "\.\[verify\]"'):
         environments.ensure("tiny")
 
 
