@@ -53,6 +53,8 @@ HELPERS = [
     ROOT / "tests/jobs.py",
     ROOT / "tests/startup/sitecustomize.py",
     ROOT / "raymigrate/runtime/inject/raymigrate_cluster.py",
+    ROOT / "raymigrate/runtime/inject/raymigrate_workers.py",
+    ROOT / "raymigrate/runtime/inject/raymigrate_template.py",
 ]
 LIBRARIES = (
     "accelerate",

@@ -17,11 +17,13 @@ DRIVER = Path(__file__).with_name("recording_driver.py")
 # a hash of what they were made from.
 CACHE = Path(__file__).parent.parent / "build" / "cache"
 STARTUP = Path(__file__).with_name("startup")
-# For every Ray that a test starts. docs/contributing.md tells what the first three save.
+# For every Ray that a test starts. docs/contributing.md tells what the first five save.
 RAY_SETTINGS = {
     "RAY_TRAIN_HEALTH_CHECK_INTERVAL_S": "0.2",  # how often a run's controller looks at its workers; Ray's default is 2
     "RAY_prestart_worker_first_driver": "0",  # workers that a run never uses: those of a trainer have other variables
     "RAY_TRAIN_ENABLE_PREEMPTION_WATCHER": "0",  # a process that asks whether a cloud is about to take a node away
+    "RAYMIGRATE_FORKED_WORKERS": "1",  # workers are forked from a process that has imported what each of them would
+    "RAY_worker_niceness": "0",  # Ray's default is 15: behind everything else that the machine does
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_AUTH_MODE": "disabled",
     # On a loaded machine Ray's own limits, 30 and 60 seconds, are not enough.

@@ -26,11 +26,15 @@ if os.environ.get("RAYMIGRATE_RECORDER"):
     # An arm has eight processes that do little but import torch and Ray, and collecting seldom saves a sixth of that.
     gc.set_threshold(100_000, 50, 100)
 
-    import raymigrate_recorder
     from raymigrate_cluster import name_own_cluster
-    from raymigrate_recorder.importing import after
+    from raymigrate_workers import fork_if_worker
 
     name_own_cluster()
+    fork_if_worker()
+
+    import raymigrate_recorder
+    from raymigrate_recorder.importing import after
+
     if os.environ.get("RAYMIGRATE_STANDIN"):
         import raymigrate_standin
 

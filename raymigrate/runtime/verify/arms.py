@@ -35,7 +35,11 @@ QUICKER = {
     "RAY_TRAIN_HEALTH_CHECK_INTERVAL_S": "0.2",  # how often a run's controller looks at its workers; Ray's default is 2
     "RAY_prestart_worker_first_driver": "0",  # workers that a run never uses: those of a trainer have other variables
     "RAY_TRAIN_ENABLE_PREEMPTION_WATCHER": "0",  # a process that asks whether a cloud is about to take a node away
+    "RAY_worker_niceness": "0",  # Ray's default is 15: behind everything else that the machine does
 }
+# Forks workers from a process that has imported what each of them would (`raymigrate_workers`): on the CPU, and with
+# the Ray and the libraries that this was made for.
+FORKED_WORKERS = "RAYMIGRATE_FORKED_WORKERS"
 WORK = "work"  # folder in which a script runs
 TITLES = {
     "P": "original script in processes of its own",
@@ -179,7 +183,7 @@ def run_arm(
     variables = {**arm.variables, **_pinned_variables(pins, folder), "RAYMIGRATE_RECORDER": json.dumps(settings)}
     started = time.monotonic()
     if cluster is None:
-        variables |= own_ray_variables(overrides, arm.script)
+        variables |= own_ray_variables(arm, overrides)
         variables["PYTHONPATH"] = os.pathsep.join(filter(None, (str(INJECTED), os.environ.get("PYTHONPATH"))))
         python, run = str(arm.python), partial(run_logged, environment={**os.environ, **variables})
     else:
@@ -219,12 +223,12 @@ def _pinned_variables(pins: Mapping[str, Any], folder: Path) -> dict[str, str]:
     return variables
 
 
-def own_ray_variables(overrides: Overrides, script: Path) -> dict[str, str]:
+def own_ray_variables(arm: Arm, overrides: Overrides) -> dict[str, str]:
     """Environment variables that every arm gets with a Ray of its own.
 
     Args:
+        arm: What runs; the largest `num_workers=` in its script tells how many CPUs Ray has to count.
         overrides: The same for every arm.
-        script: What runs; the largest `num_workers=` in it tells how many CPUs Ray has to count.
     """
     variables = {
         **JOB_VARIABLES,
@@ -235,13 +239,16 @@ def own_ray_variables(overrides: Overrides, script: Path) -> dict[str, str]:
         "RAY_DISABLE_DOCKER_CPU_WARNING": "1",
         "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     }
-    named = NUM_WORKERS.findall(script.read_text(encoding="utf-8", errors="replace"))
+    named = NUM_WORKERS.findall(arm.script.read_text(encoding="utf-8", errors="replace"))
     workers = overrides.workers or max(map(int, named), default=2)
     needed = workers + 6  # and the trial's own bundle, and Ray Data's tasks
     if (os.cpu_count() or 1) < needed:  # CPUs are only counted; on a small machine the workers take turns
         variables["RAY_OVERRIDE_RESOURCES"] = json.dumps({"CPU": needed})
     if overrides.device == "cpu":
         variables["CUDA_VISIBLE_DEVICES"] = ""
+    on_cpu = {**os.environ, **variables}.get("CUDA_VISIBLE_DEVICES") == ""
+    if on_cpu and arm.python == Path(sys.executable) and FORKED_WORKERS not in os.environ:
+        variables[FORKED_WORKERS] = "1"
     return variables
 
 

@@ -131,5 +131,5 @@ def test_ray_counts_enough_cpus_for_the_workers(code: str, workers: int | None, 
     """Else the job would wait for ever on a machine with fewer."""
     script = tmp_path / "train.py"
     script.write_text(code)
-    variables = own_ray_variables(Overrides(workers=workers), script)
+    variables = own_ray_variables(Arm("C", script), Overrides(workers=workers))
     assert variables["RAY_OVERRIDE_RESOURCES"] == f'{{"CPU": {needed}}}'
