@@ -7,7 +7,6 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from raymigrate.base.extras import install
 from raymigrate.runtime.hub.repository import ALIASES_FILE, VERSION_FILE
 from raymigrate.runtime.hub.tokenizers import write_json
 
@@ -80,7 +79,7 @@ def build_hub(directory: Path, size: str = "tiny", *, task_heads: bool = True) -
         write_json(directory / VERSION_FILE, assets_version(size, task_heads=task_heads))
     except ImportError as error:
         needed = error.name or str(error)
-        message = f"The offline hub needs {needed} to build its assets: {install('verify')}."
+        message = f'The offline hub needs {needed} to build its assets: pip install "raymigrate[verify]".'
         raise AssetError(message) from error
     except OSError as error:
         raise _unwritable(directory, error) from error
