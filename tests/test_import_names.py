@@ -185,6 +185,11 @@ def test_names_from_a_module_and_builtins_have_others_too() -> None:
     assert "builtins.super().on_save(" in after
 
 
+def test_what_a_call_calls_now_is_no_code_of_the_script() -> None:
+    after = converted(below="TorchTrainer = load()\nprint(TorchTrainer)")
+    assert "trainer = RayTorchTrainer(train_func, " in after
+
+
 def test_new_code_that_may_be_the_scripts_own_is_refused() -> None:
     before = Module("os = make()\nprint(os.path.join(a, b))\n")
     plan = Plan()

@@ -138,6 +138,11 @@ class _Renaming:
         node = place.body[0] if starts_body else place  # type: ignore[attr-defined]
         return self.module.scope_of.get(node)
 
+    def _is_called(self, place: ast.AST, code: Code) -> bool:
+        """Whether code is what a call of the script calls now."""
+        edit = self.plan.calls.get(place)  # type: ignore[call-overload]
+        return edit is not None and edit.function in (code, code.template)
+
     # -- other names ---------------------------------------------------------------------------
 
     def _rename_import(self, name: str, meant: set[str]) -> None:
@@ -203,7 +208,7 @@ class _Renaming:
         """
         used: set[str] = set()
 
-        def changed(text: str) -> str:
+        def changed(text: str, theirs: set[str]) -> str:
             edits = []
             for use in _uses(text, name):
                 if (is_module and use.said == name) or (is_builtin and not use.is_called and use.text in theirs):
@@ -223,10 +228,11 @@ class _Renaming:
             hides = scope is None or scope.find(name) is not None
             if name not in _names(code) or (is_builtin and not hides):
                 return code
+            own = set[str]() if self._is_called(place, code) else theirs
             parts: dict[str, Part] = {
-                key: changed(part) if isinstance(part, str) else part for key, part in code.parts.items()
+                key: changed(part, own) if isinstance(part, str) else part for key, part in code.parts.items()
             }
-            return replace(code, template=changed(code.template), parts=parts)
+            return replace(code, template=changed(code.template, own), parts=parts)
 
         self.plan.change_codes(changed_code)
         return used

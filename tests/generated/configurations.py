@@ -71,7 +71,7 @@ class ExecutionOptions(Configuration):
 
 
 class TuneConfig(Configuration):
-    takes = ("metric", "mode", "num_samples", "max_concurrent_trials")
+    takes = ("metric", "mode", "num_samples", "max_concurrent_trials", "scheduler", "search_alg")
 
 
 class TuneRunConfig(Configuration):

@@ -10,14 +10,11 @@ import copy
 import inspect
 import json
 import os
-import pickle
 import runpy
 import shutil
 import sys
 import tempfile
 import types
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,77 +30,25 @@ from tests.generated.configurations import (
     TuneConfig,
     TuneRunConfig,
 )
+from tests.generated.things import (
+    Checkpoint,
+    RayTrainReportCallback,
+    Rows,
+    Thing,
+    TrainerCallback,
+    TrainingArguments,
+    described,
+    from_huggingface,
+    gone,
+    hooks,
+    load,
+    load_dataset,
+    prepare_trainer,
+    remote,
+    save,
+)
 
 OF_TRAIN = (CheckpointConfig, DataConfig, FailureConfig, RunConfig, ScalingConfig)
-
-
-class Thing:
-    """Something of a library, known by the expression it came from; so are its attributes and what its calls give."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-
-    def __getattr__(self, name: str) -> Thing:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return Thing(f"{self._text}.{name}")
-
-    def __getitem__(self, key: object) -> Thing:
-        return Thing(f"{self._text}[{key!r}]")
-
-    def __call__(self, *arguments: object, **keywords: object) -> Thing:
-        listed = [*map(shown, arguments), *(f"{name}={shown(value)}" for name, value in keywords.items())]
-        return Thing(f"{self._text}({', '.join(listed)})")
-
-    def __repr__(self) -> str:
-        return self._text
-
-
-def shown(value: object) -> str:
-    """A value as a note has it: functions by name."""
-    return value.__name__ if isinstance(value, types.FunctionType) else repr(value)
-
-
-class Rows:
-    """A Ray Dataset: the expression it came from."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-    def map_batches(self, function: object, **keywords: object) -> Rows:
-        listed = ", ".join(f"{name}={keywords[name]!r}" for name in sorted(keywords))
-        return Rows(f"{self.text}.map_batches({shown(function)}, {listed})")
-
-    def materialize(self) -> Rows:
-        return self
-
-    def count(self) -> int:
-        return 12
-
-    def iter_rows(self) -> Iterator[dict[str, str]]:
-        yield {"text": self.text}
-
-    def __repr__(self) -> str:
-        return self.text
-
-
-class Splits(dict[str, Thing]):
-    """A DatasetDict."""
-
-
-@dataclass
-class Checkpoint:
-    """A checkpoint in a folder."""
-
-    path: str
-
-    @classmethod
-    def from_directory(cls, path: str) -> Checkpoint:
-        return cls(path)
-
-    @contextmanager
-    def as_directory(self) -> Iterator[str]:
-        yield self.path
 
 
 @dataclass
@@ -125,36 +70,6 @@ class Notes:
     reports: list[tuple[dict[str, object], object]] = field(default_factory=list)
     printed: list[str] = field(default_factory=list)
     tuners: list[dict[str, object]] = field(default_factory=list)
-
-
-class TrainingArguments:
-    """Those of the current transformers that programs use."""
-
-    known = frozenset(
-        {
-            *("output_dir", "learning_rate", "num_train_epochs", "eval_strategy", "save_strategy", "use_cpu"),
-            *("average_tokens_across_devices", "report_to", "disable_tqdm"),
-        }
-    )
-
-    def __init__(self, output_dir: str | None = None, **keywords: object) -> None:
-        if unknown := keywords.keys() - self.known:
-            raise TypeError(f"TrainingArguments got unexpected keyword arguments {sorted(unknown)}")
-        self.output_dir = output_dir
-        self.eval_strategy = "no"
-        self.use_cpu = False
-        self.average_tokens_across_devices = True
-        vars(self).update(keywords)
-
-
-class TrainerCallback:
-    """Does nothing."""
-
-    def on_save(self, *arguments: object, **keywords: object) -> None: ...
-
-
-class RayTrainReportCallback(TrainerCallback):
-    """Ray's."""
 
 
 class World:
@@ -193,7 +108,14 @@ class World:
             "Trainer": self.trainer_class(),
         }
         contents: dict[str, dict[str, Any]] = {
-            "ray": {"init": lambda **keywords: None, "is_initialized": lambda: True, "cluster_resources": dict},
+            "ray": {
+                "init": lambda **keywords: None,
+                "is_initialized": lambda: True,
+                "cluster_resources": dict,
+                "remote": remote,
+                "get": lambda value: value,
+            },
+            "omegaconf": {"OmegaConf": types.SimpleNamespace(create=lambda entries: types.SimpleNamespace(**entries))},
             "ray.data": {"from_huggingface": from_huggingface, "ExecutionOptions": ExecutionOptions},
             "ray.data.preprocessors": {"Chain": Thing("Chain")},
             "ray.air": {},
@@ -228,6 +150,8 @@ class World:
             "ray.tune": tune,
             "ray.tune.tuner": {"Tuner": tuner},
             "ray.tune.integration": {},
+            "ray.tune.schedulers": {"ASHAScheduler": Thing("ASHAScheduler")},
+            "ray.tune.search": {"BasicVariantGenerator": Thing("BasicVariantGenerator")},
             "ray.tune.integration.ray_train": {"TuneReportCallback": lambda: Thing("TuneReportCallback()")},
         }
 
@@ -362,47 +286,6 @@ class World:
                 return types.SimpleNamespace(metrics={"loss": 0.5}, checkpoint=checkpoint, path="/results/run")
 
         return TorchTrainer
-
-
-def gone(*arguments: object, **keywords: object) -> None:
-    raise RuntimeError("outside of a session of the legacy trainers")
-
-
-def save(value: object, path: str) -> None:
-    Path(path).write_bytes(pickle.dumps(value))
-
-
-def load(path: str | Path, weights_only: bool = True) -> object:
-    return pickle.loads(Path(path).read_bytes())
-
-
-def load_dataset(name: str) -> Splits:
-    return Splits({split: Thing(f"{name}[{split}]") for split in ("train", "test")})
-
-
-def from_huggingface(dataset: object) -> Rows:
-    if isinstance(dataset, Splits):
-        raise ValueError("DatasetDict is not supported")  # what current Ray says
-    return Rows(repr(dataset))
-
-
-def prepare_trainer(trainer: Any) -> Any:
-    trainer.prepared = True
-    return trainer
-
-
-def hooks(callback: TrainerCallback) -> str:
-    """A callback by the methods that its classes define."""
-    classes = [each for each in type(callback).__mro__ if each not in (object, TrainerCallback)]
-    return " ".join(sorted({name for each in classes for name in vars(each) if name.startswith("on_")}))
-
-
-def described(dataset: object) -> str:
-    """What a worker trains on: rows of Ray Data however they are handed over, or data of its own."""
-    shard = getattr(dataset, "shard", None)
-    if isinstance(shard, Rows):
-        return f"shard of {shard}"
-    return repr(dataset)
 
 
 def linked(contents: dict[str, dict[str, Any]]) -> dict[str, types.ModuleType]:

@@ -9,7 +9,7 @@ import ast
 import copy
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
 
 from tests.generated.places import (
@@ -41,14 +41,23 @@ LIKED = (
 )
 
 
-def respelled(random: Random, texts: Mapping[str, str], moves: int) -> tuple[dict[str, str], list[str]]:
-    """The texts of a program after some moves, and the names of those that found a place."""
+def respelled(
+    random: Random, texts: Mapping[str, str], moves: int, of: Sequence[Move] = ()
+) -> tuple[dict[str, str], list[str]]:
+    """The texts of a program after some moves, and the names of those that found a place.
+
+    Args:
+        random: Chooses.
+        texts: By the names of their files.
+        moves: How many are tried.
+        of: What to choose from, by default all of this module.
+    """
     if not moves:
         return dict(texts), []
     files = {name: ast.parse(text) for name, text in texts.items() if name.endswith(".py")}
     done = []
     for _ in range(moves):
-        move = random.choice(MOVES)
+        move = random.choice(of or MOVES)
         if move(random, files):
             done.append(move.__name__)
     respelled = {name: ast.unparse(ast.fix_missing_locations(tree)) + "\n" for name, tree in files.items()}
@@ -216,7 +225,16 @@ def keep_in_self(random: Random, files: Files) -> bool:
 def rename(random: Random, files: Files) -> bool:
     """A variable or a function gets a name that the tool likes to give as well."""
     file = random.choice(list(files))
-    tree, new = files[file], random.choice(LIKED)
+    return _rename_in(random, files, file, random.choice(LIKED))
+
+
+def rename_to(random: Random, files: Files, new: str) -> bool:
+    """A variable or a function gets a name."""
+    return _rename_in(random, files, random.choice(list(files)), new)
+
+
+def _rename_in(random: Random, files: Files, file: str, new: str) -> bool:
+    tree = files[file]
     found = [
         (statement, name)
         for block in blocks(tree)
