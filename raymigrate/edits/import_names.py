@@ -213,7 +213,8 @@ class _Renaming:
             for use in _uses(text, name):
                 if (is_module and use.said == name) or (is_builtin and not use.is_called and use.text in theirs):
                     continue  # new code does not say so: it is the script's
-                if use.text in theirs:
+                on_theirs = not is_module and not is_builtin and use.said != name and name in theirs  # `$data.items()`
+                if use.text in theirs or on_theirs:
                     raise NotRenamedError(f"`{use.text}` may be the script's own, or what new code calls `{name}`")
                 parts = use.said.split(".")
                 chosen = next(n for n in range(len(parts), 0, -1) if ".".join(parts[:n]) in aliases)
