@@ -190,6 +190,24 @@ def test_what_a_call_calls_now_is_no_code_of_the_script() -> None:
     assert "trainer = RayTorchTrainer(train_func, " in after
 
 
+@pytest.mark.parametrize("name", ["os", "prepare_trainer"])
+def test_an_attribute_of_what_the_script_calls_so_stays(name: str) -> None:
+    """New code has `$data.items()` of the script's own expression: that is nothing of the library, or it is refused."""
+    before = Module(f"{name} = make()\nshow({name})\n")
+    plan = Plan()
+    if name == "os":
+        plan.need_import("os")
+    else:
+        plan.need_import("ray.train.huggingface.transformers", name)
+    call = before.of_type(ast.Call)[1]
+    plan.replace(call.args[0], f"dict({name}.items())")
+    if name == "os":
+        assert "show(dict(os.items()))" in rewrite(before, plan)
+    else:
+        with pytest.raises(RewriteError, match="may be the script's own"):
+            rewrite(before, plan)
+
+
 def test_new_code_that_may_be_the_scripts_own_is_refused() -> None:
     before = Module("os = make()\nprint(os.path.join(a, b))\n")
     plan = Plan()

@@ -8,9 +8,11 @@ A builtin that the script has another meaning for is `builtins.list`. Whatever n
 import ast
 import builtins
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from importlib import import_module
 from itertools import accumulate, chain, count
 
 from raymigrate.edits.import_runs import module_of, root_of
@@ -211,9 +213,10 @@ class _Renaming:
         def changed(text: str, theirs: set[str]) -> str:
             edits = []
             for use in _uses(text, name):
-                if (is_module and use.said == name) or (is_builtin and not use.is_called and use.text in theirs):
+                of_library = _is_of_module(use.said) if is_module else not is_builtin or use.is_called
+                if not of_library and (is_module or use.text in theirs):
                     continue  # new code does not say so: it is the script's
-                on_theirs = not is_module and not is_builtin and use.said != name and name in theirs  # `$data.items()`
+                on_theirs = not is_module and not is_builtin and use.said != name and name in theirs  # `data.items()`
                 if use.text in theirs or on_theirs:
                     raise NotRenamedError(f"`{use.text}` may be the script's own, or what new code calls `{name}`")
                 parts = use.said.split(".")
@@ -237,6 +240,13 @@ class _Renaming:
 
         self.plan.change_codes(changed_code)
         return used
+
+
+def _is_of_module(said: str) -> bool:
+    """Whether new code can mean a module: it uses attributes only, and those that the standard library has."""
+    module, _, attributes = said.partition(".")
+    known = module not in sys.stdlib_module_names or hasattr(import_module(module), attributes.partition(".")[0])
+    return bool(attributes) and known
 
 
 def _alias(source: str, name: str | None) -> str:

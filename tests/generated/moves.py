@@ -64,10 +64,15 @@ def respelled(
     return {**texts, **respelled}, done
 
 
+def first_line(statement: ast.stmt) -> int:
+    """Where a statement begins, with its decorators."""
+    return min([statement.lineno, *(node.lineno for node in getattr(statement, "decorator_list", []))])
+
+
 def cells(random: Random, text: str) -> str:
     """A script as a notebook: its statements in cells, cut anywhere."""
     lines, tree = text.splitlines(keepends=True), ast.parse(text)
-    cuts = [statement.lineno - 1 for statement in tree.body[1:] if random.random() < 0.4]
+    cuts = [first_line(statement) - 1 for statement in tree.body[1:] if random.random() < 0.4]
     pieces = [lines[start:end] for start, end in zip([0, *cuts], [*cuts, len(lines)], strict=True)]
     content: list[dict[str, object]] = [
         {
