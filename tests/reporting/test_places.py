@@ -17,7 +17,8 @@ from tests.conftest import DOCUMENTS, case_name
 Place = tuple[str, int, int, str]  # file, line, column, code
 TEXT = re.compile(r"^(.+?):(\d+):(\d+): (RM\d{3}) (?:would convert|\w+): ", re.MULTILINE)
 GITHUB = re.compile(r"^::\w+ file=(.+?),line=(\d+),col=(\d+),title=raymigrate (RM\d{3}) ", re.MULTILINE)
-REQUIREMENT = re.compile(r"[\w-]+(?:\[[\w,]+\])?[=<>~!]=[\w.]+")  # in a %pip or a !pip
+REQUIREMENT = re.compile(r"[\w-]+(?:\[[\w,]+\])?[=<>~!]=[\w.]+")
+INSTALLED = re.compile(r"[\w-]+(?:\[[\w,]+\])?(?:[=<>~!]=[\w.]+)?")  # in a %pip or a !pip
 NOTEBOOKS = [path for path in DOCUMENTS if path.suffix == ".ipynb"]
 # Rules whose message speaks of what happens, not of the name that makes it happen: what stands there.
 SPEAKS_OF = {
@@ -34,10 +35,12 @@ SPEAKS_OF = {
     "RM207": "^config$",
     "RM401": r"^(?:None|True|False|\{\"CPU\": 0\})$",  # given by position
     "RM402": "sync_config",
+    "RM307": "^make_local_dataset_iterator",  # used by the name that it was imported under
     "RM406": r"name|^\"\w+\"$",
     "RM407": "report",
     "RM409": "setup_wandb",
     "RM413": "report",
+    "RM428": "raises",
     "RM481": "evaluate|load_metric",
     "RM501": "BatchMapper|preprocessor|^mapper$",
     "RM502": "Scaler",
@@ -92,7 +95,7 @@ def starts(script: Path) -> dict[tuple[int, int], list[str]]:
             _, line, column = document.place(node.lineno, column)
             found.setdefault((line, column), []).append(ast.get_source_segment(text, node) or "")
     for number, line in enumerate(script.read_text().split("\n"), 1):
-        for match in REQUIREMENT.finditer(line):
+        for match in (INSTALLED if " install " in line else REQUIREMENT).finditer(line):
             found.setdefault((number, match.start() + 1), []).append(match[0])
     return found
 

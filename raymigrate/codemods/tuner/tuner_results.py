@@ -114,9 +114,10 @@ def _checkpoint(context: Context, tuner: TunerCall, read: ast.Attribute) -> None
     module = context.module
     message = "result.checkpoint is None on Ray >= 2.51"
     is_converted = tuner.trainer is not None and tuner.node in context.plan.calls
-    if is_converted and _is_tested(module, read):
+    has_driver = is_converted or _fits_a_trainer(tuner.module, tuner)  # now, or since an earlier run
+    if has_driver and _is_tested(module, read):
         context.manual(RM608, read, f"{message}, so that this test always ends the same.")
-    elif not is_converted and not _fits_a_trainer(tuner.module, tuner):
+    elif not has_driver:
         context.manual(RM608, read, f"{message}.")
     elif not (tuner.trainer and _always_reported(tuner.module, tuner.trainer)):
         context.manual(RM608, read, f"{message}, and not every report may have a checkpoint.")
