@@ -25,7 +25,7 @@ SPEAKS_OF = {
     "RM103": "Trainer",
     "RM104": "Arguments|Accelerator|Trainer",
     "RM105": r"^\*\*",  # among which report_to may be
-    "RM107": r"[Dd]ataset|_ds\b|\"train\"|^settings$",
+    "RM107": r"[Dd]ataset|_ds\b|\"train\"|^settings$|^\{\}$",
     "RM108": "_ds",
     "RM110": "Arguments|Trainer",
     "RM202": r"ACCELERATE_CONFIG|_type\"|_environment\"|_precision\"|_config\"|\.ya?ml|\.json",
