@@ -94,9 +94,9 @@ def said_of(script: str) -> list[Finding]:
 @pytest.mark.parametrize(
     ("script", "code", "word"),
     [
-        ("from ray.train.huggingface import *\nTransformersTrainer()\n", "RM692", "TransformersTrainer"),
+        ("from ray.train.huggingface import *\nTransformersTrainer()\n", "RM694", "ray.train.huggingface"),
         ("from ray.air.config import *\nScalingConfig()\n", "RM694", "ray.air.config"),
-        ("import ray\nfrom transformers import *\nAdamW([])\n", "RM692", "transformers.AdamW"),
+        ("import ray\nfrom transformers import *\nAdamW([])\n", "RM692", "AdamW"),
         ("import ray\nfrom transformers import *\nTrainingArguments('x', no_cuda=True)\n", "RM701", "no_cuda"),
         ("import ray\nimport ray.ml\nray.init()\n", "RM691", "ray.ml"),
         ("import ray.ml\nray.ml.predictor.Predictor()\n", "RM692", "ray.ml"),
