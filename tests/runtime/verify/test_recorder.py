@@ -111,7 +111,7 @@ debug_launcher(function=train, args=("second",))
 
 @pytest.mark.ray
 def test_processes_that_are_started_already_start_no_others_with_the_launchers_of_accelerate(tmp_path: Path) -> None:
-    done = run(tmp_path, "-c", LAUNCHERS, plain=True)
+    done = run(tmp_path, "-c", LAUNCHERS, plain="-c")
     assert done.stdout.splitlines() == ["first 2 True", "second 1 True"], done.stderr
 
 
