@@ -253,9 +253,11 @@ def left_to_a_person(path: Path) -> list[Finding]:
     return [f for f in convert(module_text(path), str(path)).findings if f.kind is not Kind.CONVERTED]
 
 
-# Right as they stand: names that the script looks for first, keywords that a decorator takes, an enum's member.
+# Right as they stand: names that the script looks for first or whose error it expects, keywords that a decorator takes,
+# an enum's member.
 RIGHT = re.compile(
-    r"/guarded_names/|hf_hub_download\(force_filename=\)|BertConfig\(num_labels=\)|IntervalStrategy\(\)\.value"
+    r"/(?:guarded_names|expected_errors)/|hf_hub_download\(force_filename=\)|BertConfig\(num_labels=\)|"
+    r"IntervalStrategy\(\)\.value"
 )
 
 
