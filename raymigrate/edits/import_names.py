@@ -213,10 +213,12 @@ class _Renaming:
         def changed(text: str, theirs: set[str]) -> str:
             edits = []
             for use in _uses(text, name):
-                of_library = _is_of_module(use.said) if is_module else not is_builtin or use.is_called
-                if not of_library and (is_module or use.text in theirs):
+                if is_module and not _is_of_module(use.said):
                     continue  # new code does not say so: it is the script's
-                on_theirs = not is_module and not is_builtin and use.said != name and name in theirs  # `data.items()`
+                if is_builtin and not use.is_called and use.text in theirs:
+                    continue
+                is_from = not is_module and not is_builtin
+                on_theirs = is_from and use.said != name and name in theirs  # `data.items()`
                 if use.text in theirs or on_theirs:
                     raise NotRenamedError(f"`{use.text}` may be the script's own, or what new code calls `{name}`")
                 parts = use.said.split(".")

@@ -16,6 +16,7 @@ COPIES = ("list", "tuple", "set", "sorted", "reversed", "iter", "filter")
 KEYED = ("sorted", "max", "min")
 SHOWS = (ast.ListComp, ast.SetComp, ast.GeneratorExp)
 LOOPS = (ast.For, ast.AsyncFor, ast.comprehension)
+DEEPEST = 5  # how far a value is followed through collections made of collections
 
 
 def collections_of(source: Source) -> list[Source]:

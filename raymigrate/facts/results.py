@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 from enum import Enum
 
-from raymigrate.facts.items import collections_of, items_of
+from raymigrate.facts.items import DEEPEST, collections_of, items_of
 from raymigrate.facts.legacy import HF, HF_UNRELEASED, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import Source, is_none, sources
@@ -29,7 +29,6 @@ GET_CHECKPOINT = frozenset({"ray.air.session.get_checkpoint", "ray.train.get_che
 
 # Methods of datasets and of preprocessors that change the rows.
 MAPS = ("map", "map_batches", "flat_map", "transform", "fit_transform")
-DEEPEST = 5  # collections made of collections
 
 
 class Layout(Enum):
@@ -53,8 +52,9 @@ def trainers_of(module: Module, result: ast.expr, depth: int = 0) -> set[str | N
     """
     names: set[str | None] = set()
     for source in _but_none(module, result):
-        if isinstance(source, ast.Call) and isinstance(source.func, ast.Attribute) and source.func.attr == "fit":
-            for trainer in _but_none(module, source.func.value):
+        fitted = _fitted(source)
+        if fitted is not None:
+            for trainer in _but_none(module, fitted):
                 name = module.qualified(trainer.func) if isinstance(trainer, ast.Call) else None
                 names.add(name if name in TRAINERS | TORCH_TRAINERS else None)
         else:
@@ -70,11 +70,14 @@ def trainers_of(module: Module, result: ast.expr, depth: int = 0) -> set[str | N
 def _is_fitted(module: Module, result: ast.expr) -> bool:
     """Whether every way to a value is a call of a trainer's `fit()`, and none a collection of results."""
     calls = _but_none(module, result)
-    return is_result(module, result) and all(_is_call_of_fit(call) for call in calls)
+    return is_result(module, result) and all(_fitted(call) is not None for call in calls)
 
 
-def _is_call_of_fit(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "fit"
+def _fitted(node: ast.expr) -> ast.expr | None:
+    """What `fit()` is called on; None for other expressions."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "fit":
+        return node.func.value
+    return None
 
 
 def _but_none(module: Module, node: ast.expr) -> list[ast.expr]:

@@ -2,14 +2,13 @@
 
 import ast
 
-from raymigrate.facts.items import collections_of, items_of
+from raymigrate.facts.items import DEEPEST, collections_of, items_of
 from raymigrate.facts.module import Module
 from raymigrate.facts.tuners import TUNERS
 from raymigrate.facts.values import Source, is_none
 
 GRIDS = ("fit", "get_results")
 RESTORED = tuple(f"{tuner}.restore" for tuner in TUNERS)
-DEEPEST = 5  # collections made of collections
 
 
 def tuners_of(module: Module, result: ast.expr) -> list[Source | None]:
