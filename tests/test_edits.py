@@ -5,7 +5,8 @@ import ast
 import pytest
 
 from raymigrate.edits.plan import Code, Plan
-from raymigrate.edits.rewriter import RewriteError, rewrite
+from raymigrate.edits.rewriter import rewrite
+from raymigrate.edits.visit import RewriteError
 from raymigrate.facts.module import Module
 from raymigrate.run.engine import convert
 

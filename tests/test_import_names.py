@@ -14,7 +14,8 @@ import pytest
 
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.edits.plan import Plan
-from raymigrate.edits.rewriter import RewriteError, rewrite
+from raymigrate.edits.rewriter import rewrite
+from raymigrate.edits.visit import RewriteError
 from raymigrate.facts.module import Module
 from raymigrate.run.engine import convert
 from scripts.update_twins import options_of

@@ -10,32 +10,25 @@ import json
 import re
 from bisect import bisect_left
 from codecs import BOM_UTF8
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from itertools import accumulate
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from raymigrate.base.findings import Finding
 from raymigrate.documents.cell_files import CellFile, cell_file, whole_scripts
 from raymigrate.documents.cells import Cell, Cells, refuse_much_code
-from raymigrate.documents.json_spans import Span, elements, members, start_of_value
-from raymigrate.documents.lines import Line, spliced
+from raymigrate.documents.json_spans import elements, members, start_of_value
+from raymigrate.documents.lines import spliced
 from raymigrate.documents.magics import CELL_MAGIC, PYTHON_CELL_MAGICS
+from raymigrate.documents.notebook_sources import Source, source_at
 from raymigrate.documents.remarks import Place, old_pins, other_language, pin_remark, uses_train
 from raymigrate.files.script import UndecodableError
 
 if TYPE_CHECKING:
     from raymigrate.knowledge.versions import Pin
 
-NEWLINE = r"(?:\\r|\\u000[dD])(?:\\n|\\u000[aA])|\\[nr]|\\u000[aAdD]"
-RAW_LINE = re.compile(
-    rf"((?:[^\\]|\\u(?!000[aAdD])[0-9a-fA-F]{{4}}|\\[^nru])*)(?:({NEWLINE})|\Z)",
-    re.DOTALL,
-)
 # Blank lines, and comments that Colab, nbdev and Quarto read at the head of a cell: nothing may come before them.
 HEAD = re.compile(r"\s*(?:#\s*@(?:title|markdown)\b|#\|)|\s*$")
-CHARACTER = re.compile(r"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u....|\\.|.", re.DOTALL)  # as it is written in JSON
 ESCAPE = re.compile(r"\\u[0-9a-fA-F]{4}|\\.")
 DATABRICKS = "application/vnd.databricks.v1+notebook"
 # There a single percent sign gives a cell another language: https://docs.databricks.com/aws/en/notebooks/notebooks-code
@@ -51,70 +44,6 @@ PYTHON = {"python", "python2", "python3", "ipython", "ipython3", "pyspark"}
 
 class NotebookError(UndecodableError):
     """The file is not a notebook, or cannot be read."""
-
-
-@dataclass(frozen=True)
-class RawLine:
-    """One source line: as text, and as it is written in JSON."""
-
-    line: Line
-    raw: str
-
-
-@dataclass(frozen=True)
-class Source:
-    """The source of one code cell.
-
-    Args:
-        span: Where its value is in the file.
-        parts: The lines in each string of the value.
-        gaps: What stands around the strings of a list; empty for a single string.
-        whole_lines: Whether each string holds whole lines, so that `parts` are the strings of the file.
-    """
-
-    span: Span
-    parts: tuple[tuple[RawLine, ...], ...]
-    gaps: tuple[str, ...]
-    whole_lines: bool = True
-
-    @cached_property
-    def lines(self) -> list[RawLine]:
-        """All lines."""
-        return [line for part in self.parts for line in part]
-
-    @cached_property
-    def texts(self) -> list[str]:
-        """The text of each line."""
-        return [raw.line.text for raw in self.lines]
-
-    @cached_property
-    def _starts(self) -> list[int]:
-        """Where in the file each line starts."""
-        starts: list[int] = []
-        position = self.span[0]
-        for part, gap in zip(self.parts, self.gaps or ("",), strict=False):
-            position += len(gap) + (2 if self.gaps else 1)  # a bracket, or the quotation mark of the string before
-            for raw in part:
-                starts.append(position)
-                position += len(raw.raw)
-        return starts
-
-    def position(self, line: int, column: int) -> int:
-        """Where in the file a character of the source stands; line and column count from 1."""
-        if not self.whole_lines or line > len(self._starts):
-            return self.span[0]
-        offsets = _offsets(self.lines[line - 1].raw)
-        return self._starts[line - 1] + offsets[min(column, len(offsets)) - 1]
-
-    def written(self, lines: Sequence[str]) -> str:
-        """The value with new lines, in the form that it has: a string, a list of lines, or a list of one string."""
-        if not self.gaps:
-            return f'"{"".join(lines)}"'
-        if not lines:
-            return "[]"
-        strings = lines if len(self.parts) != 1 or len(self.parts[0]) == 1 else ["".join(lines)]
-        between = self.gaps[1] if len(self.gaps) > 2 else f",{self.gaps[0]}"
-        return f"[{self.gaps[0]}{between.join(f'{chr(34)}{string}{chr(34)}' for string in strings)}{self.gaps[-1]}]"
 
 
 class Notebook:
@@ -285,7 +214,7 @@ class Notebook:
                 value = cell.get("source")
                 is_list = isinstance(value, list) and all(isinstance(line, str) for line in value)
                 if is_list or isinstance(value, str):
-                    yield number, _source(text, members(text, start)["source"])
+                    yield number, source_at(text, members(text, start)["source"])
 
     def _python_of(self, number: int, source: Source) -> Cell | None:
         """The cell without what has to stay at its head; None if a cell magic there makes it another language."""
@@ -368,34 +297,3 @@ def _is_python(content: dict[str, Any]) -> bool:
         if isinstance(language, str):
             return language.lower() in PYTHON
     return True
-
-
-def _source(text: str, span: Span) -> Source:
-    start, end = span
-    if text[start] == '"':
-        return Source(span, (_raw_lines(text[start + 1 : end - 1]),), ())
-    strings = elements(text, start)
-    edges = [start + 1, *(edge for string in strings for edge in string), end - 1]
-    gaps = tuple(text[a:b] for a, b in zip(edges[::2], edges[1::2], strict=True))
-    raw = [text[a + 1 : b - 1] for a, b in strings]
-    parts = tuple(_raw_lines(string) for string in raw)
-    if all(part and part[-1].line.end for part in parts[:-1]):
-        return Source(span, parts, gaps)
-    # Strings that do not end where lines end: such a list is written with one line each, if the cell changes.
-    return Source(span, tuple((line,) for line in _raw_lines("".join(raw))), gaps, whole_lines=False)
-
-
-@lru_cache(maxsize=8)
-def _offsets(raw: str) -> list[int]:
-    """Where each character of a line starts in what is written in JSON, and where the line ends."""
-    return list(accumulate(map(len, CHARACTER.findall(raw)), initial=0))
-
-
-def _raw_lines(raw: str) -> tuple[RawLine, ...]:
-    """The lines of the inside of a JSON string."""
-    lines = []
-    for match in RAW_LINE.finditer(raw):
-        if match[0]:
-            text, end = json.loads(f'"{match[1]}"'), json.loads(f'"{match[2] or ""}"')
-            lines.append(RawLine(Line(text, end), match[0]))
-    return tuple(lines)

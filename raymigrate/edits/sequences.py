@@ -1,13 +1,21 @@
 """Adds elements to calls and dicts in the layout that they already have."""
 
-import ast
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import libcst as cst
 
 from raymigrate.edits.import_runs import name_key
+from raymigrate.edits.layout import (
+    LONG_CALL,
+    dict_one_per_line_if_long,
+    is_multiline,
+    is_over_lines,
+    name_of,
+    new_line,
+    one_per_line_if_long,
+)
 from raymigrate.edits.plan import CallEdit, Code
 from raymigrate.edits.positions import code_of
 from raymigrate.facts.literals import string_literal
@@ -18,12 +26,7 @@ ParseExpression = Callable[[Code], cst.BaseExpression]
 COMMA = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
 NO_BLANKS = cst.SimpleWhitespace("")
 COMMENTED_OUT = re.compile(r"#\s*\w+\s*=")
-LONG_CALL = 100  # characters beyond which a call that grew gets a line for each argument
 EQUAL = cst.AssignEqual(NO_BLANKS, NO_BLANKS)
-
-
-def _is_multiline(whitespace: cst.BaseParenthesizableWhitespace) -> bool:
-    return isinstance(whitespace, cst.ParenthesizedWhitespace)
 
 
 def append(elements: list[Element], element: Element, opening: cst.BaseParenthesizableWhitespace) -> list[Element]:
@@ -41,16 +44,16 @@ def append(elements: list[Element], element: Element, opening: cst.BaseParenthes
     separator = COMMA
     if len(elements) > 1 and isinstance(elements[-2].comma, cst.Comma):
         between = elements[-2].comma.whitespace_after
-        if not (_is_multiline(opening) and _last_line_is_full(elements, element)):
+        if not (is_multiline(opening) and _last_line_is_full(elements, element)):
             opening = between
-    if _is_multiline(opening):  # its comments are about what stands there
+    if is_multiline(opening):  # its comments are about what stands there
         separator = cst.Comma(whitespace_after=_without_comment(opening))
     if closing is not None:  # a trailing comma, with the line end before the closing bracket
         comment = closing.whitespace_after
         if (
             isinstance(comment, cst.ParenthesizedWhitespace)
             and comment.first_line.comment
-            and _is_multiline(separator.whitespace_after)
+            and is_multiline(separator.whitespace_after)
         ):
             separator = separator.with_changes(
                 whitespace_after=separator.whitespace_after.with_changes(first_line=comment.first_line)
@@ -63,7 +66,7 @@ def append(elements: list[Element], element: Element, opening: cst.BaseParenthes
         return [*head, last.with_changes(comma=separator), element.with_changes(comma=closing)]
     if isinstance(last, cst.Arg) and isinstance(element, cst.Arg):
         end = last.whitespace_after_arg
-        if isinstance(end, cst.ParenthesizedWhitespace) and _is_multiline(separator.whitespace_after):
+        if isinstance(end, cst.ParenthesizedWhitespace) and is_multiline(separator.whitespace_after):
             separator = cst.Comma(whitespace_after=separator.whitespace_after.with_changes(first_line=end.first_line))
             end = end.with_changes(first_line=end.first_line.with_changes(comment=None, whitespace=NO_BLANKS))
         return [
@@ -86,7 +89,7 @@ def _last_line_is_full(elements: list[Element], element: Element) -> bool:
     for other in reversed(elements):
         length += len(code_of(other))
         before = elements[elements.index(other) - 1].comma if other is not elements[0] else None
-        if before is None or (isinstance(before, cst.Comma) and _is_multiline(before.whitespace_after)):
+        if before is None or (isinstance(before, cst.Comma) and is_multiline(before.whitespace_after)):
             break
     return length > LONG_CALL
 
@@ -98,7 +101,7 @@ def without(call: cst.Call, keywords: set[str]) -> cst.Call:
     space = call.whitespace_before_args
     for argument in call.args:
         behind = _behind(argument)
-        if _name(argument) in keywords:
+        if name_of(argument) in keywords:
             space = _joined(space, behind, is_first=not kept, is_last=argument is call.args[-1])
         else:
             kept.append(argument)
@@ -164,7 +167,7 @@ def add_names(statement: cst.ImportFrom, kept: list[cst.ImportAlias], names: lis
         if order != sorted(order) or at == len(kept):
             kept = append(kept, new, opening)
         else:
-            comma = _without_comment(opening) if _is_multiline(opening) else COMMA.whitespace_after
+            comma = _without_comment(opening) if is_multiline(opening) else COMMA.whitespace_after
             kept = [*kept[:at], new.with_changes(comma=cst.Comma(whitespace_after=comma)), *kept[at:]]
     return kept
 
@@ -174,7 +177,7 @@ def import_within(statement: cst.ImportFrom, width: int) -> cst.ImportFrom:
     names = statement.names
     if isinstance(names, cst.ImportStar) or statement.lpar is not None or len(code_of(statement)) <= width:
         return statement
-    inside, closing = _new_line(4), _new_line(0)
+    inside, closing = new_line(4), new_line(0)
     own_lines = [name.with_changes(comma=cst.Comma(whitespace_after=inside)) for name in names]
     own_lines[-1] = own_lines[-1].with_changes(comma=cst.Comma(whitespace_after=closing))
     return statement.with_changes(names=own_lines, lpar=cst.LeftParen(whitespace_after=inside), rpar=cst.RightParen())
@@ -244,7 +247,7 @@ def _indent_of_arguments(call: cst.Call, depth: int) -> int | None:
     before = call.whitespace_before_args
     if isinstance(before, cst.ParenthesizedWhitespace) and before.indent:
         return len(before.last_line.value)
-    return None if _is_over_lines(call) else depth + 4
+    return None if is_over_lines(call) else depth + 4
 
 
 def _within(value: cst.Call | cst.Dict, name: str, indent: int | None, width: int) -> cst.Call | cst.Dict:
@@ -282,177 +285,6 @@ def _before_unpacking(arguments: list[cst.Arg]) -> list[cst.Arg]:
             for argument, (comma, blanks) in zip(moved, layout, strict=True)
         ),
     ]
-
-
-def _name(argument: cst.Arg) -> str:
-    return argument.keyword.value if argument.keyword else ""
-
-
-def _new_line(depth: int) -> cst.ParenthesizedWhitespace:
-    """A line end, with so many blanks more than the statement has."""
-    return cst.ParenthesizedWhitespace(indent=True, last_line=cst.SimpleWhitespace(" " * depth))
-
-
-def dict_one_per_line_if_long(node: cst.Dict, depth: int = 0, longest: int = LONG_CALL) -> cst.Dict:
-    """Gives each entry of a long dict display its own line, unless it is laid out over several lines already.
-
-    Args:
-        node: The dict.
-        depth: How much deeper than its statement the line is indented on which it starts.
-        longest: How many characters of it fit on a line.
-    """
-    inside, closing = _new_line(depth + 4), _new_line(depth)
-    if len(code_of(node)) <= longest or _is_multiline(node.lbrace.whitespace_after):
-        return node
-    elements = [e.with_changes(comma=cst.Comma(whitespace_after=inside)) for e in node.elements]
-    elements[-1] = elements[-1].with_changes(comma=cst.Comma(whitespace_after=closing))
-    return node.with_changes(elements=elements, lbrace=cst.LeftCurlyBrace(whitespace_after=inside))
-
-
-def one_per_line_if_long(
-    call: cst.Call, depth: int = 0, placed: Collection[str] | None = None, longest: int = LONG_CALL
-) -> cst.Call:
-    """Gives each argument of a long call its own line, as `dict_one_per_line_if_long` does for entries.
-
-    Args:
-        call: The call.
-        depth: As there.
-        placed: Keywords whose values are indented for lines of their own already; None if all are.
-        longest: How many characters of a call fit on a line.
-    """
-    is_long = len(code_of(call)) > longest and call.args
-    return _one_per_line(call, depth, placed) if is_long and not _is_over_lines(call) else call
-
-
-def one_per_line_if_broken(call: cst.Call, depth: int, placed: Collection[str]) -> cst.Call:
-    """Gives each argument of a call that stood on one line its own line, if one of them no longer fits on that line.
-
-    Args:
-        call: The call.
-        depth: As in `dict_one_per_line_if_long`.
-        placed: As in `one_per_line_if_long`.
-    """
-    is_broken = any("\n" in code_of(argument.value) for argument in call.args)
-    return _one_per_line(call, depth, placed) if is_broken and not _is_over_lines(call) else call
-
-
-def _is_over_lines(call: cst.Call) -> bool:
-    """Whether lines end between the arguments of a call, or before the first."""
-    commas = [argument.comma for argument in call.args[:-1]]
-    separators = [c.whitespace_after for c in commas if isinstance(c, cst.Comma)]
-    return any(_is_multiline(separator) for separator in (call.whitespace_before_args, *separators))
-
-
-def _one_per_line(call: cst.Call, depth: int, placed: Collection[str] | None) -> cst.Call:
-    inside, closing = _new_line(depth + 4), _new_line(depth)
-    arguments = [a if placed is None or _name(a) in placed else _further_in(a) for a in call.args]
-    arguments = [a.with_changes(comma=cst.Comma(whitespace_after=inside)) for a in arguments]
-    arguments[-1] = arguments[-1].with_changes(comma=cst.Comma(whitespace_after=closing))
-    return call.with_changes(args=arguments, whitespace_before_args=inside)
-
-
-def chain_over_lines_if_long(call: cst.Call, depth: int = 0) -> cst.Call:
-    """Gives each call of a long `a.b(...).c(...)` its own line, within parentheses."""
-    links = list(_links(call))
-    if len(code_of(call)) <= LONG_CALL or len(links) < 2 or call.lpar or "\n" in code_of(call):
-        return call
-    last, first = links[0], links[-1]
-    if len(links) == 2 and not last.args and len(first.args) > 1:  # `rows.map_batches(...).materialize()`
-        return last.with_deep_changes(last.func, value=_one_per_line(first, depth, None))
-    inside, closing = _new_line(depth + 4), _new_line(depth)
-    broken = _link_within(links[-1], depth + 4)
-    for link in reversed(links[:-1]):
-        method = link.func
-        assert isinstance(method, cst.Attribute)
-        dot = cst.Dot(whitespace_before=inside)
-        link = _link_within(link.with_changes(func=cst.Name(method.attr.value)), depth + 4)
-        broken = link.with_changes(func=method.with_changes(value=broken, dot=dot))
-    return broken.with_changes(
-        lpar=[cst.LeftParen(whitespace_after=inside)], rpar=[cst.RightParen(whitespace_before=closing)]
-    )
-
-
-def _link_within(call: cst.Call, depth: int) -> cst.Call:
-    """A call of a chain with a line for each argument, if it is too long for a line of its own."""
-    is_long = len(code_of(call)) > LONG_CALL and len(call.args) > 1
-    return _one_per_line(call, depth, None) if is_long else call
-
-
-def _links(call: cst.BaseExpression) -> Iterator[cst.Call]:
-    """The calls of a chain of methods, the last one first."""
-    while isinstance(call, cst.Call) and isinstance(call.func, cst.Attribute):
-        yield call
-        call = call.func.value
-
-
-class _Shift(cst.CSTTransformer):
-    def __init__(self, amount: int) -> None:
-        super().__init__()
-        self.amount = amount
-
-    def leave_ParenthesizedWhitespace(
-        self, original_node: cst.ParenthesizedWhitespace, updated_node: cst.ParenthesizedWhitespace
-    ) -> cst.ParenthesizedWhitespace:
-        if not updated_node.indent:
-            return updated_node
-        comments = [
-            line.with_changes(whitespace=self._moved(line.whitespace)) if line.comment and line.indent else line
-            for line in updated_node.empty_lines
-        ]
-        return updated_node.with_changes(last_line=self._moved(updated_node.last_line), empty_lines=comments)
-
-    def _moved(self, blanks: cst.SimpleWhitespace) -> cst.SimpleWhitespace:
-        value = blanks.value[self.amount :] if self.amount > 0 else " " * -self.amount + blanks.value
-        return cst.SimpleWhitespace(value)
-
-
-def _further_in(argument: cst.Arg) -> cst.Arg:
-    """An argument that gets a line of its own: its other lines go as far to the right as its first one."""
-    moved = argument.visit(_Shift(-4))
-    assert isinstance(moved, cst.Arg)
-    return moved
-
-
-def dedented(node: cst.BaseExpression) -> cst.BaseExpression:
-    """Moves the lines of an expression left, to where they would be if it had always been a statement's value.
-
-    A closing bracket on a line of its own comes under the start of the statement; lines that hang below an opening
-    bracket come four blanks to the right of it; lines that are aligned to the bracket stay.
-    """
-    first, *rest = code_of(node).splitlines()
-    indents = _indents(rest)
-    if rest and rest[-1].lstrip()[:1] in (")", "]", "}"):
-        amount = indents[-1]
-    else:
-        amount = min(indents) - 4 if indents and first.rstrip()[-1] in "([{" else 0
-    return shifted(node, amount)
-
-
-def _indents(lines: list[str]) -> list[int]:
-    return [len(line) - len(line.lstrip()) for line in lines if line.strip()]
-
-
-def shifted(node: cst.BaseExpression, amount: int) -> cst.BaseExpression:
-    """Moves the lines of an expression, besides the first, left by so many blanks."""
-    if amount <= 0:
-        return node
-    moved = node.visit(_Shift(amount))
-    assert isinstance(moved, cst.BaseExpression)
-    return moved
-
-
-def parenthesized_if_needed(node: cst.BaseExpression) -> cst.BaseExpression:
-    """Puts brackets around an expression that runs over several lines only inside those of a call or display."""
-    code = code_of(node)
-    if "\n" not in code or node.lpar:
-        return node
-    try:
-        ast.parse(code, mode="eval")
-    except SyntaxError:
-        node = shifted(node, min(_indents(code.splitlines()[1:])) - 4)
-        opening, closing = cst.LeftParen(whitespace_after=_new_line(4)), cst.RightParen(whitespace_before=_new_line(0))
-        return node.with_changes(lpar=[opening], rpar=[closing])
-    return node
 
 
 def edit_dict(node: cst.Dict, entries: dict[str, Code], parse: ParseExpression, depth: int) -> cst.Dict:

@@ -7,8 +7,7 @@ from functools import cache, lru_cache
 
 import libcst as cst
 
-from raymigrate.edits.plan import Code, Part
-from raymigrate.edits.sequences import (
+from raymigrate.edits.layout import (
     LONG_CALL,
     chain_over_lines_if_long,
     dedented,
@@ -16,6 +15,7 @@ from raymigrate.edits.sequences import (
     one_per_line_if_long,
     parenthesized_if_needed,
 )
+from raymigrate.edits.plan import Code, Part
 
 # A `$` in a string or a comment is a sign of the text, no placeholder. Strings in f-strings are not looked into.
 PLACEHOLDER = re.compile(

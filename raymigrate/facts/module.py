@@ -18,7 +18,7 @@ from raymigrate.facts import values
 from raymigrate.facts.alternatives import Arm, legacy_alternatives
 from raymigrate.facts.nodes import Nodes, Numbered, in_order, numbered
 from raymigrate.facts.own_modules import is_own_module
-from raymigrate.facts.scopes import Binding, FunctionNode, Scope, ScopeBuilder, children, import_bindings
+from raymigrate.facts.scopes import Binding, Scope, ScopeBuilder, import_bindings
 from raymigrate.files.script import lines_of, lines_with_ends
 
 if TYPE_CHECKING:
@@ -314,24 +314,6 @@ class Module(Nodes):
 
     # -- places --------------------------------------------------------------------------------
 
-    def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
-        """Parents of a node, from the nearest to the module."""
-        while (parent := self.parent_of.get(node)) is not None:
-            yield parent
-            node = parent
-
-    def below(self, container: ast.AST) -> Iterator[ast.AST]:
-        """Every node that is in another, in source order."""
-        waiting = children(container)[::-1]
-        while waiting:
-            node = waiting.pop()
-            yield node
-            waiting += reversed(children(node))
-
-    def inside(self, node: ast.AST, container: ast.AST | None) -> bool:
-        """Whether a node is in another."""
-        return any(ancestor is container for ancestor in self.ancestors(node))
-
     def statement(self, node: ast.AST) -> ast.stmt:
         """The innermost statement around a node before which another statement can stand (so not an `elif`)."""
         for candidate in (node, *self.ancestors(node)):
@@ -345,20 +327,6 @@ class Module(Nodes):
             return False
         line, column = self.start(node)
         return self.lines[line - 1][column:].startswith("elif")
-
-    def function(self, node: ast.AST) -> FunctionNode | None:
-        """The innermost function around a node."""
-        for candidate in self.ancestors(node):
-            if isinstance(candidate, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-                return candidate
-        return None
-
-    def scope(self, node: ast.AST) -> Scope:
-        """The scope inside a module, class, function: where its own body binds names."""
-        if isinstance(node, ast.Module):
-            return self.scope_of[node]
-        body = node.body  # type: ignore[attr-defined]
-        return self.scope_of[body[0] if isinstance(body, list) else body]
 
     # -- values --------------------------------------------------------------------------------
 

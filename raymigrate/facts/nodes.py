@@ -1,4 +1,7 @@
-"""The nodes of a module by their kind and by the names in them. Each index is made when it is first asked for."""
+"""The nodes of a module: by their kind, by the names in them, by what stands around and below them.
+
+Each index is made when it is first asked for.
+"""
 
 import ast
 from collections.abc import Iterable, Iterator
@@ -6,7 +9,7 @@ from functools import cached_property
 from operator import itemgetter
 from typing import TypeVar
 
-from raymigrate.facts.scopes import ScopeBuilder
+from raymigrate.facts.scopes import FunctionNode, Scope, ScopeBuilder, children
 
 Node = TypeVar("Node", bound=ast.AST)
 Numbered = dict[str, list[tuple[int, Node]]]  # by a name, each node with its number in source order
@@ -116,3 +119,35 @@ class Nodes:
     @cached_property
     def _keywords(self) -> Numbered[ast.keyword]:
         return numbered((keyword.arg, keyword) for keyword in self.of_type(ast.keyword))
+
+    def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
+        """Parents of a node, from the nearest to the module."""
+        while (parent := self.parent_of.get(node)) is not None:
+            yield parent
+            node = parent
+
+    def below(self, container: ast.AST) -> Iterator[ast.AST]:
+        """Every node that is in another, in source order."""
+        waiting = children(container)[::-1]
+        while waiting:
+            node = waiting.pop()
+            yield node
+            waiting += reversed(children(node))
+
+    def inside(self, node: ast.AST, container: ast.AST | None) -> bool:
+        """Whether a node is in another."""
+        return any(ancestor is container for ancestor in self.ancestors(node))
+
+    def function(self, node: ast.AST) -> FunctionNode | None:
+        """The innermost function around a node."""
+        for candidate in self.ancestors(node):
+            if isinstance(candidate, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+                return candidate
+        return None
+
+    def scope(self, node: ast.AST) -> Scope:
+        """The scope inside a module, class, function: where its own body binds names."""
+        if isinstance(node, ast.Module):
+            return self.scope_of[node]
+        body = node.body  # type: ignore[attr-defined]
+        return self.scope_of[body[0] if isinstance(body, list) else body]

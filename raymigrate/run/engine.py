@@ -201,7 +201,8 @@ def _checked(context: Context, options: Options, settle: Callable[[str], str]) -
     Returns:
         The new text, and what a second run says of it.
     """
-    from raymigrate.edits.rewriter import RewriteError, rewrite  # noqa: PLC0415 - imports LibCST
+    from raymigrate.edits.rewriter import rewrite  # noqa: PLC0415 - imports LibCST
+    from raymigrate.edits.visit import RewriteError  # noqa: PLC0415
 
     try:
         after = settle(rewrite(context.module, context.plan))

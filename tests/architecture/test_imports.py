@@ -10,6 +10,7 @@ import raymigrate
 from tests.conftest import ROOT
 
 PACKAGE = Path(raymigrate.__file__).parent
+LONGEST_FILE = 400  # lines
 PAGE = ROOT / "docs/how-it-works.md"
 
 
@@ -23,6 +24,12 @@ def test_the_root_holds_hardly_a_module() -> None:
     written_by_the_build = "_version.py"
     modules = {path.name for path in PACKAGE.glob("*.py")} - {written_by_the_build}
     assert modules == {"__init__.py", "__main__.py"}
+
+
+def test_no_file_is_longer_than_a_reader_holds_in_mind() -> None:
+    """One that grows beyond that has two subjects, and is split where they part."""
+    length = {path: len(path.read_text().splitlines()) for path in PACKAGE.rglob("*.py")}
+    assert [path for path, lines in length.items() if lines > LONGEST_FILE] == []
 
 
 def test_no_module_imports_itself_by_a_detour() -> None:

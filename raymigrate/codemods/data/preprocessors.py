@@ -1,4 +1,4 @@
-"""RM50x: the `preprocessor=` of a trainer becomes explicit transforms of its datasets.
+"""RM501, RM502: the `preprocessor=` of a trainer becomes explicit transforms of its datasets.
 
 Legacy Ray fitted the preprocessor on the training data unless it was fitted, and transformed every dataset once, before
 training (Ray 2.6.3, train/_internal/dataset_spec.py, `preprocess_datasets`; docs/semantics/data.md#preprocessors).
@@ -11,22 +11,18 @@ from itertools import groupby
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.data.batch_mappers import LETTERS, change_helper, map_batches_arguments, remove_mappers
 from raymigrate.codemods.shared.import_cleanup import is_exported
 from raymigrate.edits.plan import Code, Part
-from raymigrate.facts.batch_functions import BatchFunction
 from raymigrate.facts.comments import comments_of
 from raymigrate.facts.literals import string_literal
-from raymigrate.facts.preprocessor_uses import goes_to_trainers, is_preprocessor_argument, may_become_function
+from raymigrate.facts.preprocessor_uses import goes_to_trainers, may_become_function
 from raymigrate.facts.preprocessors import (
-    BATCH_MAPPERS,
-    CHAINS,
     Helper,
     Imported,
     Mapper,
     Stage,
     Transformer,
-    arguments,
-    class_name,
     helper,
     imported,
     stages,
@@ -55,18 +51,8 @@ RM502 = Rule(
     DATA,
     errors=refused_arguments("TorchTrainer", "preprocessor"),
 )
-RM503 = Rule(
-    "RM503",
-    "a batch that is changed in place",
-    "Current Ray hands out read-only batches where it need not copy (ValueError: assignment destination is read-only),"
-    " and since pandas 3 a change to a part of a DataFrame that is a copy has no effect.",
-    "batch_size= together with zero_copy_batch=False gives the function a copy that it may change.",
-    "https://docs.ray.io/en/latest/data/api/doc/ray.data.Dataset.map_batches.html",
-)
 
 PREPROCESSOR_REFUSED = "TorchTrainer has no preprocessor argument: this raises a TypeError."
-STRICT_MODE_SINCE = (2, 5)
-LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 @dataclass
@@ -209,36 +195,6 @@ class Preprocessing:
         return "" if isinstance(given, ast.Name) else comments_of(self.context.module, given, moved=True)
 
 
-def change_helper(context: Context, made: Helper) -> None:
-    """Lets a helper return a function that maps a dataset."""
-    body, parts = function_body(context, made.stages)
-    name = context.fresh("preprocess", "preprocess_dataset")
-    returned = context.module.parent_of[made.value]
-    assert isinstance(returned, ast.Return)
-    inner = f"def {name}(dataset):\n{body}\nreturn {name}\n"
-    context.plan.statement(returned).replacement = Code(inner, parts)
-    context.plan.function(made.function).drop_return_annotation = made.function.returns is not None
-    if made.function.returns is not None:
-        _forget(context, made.function.returns)
-    remove_mappers(context, made.value)
-
-
-def _forget(context: Context, annotation: ast.expr) -> None:
-    """What an annotation refers to is read there no longer."""
-    for node in ast.walk(annotation):
-        if node in context.module.reference_at:
-            context.handle(context.module.reference_at[node], gone=True)
-
-
-def function_body(context: Context, mappers: list[Stage]) -> tuple[str, dict[str, Part]]:
-    """The body of a function of `dataset` that does what BatchMappers did, and the parts of its template."""
-    parts, lines = dict[str, Part](), list[str]()
-    for number, stage in enumerate(mappers):
-        assert isinstance(stage, Mapper)
-        lines.append(f"dataset.map_batches({map_batches_arguments(context, stage, LETTERS[number], parts)})")
-    return "".join(f"    dataset = {line}\n" for line in lines[:-1]) + f"    return {lines[-1]}\n", parts
-
-
 def preprocessing(context: Context, call: TrainerCall) -> Preprocessing | None:
     """What to do in place of the preprocessor of a trainer call; None where there is none or it is not understood.
 
@@ -326,102 +282,3 @@ def transformed(source: str, target: str, expression: str, choices: Choices, par
         is_one = f"== {listed}" if len(choices.untransformed) == 1 else f"in ({listed})"
         expression = f"dataset\n    if name {is_one}\n    else {expression}"
     return Code(f"{target} = {{\n    name: {expression}\n    for name, dataset in {source}.items()\n}}", parts)
-
-
-def default_batch_size(context: Context) -> int:
-    """The rows that BatchMapper and map_batches handed out at a time by default; today it is all of a block.
-
-    Ray 2.4.0 data/dataset.py, map_batches: DEFAULT_BATCH_SIZE, 4096. Ray 2.5.1 and 2.6.3 data/block.py,
-    _apply_strict_mode_batch_size: 1024, also for BatchMapper, whose documentation still says 4096.
-    """
-    return 1024 if context.from_ray.lowest >= STRICT_MODE_SINCE else 4096
-
-
-def map_batches_arguments(context: Context, mapper: Mapper, letter: str, parts: dict[str, Part]) -> str:
-    """A template for the arguments of map_batches that do what a BatchMapper did; its parts go to `parts`."""
-    given = arguments(mapper.call)
-    constant = context.module.constant
-    parts[f"fn_{letter}"] = given["fn"]
-    template = f"$fn_{letter}"
-    batch_format = constant(given.get("batch_format"))
-    if batch_format in (None, "default"):  # what Ray 2.0 to 2.3 allowed: DataFrames
-        batch_format = "pandas"
-        template += ', batch_format="pandas"'
-    else:
-        parts[f"batch_format_{letter}"] = given["batch_format"]
-        template += f", batch_format=$batch_format_{letter}"
-    if "batch_size" in given and constant(given["batch_size"]) != "default":
-        parts[f"batch_size_{letter}"] = given["batch_size"]
-        template += f", batch_size=$batch_size_{letter}"
-    else:
-        template += f", batch_size={default_batch_size(context)}"
-    function = BatchFunction(context.module, given["fn"])
-    if batch_format == "pandas":
-        for place in function.lost_assignments if function.visible else ():
-            report_lost_assignment(context, place, function, mapper.call)
-    # A function that cannot be seen may change its batch, as it could with legacy Ray.
-    copied = not function.visible or function.writes_to_arrays(str(batch_format))
-    return f"{template}, zero_copy_batch=False" if copied else template
-
-
-def report_lost_assignment(context: Context, place: ast.AST, function: BatchFunction, call: ast.Call) -> None:
-    """Reports a change to a column of a DataFrame that goes to a copy; at the call, if it is in another file."""
-    what = "this"
-    if function.elsewhere:
-        line, _ = function.module.start(place)
-        place, what = call, f"line {line} of {function.module.path}"
-    context.manual(
-        RM503,
-        place,
-        f"Since pandas 3 {what} changes a copy of the column, and the batch stays as it was, without an error.",
-        'Assign to the frame: frame.loc[rows, "column"] = value, or frame["column"] = frame["column"].method(...).',
-    )
-
-
-def _is_used_besides(context: Context, node: ast.Name) -> bool:
-    """Whether a name for BatchMappers has other readers than trainers whose preprocessor= is removed."""
-    module = context.module
-    scope = module.scope_of[node].find(node.id)
-    others = [use for use in module.uses(node.id, scope) if use is not node] if scope is not None else [node]
-    return not all(
-        context.plan.statement(module.statement(use)).removed
-        or (
-            is_preprocessor_argument(module, use)
-            and isinstance(call := module.parent_of[module.parent_of[use]], ast.Call)
-            and call in context.plan.calls
-            and "preprocessor" in context.plan.calls[call].remove
-        )
-        for use in others
-    )
-
-
-def remove_mappers(context: Context, node: ast.expr) -> str:
-    """Takes away `preprocessor = BatchMapper(...)` lines that only the trainer used; returns their comments."""
-    module = context.module
-    value = module.value(node)
-    if not isinstance(value, ast.Call) or class_name(module, value) is None:
-        return ""
-    if module.qualified(value.func) not in BATCH_MAPPERS | CHAINS:
-        return ""
-    if module.qualified(value.func) in CHAINS and not any(isinstance(s, Mapper) for s in stages(module, node) or ()):
-        return ""
-    comments = "" if isinstance(node, ast.Name) else comments_of(module, value)
-    for name in names_of(module, node):
-        statement = module.statement(module.definition(name) or name)
-        if _is_used_besides(context, name) or not isinstance(statement, (ast.Assign, ast.AnnAssign)):
-            return comments
-        context.plan.statement(statement).removed = True
-        comments += comments_of(module, statement)
-        if isinstance(statement, ast.AnnAssign):
-            _forget(context, statement.annotation)
-    reference = module.reference_at.get(value.func)
-    if reference is not None:
-        context.handle(reference, gone=True)
-    if module.qualified(value.func) in CHAINS:
-        comments += "".join(
-            remove_mappers(context, argument) for argument in value.args if isinstance(argument, ast.Name)
-        )
-        for argument in value.args:
-            if not isinstance(argument, ast.Name):
-                remove_mappers(context, argument)  # its comments are those of the Chain
-    return comments

@@ -4,7 +4,8 @@ import ast
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.data.preprocessors import RM501, change_helper, function_body, remove_mappers
+from raymigrate.codemods.data.batch_mappers import change_helper, function_body, remove_mappers
+from raymigrate.codemods.data.preprocessors import RM501
 from raymigrate.codemods.phases import Phase
 from raymigrate.edits.plan import Code
 from raymigrate.facts.preprocessor_uses import has_place

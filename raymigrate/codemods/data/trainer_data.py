@@ -6,7 +6,8 @@ missing nothing shows it: which datasets were split is then kept only where the 
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.data.preprocessors import RM501, RM502, default_batch_size
+from raymigrate.codemods.data.batch_mappers import default_batch_size
+from raymigrate.codemods.data.preprocessors import RM501, RM502
 from raymigrate.codemods.data.split_datasets import SPLIT_ALL_SINCE, keep_whole, leaves_split_open, split_train_only
 from raymigrate.codemods.data.trainer_arguments import prepare_datasets
 from raymigrate.codemods.phases import Phase

@@ -8,7 +8,8 @@ from raymigrate.codemods.to_accelerate.changes import NAME, Changes
 from raymigrate.codemods.to_accelerate.cleanup import Cleanup
 from raymigrate.codemods.to_accelerate.devices import DEVICE, Devices
 from raymigrate.codemods.to_accelerate.home import Block, Home, is_main_guard, position
-from raymigrate.codemods.to_accelerate.objects import OWN, ObjectView, is_attribute
+from raymigrate.codemods.to_accelerate.objects import OWN, is_attribute
+from raymigrate.codemods.to_accelerate.order import Order
 from raymigrate.codemods.to_accelerate.rules import Refusal
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
@@ -28,6 +29,7 @@ class Access:
         scaled: The functions that are given a GradScaler, each with its name for it.
 
     Attributes:
+        order: What runs before, while and after it trains.
         owner: The function, or the module, in which the Accelerator is made.
         block: The block in which the Accelerator is made.
         place: The position there of the statement before which that is.
@@ -40,7 +42,8 @@ class Access:
         self.home = home
         self.devices = devices
         self.scaled = scaled
-        self.view = self.module if isinstance(self.module, ObjectView) else None
+        self.order = Order(training, home)
+        self.view = self.order.view
         self.given: dict[ast.FunctionDef, str] = {}  # functions that get it, and the parameter whose place it takes
         self.owner, self.block = self._find_block()
         self.place = 0
@@ -88,10 +91,7 @@ class Access:
 
     def _is_of_object(self, thing: Variable) -> bool:
         """Whether something is an attribute of the object that trains, or a variable of its methods."""
-        return is_attribute(thing.name) or (self.view is not None and self._is_in_class(thing.scope.node))
-
-    def _is_in_class(self, node: ast.AST) -> bool:
-        return self.view is not None and self.module.inside(node, self.view.owner)
+        return is_attribute(thing.name) or (self.view is not None and self.order.is_in_class(thing.scope.node))
 
     def _in_constructor(self) -> tuple[ast.AST, Block]:
         assert self.view is not None
@@ -102,7 +102,7 @@ class Access:
 
     def name_at(self, node: ast.AST) -> str:
         """The name of the Accelerator in the code around a node."""
-        if self._is_in_class(node):
+        if self.order.is_in_class(node):
             return f"{OWN}{NAME}"
         if self.view is not None and self.owner is self.view.constructor:
             if not self.view.instance:
@@ -216,7 +216,7 @@ class Access:
         if own.scope.node is self.owner and [isinstance(node, ast.arg) for node in bound] == [True]:
             return True
         in_reach = isinstance(home.scope.node, ast.Module) or home.scope.node is self.owner
-        if is_attribute(home.name) and not self._is_in_class(self.block[0]):
+        if is_attribute(home.name) and not self.order.is_in_class(self.block[0]):
             return False
         return len(homes) == 1 and home.name == name.id and in_reach and not self._is_late(home)
 
@@ -235,7 +235,7 @@ class Access:
     def _sees(self, node: ast.AST) -> ast.FunctionDef | None:
         """The function that has to be given the Accelerator for code in it; None where it is seen."""
         functions = [p for p in self.module.ancestors(node) if isinstance(p, FUNCTIONS)]
-        if self.view is not None and self._is_in_class(node):
+        if self.view is not None and self.order.is_in_class(node):
             constructor = self._in_constructor()[0]
             assert isinstance(constructor, ast.FunctionDef)
             return None if self.owner is constructor or constructor in self.given else constructor
@@ -351,61 +351,19 @@ class Access:
         found = uses_of(project, Definition(self.module, function, function.name))
         return any(user.path != self.module.path for user, _ in found.reads)
 
-    # -- what runs when ------------------------------------------------------------------------
-
-    def holds(self, node: ast.AST) -> bool:
-        """Whether code runs after the models were prepared, and sees them so."""
-        return self._is_later(node, frozenset())
-
-    def is_past(self, node: ast.AST) -> bool:
-        """Whether code runs after the training, where the name of a model has come to stand for another one."""
-        place = position(self.module, self.home.block, node)
-        return place is not None and place >= self.home.end
-
-    def _is_later(self, node: ast.AST, seen: frozenset[ast.AST]) -> bool:
-        block, function = self.home.block, self.module.function(node)
-        if self.view is not None and self.home.is_constructor and function is not self.home.function:
-            return self._is_after_construction(node, seen)
-        if function is self.home.function:
-            place = position(self.module, block, node)
-            if place is not None:
-                return self.home.setup < place <= self.home.end
-            return self.module.start(node) > self.module.start(block[self.home.setup])
-        if not isinstance(function, ast.FunctionDef) or function in seen:
-            return False
-        return any(self._is_later(call, seen | {function}) for call in self.variables.calls_of(function))
-
-    def _is_after_construction(self, node: ast.AST, seen: frozenset[ast.AST]) -> bool:
-        """Whether code runs when the object that trains is there."""
-        if not self._is_in_class(node):
-            return self._follows_instance(node)
-        function = self.module.function(node)
-        calls = self.variables.calls_of(function) if function is not None and function not in seen else []
-        inner = [call for call in calls if self._is_in_class(call)]
-        return len(inner) < len(calls) or not calls or any(self._is_later(c, seen | {function}) for c in inner)  # type: ignore[arg-type]
-
-    def _follows_instance(self, node: ast.AST) -> bool:
-        """Whether code outside of the class that trains stands where its object has been made."""
-        assert self.view is not None and self.view.constructor is not None
-        made = self.variables.calls_of(self.view.constructor)
-        around = self.module.function(made[0]) if made else None
-        if not made or around not in (*(p for p in self.module.ancestors(node) if isinstance(p, FUNCTIONS)), None):
-            return False
-        if around is None and self.module.function(node) is not None:
-            return False
-        return self.module.start(node) > self.module.end(self.module.statement(made[0]))
+    # -- where it is there ---------------------------------------------------------------------
 
     def reaches(self, node: ast.AST) -> bool:
         """Whether the Accelerator is there when code runs, without being handed on for that alone."""
         functions = [parent for parent in self.module.ancestors(node) if isinstance(parent, ast.FunctionDef)]
-        if self.view is not None and self._is_in_class(node):
+        if self.view is not None and self.order.is_in_class(node):
             constructor = self.view.constructor
             if self.owner is not constructor:
                 return constructor in self.given
             if self.module.function(node) is not constructor:
                 return True
         elif self.view is not None and self.owner is self.view.constructor:
-            return self._follows_instance(node)
+            return self.order.follows_instance(node)
         if functions and self.owner not in functions:
             return functions[-1] in self.given
         place = position(self.module, self.block, node)

@@ -99,8 +99,8 @@ class Conversion:
             )
             Gatherer(self.module).convert(changes, gathering)
         models = frozenset(model for model in training.models if self._is_left_to_prepare(model))
-        self.devices.convert(changes, models, frozenset(loaders), access)
-        Hosts(training, self.devices, self.gatherings).convert(changes, access, frozenset(loaders))
+        self.devices.convert(changes, models, frozenset(loaders), access.order)
+        Hosts(training, self.devices, self.gatherings).convert(changes, access.order, frozenset(loaders))
         output = Output(training, self.processes)
         output.unwrap(changes, access)
         output.save(changes, access)
@@ -111,7 +111,7 @@ class Conversion:
         access.settle(changes, output.logs())
         output.show(changes, access)
         understood = {loop.node for loop in (*self._training_loops(), *(g.loop for g in self.gatherings))}
-        Shares(training, access, loaders, understood | self.own_counts).tell(changes)
+        Shares(training, access.order, loaders, understood | self.own_counts).tell(changes)
         tell_draws(changes, training, loaders, self._training_loops())
         OneProcess(training, self._training_loops()).tell(changes, self.counted)
         self._early_ends()
@@ -217,7 +217,7 @@ class Conversion:
         for call in self.module.of_type(ast.Call):
             name = self.module.qualified(call.func) or ast.unparse(call.func)
             copies = name in ("copy.deepcopy", "copy.copy") or name.rpartition(".")[2][:1].isupper()
-            if copies and name not in WRAPPERS and not self.access.holds(call):
+            if copies and name not in WRAPPERS and not self.access.order.holds(call):
                 if any(isinstance(value, ast.Name) and self.variables.of(value) == {model} for value in call.args):
                     return True
         return False

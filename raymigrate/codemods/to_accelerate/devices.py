@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from functools import cached_property
-from typing import Protocol
 
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.objects import OWN
+from raymigrate.codemods.to_accelerate.order import Order
 from raymigrate.codemods.to_accelerate.rules import RM858
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
@@ -28,16 +28,6 @@ CALLED = frozenset({"device", "dev", "gpu", "gpu_id", "device_id", "cuda", "rank
 def is_called_device(name: str) -> bool:
     """Whether something is a device by its name, as `gpu_id` and `self.device` are."""
     return name.removeprefix(OWN).strip("_").lower() in CALLED
-
-
-class Reach(Protocol):
-    """Which code runs when the models are prepared."""
-
-    def holds(self, node: ast.AST) -> bool:
-        """Whether code sees them so."""
-
-    def is_past(self, node: ast.AST) -> bool:
-        """Whether a name of theirs stands for something else there."""
 
 
 class Devices:
@@ -145,7 +135,7 @@ class Devices:
         changes: Changes,
         models: frozenset[Variable],
         loaders: frozenset[Variable],
-        access: Reach,
+        order: Order,
     ) -> None:
         """Takes away what the Accelerator does, and moves the rest to its device.
 
@@ -153,13 +143,13 @@ class Devices:
             changes: The edits.
             models: The models that need not be on a device before they are prepared.
             loaders: The loaders that are prepared.
-            access: Says what code sees them so.
+            order: Says what code runs when they are.
         """
         for call in self.moves():
             if changes.is_gone(call):
                 continue
             assert isinstance(call.func, ast.Attribute)
-            if access.is_past(call):
+            if order.is_past(call):
                 self._move_to_accelerator(changes, call)
                 continue
             makes_model = self._makes(call, models)
@@ -169,7 +159,7 @@ class Devices:
                 if self._tells_of_choice:
                     message = f"The Accelerator chooses the device: `{ast.unparse(chosen)}` has no effect any more."
                     changes.note(RM858, chosen, message)
-            is_moved = self.is_on_device(call.func.value, models, loaders if access.holds(call) else frozenset())
+            is_moved = self.is_on_device(call.func.value, models, loaders if order.holds(call) else frozenset())
             if makes_model or is_moved:
                 self._take_away(changes, call)
             elif call.func.attr == "cuda" or not self._is_variable(argument(call, 0, "device")):

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import ast
 
-from raymigrate.codemods.to_accelerate.access import Access
 from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.devices import Devices
 from raymigrate.codemods.to_accelerate.gathering import Gathering
+from raymigrate.codemods.to_accelerate.order import Order
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 
@@ -34,11 +34,11 @@ class Hosts:
         self.moves = set(devices.moves())
         self.moved_back = {found.loop.node for found in gatherings if found.on_cpu is not None}
 
-    def convert(self, changes: Changes, access: Access, loaders: frozenset[Variable]) -> None:
+    def convert(self, changes: Changes, order: Order, loaders: frozenset[Variable]) -> None:
         """Moves back to the CPU what the loop never took from there."""
         for read in self.module.of_type(ast.Name):
             batch = self.training.batch_of(read) if isinstance(read.ctx, ast.Load) else frozenset()
-            if not batch or not batch <= loaders or not access.holds(read) or changes.is_gone(read):
+            if not batch or not batch <= loaders or not order.holds(read) or changes.is_gone(read):
                 continue
             if any(parent in self.moved_back for parent in self.module.ancestors(read)):
                 continue

@@ -59,11 +59,11 @@ class Output:
         models = set(self.training.models)
         for asked in self.module.of_type(ast.IfExp):  # model.module if hasattr(model, "module") else model
             inner = asked.body if isinstance(asked.body, ast.Attribute) and asked.body.attr == "module" else None
-            if inner is not None and self.variables.of(asked.orelse) & models and access.holds(asked):
+            if inner is not None and self.variables.of(asked.orelse) & models and access.order.holds(asked):
                 if ast.unparse(inner.value) == ast.unparse(asked.orelse):
                     changes.replace(asked, "accelerator.unwrap_model($model)", model=asked.orelse)
         for node in self.module.of_type(ast.Attribute):
-            if changes.is_gone(node) or not isinstance(node.ctx, ast.Load) or not access.holds(node):
+            if changes.is_gone(node) or not isinstance(node.ctx, ast.Load) or not access.order.holds(node):
                 continue
             if node.attr == "module" and self.variables.of(node) and self.variables.of(node) <= models:
                 changes.replace(node, "accelerator.unwrap_model($model)", model=node.value)
@@ -73,7 +73,7 @@ class Output:
                 self._check_forward(node)
                 changes.replace(node.value, "accelerator.unwrap_model($model)", model=self.module.source(node.value))
         for read in self.module.of_type(ast.Name):
-            if self.variables.of(read) & models and isinstance(read.ctx, ast.Load) and access.holds(read):
+            if self.variables.of(read) & models and isinstance(read.ctx, ast.Load) and access.order.holds(read):
                 if not changes.is_gone(read):
                     self._hand_to_other_file(changes, read)
 
@@ -140,7 +140,7 @@ class Output:
     def save(self, changes: Changes, access: Access) -> None:
         """Lets the main process alone write what torch.save() writes."""
         for call in self.module.calls("torch.save"):
-            if not access.holds(call) or changes.is_gone(call) or self.processes.is_main_only(call):
+            if not access.order.holds(call) or changes.is_gone(call) or self.processes.is_main_only(call):
                 continue
             statement = self.module.statement(call)
             changes.converted(
@@ -153,7 +153,7 @@ class Output:
                     changes.after(statement, WAIT)
         for call in self.module.calls("torch.load"):
             statement = self.module.statement(call)
-            if access.holds(call) and not self.processes.is_main_only(call) and self._is_run_by_all(statement):
+            if access.order.holds(call) and not self.processes.is_main_only(call) and self._is_run_by_all(statement):
                 changes.before(statement, WAIT)
         self._tell_of_files(changes, access)
         for call in self.training.method_calls("save_pretrained"):
@@ -168,7 +168,7 @@ class Output:
             if isinstance(mode, str) and set(mode) & set("wax"):
                 calls.append(call)
         for call in calls:
-            if access.holds(call) and not self.processes.runs_in_main_only(call) and not changes.is_gone(call):
+            if access.order.holds(call) and not self.processes.runs_in_main_only(call) and not changes.is_gone(call):
                 changes.manual(
                     RM857,
                     call,
@@ -178,7 +178,7 @@ class Output:
 
     def _save_pretrained(self, changes: Changes, call: ast.Call, access: Access) -> None:
         assert isinstance(call.func, ast.Attribute)
-        if not access.holds(call) or self.processes.is_main_only(call):
+        if not access.order.holds(call) or self.processes.is_main_only(call):
             return
         statement = self.module.statement(call)
         changes.converted(RM857, call, "The main process alone saves.")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator
 
-from raymigrate.codemods.to_accelerate.access import Access
 from raymigrate.codemods.to_accelerate.changes import Changes
+from raymigrate.codemods.to_accelerate.order import Order
 from raymigrate.codemods.to_accelerate.rules import RM858
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
@@ -25,17 +25,17 @@ class Shares:
 
     Args:
         training: What is trained.
-        access: Says what code runs after the loaders were prepared.
+        order: Says what code runs after the loaders were prepared.
         loaders: The loaders that are prepared.
         understood: The loops over them that train, or whose rows are gathered.
     """
 
     def __init__(
-        self, training: Training, access: Access, loaders: Collection[Variable], understood: Collection[ast.For]
+        self, training: Training, order: Order, loaders: Collection[Variable], understood: Collection[ast.For]
     ) -> None:
         self.training = training
         self.module = training.module
-        self.access = access
+        self.order = order
         self.loaders = frozenset(loaders)
         self.understood = understood
 
@@ -54,7 +54,7 @@ class Shares:
             )
         for loop in self.training.loops:
             homes = {v for value, _ in loop.loaders for v in self.training.variables.of(value)}
-            is_share = homes & self.loaders and loop.node not in self.understood and self.access.holds(loop.node)
+            is_share = homes & self.loaders and loop.node not in self.understood and self.order.holds(loop.node)
             if is_share and not self.training.trains(loop.node):
                 changes.manual(
                     RM858,
@@ -106,7 +106,7 @@ class Shares:
         """Tells of loops over all rows that use the model otherwise than by calling it, as to generate."""
         for loop in self.training.loops:
             homes = {v for value, _ in loop.loaders for v in self.training.variables.of(value)}
-            if homes & self.loaders or self.training.trains(loop.node) or not self.access.holds(loop.node):
+            if homes & self.loaders or self.training.trains(loop.node) or not self.order.holds(loop.node):
                 continue
             reads = [node for node in self.module.below(loop.node) if isinstance(node, ast.Attribute)]
             calls = [node.func for node in self.module.below(loop.node) if isinstance(node, ast.Call)]
@@ -132,14 +132,14 @@ class Shares:
                 continue
             if self.module.scope_of[call.func].lookup(call.func.id) or not self._is_share(call.args[0]):
                 continue
-            if self.access.holds(call):
+            if self.order.holds(call):
                 yield call
 
     def _eager_bar(self, changes: Changes) -> None:
         """Tells of the first bar that draws a random number from a loader of torch, and none from a prepared one."""
         for call in self.module.of_type(ast.Call):
             name = self.module.qualified(call.func) or ""
-            if name.startswith(EAGER_BARS) and call.args and self._is_share(call.args[0]) and self.access.holds(call):
+            if name.startswith(EAGER_BARS) and call.args and self._is_share(call.args[0]) and self.order.holds(call):
                 changes.note(
                     RM858,
                     call,

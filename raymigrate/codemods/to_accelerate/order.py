@@ -1,0 +1,74 @@
+"""What runs before, while and after a training: code of its block by its place, functions by where they are called."""
+
+from __future__ import annotations
+
+import ast
+
+from raymigrate.codemods.to_accelerate.home import Home, position
+from raymigrate.codemods.to_accelerate.objects import ObjectView
+from raymigrate.codemods.to_accelerate.training import Training
+from raymigrate.facts.scopes import FUNCTIONS
+
+
+class Order:
+    """The order in which a script runs, seen from its training.
+
+    Args:
+        training: What is trained.
+        home: Where that is done.
+
+    Attributes:
+        view: The module, if the object of a class trains; else None.
+    """
+
+    def __init__(self, training: Training, home: Home) -> None:
+        self.module = training.module
+        self.variables = training.variables
+        self.home = home
+        self.view = self.module if isinstance(self.module, ObjectView) else None
+
+    def holds(self, node: ast.AST) -> bool:
+        """Whether code runs after the models were prepared, and sees them so."""
+        return self._is_later(node, frozenset())
+
+    def is_past(self, node: ast.AST) -> bool:
+        """Whether code runs after the training, where the name of a model has come to stand for another one."""
+        place = position(self.module, self.home.block, node)
+        return place is not None and place >= self.home.end
+
+    def _is_later(self, node: ast.AST, seen: frozenset[ast.AST]) -> bool:
+        block, function = self.home.block, self.module.function(node)
+        if self.view is not None and self.home.is_constructor and function is not self.home.function:
+            return self._is_after_construction(node, seen)
+        if function is self.home.function:
+            place = position(self.module, block, node)
+            if place is not None:
+                return self.home.setup < place <= self.home.end
+            return self.module.start(node) > self.module.start(block[self.home.setup])
+        if not isinstance(function, ast.FunctionDef) or function in seen:
+            return False
+        return any(self._is_later(call, seen | {function}) for call in self.variables.calls_of(function))
+
+    def _is_after_construction(self, node: ast.AST, seen: frozenset[ast.AST]) -> bool:
+        """Whether code runs when the object that trains is there."""
+        if not self.is_in_class(node):
+            return self.follows_instance(node)
+        function = self.module.function(node)
+        calls = self.variables.calls_of(function) if function is not None and function not in seen else []
+        inner = [call for call in calls if self.is_in_class(call)]
+        return len(inner) < len(calls) or not calls or any(self._is_later(c, seen | {function}) for c in inner)  # type: ignore[arg-type]
+
+    def follows_instance(self, node: ast.AST) -> bool:
+        """Whether code outside of the class that trains stands where its object has been made."""
+        assert self.view is not None and self.view.constructor is not None
+        made = self.variables.calls_of(self.view.constructor)
+        around = self.module.function(made[0]) if made else None
+        if not made or around not in (*(p for p in self.module.ancestors(node) if isinstance(p, FUNCTIONS)), None):
+            return False
+        if around is None and self.module.function(node) is not None:
+            return False
+        return self.module.start(node) > self.module.end(self.module.statement(made[0]))
+
+    def is_in_class(self, node: ast.AST) -> bool:
+        """Whether code stands in the class whose object trains."""
+        return self.view is not None and self.module.inside(node, self.view.owner)

@@ -1,0 +1,52 @@
+"""The parameters of a function: others, under other names, or without their defaults."""
+
+from collections.abc import Sequence
+
+import libcst as cst
+
+from raymigrate.edits.plan import FunctionEdit
+from raymigrate.edits.sequences import append
+
+
+def parsed(source: str) -> cst.Parameters:
+    """The parameters that a text spells."""
+    function = cst.parse_statement(f"def f({source}): pass")
+    assert isinstance(function, cst.FunctionDef)
+    return function.params
+
+
+def with_others(function: cst.FunctionDef, edit: FunctionEdit) -> cst.Parameters:
+    """The parameters of a function with the one that an edit adds, with new names, and less those that it drops."""
+
+    def named(parameter: cst.Param) -> cst.Param:
+        name = edit.renamed.get(parameter.name.value)
+        return parameter if name is None else parameter.with_changes(name=cst.Name(name), annotation=None)
+
+    def kept(parameters: Sequence[cst.Param]) -> list[cst.Param]:
+        return [named(parameter) for parameter in parameters if parameter.name.value not in edit.without]
+
+    parameters, opening = function.params, function.whitespace_before_params
+    added = parsed(edit.added_parameter or "")
+    params, kwonly = kept(parameters.params), kept(parameters.kwonly_params)
+    if added.params:
+        return parameters.with_changes(params=append(params, added.params[0], opening), kwonly_params=kwonly)
+    if not added.kwonly_params:
+        return parameters.with_changes(params=params, kwonly_params=kwonly)
+    if kwonly or isinstance(parameters.star_arg, cst.Param) or not params:
+        changed = parameters.with_changes(params=params, kwonly_params=append(kwonly, added.kwonly_params[0], opening))
+        is_starred = kwonly or isinstance(parameters.star_arg, cst.Param)
+        return changed if is_starred else changed.with_changes(star_arg=added.star_arg)
+    *params, last, only = append(params, added.kwonly_params[0], opening)
+    star = cst.ParamStar(comma=last.comma) if isinstance(last.comma, cst.Comma) else added.star_arg
+    return parameters.with_changes(params=[*params, last], star_arg=star, kwonly_params=[only])
+
+
+def without_defaults(parameters: cst.Parameters, names: set[str]) -> cst.Parameters:
+    """Parameters of which those with some names have no default any more."""
+
+    def bare(parameter: cst.Param) -> cst.Param:
+        if parameter.name.value not in names:
+            return parameter
+        return parameter.with_changes(default=None, equal=cst.MaybeSentinel.DEFAULT)
+
+    return parameters.with_changes(params=[bare(parameter) for parameter in parameters.params])

@@ -1,0 +1,375 @@
+"""One visit over a module that carries out what a plan says of each node."""
+
+import ast
+from bisect import bisect_left
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import libcst as cst
+
+from raymigrate.edits import blocks, parameters, templates
+from raymigrate.edits.excerpt import Excerpt
+from raymigrate.edits.layout import one_per_line_if_broken, one_per_line_if_long, shifted
+from raymigrate.edits.line_length import LIMITS, line_length, outgrows
+from raymigrate.edits.plan import CallEdit, Code, FunctionEdit, Part, Plan, StatementEdit
+from raymigrate.edits.positions import Place, Span, code_of
+from raymigrate.edits.sequences import add_names, edit_call, edit_dict, import_within
+
+Statement = blocks.Statement
+FUNCTION_COLUMN = 4  # where the body of a new function starts
+WHITESPACE = (cst.BaseParenthesizableWhitespace, cst.TrailingWhitespace, cst.EmptyLine)
+TO_COME = "_raymigrate_part_to_come"  # stands for a part that was not reached yet
+
+
+class RewriteError(Exception):
+    """The plan cannot be carried out on this text; nothing was changed."""
+
+
+class Visit(cst.CSTTransformer):
+    """One visit over the module: expressions from the inside out, then statements, then the blocks around them.
+
+    Args:
+        excerpt: The text that is visited.
+        plan: What to change.
+        spans: Where the nodes of its LibCST tree stand.
+        edited: Parts of templates as an earlier visit left them, for edits that want them before they are reached.
+        moved: The statements that move, likewise, by their start.
+    """
+
+    def __init__(
+        self,
+        excerpt: Excerpt,
+        plan: Plan,
+        spans: dict[cst.CSTNode, Span],
+        edited: dict[Span, cst.BaseExpression],
+        moved: dict[Place, list[Statement]],
+    ) -> None:
+        super().__init__()
+        self.excerpt = excerpt
+        self.plan = plan
+        self.line_length = line_length(excerpt.module.text)
+        self.spans = spans
+        self.statement_column = 0
+        self.shares_line = False  # whether the statement stands on a line with others, as behind a magic of a notebook
+        self.new: set[cst.CSTNode] = set()  # statements that the plan adds
+        self.enclosing: set[cst.CSTNode] = set()  # those that it puts around others
+        self.gone: set[cst.CSTNode] = set()  # and those that only hold the lines that stood over one that is removed
+        self.edited = dict(edited)
+        self.moved = dict(moved)
+        self.moving = {excerpt.start(statement): self._span(statement) for statement in plan.moved()}
+        self.early: set[Span] = set()  # parts that were wanted before they were reached
+        span = self._span
+        self.expressions = {span(node): code for node, code in plan.expressions.items()}
+        self.hoisted = {span(node) for node in plan.hoisted}
+        self.calls = {span(node): edit for node, edit in plan.calls.items()}
+        self.dicts = {span(node): edit for node, edit in plan.dicts.items()}
+        self.statements = {excerpt.start(node): edit for node, edit in plan.statements.items()}
+        self.without_bases = {excerpt.start(node) for node in plan.without_bases}
+        self.functions = {excerpt.start(node): edit for node, edit in plan.functions.items()}
+        self.import_modules = {excerpt.start(node): name for node, name in plan.import_modules.items()}
+        self.import_additions = {excerpt.start(node): names for node, names in plan.import_additions.items()}
+        self.dropped = {excerpt.start(alias): alias for alias in plan.dropped_imports}
+        self.renamed = {excerpt.start(alias): name for alias, name in plan.renamed_imports.items()}
+        self.parts = self._wanted_parts()
+        self.pending: set[tuple[str, Place]] = {
+            *(("expression", key[0]) for key in (*self.expressions, *self.calls, *self.dicts)),
+            *(("statement", key) for key in (*self.statements, *self.moving)),
+            *(("function", key) for key in self.functions),
+            *(("class", key) for key in self.without_bases),
+            *(("import", key) for key in (*self.dropped, *self.renamed, *self.import_modules, *self.import_additions)),
+        }
+
+        self.touched = sorted({*(place for _, place in self.pending), *(start for start, _ in self.parts)})
+
+    def _span(self, node: ast.AST) -> Span:
+        return self.excerpt.start(node), self.excerpt.end(node)
+
+    def _wanted_parts(self) -> set[Span]:
+        return {
+            self._span(part) for code in self.plan.codes() for part in code.parts.values() if isinstance(part, ast.AST)
+        }
+
+    # -- parts -----------------------------------------------------------------------------------
+
+    def part(self, part: Part) -> cst.BaseExpression:
+        """The edited expression for a part of a template."""
+        if isinstance(part, str):
+            return cst.parse_expression(part)
+        node = self.edited.get(self._span(part))
+        if node is None:
+            self.early.add(self._span(part))
+            return cst.Name(TO_COME)
+        return node.deep_clone()
+
+    def _expression(self, code: Code) -> cst.BaseExpression:
+        return templates.expression(code, self.part)
+
+    def _statements(self, codes: list[Code]) -> list[Statement]:
+        return [node for code in codes for node in templates.statements(code, self.part, self._block)]
+
+    def _block(self, statements: Sequence[ast.stmt]) -> list[Statement]:
+        """The edited statements that move to a place."""
+        found: list[Statement] = []
+        for statement in statements:
+            span = self._span(statement)
+            if span[0] not in self.moved:
+                self.early.add(span)
+                return [cst.SimpleStatementLine([cst.Expr(cst.Name(TO_COME))])]
+            found += (self._fitting(node, span[0][1]) for node in self.moved[span[0]])
+        block = blocks.gathered(blocks.joined(found, self.enclosing))  # type: ignore[arg-type]
+        self.new.update(block)
+        return blocks.spaced(block, self.new, 1)  # type: ignore[return-value]
+
+    def _fitting(self, statement: Statement, column: int) -> Statement:
+        """A statement that moves into a function, broken into lines where it gets too long there."""
+        length = len(blocks.bare_code(statement))
+        if column + length <= self.line_length < FUNCTION_COLUMN + length:
+            return templates.laid_out(statement, longest=0)
+        return statement
+
+    # -- the visit -------------------------------------------------------------------------------
+
+    def on_leave(self, original_node: cst.CSTNode, updated_node: cst.CSTNode) -> Any:
+        """Applies what the plan says of this node."""
+        kind = _kind(original_node.__class__)
+        if kind == "expression":
+            return self._leave_expression(original_node, updated_node)  # type: ignore[arg-type]
+        if kind == "import":
+            return self._leave_import(updated_node, original_node)  # type: ignore[arg-type]
+        if kind == "statement":
+            return self._leave_statement(original_node, updated_node)  # type: ignore[arg-type]
+        if isinstance(updated_node, cst.IndentedBlock):
+            body, below = blocks.handed_down(updated_node.body, self.gone, self.new)
+            body = blocks.joined(body, self.enclosing) or [cst.SimpleStatementLine([cst.Pass()])]
+            if self.moving and body[0] is not original_node.body[0]:  # type: ignore[attr-defined]
+                body[0] = blocks.without_blank_lines(body[0])
+            body = blocks.spaced(body, self.new, 1)
+            return updated_node.with_changes(body=body, footer=[*below, *updated_node.footer])
+        if isinstance(updated_node, cst.Module):
+            body, below = blocks.handed_down(updated_node.body, self.gone, self.new)
+            body = blocks.spaced(blocks.joined(body, self.enclosing), self.new, 2)
+            return updated_node.with_changes(body=body, footer=[*below, *updated_node.footer])
+        return updated_node
+
+    def _leave_expression(self, original: cst.BaseExpression, updated: cst.CSTNode) -> cst.CSTNode:
+        span = self.spans.get(original)
+        if span is None:
+            return updated
+        if isinstance(updated, cst.Call):
+            edit = self.calls.get(span, CallEdit())
+            if span in self.calls:
+                depth = None if self.shares_line else self._depth(span)
+                updated = edit_call(updated, edit, self._expression, depth, self._room(span))
+                self.pending.discard(("expression", span[0]))
+            if span[0][0] == span[1][0]:
+                updated = one_per_line_if_broken(updated, self._depth(span), edit.values)
+            if not self.shares_line and self._is_too_long(span, updated):
+                updated = one_per_line_if_long(updated, self._depth(span), edit.values, longest=0)
+        elif isinstance(updated, cst.Dict) and span in self.dicts:
+            updated = edit_dict(updated, self.dicts[span], self._expression, self._depth(span))
+            self.pending.discard(("expression", span[0]))
+        if span in self.parts and isinstance(updated, cst.BaseExpression):
+            self.edited[span] = updated
+        if span in self.expressions:
+            updated = self._replaced(span)
+            self.pending.discard(("expression", span[0]))
+            if span in self.parts and span not in self.hoisted:
+                self.edited[span] = updated
+        return updated
+
+    def _replaced(self, span: Span) -> cst.BaseExpression:
+        """What takes the place of an expression; a part that comes out of it moves as far left as it stood inside."""
+        code = self.expressions[span]
+        new = self._expression(code)
+        whole = [part for name, part in code.parts.items() if code.template == f"${name}"]
+        if whole and isinstance(whole[0], ast.AST):
+            return shifted(new, self._depth(self._span(whole[0])) - self._depth(span))
+        return new
+
+    def on_visit(self, node: cst.CSTNode) -> bool:
+        """Keeps track of the statement that is being visited, and passes over what is not to change."""
+        kind = _kind(node.__class__)
+        if kind == "statement":
+            start, end = self.spans[node]
+            self.statement_column = start[1]
+            self.shares_line = isinstance(node, cst.SimpleStatementLine) and len(node.body) > 1
+            decorators = node.decorators if isinstance(node, cst.FunctionDef | cst.ClassDef) else ()
+            return self._is_touched(self.spans[decorators[0].decorator][0] if decorators else start, end)
+        if kind == "expression" and node in self.spans:
+            return self._is_touched(*self.spans[node])
+        return kind != "whitespace"
+
+    def _is_touched(self, start: Place, end: Place) -> bool:
+        return bisect_left(self.touched, start) < bisect_left(self.touched, end)
+
+    def on_visit_attribute(self, node: cst.CSTNode, attribute: str) -> None:
+        """Nothing: LibCST would look for a method of its own for every attribute."""
+
+    def on_leave_attribute(self, original_node: cst.CSTNode, attribute: str) -> None:
+        """Nothing either."""
+
+    def _depth(self, span: Span) -> int:
+        """How much deeper than its statement the line is indented on which an expression starts."""
+        line = self.excerpt.lines[span[0][0] - 1]
+        return max(0, len(line) - len(line.lstrip()) - self.statement_column)
+
+    def _room(self, span: Span) -> int:
+        """How many characters an argument may have that gets a line of its own in a call."""
+        deeper = 4 if span in self.parts else 0  # such a part comes to stand in a new function
+        return LIMITS[-1] - self.statement_column - self._depth(span) - 4 - deeper
+
+    def _is_too_long(self, span: Span, call: cst.Call) -> bool:
+        """Whether a call no longer fits on its line, and would on several."""
+        (first, start), (last, end) = span
+        is_too_long = outgrows(self.excerpt.lines[first - 1 : last], start, end, code_of(call))
+        return is_too_long and all(len(code_of(argument)) <= self._room(span) for argument in call.args)
+
+    def _leave_import(self, updated: cst.CSTNode, original: cst.Import | cst.ImportFrom) -> object:
+        if isinstance(original.names, cst.ImportStar):
+            return updated
+        place = self.spans[original][0]
+        source = self.import_modules.get(place)
+        if source is not None:
+            self.pending.discard(("import", place))
+            updated = updated.with_changes(module=cst.parse_expression(source))
+        kept: list[cst.ImportAlias] = []
+        names: Sequence[cst.ImportAlias] = updated.names  # type: ignore[attr-defined]
+        for old, new in zip(original.names, names, strict=True):
+            key = self.spans[old][0]
+            if key in self.dropped:
+                self.pending.discard(("import", key))
+            elif key in self.renamed:
+                self.pending.discard(("import", key))
+                kept.append(new.with_changes(name=cst.Name(self.renamed[key])))
+            else:
+                kept.append(new)
+        if not kept:
+            return cst.RemoveFromParent()
+        if len(kept) < len(original.names):
+            kept[-1] = kept[-1].with_changes(comma=original.names[-1].comma)
+        if place in self.import_additions:
+            self.pending.discard(("import", place))
+            assert isinstance(original, cst.ImportFrom)
+            kept = add_names(original, kept, self.import_additions[place])
+            assert isinstance(updated, cst.ImportFrom)
+            return import_within(updated.with_changes(names=kept), self.line_length - place[1])
+        return updated.with_changes(names=kept)
+
+    def _leave_statement(self, original: Statement, updated: cst.CSTNode) -> object:
+        key = self.spans[original][0]
+        if isinstance(updated, cst.FunctionDef) and key in self.functions:
+            updated = self._edit_function(updated, self.functions[key])
+            self.pending.discard(("function", key))
+        if isinstance(updated, cst.ClassDef) and key in self.without_bases:
+            no_brackets = cst.MaybeSentinel.DEFAULT
+            updated = updated.with_changes(bases=[], lpar=no_brackets, rpar=no_brackets)
+            self.pending.discard(("class", key))
+        edit = self.statements.get(key, StatementEdit())
+        self.pending.discard(("statement", key))
+        if key in self.moving:
+            return self._leave_moved(key, edit, self._leave_edited(key, original, updated, edit))
+        return self._leave_edited(key, original, updated, edit)
+
+    def _leave_moved(self, key: Place, edit: StatementEdit, result: object) -> object:
+        """Keeps a statement that moves for its new place, and leaves what comes instead in the old one."""
+        left = [] if result is cst.RemoveFromParent() else [result]
+        group = list(result) if isinstance(result, cst.FlattenSentinel) else left
+        nodes: list[Statement]
+        nodes, _ = blocks.handed_down(group, self.gone, self.new)  # type: ignore[arg-type, assignment]
+        self.moved[key] = nodes
+        instead = self._statements(edit.instead)
+        self.new.update(instead)
+        if not instead and nodes:  # the blank lines set off what stands above
+            instead.append(self._placeholder(nodes[0].leading_lines[: blocks.blank_lines(nodes[0])]))
+        return cst.FlattenSentinel(instead) if instead else cst.RemoveFromParent()
+
+    def _leave_edited(self, key: Place, original: Statement, updated: cst.CSTNode, edit: StatementEdit) -> object:
+        """A statement with what comes before and after it, or in its place."""
+        gone = edit.removed or edit.replacement is not None
+        if isinstance(updated, cst.SimpleStatementLine):
+            gone = gone or not updated.body
+            if gone and len(updated.body) > 1:
+                raise RewriteError(f"line {key[0]} holds several statements; put each on its own line")
+        middle = self._statements([edit.replacement] if edit.replacement else []) if gone else [updated]
+        if edit.within is not None:
+            outer = blocks.within(self._statements([edit.within])[0], [templates.laid_out(s) for s in middle])
+            self.enclosing.add(outer)
+            middle = [outer]
+        before = self._statements(edit.before)
+        group = [*before, *middle, *self._statements(edit.after)]
+        if gone:
+            if before and edit.blank_line:
+                group.insert(len(before), self._placeholder([cst.EmptyLine(indent=False)]))
+            group = _keep_comments(updated, group)
+        elif before and not blocks.is_definition(before[0]):
+            group = blocks.hand_over_blank_lines(
+                group,
+                middle[0] if edit.within else updated,
+                blank_line=edit.blank_line,
+                below_comments=edit.below_comments,
+            )
+        self.new.update(statement for statement in group if statement is not updated)
+        lines = updated.leading_lines  # type: ignore[attr-defined]
+        # What is removed elsewhere has its comments with what takes its place; an import has no such place. The
+        # blank lines set off what stands above, and stay.
+        if not (edit.comments_stay or blocks.is_import(original)):
+            lines = lines[: blocks.blank_lines(updated)]
+        if not group and lines:
+            group = [self._placeholder(lines)]
+        if not group:
+            return cst.RemoveFromParent()
+        return cst.FlattenSentinel(group) if len(group) > 1 else group[0]
+
+    def _placeholder(self, lines: Sequence[cst.EmptyLine]) -> cst.SimpleStatementLine:
+        """A statement that only holds lines for the next one."""
+        placeholder = cst.SimpleStatementLine([cst.Pass()], leading_lines=lines)
+        self.gone.add(placeholder)
+        return placeholder
+
+    def _edit_function(self, function: cst.FunctionDef, edit: FunctionEdit) -> cst.FunctionDef:
+        changes: dict[str, object] = {}
+        if edit.name:
+            changes["name"] = cst.Name(edit.name)
+        if edit.parameters is not None:
+            changes.update(params=parameters.parsed(edit.parameters), whitespace_before_params=cst.SimpleWhitespace(""))
+        if edit.drop_return_annotation:
+            changes["returns"] = None
+        if edit.added_parameter or edit.renamed or edit.without:
+            changes["params"] = parameters.with_others(function, edit)
+        if edit.undefault:
+            changes["params"] = parameters.without_defaults(function.params, edit.undefault)
+        new = self._statements(edit.body_start)
+        if new:
+            block = function.body
+            if not isinstance(block, cst.IndentedBlock):
+                raise RewriteError(f"the body of {function.name.value} stands on the line of its head")
+            body = list(block.body)
+            at = 1 if function.get_docstring() is not None else 0
+            changes["body"] = block.with_changes(body=[*body[:at], *new, *body[at:]])
+            self.new.update(new)
+        return function.with_changes(**changes)
+
+
+@cache
+def _kind(node_class: type[cst.CSTNode]) -> str:
+    """What a visit takes the nodes of a class for; to ask each node for its abstract classes is slow."""
+    if issubclass(node_class, cst.BaseExpression):
+        return "expression"
+    if issubclass(node_class, (cst.Import, cst.ImportFrom)):
+        return "import"
+    if issubclass(node_class, (cst.SimpleStatementLine, cst.BaseCompoundStatement)):
+        return "statement"
+    return "whitespace" if issubclass(node_class, WHITESPACE) else ""
+
+
+def _keep_comments(old: cst.CSTNode, group: list[Statement]) -> list[Statement]:
+    """Gives the comments of a statement that is removed to what takes its place."""
+    if not group:
+        return group
+    lines = old.leading_lines  # type: ignore[attr-defined]
+    first = group[0].with_changes(leading_lines=[*lines, *group[0].leading_lines])
+    if isinstance(first, cst.SimpleStatementLine) and isinstance(old, cst.SimpleStatementLine):
+        if old.trailing_whitespace.comment:
+            first = first.with_changes(trailing_whitespace=old.trailing_whitespace)
+    return [first, *group[1:]]
