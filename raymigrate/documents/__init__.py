@@ -67,6 +67,13 @@ class Document(Protocol):
             NotSplit: If it does not fall into the same cells.
         """
 
+    @property
+    def blank_cells(self) -> set[int]:
+        """The cells that hold nothing."""
+
+    def without(self, blank: set[int]) -> bytes:
+        """The file less these blank cells, as far as nothing else is lost with them."""
+
     def raised(self) -> bytes:
         """The file with these versions raised where that is sure."""
 
@@ -82,6 +89,7 @@ class Plain:
         self.pins: list[tuple[Place, Pin]] = []
         self.scripts: list[CellFile] = []
         self.cells_with_commands: list[int] = []
+        self.blank_cells: set[int] = set()
 
     def place(self, line: int, column: int) -> Place:
         """The same place."""
@@ -98,6 +106,10 @@ class Plain:
     def encode(self, text: str) -> bytes:
         """The text in the encoding of the file."""
         return self.script.encode(text)
+
+    def without(self, blank: set[int]) -> bytes:
+        """The same file: it has no cells."""
+        return self.encode(self.text)
 
     def raised(self) -> bytes:
         """The same file: what a script installs is in other files."""
@@ -131,14 +143,13 @@ def open_document(data: bytes, filename: str) -> Document:
     return Plain(script)
 
 
-def reopened(document: Document, text: str, filename: str, *, drop_emptied: bool = False) -> Document:
-    """The document as it will be once a changed text is in it.
+def reopened(document: Document, text: str, filename: str) -> Document:
+    """The document as it will be once a changed text is in it, less the cells of which nothing is left.
 
     Args:
         document: The document as it is.
         text: The changed text.
         filename: Its name.
-        drop_emptied: Whether a notebook loses the cells all of whose code has moved into others.
 
     Raises:
         UndecodableError: See `Document.encode`.
@@ -148,9 +159,5 @@ def reopened(document: Document, text: str, filename: str, *, drop_emptied: bool
     again = open_document(data, filename)
     if again.code(again.text) != document.code(text) or document.encode(again.text) != data:
         raise NotSplit("an edit lies across a magic or the edge of a cell")
-    if drop_emptied and filename.lower().endswith(NOTEBOOK):
-        from raymigrate.documents.notebook import Notebook  # noqa: PLC0415 - most runs meet none
-
-        assert isinstance(document, Notebook) and isinstance(again, Notebook)
-        return Notebook(again.without_emptied(document))
-    return again
+    emptied = again.blank_cells - document.blank_cells
+    return open_document(again.without(emptied), filename) if emptied else again

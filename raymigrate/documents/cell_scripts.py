@@ -19,6 +19,8 @@ MAGIC = "# MAGIC "
 LANGUAGE = re.compile(r"%%?(\w+)")
 # https://jupytext.readthedocs.io/en/latest/formats-scripts.html; `# In[3]:` is what nbconvert writes.
 PERCENT = re.compile(r"# ?%%(?:$|[\s\[])|# In\[[\d ]*\]:")
+# A marker that says nothing of its cell.
+BARE = re.compile(r"# ?%%\s*$|# In\[[\d ]*\]:\s*$|# COMMAND -{10}\s*$")
 # A quick look for lines that are not Python but IPython's.
 MAGIC_LINE = re.compile(r"^\s*[%!?]|=\s*[%!](?!=)|\?\s*$|^(?:pip|conda) ", re.MULTILINE)
 
@@ -37,6 +39,7 @@ def cell_script(script: Script) -> Regions | None:
     document = Regions(script, regions)
     if document.has_unread and syntax_error(script.text) is None:
         return None  # what looks like the edge of a cell is in a string or inside a block
+    document.bare_markers = {n: edge for n, edge in enumerate(edges, 1) if BARE.match(lines[edge])}
     document.remarks += [remark for start, stop in cells for remark in _other_language(lines, start, stop)]
     if uses_train(document.text):
         document.pins = [(Place(0, index + 1, 1), pin) for index, pin in old_pins(lines)]

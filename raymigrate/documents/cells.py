@@ -59,6 +59,11 @@ class Cell:
     lines: tuple[str, ...]
     indent: int = 0
 
+    @property
+    def is_blank(self) -> bool:
+        """Whether it holds nothing."""
+        return not any(line.strip() for line in self.lines)
+
     def place(self, line: int, column: int) -> Place:
         """A place in the document, from an index of a line and a column."""
         return Place(self.number, self.first + line, self.indent + column)

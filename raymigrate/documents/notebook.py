@@ -138,19 +138,16 @@ class Notebook:
             position = source.span[1]
         return (BOM_UTF8 if self._bom else b"") + "".join([*pieces, self._json[position:]]).encode()
 
-    def without_emptied(self, before: Notebook) -> bytes:
-        """The file less the cells that hold no Python any more, all of which has moved into others.
+    @property
+    def blank_cells(self) -> set[int]:
+        """The code cells that hold nothing, by their number."""
+        return {cell.number for cell in self._cells.cells if cell.is_blank}
 
-        A cell with outputs or tags stays, since those would be lost with it.
-
-        Args:
-            before: The notebook as it was, with the same cells.
-        """
-        had = {cell.number for cell in before._cells.cells if not _is_blank(cell)}
-        emptied = {cell.number for cell in self._cells.cells if _is_blank(cell)} & had
+    def without(self, blank: set[int]) -> bytes:
+        """The file less these cells; one with outputs or tags stays, since those would be lost with it."""
         start = members(self._json, start_of_value(self._json))["cells"][0]
         spans = elements(self._json, start)
-        kept = [i for i, span in enumerate(spans) if i + 1 not in emptied or _holds_more(self._json[slice(*span)])]
+        kept = [i for i, span in enumerate(spans) if i + 1 not in blank or _holds_more(self._json[slice(*span)])]
         if not kept or len(kept) == len(spans):
             return self.encode(self.text)
         pieces = [self._json[: spans[0][0]]]
@@ -231,10 +228,6 @@ class Notebook:
             self._files.append(written)
         self.remarks += other_language(magic[0], body, place)
         return None
-
-
-def _is_blank(cell: Cell) -> bool:
-    return not any(line.strip() for line in cell.lines)
 
 
 def _holds_more(cell: str) -> bool:

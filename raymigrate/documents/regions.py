@@ -37,6 +37,8 @@ class Regions:
         self.pins: list[tuple[Place, Pin]] = []
         self.scripts: list[CellFile] = []
         self.cells_with_commands = [0]
+        self.bare_markers: dict[int, int] = {}
+        """By the index of a region, the line of a marker that says nothing but that a cell begins."""
 
     @property
     def text(self) -> str:
@@ -80,6 +82,25 @@ class Regions:
             position = stop
         result += self._lines[position:]
         return self._script.encode("".join(line.text + line.end for line in result))
+
+    @property
+    def blank_cells(self) -> set[int]:
+        """The regions that hold nothing, by their index."""
+        return {index for index, cell in enumerate(self._cells.cells) if cell.is_blank}
+
+    def without(self, blank: set[int]) -> bytes:
+        """The file less the bare markers of these regions."""
+        lines = list(self._lines)
+        for index in sorted(blank & self.bare_markers.keys(), reverse=True):
+            marker, cell = self.bare_markers[index], self._cells.cells[index]
+            stop = cell.first - 1 + len(cell.lines)
+            if any(map(str.strip, self._texts[marker + 1 : stop])):
+                continue  # a title
+            del lines[marker:stop]
+            while marker == len(lines) and lines and not lines[-1].text.strip():
+                marker -= 1  # what set the last cell off
+                del lines[marker]
+        return self._script.encode("".join(line.text + line.end for line in lines))
 
     def raised(self) -> bytes:
         """See `Document.raised`."""

@@ -81,7 +81,7 @@ def convert_document(
 
     def settle(text: str) -> str:
         try:
-            rewritten[:] = [reopened(document, text, path, drop_emptied=options.to_ray)]
+            rewritten[:] = [reopened(document, text, path)]
         except NotSplit as error:
             raise Refused(RM903, f"left as it was: {error}.") from error
         return rewritten[0].text

@@ -83,3 +83,77 @@ def test_a_cell_with_outputs_or_tags_stays(more: dict[str, Any]) -> None:
     after, _ = converted(Path("nb.ipynb"), Options(to_ray=True), before)
     [stays] = [cell for cell in json.loads(after)["cells"] if not cell["source"]]
     assert all(stays[key] == value for key, value in more.items())
+
+
+LEGACY = (
+    "from ray.train.batch_predictor import BatchPredictor\n",
+    "import ray\nfrom ray.air import RunConfig, ScalingConfig\nfrom ray.train.torch import TorchTrainer\n",
+    "run_config = RunConfig(verbose=1)",
+    "",
+    "TorchTrainer(print, scaling_config=ScalingConfig(num_workers=2), run_config=run_config).fit()",
+)
+
+
+@pytest.mark.parametrize("form", SERIALISATIONS)
+def test_cells_of_legacy_code_of_which_nothing_is_left_go(form: str) -> None:
+    content = SERIALISATIONS[form](plain(LEGACY)).encode()
+    after, _ = converted(Path("nb.ipynb"), Options(), content)
+    assert len(sources(content)) - len(sources(after)) == 2
+    assert "run_config" not in after.decode()
+    assert [] in sources(after), "what was empty before stays"
+    assert converted(Path("nb.ipynb"), Options(), after)[0] == after
+
+
+def test_emptied_cells_with_outputs_or_tags_stay() -> None:
+    content = SERIALISATIONS["indent 1"](notebook(LEGACY)).encode()  # the first has outputs, the third tags
+    after, _ = converted(Path("nb.ipynb"), Options(), content)
+    assert [sources(after)[1], sources(after)[3]] == [[], []]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("marker", ["# %%", "#%%", "# In[3]:\n\n"])
+def test_a_bare_marker_goes_with_its_cell(marker: str, end: str) -> None:
+    script = "".join(f"{marker}\n{cell.rstrip()}\n\n" for cell in LEGACY[:3] + LEGACY[4:]) + f"{marker}\n{LEGACY[0]}"
+    after, _ = converted(Path("job.py"), Options(), script.replace("\n", end).encode())
+    assert after.decode().replace("\r\n", "\n") == (
+        f"{marker}\nimport ray\nfrom ray.train import ScalingConfig\nfrom ray.train.torch import TorchTrainer\n\n"
+        f"{marker}\nTorchTrainer(print, scaling_config=ScalingConfig(num_workers=2)).fit()\n"
+    )
+    assert converted(Path("job.py"), Options(), after)[0] == after
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "# %% Imports\n",
+        "# %% [markdown]\n",
+        '# %% tags=["imports"]\n',
+        "# %%\n# Predictors\n",
+        "# %%\n%matplotlib inline\n",
+    ],
+)
+def test_a_marker_with_something_to_say_stays(head: str) -> None:
+    script = f"{head}{LEGACY[0]}\n# %%\n{LEGACY[1]}\n# %%\n{LEGACY[4]}\n"
+    after, _ = converted(Path("job.py"), Options(), script.encode())
+    assert after.decode().startswith(
+        f"{head}\n# %%\nimport ray\n" if head.count("\n") > 1 else f"{head}# %%\nimport ray\n"
+    )
+
+
+def test_an_empty_cell_of_a_script_stays() -> None:
+    script = f"# %%\n# %%\n{LEGACY[1]}\n# %%\n\n# %%\n{LEGACY[4]}\n# %%\n"
+    after, _ = converted(Path("job.py"), Options(), script.encode())
+    assert after.decode().count("# %%\n") == 5
+
+
+def test_a_command_of_databricks_goes_with_what_it_parts() -> None:
+    mark = "# COMMAND ----------\n"
+    cells = [f"# Databricks notebook source\n{LEGACY[0]}", *LEGACY[1:3], f"# DBTITLE 1,Old\n{LEGACY[0]}", LEGACY[4]]
+    after, _ = converted(Path("job.py"), Options(), f"\n{mark}\n".join(f"{c.rstrip()}\n" for c in cells).encode())
+    parts = after.decode().split(mark)
+    assert [part.strip().partition("\n")[0] for part in parts] == [
+        "# Databricks notebook source",
+        "import ray",
+        "# DBTITLE 1,Old",
+        "TorchTrainer(print, scaling_config=ScalingConfig(num_workers=2)).fit()",
+    ]

@@ -46,18 +46,25 @@ def changed_lines(before: list[str], after: list[str]) -> int:
 
 
 def assert_only_sources_changed(before: bytes, after: bytes) -> None:
-    """Every line of the file outside the changed source lines is as it was, and in its place."""
+    """Every line of the file outside the changed source lines is as it was, and in its place.
+
+    A cell of which nothing is left goes whole, unless it has outputs or tags.
+    """
     old, new = (data.decode().split("\n") for data in (before, after))
-    rest = [
-        {**json.loads(data), "cells": [{**c, "source": 0} for c in json.loads(data)["cells"]]}
-        for data in (before, after)
-    ]
+    content, result = json.loads(before), json.loads(after)
+    left = {cell.get("execution_count") for cell in result["cells"]}
+    gone = [cell for cell in content["cells"] if cell.get("execution_count") not in left]
+    assert all("".join(c["source"]).strip() and not c["outputs"] and not c["metadata"].get("tags") for c in gone)
+    content["cells"] = [cell for cell in content["cells"] if cell not in gone]
+    rest = [{**data, "cells": [{**c, "source": 0} for c in data["cells"]]} for data in (content, result)]
     assert json.dumps(rest[0]) == json.dumps(rest[1])
-    pairs = list(zip(sources(before), sources(after), strict=True))
+    pairs = list(zip(sources(json.dumps(content).encode()), sources(after), strict=True))
+    assert all(b or not a or c["outputs"] or c["metadata"] for c, (a, b) in zip(content["cells"], pairs, strict=True))
     wanted = sum(changed_lines(a, b) for a, b in pairs)
-    cells = [cell["source"] for cell, (a, b) in zip(json.loads(before)["cells"], pairs, strict=True) if a != b]
+    wanted += sum(len(json.dumps(cell, indent=1).split("\n")) for cell in gone)
+    cells = [cell["source"] for cell, (a, b) in zip(content["cells"], pairs, strict=True) if a != b]
     if before.count(b"\n") < 3:  # all on one line
-        assert changed_lines(old, new) == (2 if cells else 0)
+        assert changed_lines(old, new) == (2 if cells or gone else 0)
         return
     emptied = 3 * sum(bool(a) and not b for a, b in pairs)  # `[`, a line, `]` become `[]`, as Jupyter writes it
     if any(isinstance(source, str) or len(source) == 1 for source in cells):  # all of a cell on one line
