@@ -9,18 +9,23 @@ import os
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-from raymigrate.base.findings import Kind
+from raymigrate.base.findings import Kind, Rule
 from raymigrate.base.options import Options
 from raymigrate.documents import open_document
 from raymigrate.run.engine import convert
 from raymigrate.run.job import Job
+from raymigrate.run.rules import every_rule
 from raymigrate.run.session import run
 from scripts.update_twins import converted, found_in, options_of, project_findings, told
 from tests.conftest import DOCUMENTS, FALSE_FRIENDS, FIXTURES, PROJECTS, case_name
+
+# Of files that are not read, parsed or written, and of comments for the tool that silence nothing.
+OF_FILES = {"RM901", "RM902", "RM903", "RM905", "RM906", "RM908"}
 
 
 def read(path: Path) -> str:
@@ -39,6 +44,18 @@ def twin_of(document: Path) -> Path:
 def module(path: Path) -> str:
     """The Python of a file as one module."""
     return open_document(path.read_bytes(), str(path)).text
+
+
+@pytest.mark.parametrize(
+    "rule", [rule for rule in every_rule() if rule.code not in OF_FILES], ids=lambda rule: rule.code
+)
+def test_a_fixture_shows_the_rule(rule: Rule) -> None:
+    assert f" {rule.code} " in all_findings()
+
+
+@cache
+def all_findings() -> str:
+    return "\n".join(map(read, sorted(FIXTURES.rglob("findings.txt"))))
 
 
 def test_every_file_becomes_its_twin(document: Path) -> None:

@@ -45,6 +45,19 @@ def refusal(*parts: str, head: str = HEAD) -> str:
     return outcome.messages[0]
 
 
+@pytest.mark.parametrize(
+    "looking",
+    [
+        "    with torch.no_grad():\n        print(model.encode(x))\n",
+        "    with torch.inference_mode():\n        print(model.encode(x))\n",
+        "    with torch.autocast('cpu'), torch.no_grad():\n        print(model.encode(x))\n",
+    ],
+)
+def test_another_method_than_forward_is_called_without_gradients_only(looking: str) -> None:
+    assert "accelerator.unwrap_model(model).encode(x)" in accelerated(LOOP, looking).text
+    assert "averages the gradients of forward() alone" in refusal(LOOP, "    print(model.encode(x))\n")
+
+
 def test_without_the_option_a_native_loop_stays_as_it_is() -> None:
     text = HEAD + LOOP
     outcome = converted(text)

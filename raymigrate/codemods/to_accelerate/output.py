@@ -10,6 +10,7 @@ from raymigrate.codemods.to_accelerate.processes import Processes
 from raymigrate.codemods.to_accelerate.rules import RM857, RM858, Refusal
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
+from raymigrate.facts.gradients import switches_gradients_off
 from raymigrate.facts.values import argument
 
 # What stays as it is on the wrapped model: nn.Module has it, and it means the same there.
@@ -90,7 +91,7 @@ class Output:
             return
         if not reaches_into(function, self._parameter(call, function, model)):
             return
-        if "no_grad" in ast.unparse(function) or "inference_mode" in ast.unparse(function):
+        if any(map(switches_gradients_off, ast.walk(function))):
             changes.replace(model, "accelerator.unwrap_model($model)", model=self.module.source(model))
             return
         changes.manual(
@@ -129,7 +130,7 @@ class Output:
         statement = self.module.statement(node)
         loops = {loop.node for c in self.training.backwards if (loop := self.training.training_loop(c)) is not None}
         around = [statement, *self.module.ancestors(statement)]
-        untrained = any(isinstance(p, ast.With) and "no_grad" in ast.unparse(p.items[0]) for p in around)
+        untrained = any(map(switches_gradients_off, around))
         function = self.module.function(node)
         if not untrained and (loops & set(around) or function in self.training.training_functions):
             reason = f"`{ast.unparse(node)}()` is called where it trains"
