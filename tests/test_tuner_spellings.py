@@ -4,6 +4,7 @@ import pytest
 
 from raymigrate.base.findings import Kind
 from raymigrate.run.engine import convert
+from raymigrate.run.outcome import FileResult
 
 HEAD = """
 from ray import tune
@@ -65,3 +66,59 @@ def test_a_trainer_that_comes_another_way_is_told(text: str) -> None:
 @pytest.mark.parametrize("text", ["tune.Tuner(loop).fit()", "tune.Tuner(unknown).fit()", "def f(t): tune.Tuner(t)"])
 def test_nothing_is_told_of_what_is_no_trainer(text: str) -> None:
     assert rule_405(text) == []
+
+
+LIMITED = """
+from ray.tune.search import BasicVariantGenerator, ConcurrencyLimiter, Searcher
+{before}
+trainer = {trainer}
+tune.Tuner(trainer, tune_config=tune.TuneConfig({arguments})).fit()
+"""
+
+
+def limited(before: str, arguments: str) -> FileResult:
+    return convert(HEAD + LIMITED.format(before=before, trainer=TRAINER, arguments=arguments))
+
+
+@pytest.mark.parametrize(
+    ("before", "arguments", "number", "search"),
+    [
+        ("s = ConcurrencyLimiter(Searcher(), max_concurrent=4)", "search_alg=s", "4", "search_alg=s,"),
+        ("s = Searcher()\ns = ConcurrencyLimiter(s, 4)", "search_alg=s", "4", "search_alg=s,"),
+        ("", "search_alg=ConcurrencyLimiter(Searcher(), 4)", "4", "search_alg=Searcher(),"),
+        (
+            "n = int(input())\ns = ConcurrencyLimiter(searcher=Searcher(), max_concurrent=n)",
+            "search_alg=s",
+            "n",
+            "search_alg=s,",
+        ),
+    ],
+)
+def test_a_limiter_becomes_the_number_of_the_tune_config_rm405(
+    before: str, arguments: str, number: str, search: str
+) -> None:
+    result = limited(before, arguments)
+    assert [f.kind for f in result.findings if f.code == "RM405"] == [Kind.CONVERTED]
+    assert result.after is not None and "ConcurrencyLimiter" not in result.after and "s = s" not in result.after
+    squeezed = " ".join(result.after.split())
+    assert f"max_concurrent_trials=min({number}, trials_at_once(scaling_config))" in squeezed
+    assert search in squeezed and "Searcher()" in squeezed
+
+
+@pytest.mark.parametrize(
+    ("before", "arguments", "reason"),
+    [
+        ("s = ConcurrencyLimiter(Searcher(), max_concurrent=4, batch=True)", "search_alg=s", "its search_alg sets"),
+        ("s = ConcurrencyLimiter(Searcher(), **options)", "search_alg=s", "its search_alg sets"),
+        ("s = ConcurrencyLimiter(Searcher(), 4)\nprint(s.max_concurrent)", "search_alg=s", "its search_alg sets"),
+        ("s = ConcurrencyLimiter(Searcher(), 4)", "search_alg=s, max_concurrent_trials=4", "its search_alg sets"),
+        ("s = make_search()", "search_alg=s", "its search_alg sets"),
+        ("s = BasicVariantGenerator(max_concurrent=2)", "search_alg=s", "BasicVariantGenerator leaves"),
+        ("", 'search_alg="variant_generator"', "variant_generator leaves"),
+    ],
+)
+def test_a_search_that_goes_its_own_way_is_told_rm405(before: str, arguments: str, reason: str) -> None:
+    result = limited(before, arguments)
+    (finding,) = (f for f in result.findings if f.code == "RM405")
+    assert finding.kind is Kind.MANUAL and reason in finding.message
+    assert result.after is None or LIMITED.split("\n")[1] in result.after

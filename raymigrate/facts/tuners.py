@@ -10,6 +10,9 @@ from raymigrate.facts.values import is_none, names_of, reads
 
 TUNERS = ("ray.tune.Tuner", "ray.tune.tuner.Tuner")
 TUNE_CONFIGS = ("ray.tune.TuneConfig", "ray.tune.tune_config.TuneConfig")
+LIMITERS = frozenset(
+    f"ray.tune.{module}.ConcurrencyLimiter" for module in ("search", "search.concurrency_limiter", "suggest")
+)
 
 # A callback of Train, although it comes with Tune: it hands the reports of the workers on to the trial.
 REPORT_TO_TUNE = "ray.tune.integration.ray_train.TuneReportCallback"
@@ -19,6 +22,21 @@ def config_names(name: str) -> tuple[str, ...]:
     """The qualified names of one of the configuration classes that Train and Tune once shared."""
     assert name in CONFIG_CLASSES
     return tuple(f"{module}.{name}" for module in ("ray.air", "ray.air.config", "ray.train"))
+
+
+@dataclass(frozen=True)
+class Limiter:
+    """A ConcurrencyLimiter that does what TuneConfig(max_concurrent_trials=) does.
+
+    Args:
+        call: Its construction.
+        searcher: The search algorithm inside.
+        number: How many trials may run at once.
+    """
+
+    call: ast.Call
+    searcher: ast.expr
+    number: ast.expr
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +105,32 @@ class TunerCall:
         if not isinstance(choices, list):
             choices = [choices]
         return max(choices) if choices and all(type(choice) is int for choice in choices) else None
+
+    @cached_property
+    def limiter(self) -> Limiter | None:
+        """The ConcurrencyLimiter around the search algorithm, where it only sets how many trials run at once."""
+        config = self.made("tune_config", *TUNE_CONFIGS)
+        given = {keyword.arg: keyword.value for keyword in config.keywords} if config is not None else {}
+        search = given.get("search_alg")
+        call = made(self.module, search, *LIMITERS)
+        if (
+            config is None
+            or search is None
+            or call is None
+            or not only_use(self.module, search)
+            or "max_concurrent_trials" in given
+        ):
+            return None
+        arguments: dict[str | None, ast.expr] = dict(zip(("searcher", "max_concurrent"), call.args, strict=False))
+        arguments |= {keyword.arg: keyword.value for keyword in call.keywords}
+        seen = len(call.args) <= 2 and not any(isinstance(argument, ast.Starred) for argument in call.args)
+        if not seen or arguments.keys() != {"searcher", "max_concurrent"}:
+            return None
+        number = arguments["max_concurrent"]
+        may_move = isinstance(self.module.constant(number), int) or (
+            isinstance(number, ast.Name) and self.module.scope_of[call] is self.module.scope_of[config]
+        )
+        return Limiter(call, arguments["searcher"], number) if may_move else None
 
     def made(self, argument: str, *names: str) -> ast.Call | None:
         """The call of one of these classes that an argument stands for; None where it is anything else."""

@@ -8,7 +8,7 @@ from raymigrate.codemods.shared.tune_name import tune_name
 from raymigrate.codemods.tuner.tuner_config import TunerRunConfig
 from raymigrate.edits.plan import Code
 from raymigrate.facts.helpers import Helper
-from raymigrate.facts.tuners import TUNE_CONFIGS, TunerCall
+from raymigrate.facts.tuners import TUNE_CONFIGS, Limiter, TunerCall
 from raymigrate.facts.values import is_none, names_of
 
 LEGACY_SCALING = ("trainer_resources", "_max_cpu_fraction_per_node")
@@ -166,6 +166,9 @@ class TrainDriver:
             )
             return
         asked = next((k.value for k in given.keywords if k.arg == "max_concurrent_trials"), None)
+        if self.tuner.limiter is not None:
+            asked = self._without_limiter(self.tuner.limiter)
+            self.context.plan.call(given).set("max_concurrent_trials", "$asked", asked=asked)
         is_asked = asked is not None and self.module.constant(asked) not in (None, 0)
         if not self._is_bound_at(given, scaling):  # it is made before the trainer's arguments are
             config = self.tuner.arguments["tune_config"]
@@ -176,6 +179,17 @@ class TrainDriver:
             self.context.plan.call(given).set("max_concurrent_trials", f"min($asked, {limit})", asked=asked)
         else:
             self.context.plan.call(given).set("max_concurrent_trials", limit)
+
+    def _without_limiter(self, limiter: Limiter) -> ast.expr:
+        """Takes a search algorithm out of its limiter, beside which a TuneConfig may set no other number."""
+        statement = self.module.statement(limiter.call)
+        self.context.handle(self.module.reference_at[limiter.call.func], gone=True)
+        match statement:
+            case ast.Assign([ast.Name(name)]) if isinstance(limiter.searcher, ast.Name) and name == limiter.searcher.id:
+                self.context.plan.statement(statement).removed = True
+            case _:
+                self.context.plan.replace(limiter.call, "$searcher", searcher=limiter.searcher)
+        return limiter.number
 
     def _is_bound_at(self, node: ast.expr, scaling: str) -> bool:
         """Whether the name of the scaling configuration has its value where an expression is evaluated."""

@@ -22,6 +22,9 @@ from raymigrate.facts.values import is_none
 STOPPING = ("", "FIFOScheduler", "ASHAScheduler", "AsyncHyperBandScheduler", "MedianStoppingRule")
 STOPPING_BY_NAME = ("fifo", "async_hyperband", "asynchyperband", "asha", "median_stopping_rule", "medianstopping")
 
+# What is no Searcher, to which alone Tune applies max_concurrent_trials (Ray 2.60, tune/tune.py).
+GENERATORS = ("BasicVariantGenerator", "random", "variant_generator")
+
 # Arguments of a trainer that a second one can be given too.
 COPIED = {
     *("trainer_init_per_worker", "trainer_init_config", "train_loop_per_worker", "train_loop_config"),
@@ -138,8 +141,10 @@ def _tune_config(context: Context, tuner: TunerCall) -> str | None:
     if what not in (*STOPPING, *STOPPING_BY_NAME) or _pauses(context, keywords.get("scheduler")):
         return f"{what} may pause a trial or exchange its checkpoint, and a trainer in a function does not load it"
     search = _class_of(context, keywords.get("search_alg"))
-    if search is None or search.endswith("ConcurrencyLimiter"):
+    if search is None or (search.endswith("ConcurrencyLimiter") and tuner.limiter is None):
         return "its search_alg sets, or may set, the number of concurrent trials"
+    if search.endswith(GENERATORS):
+        return f"{search.rpartition('.')[2]} leaves the number of concurrent trials that a TuneConfig sets aside"
     return None
 
 
