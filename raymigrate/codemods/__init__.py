@@ -1,14 +1,15 @@
 """The codemods, a folder per family of rules.
 
 A rule is a module-level `Rule` in any file of a family, and what fixes it is a function marked `@codemod(...)`. Both
-are found by being there: no list anywhere names them. A family that has the name of an option runs with that only.
+are found by being there: no list anywhere names them. A family that has the name of an option runs with that only, and
+one of `FOR_RAY_SCRIPTS` in scripts that have to do with Ray.
 """
 
 import pkgutil
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
 
 from raymigrate.base.findings import Rule
@@ -17,6 +18,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 
 OPTIONAL = frozenset({"to_ray", "to_accelerate"})  # the families whose import most runs save
+FOR_RAY_SCRIPTS = frozenset({"libraries"})  # what is not Ray's own: other scripts may well run with old versions of it
 
 
 @dataclass(frozen=True)
@@ -42,9 +44,15 @@ class Codemod:
         """When it runs; those with the same place may run in any order."""
         return self.phase, 1 + max((item.place[1] for item in self.after), default=0)
 
+    @cached_property
+    def family(self) -> str:
+        """The folder that it is in."""
+        return self.apply.__module__.split(".")[-2]
+
     def __call__(self, context: Context) -> None:
-        """Runs the function."""
-        self.apply(context)
+        """Runs the function, unless its family leaves such a script alone."""
+        if self.family not in FOR_RAY_SCRIPTS or context.is_ray_script:
+            self.apply(context)
 
 
 def codemod(

@@ -21,8 +21,6 @@ FUNCTIONS = frozenset({"transformers.pipeline", "transformers.pipelines.pipeline
 @codemod(ARGUMENT, phase=Phase.LIBRARIES)
 def access_tokens(context: Context) -> None:
     """Renames the argument."""
-    if not context.is_ray_script:
-        return
     for call, keyword in context.module.keywords(ARGUMENT):
         if not _takes_a_token(context.module, call):
             continue

@@ -31,8 +31,6 @@ SETTERS = ("os.putenv", "os.environ.setdefault")
 @codemod(*VARIABLES, phase=Phase.LIBRARIES)
 def cache_variables(context: Context) -> None:
     """Names the folder by the variable of huggingface_hub, where the script sets it."""
-    if not context.is_ray_script:
-        return
     named = [
         (key, *_use(context.module, key)) for key in context.module.of_type(ast.Constant) if key.value in VARIABLES
     ]

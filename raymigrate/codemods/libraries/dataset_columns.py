@@ -54,8 +54,6 @@ CONVERTERS = frozenset({"array", "asarray", "tensor", "Counter", "from_list"})
 @codemod("load_dataset", "load_from_disk", phase=Phase.LIBRARIES)
 def dataset_columns(context: Context) -> None:
     """Reads columns into lists where the file shows that they are columns."""
-    if not context.is_ray_script:
-        return
     for node in context.module.of_type(ast.Subscript):
         if not isinstance(node.ctx, ast.Load):
             continue

@@ -119,8 +119,6 @@ UNSEEN = (
 )
 def dataset_names(context: Context) -> None:
     """Gives datasets their namespace where their names are written, and tells of those that cannot be seen."""
-    if not context.is_ray_script:
-        return
     told = _Told(context)
     for call in context.module.calls(*LOADERS):
         given = argument(call, 0, "path")

@@ -50,8 +50,6 @@ LOSS_MEAN = "{trainer}.model_accepts_loss_kwargs = False  # the mean over each b
 )
 def freeze_numerics(context: Context) -> None:
     """Writes the old defaults out where models and arguments are made."""
-    if not context.is_ray_script:
-        return
     if not context.options.freeze_numerics:
         _note_half_precision(context)
         return

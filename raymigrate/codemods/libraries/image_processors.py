@@ -23,8 +23,6 @@ MAKES_ONE = re.compile(
 @codemod(*RENAMED, phase=Phase.LIBRARIES)
 def image_processors(context: Context) -> None:
     """Renames the arguments where an image processor is made or called."""
-    if not context.is_ray_script:
-        return
     for call, keyword in context.module.keywords(*RENAMED):
         if not (_makes_one(context.module, call) or _calls_one(context.module, call)):
             continue

@@ -43,8 +43,6 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
 @codemod("ray", phase=Phase.GONE)
 def attributes(context: Context) -> None:
     """Renames and reports attributes that the classes of the libraries do not have."""
-    if not context.is_ray_script:
-        return
     module = context.module
     own = _own_names(module)
     for node in module.of_type(ast.Attribute):

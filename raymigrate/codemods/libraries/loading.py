@@ -11,6 +11,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.dataset_names import LOADERS, RM715
 from raymigrate.codemods.libraries.transformers_arguments import GUIDE
 from raymigrate.codemods.phases import Phase
+from raymigrate.facts.values import argument
 
 RM717 = Rule(
     "RM717",
@@ -38,10 +39,8 @@ PIPELINES = ("transformers.pipeline", "transformers.pipelines.pipeline")
 @codemod("load_dataset", "load_dataset_builder", phase=Phase.LIBRARIES)
 def dataset_scripts(context: Context) -> None:
     """Reports `load_dataset("my_dataset.py")`."""
-    if not context.is_ray_script:
-        return
     for call in context.module.calls(*LOADERS):
-        given = call.args[0] if call.args else next((k.value for k in call.keywords if k.arg == "path"), None)
+        given = argument(call, 0, "path")
         path = context.module.constant(given)
         if given is not None and isinstance(path, str) and path.endswith(".py"):
             context.manual(RM715, given, f'"{path}" is a script: load_dataset raises a RuntimeError today.')
@@ -50,8 +49,6 @@ def dataset_scripts(context: Context) -> None:
 @codemod(*GONE_FROM_HUB, phase=Phase.LIBRARIES)
 def hub_names(context: Context) -> None:
     """Reports what huggingface_hub no longer has."""
-    if not context.is_ray_script:
-        return
     for reference in list(context.references(*(f"huggingface_hub.{name}" for name in GONE_FROM_HUB))):
         context.manual(RM717, reference.node, f"{reference.qualified} is gone from huggingface_hub >= 1.")
         context.handle(reference, gone=False)
@@ -60,11 +57,8 @@ def hub_names(context: Context) -> None:
 @codemod("pipeline", phase=Phase.LIBRARIES)
 def pipelines(context: Context) -> None:
     """Reports pipelines of tasks that are gone."""
-    if not context.is_ray_script:
-        return
     for call in context.module.calls(*PIPELINES):
-        given = call.args[0] if call.args else next((k.value for k in call.keywords if k.arg == "task"), None)
-        task = context.module.constant(given)
+        task = context.module.constant(argument(call, 0, "task"))
         if isinstance(task, str) and (task in TASKS or task.startswith("translation")):
             context.manual(RM724, call, f'pipeline("{task}") raises a KeyError today.')
         for keyword in call.keywords:

@@ -76,15 +76,12 @@ LOAD_METRIC = ("datasets.load_metric", "datasets.load.load_metric")
 @codemod(*(name.rpartition(".")[2] for name in MOVED))
 def moved(context: Context) -> None:
     """Names with a plain successor."""
-    if context.is_ray_script:
-        move_names(context, RM711, MOVED)
+    move_names(context, RM711, MOVED)
 
 
 @codemod("ray", phase=Phase.REST)
 def found_elsewhere(context: Context) -> None:
     """Names that no other rule deals with, and that are gone from one place and found in another."""
-    if not context.is_ray_script:
-        return
     moves = {}
     for reference in context.references(*ONE_MEANING):
         found = successor(reference.qualified)
@@ -97,8 +94,6 @@ def found_elsewhere(context: Context) -> None:
 @codemod("load_metric")
 def load_metric(context: Context) -> None:
     """`load_metric("glue", "mrpc")` becomes `evaluate.load("glue", "mrpc")`."""
-    if not context.is_ray_script:
-        return
     for reference in list(context.references(*LOAD_METRIC)):
         if not context.can_import("evaluate", reference):
             context.manual(RM713, reference.node, "datasets has no load_metric today, and `evaluate` is taken here.")
@@ -112,8 +107,6 @@ def load_metric(context: Context) -> None:
 @codemod("AdamW")
 def adamw(context: Context) -> None:
     """`AdamW(parameters, lr=...)` of transformers becomes torch's, with the same numbers."""
-    if not context.is_ray_script:
-        return
     for reference in list(context.references(*ADAMW)):
         call = context.module.parent_of[reference.node]
         if (

@@ -35,8 +35,6 @@ DEFAULT = "torch.save"
 @codemod(ARGUMENT, "save_pretrained", phase=Phase.LIBRARIES)
 def save_functions(context: Context) -> None:
     """Replaces accelerate's function by `is_main_process=`, and reports others."""
-    if not context.is_ray_script:
-        return
     for call, _ in context.module.method_calls("save_pretrained"):
         keyword = next((keyword for keyword in call.keywords if keyword.arg == ARGUMENT), None)
         if keyword is not None:

@@ -64,7 +64,7 @@ def is_tokenizer(module: Module, node: ast.expr) -> bool:
 
 
 def _imports_transformers(context: Context) -> bool:
-    return context.is_ray_script and any(r.is_within("transformers") for r in context.module.references)
+    return any(r.is_within("transformers") for r in context.module.references)
 
 
 @codemod(*CALLS, AS_TARGET, *GONE, *RENAMED, phase=Phase.LIBRARIES)

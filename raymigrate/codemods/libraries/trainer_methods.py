@@ -61,8 +61,6 @@ GONE = {
 @codemod(*ADDED, SAVE, LOG, *GONE, phase=Phase.LIBRARIES)
 def method_overrides(context: Context) -> None:
     """Gives overridden methods of Trainer subclasses the parameters of transformers 5, and reports the others."""
-    if not context.is_ray_script:
-        return
     for method in context.module.of_type(ast.FunctionDef):
         owner = context.module.parent_of[method]
         if not isinstance(owner, ast.ClassDef) or not is_transformers_trainer(context.module, owner):

@@ -16,8 +16,6 @@ OLD, NEW = "tokenizer", "processing_class"
 @codemod(OLD, phase=Phase.LIBRARIES)
 def tokenizer_of_subclasses(context: Context) -> None:
     """Renames the argument where the class is in the file, and reports it where the class cannot be seen."""
-    if not context.is_ray_script:
-        return
     for call, keyword in context.module.keywords(OLD):
         if NEW in {other.arg for other in call.keywords}:
             continue

@@ -133,8 +133,6 @@ WORDS = (
 @codemod(*WORDS, phase=Phase.LIBRARIES)
 def keyword_arguments(context: Context) -> None:
     """Renames and deletes keyword arguments of transformers, accelerate and datasets."""
-    if not context.is_ray_script:
-        return
     for names, changes in (
         (TRAINING_ARGUMENTS, TRAINING_ARGUMENTS_CHANGES),
         (HF_TRAINERS, TRAINER_CHANGES),
