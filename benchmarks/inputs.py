@@ -34,7 +34,7 @@ from ray.train import RunConfig, ScalingConfig
 from ray.train.torch import TorchTrainer
 from transformers import AutoModelForCausalLM, AutoTokenizer, Trainer, TrainingArguments
 """
-LEGACY_JOBS = ("transformers_trainer/gpt2_wikitext_ray_data", "accelerate_trainer/bert_mrpc", "ray_air/tune_function")
+LEGACY_JOBS = ("transformers_trainer/gpt2_wikitext_ray_data", "accelerate_trainer/bert_mrpc", "tuner/tune_function")
 
 
 def clean_tree(cache: Path, files: int) -> Path:

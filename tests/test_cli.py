@@ -163,7 +163,7 @@ def test_the_adapter_style_leaves_the_init_function_as_it_is(train: Path) -> Non
 
 def test_unsafe_edits_are_made_only_when_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "train.py"
-    shutil.copy(FIXTURES / "ray_air/fails_fast/before.py", path)
+    shutil.copy(FIXTURES / "torch_trainer/fails_fast/before.py", path)
     result = invoke(path)
     assert result.exit_code == 1
     assert "RM401 unsafe" in result.stdout

@@ -12,7 +12,7 @@ from raymigrate.cli.settings import NOT_SETTINGS
 from tests.conftest import FIXTURES
 
 LEGACY = "from ray.air import session\n\nsession.report({})\n"
-UNSAFE = FIXTURES / "ray_air/fails_fast/before.py"
+UNSAFE = FIXTURES / "torch_trainer/fails_fast/before.py"
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 import grimp
 
 import raymigrate
-from tests.conftest import ROOT
+from tests.conftest import FIXTURES, ROOT
 
 PACKAGE = Path(raymigrate.__file__).parent
 LONGEST_FILE = 400  # lines
@@ -59,3 +59,9 @@ def test_every_family_says_what_it_is_about() -> None:
     for family in (PACKAGE / "codemods").glob("*/__init__.py"):
         first = family.read_text().partition("\n")[0]
         assert first.startswith('"""'), family
+
+
+def test_fixtures_are_in_folders_with_the_names_of_families() -> None:
+    of_other_things = {"false_friends", "notebooks", "projects"}
+    families = {path.parent.name for path in (PACKAGE / "codemods").glob("*/__init__.py")}
+    assert {path.name for path in FIXTURES.iterdir() if path.is_dir()} == (families - {"shared"}) | of_other_things

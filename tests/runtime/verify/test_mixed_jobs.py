@@ -21,8 +21,8 @@ pytestmark = pytest.mark.ray
 
 JOBS = [
     pytest.param("tracking/mlflow_transformers/before.py", "B,C", True, id="mlflow-callback"),
-    pytest.param("transformers_trainer/pipeline_predictors/before.py", "A,B,C", False, id="predictors"),
-    pytest.param("transformers_trainer/tuner_bert_mrpc/before.py", "A,B,C", False, id="tuner"),
+    pytest.param("predictors/pipeline_predictors/before.py", "A,B,C", False, id="predictors"),
+    pytest.param("tuner/tuner_bert_mrpc/before.py", "A,B,C", False, id="tuner"),
     pytest.param("projects/init_in_config/before/train_on_ray.py", "B,C", False, id="project-of-several-files"),
     pytest.param("notebooks/bert_colab/before.ipynb", "A,C", False, id="notebook"),
 ]
