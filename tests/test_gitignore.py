@@ -52,6 +52,18 @@ class TestPatterns:
         assert found("out") == ["out/a.py", "out/deep/b.py"]
         assert found("out/deep") == ["out/deep/b.py"]
 
+    @pytest.mark.parametrize("kind", ["a repository", "a submodule"])
+    def test_patterns_around_a_repository_do_not_hold_inside_it(self, kind: str) -> None:
+        write(".gitignore", text="a.py\nout/\n")
+        write(*(f"{folder}/{name}.py" for folder in ("inner", "inner/pkg", "out", "other") for name in "abc"))
+        write("inner/.gitignore", text="b.py\n")
+        for folder in ("inner", "out"):
+            Path(folder, ".git").mkdir() if kind == "a repository" else write(f"{folder}/.git", text="gitdir: x\n")
+        of_inner = [f"{folder}/{name}.py" for folder in ("inner", "inner/pkg") for name in "ac"]
+        assert found("inner") == of_inner
+        assert found() == [*of_inner, "other/b.py", "other/c.py"]
+        assert found(exclude=["a.py"]) == [*(path for path in of_inner if path[-4] != "a"), "other/b.py", "other/c.py"]
+
     def test_lines_of_a_gitignore_that_are_no_pattern_are_passed_over(self) -> None:
         Path(".gitignore").write_bytes(b"\xef\xbb\xbfa.py\n!\n/\n///\n[\n[z-a]*\n*[[:alpha:]]*\n*\\\nb\xff.py   \n")
         write("a.py", "b\udcff.py", "c.py")

@@ -118,3 +118,13 @@ def test_leaving_a_file_out_never_changes_it(script: Path, tmp_path: Path) -> No
     result = answer(path, "d")
     assert path.read_bytes() == script.read_bytes()
     assert result.exit_code in (0, 1)
+
+
+def test_a_link_that_leads_out_is_told_of_and_not_written(tmp_path: Path) -> None:
+    (tmp_path / "outside.py").write_text(SESSION)
+    (tmp_path / "p").mkdir()
+    (tmp_path / "p/link.py").symlink_to("../outside.py")
+    result = answer(tmp_path / "p", "a")
+    assert "RM908" in result.stdout
+    assert "make this change" not in result.stdout
+    assert (tmp_path / "outside.py").read_text() == SESSION

@@ -135,3 +135,17 @@ def test_a_run_without_settings_imports_no_toml_parser(project: Path) -> None:
 def test_every_option_is_a_setting_or_known_not_to_be() -> None:
     names = {str(parameter.name) for parameter in convert.params}
     assert names > NOT_SETTINGS - {"help", "interactive"}
+
+
+def test_settings_that_cannot_be_read_are_not_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    settings('exclude = ["train.py"]')
+    monkeypatch.setattr("raymigrate.cli.settings.open", refuse, raising=False)
+    result = invoke(".")
+    assert result.exit_code == 2
+    assert "pyproject.toml: cannot be read: Permission denied" in result.stderr
+    assert Path("train.py").read_text() == LEGACY
+    Path("pyproject.toml").unlink()
+    assert invoke(".").exit_code == 0

@@ -80,7 +80,7 @@ def run_conversion(paths: Sequence[str], settings: Settings, choices: Choices) -
     if choices["interactive"]:
         from raymigrate.cli.interactive import InteractiveJob  # noqa: PLC0415
 
-        summary = run(found, InteractiveJob(job.options), jobs=1)
+        summary = run(found, InteractiveJob(job.options, leads_out=found.leads_out), jobs=1)
     else:
         summary = run(found, job, jobs=choices["jobs"], progress=with_progress, isolated=True)
     return _shown(summary, settings, choices)

@@ -7,7 +7,7 @@ were accepted, and checks every text that is shown as it checks all.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import click
@@ -71,14 +71,18 @@ class InteractiveJob(Job):
 
     Args:
         conversation: With whom.
+        leads_out: Tells of a path whether it leads to where nothing may be written.
     """
 
     conversation: Conversation = field(default_factory=Conversation)
+    leads_out: Callable[[str], bool] = lambda path: False
 
     def look(self, path: str, project: Project | None = None) -> FileResult:
         """Converts one file, and writes at once what the user wants: no answer is lost if the run is ended."""
+        if self.leads_out(path):
+            return Job(self.options, write=False).look(path, project)  # the run tells of it
         result = super().look(path, project)
-        return next(iter(written([result], ())))
+        return next(iter(written([result], (), self.leads_out)))
 
     def convert(self, path: str, data: bytes, project: Project | None = None) -> FileResult:
         """Converts the bytes of a file as far as the user wants it; no file asks another one to change."""

@@ -77,7 +77,9 @@ def find_settings(paths: Sequence[str]) -> Settings:
         try:
             with open(file, "rb") as stream:
                 data = stream.read()
-        except OSError:
+        except OSError as error:
+            if os.path.isfile(file):  # noqa: PTH113 - what it says must not be passed over
+                raise CannotWorkError(one_line(f"{file}: cannot be read: {error.strerror or error}")) from None
             data = b""
         if TABLE in data:
             table = _table(file, data)

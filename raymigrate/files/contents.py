@@ -1,4 +1,4 @@
-# ruff: noqa: PTH105, PTH108, PTH116, PTH118, PTH120 - works on strings, as discovery.py does
+# ruff: noqa: PTH105, PTH110, PTH108, PTH116, PTH118, PTH120 - works on strings, as discovery.py does
 """Reads files, and writes them so that nothing is ever lost."""
 
 import contextlib
@@ -41,7 +41,7 @@ def write_file(path: str, data: bytes) -> None:
     Raises:
         OSError: If the file could not be written.
     """
-    if os.path.lexists(path):
+    if os.path.exists(path):
         write_atomically(path, data)
         return
     staged = NewFile(path, data)
@@ -171,9 +171,9 @@ class _Overwriting:
             _write_over(self._target, self._data)
         except BaseException:
             _write_over(self._target, self._old)
-            _remove(copy)
+            self._copy = copy
             raise
-        _remove(copy)
+        self._copy = copy
 
     def discard(self) -> None:
         """See `Staged`."""
@@ -203,12 +203,19 @@ def _write_new(path: str, data: bytes, status: os.stat_result) -> None:
     try:
         _write_all(descriptor, data)
         if hasattr(os, "fchown"):
-            with contextlib.suppress(OSError):  # only root may give files away
-                os.fchown(descriptor, status.st_uid, status.st_gid)
+            _give(descriptor, status)
             os.fchmod(descriptor, stat.S_IMODE(status.st_mode))  # last, as a change of the owner drops some bits
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _give(descriptor: int, status: os.stat_result) -> None:
+    """Gives a file the owner and group of another, or its group alone: only root may give files away."""
+    for owner in (status.st_uid, -1):
+        with contextlib.suppress(OSError):
+            os.fchown(descriptor, owner, status.st_gid)
+            return
 
 
 def _write_over(path: str, data: bytes) -> None:
@@ -229,7 +236,8 @@ def _write_all(descriptor: int, data: bytes) -> None:
 
 
 def _remove(path: str) -> None:
-    with contextlib.suppress(FileNotFoundError):
+    """Takes a file away that nobody needs, if it is there; one that stays is no reason to end a run."""
+    with contextlib.suppress(OSError):
         os.unlink(path)
 
 

@@ -135,6 +135,7 @@ class _Walk:
     ) -> None:
         self._suffixes = suffixes
         self._exclude = exclude
+        self._strongest = 1 if exclude else 0  # how many layers beat every .gitignore
         self._base = base
         self._force_exclude = force_exclude
         self._search = search
@@ -185,6 +186,8 @@ class _Walk:
                 continue
             if "pyvenv.cfg" in markers and directory != root:
                 continue  # a virtual environment under an unusual name
+            if ".git" in markers:
+                layers = layers[: self._strongest]  # a repository of its own: patterns around it do not hold inside
             if ".gitignore" in markers:
                 layers = self._with_gitignore(directory, layers)
             self._add(files)
@@ -202,7 +205,7 @@ class _Walk:
         for entry in entries:
             name = entry.name
             if name.startswith(".") or name == "pyvenv.cfg":
-                if name in {".gitignore", "pyvenv.cfg"} and entry.is_file():
+                if name == ".git" or (name in {".gitignore", "pyvenv.cfg"} and entry.is_file()):
                     markers.append(name)
             elif entry.is_dir(follow_symlinks=False):
                 if name not in SKIPPED:
@@ -233,8 +236,7 @@ class _Walk:
         except OSError as error:
             self.problems.append(_unreadable(directory + ".gitignore", error.errno))
             return layers
-        strongest = 1 if self._exclude else 0
-        return (*layers[:strongest], own, *layers[strongest:])
+        return (*layers[: self._strongest], own, *layers[self._strongest :])
 
 
 def _each_file_once(paths: Iterable[str]) -> tuple[list[str], list[Problem]]:

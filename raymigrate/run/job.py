@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -92,15 +92,21 @@ class Job:
             _ = result.new_bytes  # its encoding may lack a character
         return result
 
-    def finished(self, results: Sequence[FileResult], together: Sequence[Sequence[str]] = ()) -> list[FileResult]:
+    def finished(
+        self,
+        results: Sequence[FileResult],
+        together: Sequence[Sequence[str]] = (),
+        leads_out: Callable[[str], bool] = lambda path: False,
+    ) -> list[FileResult]:
         """The results as a reader of the files sees them, once those are written that the job writes.
 
         Args:
             results: Results with places in the texts as they were read.
             together: Paths of files that change together or not at all.
+            leads_out: Tells of a path whether it leads to where nothing may be written.
         """
         if self.write:
             from raymigrate.run.writing import written  # noqa: PLC0415 - a check writes nothing
 
-            results = written(results, together)
+            results = written(results, together, leads_out)
         return [result.in_cells() for result in results]

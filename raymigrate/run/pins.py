@@ -145,12 +145,14 @@ def _files(folder: str, found: Discovery) -> list[PinFile]:
 
 
 def layers_of(folder: str, found: Discovery) -> list[Patterns]:
-    """The patterns that hold in a folder, the strongest first."""
+    """The patterns that hold in a folder, the strongest first; those around a repository do not hold inside it."""
     root = next(root for root in found.roots if folder.startswith(root))
     own: list[Patterns] = []
     try:
         above = read_gitignores_above(root)
         for slash in [len(root), *(match.end() for match in re.finditer("/", folder) if match.end() > len(root))]:
+            if os.path.lexists(f"{folder[:slash]}.git"):
+                own, above = [], []
             if os.path.isfile(f"{folder[:slash]}.gitignore"):
                 own.insert(0, read_gitignore(folder[:slash], slash))
     except OSError:

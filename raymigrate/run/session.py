@@ -44,7 +44,7 @@ def run(found: Discovery, job: Job, *, jobs: int = 0, progress: Progress = _unse
         summary = _planned_apart(found, job, jobs, progress)
     else:
         summary = plan(found, job, jobs=jobs, progress=progress)
-    summary.results = job.finished(summary.results, summary.together)
+    summary.results = job.finished(summary.results, summary.together, found.leads_out)
     return summary
 
 

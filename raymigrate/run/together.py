@@ -17,7 +17,7 @@ from raymigrate.comments.skips import RM906, Skips
 from raymigrate.facts.project import LIBRARIES, Project
 from raymigrate.files.contents import read_bytes
 from raymigrate.files.discovery import SKIPPED, Discovery
-from raymigrate.files.gitignore import is_ignored
+from raymigrate.files.gitignore import Patterns, is_ignored
 from raymigrate.run.conversion import failed
 from raymigrate.run.engine import RM908
 from raymigrate.run.job import Job
@@ -52,6 +52,7 @@ class Together:
             shared=job.shared,
         )
         self.given = {os.path.normpath(path) for path in (*found.named, *found.candidates)}
+        self._layers: dict[str, list[Patterns]] = {}  # by folder
         self.links: dict[str, set[str]] = {}  # the files of the project that each script of a job imports
         self.new: dict[str, FileResult] = {}  # by real path: what was converted here
 
@@ -173,11 +174,17 @@ class Together:
             if any(folder in SKIPPED or folder.startswith(".") for folder in folders):
                 continue
             start = root + below
-            layers = layers_of(start[: start.rfind("/") + 1], self.found)
-            inner = [root + "/".join(folders[: n + 1]) + "/" for n in range(len(folders))]
-            if not any(is_ignored(layers, name) for name in (*inner, start)):
+            around = [root, *(root + "/".join(folders[: n + 1]) + "/" for n in range(len(folders)))]
+            ways = zip(around, (*around[1:], start), strict=True)
+            if not any(is_ignored(self._layers_of(folder), name) for folder, name in ways):
                 return True
         return False
+
+    def _layers_of(self, folder: str) -> list[Patterns]:
+        """The patterns that hold in a folder, read once."""
+        if folder not in self._layers:
+            self._layers[folder] = layers_of(folder, self.found)
+        return self._layers[folder]
 
     def _report_outside(self) -> None:
         """Says of each file that would have to change but was not named which file that is."""

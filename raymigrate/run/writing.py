@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from raymigrate.base.signals import undisturbed
 from raymigrate.files.contents import NewFile, read_bytes, stage, write_atomically
@@ -13,12 +13,15 @@ from raymigrate.run.outcome import FileResult
 CHANGED = "changed while it was being converted; run raymigrate again."
 
 
-def written(results: Sequence[FileResult], together: Sequence[Collection[str]]) -> list[FileResult]:
+def written(
+    results: Sequence[FileResult], together: Sequence[Collection[str]], leads_out: Callable[[str], bool]
+) -> list[FileResult]:
     """Writes the files that change.
 
     Args:
         results: What became of each file, with places in the text as it was read.
         together: The paths of files that are written together or not at all.
+        leads_out: Tells of a path whether it leads to where nothing may be written.
 
     Returns:
         The results in the same order: written, or with an error in place of their findings.
@@ -28,11 +31,11 @@ def written(results: Sequence[FileResult], together: Sequence[Collection[str]]) 
     grouped = {result.path for group in groups for result in group}
     done: dict[str, FileResult] = {}
     for group in (*groups, *([result] for path, result in due.items() if path not in grouped)):
-        done.update((result.path, result) for result in _written_together(group))
+        done.update((result.path, result) for result in _written_together(group, leads_out))
     return [done.get(result.path, result) for result in results]
 
 
-def _written_together(results: Sequence[FileResult]) -> list[FileResult]:
+def _written_together(results: Sequence[FileResult], leads_out: Callable[[str], bool]) -> list[FileResult]:
     """Writes files, or none of them.
 
     All new contents lie on the disk before the first file gets its own: after that only renaming is left, for which a
@@ -42,12 +45,14 @@ def _written_together(results: Sequence[FileResult]) -> list[FileResult]:
     current = None
     try:
         for current in results:
+            _refuse_elsewhere(current, leads_out)
             staged.append((NewFile if current.is_new else stage)(current.path, current.new_bytes))
         with undisturbed():
             for current in results:
                 _refuse_changed(current)
             for current, new in zip(results, staged, strict=True):
                 _refuse_changed(current)
+                _refuse_elsewhere(current, leads_out)
                 new.commit()
                 committed.append(current)
     except OSError as error:
@@ -60,11 +65,17 @@ def _written_together(results: Sequence[FileResult]) -> list[FileResult]:
 
 
 class _ChangedError(OSError):
-    """A file does not hold any more what was read from it."""
+    """A file is not any more what was read."""
 
 
 def _refuse_changed(result: FileResult) -> None:
     if not result.is_new and read_bytes(result.path) != result.old_bytes:
+        raise _ChangedError
+
+
+def _refuse_elsewhere(result: FileResult, leads_out: Callable[[str], bool]) -> None:
+    """Somebody may have put a link in the place of a file, or of a folder around it, since it was read."""
+    if leads_out(result.path):
         raise _ChangedError
 
 

@@ -11,13 +11,13 @@ import subprocess
 from contextlib import closing
 from pathlib import Path
 
-from tests.attack import inputs, processes
+from tests.attack import faults, inputs, processes
 from tests.attack.command import CASES, CONVERTED, SMALL, Neighbours, attack, got, run
 from tests.conftest import FIXTURES
 from tests.test_faults import BAD, NOTEBOOKS
 
 CONFIG = FIXTURES / "accelerate_trainer/config_path_yaml"
-__all__ = ["CASES", "processes"]
+__all__ = ["CASES", "faults", "processes"]
 TOLD = "told, exit code 2, the others converted"
 
 

@@ -180,3 +180,17 @@ def test_no_requirements_are_reached_through_a_link(beside: Path) -> None:
     outcome = CliRunner().invoke(main, ["--unsafe", "p"])
     assert (beside / "requirements.txt").read_text().strip() == "ray==2.6"
     assert "requirements.txt:1:1: RM908 manual" in outcome.stdout
+
+
+def test_patterns_hold_up_to_the_edge_of_a_repository_inside(tmp_path: Path) -> None:
+    """What is walked is what is written: a model in a repository inside, and none in one that is left out."""
+    for name in ("lib", "out"):
+        driver = DRIVER.format(imports=f"from {name}.model import init", init="init")
+        write(tmp_path, {f"{name}/model.py": INIT, f"train_{name}.py": driver})
+    for folder in ("", "lib", "out"):
+        (tmp_path / folder / ".git").mkdir()
+    (tmp_path / ".gitignore").write_text("model.py\n/out/\n")
+    summary = convert(tmp_path)
+    assert "no_cuda" not in (tmp_path / "lib/model.py").read_text()
+    assert (tmp_path / "out/model.py").read_text() == INIT.lstrip("\n")
+    assert [Path(f.path).name for f in summary.findings if f.code == "RM908"] == ["train_out.py"]

@@ -7,7 +7,9 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -292,6 +294,44 @@ def test_a_full_disk_leaves_the_old_report(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(OSError, match="no space left"):
         write_report(PASSING, path)
     assert [entry.read_bytes() for entry in tmp_path.iterdir()] == ([] if old is None else [old])
+
+
+@pytest.mark.parametrize("old", [None, b"old"])
+def test_a_kill_at_any_call_leaves_the_old_report_or_the_new(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: bytes | None
+) -> None:
+    write_report(PASSING, tmp_path / "new.json")
+    new = (tmp_path / "new.json").read_bytes()
+    for number in range(20):
+        path = tmp_path / str(number) / "report.json"
+        path.parent.mkdir()
+        if old is not None:
+            path.write_bytes(old)
+        process = os.fork()
+        if process == 0:
+            count = iter(range(100))
+            for name in ("open", "write", "fsync", "close", "replace"):
+                monkeypatch.setattr(os, name, partial(_or_end, getattr(os, name), count, number))
+            write_report(PASSING, path)
+            os._exit(0)
+        killed = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+        text = path.read_bytes() if path.exists() else None
+        assert text in (old, new)
+        assert all(entry.name.startswith(".raymigrate-") for entry in path.parent.iterdir() if entry != path)
+        if not killed:
+            assert text == new
+            assert number > 4
+            return
+    pytest.fail("the report is never written")
+
+
+def _or_end(call: Callable[..., object], count: Iterator[int], number: int, *arguments: object) -> object:
+    """Calls something, or ends the process half way."""
+    if next(count) == number:
+        if call.__name__ == "write":
+            call(arguments[0], bytes(arguments[1])[:100])  # type: ignore[call-overload]
+        os._exit(9)
+    return call(*arguments)
 
 
 def test_converting_imports_none_of_the_libraries() -> None:

@@ -1,11 +1,9 @@
 """Reports of `raymigrate verify`: a module per format, imported only when its report is made."""
 
-import contextlib
-import os
 from collections.abc import Callable
 from pathlib import Path
 
-from raymigrate.files.contents import write_atomically
+from raymigrate.files.contents import write_file
 from raymigrate.runtime.verify.results import Verification
 
 SUFFIXES = (".html", ".md", ".json", ".xml")
@@ -36,10 +34,7 @@ def write_report(verification: Verification, path: Path) -> None:
     text = _format(path.suffix.lower())(verification)
     data = text.encode("utf-8", "backslashreplace")  # names of files may hold bytes that are not UTF-8
     path.parent.mkdir(parents=True, exist_ok=True)
-    if path.exists():
-        write_atomically(str(path), data)
-    else:
-        _create(path, data)
+    write_file(str(path), data)
 
 
 def _format(suffix: str) -> Callable[[Verification], str]:
@@ -58,18 +53,3 @@ def _format(suffix: str) -> Callable[[Verification], str]:
     from raymigrate.runtime.verify.reporting.junit import junit_text  # noqa: PLC0415
 
     return junit_text
-
-
-def _create(path: Path, data: bytes) -> None:
-    """Writes a new file beside its place and moves it there once it is whole."""
-    temporary = path.with_name(f".raymigrate-{os.urandom(8).hex()}.new")
-    try:
-        with temporary.open("xb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.replace(path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            temporary.unlink()
-        raise
