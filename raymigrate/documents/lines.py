@@ -1,6 +1,7 @@
 """Lines of source with their ends, and what changes between two versions of them."""
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -16,6 +17,22 @@ class Line(NamedTuple):
 
     text: str
     end: str
+
+
+class Places:
+    """Where the characters of a text are; asked of many, as to count the lines before each takes ever longer.
+
+    Args:
+        text: The text; its lines end in "\\n".
+    """
+
+    def __init__(self, text: str) -> None:
+        self._starts = [0, *(end.end() for end in re.finditer("\n", text))]
+
+    def place(self, start: int) -> tuple[int, int]:
+        """The line and column of a character, from one."""
+        line = bisect_right(self._starts, start)
+        return line, start - self._starts[line - 1] + 1
 
 
 def split_lines(text: str) -> list[Line]:

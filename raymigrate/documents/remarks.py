@@ -106,12 +106,15 @@ def old_pins(lines: Sequence[str]) -> Iterator[tuple[int, Pin]]:
     if "install" not in text:
         return
     from raymigrate.documents.install_commands import install_commands  # noqa: PLC0415 - few cells install anything
+    from raymigrate.documents.lines import Places  # noqa: PLC0415 - as above
 
+    places = Places(text)
     for pin in install_commands(text):
         if pin.is_too_low:
-            index, start = text.count("\n", 0, pin.start), text.rfind("\n", 0, pin.start) + 1
+            line, column = places.place(pin.start)
+            start = pin.start - column + 1
             first, last = pin.place
-            yield index, replace(pin, start=pin.start - start, place=(first - start, last - start))
+            yield line - 1, replace(pin, start=pin.start - start, place=(first - start, last - start))
 
 
 def pin_message(pin: Pin) -> str:

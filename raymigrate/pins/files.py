@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from raymigrate.comments.skips import Skip, comment_at, skipped_whole
+from raymigrate.documents.lines import Places
 from raymigrate.documents.remarks import RM731
 from raymigrate.files.contents import read_bytes
 from raymigrate.files.discovery import too_large
@@ -55,7 +56,8 @@ class PinFile:
         """The comments that silence old pins: on their line, alone above it, or for the whole file."""
         text, code = self.script.text, RM731.code
         lines, whole = text.split("\n"), skipped_whole(text, code)
-        found = {pin: comment_at(lines, text.count("\n", 0, pin.start) + 1, code) or whole for pin in self.old_pins}
+        places = Places(text)
+        found = {pin: comment_at(lines, places.place(pin.start)[0], code) or whole for pin in self.old_pins}
         return {pin: skip for pin, skip in found.items() if skip is not None}
 
     @cached_property

@@ -7,6 +7,7 @@ from raymigrate.base.options import Options
 from raymigrate.codemods.gone.names_in_strings import LEGACY, RM695, advice, message
 from raymigrate.comments.skips import comment_at, skipped_whole
 from raymigrate.documents import Plain
+from raymigrate.documents.lines import Places
 from raymigrate.pins.files import decode
 from raymigrate.run.outcome import FileResult
 
@@ -27,9 +28,9 @@ def legacy_names(path: str, data: bytes, options: Options) -> FileResult:
     if options.enabled(RM695.code):
         lines, whole = script.text.split("\n"), skipped_whole(script.text, RM695.code)
         bare = COMMENT.sub(lambda found: " " * len(found[0]), script.text)
+        places = Places(bare)
         for found in NAME.finditer(bare):
-            line = bare.count("\n", 0, found.start()) + 1
-            column = found.start() - (bare.rfind("\n", 0, found.start()) + 1) + 1
+            line, column = places.place(found.start())
             name = found[0]
             finding = Finding(RM695.code, Kind.MANUAL, message(name), advice(name), line, column, path)
             skip = comment_at(lines, line, RM695.code) or whole

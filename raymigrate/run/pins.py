@@ -16,6 +16,7 @@ from raymigrate.codemods.pins.needed_packages import advice as advice_of
 from raymigrate.codemods.pins.needed_packages import message as message_of
 from raymigrate.comments.skips import comment_at, skipped_whole
 from raymigrate.documents import Plain
+from raymigrate.documents.lines import Places
 from raymigrate.documents.remarks import RM731, pin_message
 from raymigrate.facts.yaml_files import load_yaml
 from raymigrate.files.gitignore import Patterns, excluded, is_ignored, read_gitignore, read_gitignores_above
@@ -105,15 +106,12 @@ def _is_read(file: PinFile) -> bool:
 def _told(file: PinFile, lacking: Iterable[tuple[Needed, int]]) -> Iterator[Finding]:
     """The findings on packages that a file lacks."""
     text = file.script.text
+    places = Places(text)
     for needed, start in lacking:
-        line, column = _line_and_column(text, start)
+        line, column = places.place(start)
         finding = Finding(RM732.code, Kind.MANUAL, message_of(needed), advice_of(needed), line, column, file.path)
         skip = comment_at(text.split("\n"), line, RM732.code) or skipped_whole(text, RM732.code)
         yield finding if skip is None else finding.skipped(skip.reason)
-
-
-def _line_and_column(text: str, start: int) -> tuple[int, int]:
-    return text.count("\n", 0, start) + 1, start - (text.rfind("\n", 0, start) + 1) + 1
 
 
 def _folders(path: str, roots: Sequence[str]) -> Iterator[str]:
@@ -180,8 +178,9 @@ def _result(file: PinFile, job: Job) -> FileResult:
     new = _applied(text, [pin for pin in pins if pin not in file.skips])
     refused = new != text and not (_parses(file.path, text) and _parses(file.path, new))
     findings = []
+    places = Places(text)
     for pin in sorted(pins, key=lambda pin: pin.start):
-        line, column = _line_and_column(text, pin.start)
+        line, column = places.place(pin.start)
         obstacle = pin.obstacle or (UNREADABLE if refused else "")
         if obstacle:
             kind, advice = Kind.MANUAL, obstacle
@@ -198,11 +197,13 @@ def _result(file: PinFile, job: Job) -> FileResult:
 
 
 def _applied(text: str, pins: Iterable[Pin]) -> str:
-    for pin in sorted(pins, key=lambda pin: pin.place, reverse=True):
+    parts, done = [], 0
+    for pin in sorted(pins, key=lambda pin: pin.place):
         if pin.replaceable:
             start, end = pin.place
-            text = text[:start] + pin.replacement + text[end:]
-    return text
+            parts += [text[done:start], pin.replacement]
+            done = end
+    return "".join([*parts, text[done:]])
 
 
 def _parses(path: str, text: str) -> bool:

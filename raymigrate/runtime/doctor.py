@@ -303,12 +303,10 @@ def _lines(report: Report) -> Iterator[str]:
         yield row(package.name, f"{package.installed or '-'}{wanted}")
     yield ""
     yield "Arms of verify"
-    told = ""
     for arm in report.arms:
         yield row(f"{arm.letter}  {arm.state}", arm.title)
-        if arm.reason and arm.reason != told:  # most often it is the same for all
+        if arm.reason:
             yield row("", arm.reason)
-            told = arm.reason
         if arm.state == "on demand":
             yield row("", arm.command)
     yield ""

@@ -59,6 +59,8 @@ STOP = (
     "Use num_train_epochs, max_steps or EarlyStoppingCallback of a Trainer; in a loop of your own, return right after"
     " the report that meets the condition, on every worker."
 )
+NO_RESOURCES = "ScalingConfig(trainer_resources=) raises on Ray >= 2.51, and this is no dict, so fit() raised before."
+NUM_WORKERS = "trainer_resources is the first argument; if this is the number of workers, write num_workers=."
 METADATA = (
     "Hand it over in train_loop_config, and call checkpoint.update_metadata(...) with it before each report of a"
     " checkpoint; read it there in place of get_metadata()."
@@ -94,6 +96,8 @@ def configuration(context: Context) -> None:
             for keyword in call.keywords:
                 if keyword.arg is None:
                     _unpacked(context, name, keyword)
+                elif keyword.arg == "trainer_resources" and isinstance(written(keyword.value), int | float | str):
+                    context.manual(RM401, keyword, NO_RESOURCES, NUM_WORKERS)
                 elif keyword.arg in DELETED[name]:
                     # fail_fast stopped a run at the first failure, whatever max_failures said.
                     safe = keyword.arg != "fail_fast" or written(keyword.value) is False
