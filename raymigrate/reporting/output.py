@@ -103,6 +103,8 @@ class Output:
                     self._print(self._lines_of(finding, result), err=finding.kind is Kind.ERROR)
         if self.quiet:
             return
+        if not self.verbose and not self.stdout_taken:  # else what was written is told already
+            self._print(text.written_lines(summary), err=True)
         self._print(text.project_lines(summary, dry_run=self.dry_run), err=True)
         click.echo(text.summary_text(summary, dry_run=self.dry_run), err=True)
         if sys.stderr.isatty() and (step := text.next_step(summary, dry_run=self.dry_run)):

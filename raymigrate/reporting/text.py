@@ -135,6 +135,15 @@ def summary_text(summary: Summary, *, dry_run: bool) -> str:
     return f"{outcome} ({files_text(summary.scanned)} scanned)"
 
 
+def written_lines(summary: Summary) -> Iterator[str]:
+    """Each file that was written, and why."""
+    for result in summary.changed:
+        if result.is_written:
+            converted = any(finding.kind is Kind.CONVERTED for finding in result.findings)
+            word = "new" if result.is_new else "converted" if converted else "commented"
+            yield f"{word} {one_line(result.path)}"
+
+
 def project_lines(summary: Summary, *, dry_run: bool) -> Iterator[str]:
     """What became of each job of several files."""
     for project in summary.projects:

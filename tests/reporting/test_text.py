@@ -81,6 +81,24 @@ def test_by_rule_no_finding_is_lost(tmp_path: Path) -> None:
     assert "broken.py:2" in grouped.stderr
 
 
+def test_the_files_that_were_written_are_named_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = ("train.py", "a\n::error::.py", "readonly.py")
+
+    def told(*options: str) -> list[str]:
+        for name in names:
+            Path(name).unlink(missing_ok=True)
+            Path(name).write_text(LEGACY.read_text())
+        Path("readonly.py").chmod(0o444)
+        Path("clean.py").write_text("import ray\n")
+        lines = CliRunner().invoke(main, [*options, "."]).stderr.splitlines()
+        return [line for line in lines if line.startswith(("converted", "commented", "::"))]
+
+    assert told() == ["converted a\\n::error::.py", "converted train.py"]
+    assert told("-q") == told("--check") == told("--diff") == told("-v") == []
+    assert "\ncommented train.py\n" in CliRunner().invoke(main, ["--todo", "."]).stderr
+
+
 def test_a_run_that_writes_nothing_says_would_convert(tmp_path: Path) -> None:
     script = tmp_path / "train.py"
     script.write_text(LEGACY.read_text())
