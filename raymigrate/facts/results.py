@@ -7,7 +7,7 @@ from enum import Enum
 from raymigrate.facts.items import DEEPEST, collections_of, items_of
 from raymigrate.facts.legacy import HF, HF_UNRELEASED, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import Source, is_none, sources
+from raymigrate.facts.values import Source, is_none, keyword_argument, sources
 
 CHECKPOINT_CLASSES = tuple(
     f"{module}.{name}"
@@ -303,7 +303,7 @@ def _gets_mapped_rows(module: Module, trainer: ast.Call) -> bool:
     """
     if module.qualified(trainer.func) in TRANSFORMERS_TRAINERS:
         return False
-    given = next((keyword.value for keyword in trainer.keywords if keyword.arg == "datasets"), None)
+    given = keyword_argument(trainer, "datasets")
     found = [node for source in sources(module, given) for node in ast.walk(source)] if given is not None else []
     return any(
         isinstance(node, ast.DictComp)

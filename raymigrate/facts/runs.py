@@ -4,13 +4,14 @@ import ast
 
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.module import Module
+from raymigrate.facts.values import keyword_argument
 
 
 def trainers_of(module: Module, run_config: ast.Call) -> list[ast.Call]:
     """The trainer calls that a RunConfig is given to, directly or through a variable."""
     found = []
     for call in module.calls(*TRAINERS, *TORCH_TRAINERS):
-        given = next((keyword.value for keyword in call.keywords if keyword.arg == "run_config"), None)
+        given = keyword_argument(call, "run_config")
         if given is not None and module.value(given) is run_config:
             found.append(call)
     return found

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from raymigrate.facts.legacy import CONFIG_CLASSES, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import is_none, names_of, reads
+from raymigrate.facts.values import is_none, keyword_argument, names_of, reads
 
 TUNERS = ("ray.tune.Tuner", "ray.tune.tuner.Tuner")
 TUNE_CONFIGS = ("ray.tune.TuneConfig", "ray.tune.tune_config.TuneConfig")
@@ -99,7 +99,7 @@ class TunerCall:
     def most_workers(self) -> int | None:
         """The largest number of workers that the search space offers, where its choices can be seen."""
         scaling = self.tuned_scaling
-        workers = next((k.value for k in scaling.keywords if k.arg == "num_workers"), None) if scaling else None
+        workers = keyword_argument(scaling, "num_workers") if scaling else None
         sample = made(self.module, workers, *(f"ray.tune.{name}" for name in ("choice", "grid_search")))
         choices = self.module.constant(sample.args[0] if sample and sample.args else workers)
         if not isinstance(choices, list):

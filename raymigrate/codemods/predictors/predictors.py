@@ -32,7 +32,7 @@ from raymigrate.facts.guards import goes_on_without, is_ready
 from raymigrate.facts.legacy import HF, HF_UNRELEASED
 from raymigrate.facts.literals import string_literal
 from raymigrate.facts.module import Reference
-from raymigrate.facts.values import argument, is_none
+from raymigrate.facts.values import argument, is_none, keyword_argument
 from raymigrate.knowledge.error_texts import gone_names
 
 RM603 = Rule(
@@ -263,7 +263,7 @@ def _batch_predictor(context: Context, reference: Reference, pipeline: PipelineP
 
 
 def _num_gpus(predict: ast.Call) -> ast.expr | None:
-    return next((k.value for k in predict.keywords if k.arg == "num_gpus_per_worker"), None)
+    return keyword_argument(predict, "num_gpus_per_worker")
 
 
 def _map_batches(

@@ -18,7 +18,7 @@ from raymigrate.facts.module import Reference
 from raymigrate.facts.places import Place
 from raymigrate.facts.reports import REPORTS
 from raymigrate.facts.results import CHECKPOINTS
-from raymigrate.facts.values import is_none
+from raymigrate.facts.values import is_none, keyword_argument
 
 API = "https://docs.ray.io/en/latest/train/user-guides/checkpoints.html"
 
@@ -228,12 +228,12 @@ def _in_trial(context: Context, report: ast.Call) -> bool:
 
 
 def _checkpoint_argument(report: ast.Call) -> ast.expr | None:
-    named = next((keyword.value for keyword in report.keywords if keyword.arg == "checkpoint"), None)
+    named = keyword_argument(report, "checkpoint")
     return report.args[1] if len(report.args) == 2 else named
 
 
 def _metrics_argument(report: ast.Call) -> ast.expr | None:
-    named = next((keyword.value for keyword in report.keywords if keyword.arg == "metrics"), None)
+    named = keyword_argument(report, "metrics")
     return report.args[0] if report.args else named
 
 

@@ -13,7 +13,7 @@ from raymigrate.codemods.ray_air.ray_air import RM305
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.places import Place
 from raymigrate.facts.tuners import config_names, made
-from raymigrate.facts.values import is_none
+from raymigrate.facts.values import is_none, keyword_argument
 
 GET_CONTEXT = ("ray.train.get_context", "ray.train.context.get_context")
 NAMES = ("get_trial_name", "get_trial_id")
@@ -64,7 +64,7 @@ def _local_storage(context: Context) -> bool:
     module = context.module
     calls = list(module.calls(*TRAINERS, *TORCH_TRAINERS))
     for call in calls:
-        given = next((keyword.value for keyword in call.keywords if keyword.arg == "run_config"), None)
+        given = keyword_argument(call, "run_config")
         if is_none(given):
             continue
         config = made(module, given, *config_names("RunConfig"))

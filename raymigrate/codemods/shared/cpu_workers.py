@@ -12,7 +12,7 @@ from raymigrate.codemods.shared.emitted import ON_CPU
 from raymigrate.codemods.shared.train_function import TrainFunction
 from raymigrate.facts.legacy import TRAINING_ARGUMENTS
 from raymigrate.facts.trainers import TrainerCall
-from raymigrate.facts.values import has_unpacking
+from raymigrate.facts.values import has_unpacking, keyword_argument
 
 RM104 = Rule(
     "RM104",
@@ -122,7 +122,7 @@ def _is_decided(context: Context, call: TrainerCall, made: ast.Call, *names: str
 
 
 def _given(made: ast.Call, *names: str) -> ast.expr | None:
-    return next((keyword.value for keyword in made.keywords if keyword.arg in names), None)
+    return keyword_argument(made, *names)
 
 
 def _asks_the_hardware(context: Context, node: ast.expr) -> bool:

@@ -11,7 +11,7 @@ from raymigrate.codemods.to_accelerate.rules import RM857, RM858, Refusal
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.gradients import switches_gradients_off
-from raymigrate.facts.values import argument
+from raymigrate.facts.values import argument, keyword_argument
 
 # What stays as it is on the wrapped model: nn.Module has it, and it means the same there.
 OF_WRAPPED = frozenset(
@@ -266,7 +266,7 @@ class Output:
                 continue
             changes.converted(RM857, call, "The main process alone logs.")
             if isinstance(statement, ast.Assign) and self.module.qualified(call.func) == "wandb.init":
-                mode = next((k.value for k in call.keywords if k.arg == "mode"), None)
+                mode = keyword_argument(call, "mode")
                 own = self.module.source(mode) if mode is not None else None
                 changes.argument(call, "mode", f'{own} if accelerator.is_main_process else "disabled"')
             elif isinstance(statement, ast.Assign):

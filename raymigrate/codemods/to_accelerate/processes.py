@@ -9,7 +9,7 @@ from raymigrate.codemods.to_accelerate.changes import Changes
 from raymigrate.codemods.to_accelerate.rules import RM856, RM858, Refusal
 from raymigrate.codemods.to_accelerate.training import DATA_LOADERS, Training
 from raymigrate.codemods.to_accelerate.variables import Variable
-from raymigrate.facts.values import argument
+from raymigrate.facts.values import argument, keyword_argument
 
 DIST = "torch.distributed"
 DDP = ("torch.nn.parallel.DistributedDataParallel", "torch.nn.parallel.distributed.DistributedDataParallel")
@@ -263,7 +263,7 @@ class Processes:
             sampler = keyword.value if self.module.qualified(keyword.value.func) in SAMPLERS else None
         if sampler is None:
             return
-        shuffle = next((k.value for k in sampler.keywords if k.arg == "shuffle"), None)
+        shuffle = keyword_argument(sampler, "shuffle")
         shuffles = self.module.constant(shuffle) if shuffle is not None else True
         changes.gone.add(keyword.value)
         given = next((k for k in loader.keywords if k.arg == "shuffle"), None)

@@ -8,6 +8,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.definitions import drop_definition, is_only_for
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.tuners import all_keywords, config_names, made
+from raymigrate.facts.values import keyword_argument
 
 # A configuration of each kind, left out, is one with all its defaults (ray/train/v2/api/config.py, Ray 2.60).
 PARTS = {"checkpoint_config": "CheckpointConfig", "failure_config": "FailureConfig"}
@@ -26,7 +27,7 @@ def drop_empty(context: Context) -> None:
 
 
 def _drop_if_emptied(context: Context, call: ast.Call, name: str, config: str) -> None:
-    given = next((keyword.value for keyword in call.keywords if keyword.arg == name), None)
+    given = keyword_argument(call, name)
     made_here = made(context.module, given, *config_names(config))
     if given is None or made_here is None or made_here in context.tuned or not _is_emptied(context, made_here):
         return

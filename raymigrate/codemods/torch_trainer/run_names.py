@@ -11,7 +11,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.facts.keys import keys_of
 from raymigrate.facts.legacy import TRAINERS
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import Source, argument, constants, is_none
+from raymigrate.facts.values import Source, argument, constants, is_none, keyword_argument
 
 RM406 = Rule(
     "RM406",
@@ -36,7 +36,7 @@ JOB_VARIABLE = re.compile(r"(JOB|RUN|TASK|BUILD|TRIAL).*ID|_ID$")
 def run_names(context: Context) -> None:
     """Tells what a run name means now, where a legacy trainer is converted and the name is not seen to be unique."""
     for call in context.module.calls(*TRAINERS):
-        given = next((keyword.value for keyword in call.keywords if keyword.arg == "run_config"), None)
+        given = keyword_argument(call, "run_config")
         if call not in context.plan.calls or given is None:
             continue
         for place, name in _names(context, given):

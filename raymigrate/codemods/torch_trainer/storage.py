@@ -9,7 +9,7 @@ from raymigrate.codemods.shared.definitions import drop_definition, is_dropped, 
 from raymigrate.facts.legacy import SYNC_CONFIGS
 from raymigrate.facts.storage import absolute, is_absolute, may_be_relative
 from raymigrate.facts.tuners import all_keywords, made
-from raymigrate.facts.values import is_none
+from raymigrate.facts.values import is_none, keyword_argument
 from raymigrate.knowledge.error_texts import refused_arguments
 
 ISSUE = "https://github.com/ray-project/ray/issues/49454"
@@ -70,7 +70,7 @@ def convert_storage(context: Context, call: ast.Call, keyword: ast.keyword) -> N
 
 def _local_dir(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
     """Makes the local_dir of a RunConfig its storage_path, unless results went on from there to an upload_dir."""
-    sync_config = next((other.value for other in call.keywords if other.arg == "sync_config"), None)
+    sync_config = keyword_argument(call, "sync_config")
     if sync_config is not None and _uploads(context, sync_config) is not None:
         message = "RunConfig(local_dir=) raises on Ray >= 2.51, which has no other folder than the one for results"
         if not is_only_for(context, sync_config):
@@ -85,7 +85,7 @@ def _local_dir(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
 def _uploads(context: Context, sync_config: ast.expr) -> ast.expr | None:
     """The upload_dir of a SyncConfig, as far as it can be seen."""
     sync = made(context.module, sync_config, *SYNC_CONFIGS)
-    return next((k.value for k in sync.keywords if k.arg == "upload_dir"), None) if sync else None
+    return keyword_argument(sync, "upload_dir") if sync else None
 
 
 def set_absolute(context: Context, call: ast.Call, path: ast.expr) -> None:

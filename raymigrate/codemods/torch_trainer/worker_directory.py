@@ -17,7 +17,7 @@ from raymigrate.facts.legacy import ACCELERATORS
 from raymigrate.facts.module import Module
 from raymigrate.facts.project import with_imported
 from raymigrate.facts.storage import is_absolute, may_be_relative
-from raymigrate.facts.values import argument, is_none, leading_text
+from raymigrate.facts.values import argument, is_none, keyword_argument, leading_text
 
 STORAGE = "https://docs.ray.io/en/latest/train/user-guides/persistent-storage.html"
 RM482 = Rule(
@@ -120,7 +120,7 @@ def _path(module: Module, call: ast.Call) -> ast.expr | None:
 
 
 def _mode(module: Module, call: ast.Call) -> str:
-    node = call.args[1] if len(call.args) > 1 else next((k.value for k in call.keywords if k.arg == "mode"), None)
+    node = call.args[1] if len(call.args) > 1 else keyword_argument(call, "mode")
     mode = module.constant(node)
     return mode if isinstance(mode, str) else "r"
 

@@ -9,7 +9,7 @@ from raymigrate.codemods.tuner.tuner_config import TunerRunConfig
 from raymigrate.edits.plan import Code
 from raymigrate.facts.helpers import Helper
 from raymigrate.facts.tuners import TUNE_CONFIGS, Limiter, TunerCall
-from raymigrate.facts.values import is_none, names_of
+from raymigrate.facts.values import is_none, keyword_argument, names_of
 
 LEGACY_SCALING = ("trainer_resources", "_max_cpu_fraction_per_node")
 
@@ -165,7 +165,7 @@ class TrainDriver:
                 f"{tune_name(self.context, self.tuner.node.func)}.TuneConfig(max_concurrent_trials={limit})",
             )
             return
-        asked = next((k.value for k in given.keywords if k.arg == "max_concurrent_trials"), None)
+        asked = keyword_argument(given, "max_concurrent_trials")
         if self.tuner.limiter is not None:
             asked = self._without_limiter(self.tuner.limiter)
             self.context.plan.call(given).set("max_concurrent_trials", "$asked", asked=asked)

@@ -26,7 +26,7 @@ from raymigrate.facts.tuners import (
     made,
     only_use,
 )
-from raymigrate.facts.values import is_none
+from raymigrate.facts.values import is_none, keyword_argument
 
 RM411 = Rule(
     "RM411",
@@ -86,7 +86,7 @@ def storage(context: Context, config: ast.Call, before: list[Code] | None) -> Pa
     """
     module, edit = context.module, context.plan.call(config)
     keyword = storage_argument(module, config)
-    sync = next((k.value for k in config.keywords if k.arg == "sync_config"), None)
+    sync = keyword_argument(config, "sync_config")
     if sync is not None:
         edit.remove.add("sync_config")
         drop_definition(context, sync)
@@ -124,7 +124,7 @@ def storage_argument(module: Module, config: ast.Call) -> ast.keyword | None:
 
 def _upload_dir(module: Module, sync_config: ast.expr) -> ast.expr | None:
     sync = made(module, sync_config, *SYNC_CONFIGS)
-    return next((k.value for k in sync.keywords if k.arg == "upload_dir"), None) if sync else None
+    return keyword_argument(sync, "upload_dir") if sync else None
 
 
 # What a RunConfig asks for besides a name.
@@ -246,7 +246,7 @@ class TunerRunConfig:
         if self.stays:
             return None
         assert self.tuner.trainer is not None
-        return next((k.value for k in self.tuner.trainer.keywords if k.arg == "run_config"), None)
+        return keyword_argument(self.tuner.trainer, "run_config")
 
 
 def run_config_in_force(tuner: TunerCall) -> ast.expr | None:
@@ -255,5 +255,5 @@ def run_config_in_force(tuner: TunerCall) -> ast.expr | None:
     if not is_none(own):
         return own
     assert tuner.trainer is not None
-    given = next((k.value for k in tuner.trainer.keywords if k.arg == "run_config"), None)
+    given = keyword_argument(tuner.trainer, "run_config")
     return None if is_none(given) else given

@@ -16,7 +16,7 @@ from raymigrate.facts.tuners import (
     only_fitted_besides,
     only_use,
 )
-from raymigrate.facts.values import is_none
+from raymigrate.facts.values import is_none, keyword_argument
 
 # Schedulers that only stop trials. Others pause them, or let them go on from each other's checkpoints.
 STOPPING = ("", "FIFOScheduler", "ASHAScheduler", "AsyncHyperBandScheduler", "MedianStoppingRule")
@@ -111,7 +111,7 @@ def _search_space(context: Context, tuner: TunerCall) -> str | None:
     if key not in space:
         return None
     assert tuner.trainer is not None
-    base = next((k.value for k in tuner.trainer.keywords if k.arg == key), None)
+    base = keyword_argument(tuner.trainer, key)
     if not is_none(base):
         tuned = entries(context.module, space[key])
         if tuned is None or any(isinstance(context.module.value(value), ast.Dict) for value in tuned.values()):

@@ -21,7 +21,7 @@ from raymigrate.facts.reports import REPORTS
 from raymigrate.facts.results import trainers_of
 from raymigrate.facts.trials import tuners_of
 from raymigrate.facts.tuners import REPORT_TO_TUNE, TUNERS, TunerCall, config_names, made
-from raymigrate.facts.values import Source, is_none, sources
+from raymigrate.facts.values import Source, is_none, keyword_argument, sources
 
 RM608 = Rule(
     "RM608",
@@ -162,7 +162,7 @@ def _always_reported(module: Module, trainer: ast.Call) -> bool:
     if module.qualified(trainer.func) in TRANSFORMERS_TRAINERS:
         return True  # the callback of the converted training function reports nothing else
     reports = list(module.calls(*REPORTS))
-    given = [next((k.value for k in call.keywords if k.arg == "checkpoint"), None) for call in reports]
+    given = [keyword_argument(call, "checkpoint") for call in reports]
     # A call, and no name that is None at times: the last report has to have one.
     return bool(reports) and all(node is not None and isinstance(module.value(node), ast.Call) for node in given)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from raymigrate.facts.values.behind import UNKNOWN, Asked, Behind, Source
 from raymigrate.facts.values.bindings import reaching
-from raymigrate.facts.values.calls import argument, given_to, has_unpacking, returned
+from raymigrate.facts.values.calls import argument, given_to, has_unpacking, keyword_argument, returned
 from raymigrate.facts.values.constants import constant, constants, head, is_none, leading_text, written
 from raymigrate.facts.values.dicts import WELL_KNOWN_KEYS, entries, fillings, key_name, seen_entries, seen_items
 from raymigrate.facts.values.members import (
@@ -43,6 +43,7 @@ __all__ = [
     "head",
     "is_none",
     "key_name",
+    "keyword_argument",
     "leading_text",
     "methods",
     "origins",

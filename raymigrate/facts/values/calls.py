@@ -31,6 +31,11 @@ def argument(call: ast.Call, position: int, *names: str) -> ast.expr | None:
     """An argument that may be given by position or by any of these names; None where it is not seen."""
     if len(call.args) > position and not any(isinstance(given, ast.Starred) for given in call.args[: position + 1]):
         return call.args[position]
+    return keyword_argument(call, *names)
+
+
+def keyword_argument(call: ast.Call, *names: str) -> ast.expr | None:
+    """An argument that is given by one of these names; None where there is none."""
     return next((keyword.value for keyword in call.keywords if keyword.arg in names), None)
 
 

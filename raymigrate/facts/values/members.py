@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from raymigrate.facts.values.behind import UNKNOWN, Behind, Source, joined
-from raymigrate.facts.values.calls import argument, has_unpacking, returned_by
+from raymigrate.facts.values.calls import argument, has_unpacking, keyword_argument, returned_by
 
 if TYPE_CHECKING:
     from raymigrate.facts.module import Module
@@ -207,7 +207,7 @@ def options(module: Module, name: str) -> list[ast.Call]:
 
 def _option(module: Module, call: ast.Call) -> str | None:
     """The attribute that holds an option."""
-    given = next((keyword.value for keyword in call.keywords if keyword.arg == "dest"), None)
+    given = keyword_argument(call, "dest")
     if given is not None:
         name = module.constant(given)
         return name if isinstance(name, str) else None
