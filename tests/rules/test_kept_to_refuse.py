@@ -1,0 +1,51 @@
+"""RM429: names and parameters that Ray has today, and that only raise."""
+
+import pytest
+
+from raymigrate.base.findings import Kind
+from tests.rules.scripts import converted
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "from ray.train.xgboost import XGBoostTrainer\nXGBoostTrainer(label_column='y', params={}, num_boost_round=3)",
+        "from ray.train.xgboost import XGBoostTrainer as Boost\nBoost(params={'max_depth': 2}, dmatrix_params={})",
+        "import ray.train.lightgbm\nray.train.lightgbm.LightGBMTrainer(num_boost_round=3)",
+        "from ray.train import lightgbm\nkind = lightgbm.LightGBMTrainer(**{'label_column': 'y'})",
+        "from ray.train.lightgbm import LightGBMTrainer\nLightGBMTrainer(**dict(label_column='y', params={}))",
+        "from ray.train.xgboost.xgboost_trainer import XGBoostTrainer\nXGBoostTrainer(params={})",
+        "from ray.train.xgboost import XGBoostTrainer\nmodel = XGBoostTrainer.get_model(checkpoint)",
+        "from ray.train.horovod import HorovodTrainer\nHorovodTrainer(loop)",
+        "import ray.train.torch\nray.train.torch.backward(loss)",
+        "from ray.train.torch import prepare_optimizer as ready\nready(optimizer)",
+        "from ray import train\ntrain.torch.accelerate()",
+        "from ray.tune.integration.keras import TuneReportCallback\nTuneReportCallback()",
+        "from ray import tune\ntune.run(loop, local_dir='results')",
+        "import ray.tune\nray.tune.run(loop, chdir_to_trial_dir=False)",
+    ],
+)
+def test_what_only_raises_is_told_where_it_is_used(script: str) -> None:
+    assert converted(script).lines("RM429", Kind.MANUAL) == [2]
+
+
+def test_a_refused_argument_is_told_once() -> None:
+    trainer = "from ray.train.xgboost import XGBoostTrainer\nXGBoostTrainer(label_column='y', dmatrix_params={})"
+    outcome = converted(trainer)
+    assert [code for code, _, _ in outcome.findings] == ["RM429"]
+    assert "label_column=, dmatrix_params=" in outcome.messages[0]
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "from ray.train.xgboost import XGBoostTrainer\nXGBoostTrainer(loop, train_loop_config={}, params=None)",
+        "from ray.train.xgboost import RayTrainReportCallback\nRayTrainReportCallback.get_model(checkpoint)",
+        "import ray.train\nfrom own import XGBoostTrainer\nXGBoostTrainer(label_column='y')",
+        "from ray import tune\ntune.run(loop, storage_path='/results', local_dir=None)",
+        "import ray\nfrom ray.train.xgboost import XGBoostTrainer\nif ray.__version__ < '2.51':\n"
+        "    XGBoostTrainer(label_column='y', params={})",
+    ],
+)
+def test_what_works_today_is_not(script: str) -> None:
+    assert "RM429" not in {code for code, _, _ in converted(script).findings}
