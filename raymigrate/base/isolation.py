@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from raymigrate.base.signals import ENDING, undisturbed
 
@@ -94,8 +94,10 @@ def apart(work: Callable[[], Result]) -> Result:
         try:
             os.close(result)
             os.close(parent)
-            with open(results, "rb") as stream:  # noqa: PTH123 - of a descriptor
-                data = stream.read()
+            # Not all bytes first, as results of thousands of files are large; there are none if it ended before.
+            outcome: tuple[bool, Any] = (False, None)
+            with open(results, "rb") as stream, contextlib.suppress(EOFError, pickle.UnpicklingError):  # noqa: PTH123
+                outcome = pickle.load(stream)
             status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         except BaseException:
             with contextlib.suppress(ProcessLookupError, ChildProcessError):  # it ended at that very moment
@@ -106,7 +108,7 @@ def apart(work: Callable[[], Result]) -> Result:
             os.close(alive)
         if status:
             raise CrashedError(os.fsdecode(_noted(subject)), _how(status))
-    done, value = pickle.loads(data)
+    done, value = outcome
     if not done:
         raise RuntimeError(value)
     return value  # type: ignore[no-any-return]
@@ -130,11 +132,11 @@ def _work(work: Callable[[], object], subject: mmap.mmap, parent: int, result: i
         _end_with(parent)
         _subject = subject
         try:
-            data = pickle.dumps((True, work()), pickle.HIGHEST_PROTOCOL)
+            outcome: tuple[bool, object] = (True, work())
         except Exception:
-            data = pickle.dumps((False, traceback.format_exc()))
+            outcome = (False, traceback.format_exc())
         with open(result, "wb") as stream:
-            stream.write(data)
+            pickle.dump(outcome, stream, pickle.HIGHEST_PROTOCOL)
     except BaseException:
         os._exit(1)
     os._exit(0)
