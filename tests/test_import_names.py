@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from raymigrate.base.findings import Finding, Kind
+from raymigrate.edits.import_names import NotRenamedError
 from raymigrate.edits.plan import Plan
 from raymigrate.edits.rewriter import rewrite
-from raymigrate.edits.visit import RewriteError
 from raymigrate.facts.module import Module
 from raymigrate.run.engine import convert
 from scripts.update_twins import options_of
@@ -205,7 +205,7 @@ def test_an_attribute_of_what_the_script_calls_so_stays(name: str) -> None:
     if name == "os":
         assert "show(dict(os.items()))" in rewrite(before, plan)
     else:
-        with pytest.raises(RewriteError, match="may be the script's own"):
+        with pytest.raises(NotRenamedError, match="could mean either"):
             rewrite(before, plan)
 
 
@@ -215,5 +215,36 @@ def test_new_code_that_may_be_the_scripts_own_is_refused() -> None:
     plan.need_import("os")
     call = before.of_type(ast.Call)[1]
     plan.replace(call.args[0], "os.path.join(a, b)")
-    with pytest.raises(RewriteError, match="may be the script's own"):
+    with pytest.raises(NotRenamedError, match="could mean either"):
         rewrite(before, plan)
+
+
+CLASH = """
+from types import SimpleNamespace
+import ray
+from ray.air.config import ScalingConfig
+from ray.train.huggingface import HuggingFaceTrainer
+from transformers import Trainer, TrainingArguments
+def make(train_dataset, eval_dataset=None, **config):
+    return Trainer(model=model, args=TrainingArguments("out"), train_dataset=train_dataset)
+{bound}
+print({name})
+HuggingFaceTrainer(make, scaling_config=ScalingConfig(num_workers=2), datasets={{"train": {name}.train}}).fit()
+"""
+
+
+@pytest.mark.parametrize("name", ["DataLoader", "TorchTrainer", "prepare_trainer", "IterableDatasetShard"])
+@pytest.mark.parametrize(
+    "bound", ["{} = SimpleNamespace(train=load())", "class {}:\n    train = load()", "from mine import {}"]
+)
+def test_a_name_that_both_use_is_told_with_its_line_rm910(name: str, bound: str) -> None:
+    result = convert(CLASH.format(bound=bound.format(name), name=name))
+    (finding,) = result.findings
+    assert result.after is None
+    assert (finding.code, finding.kind, finding.line) == ("RM910", Kind.ERROR, 9)
+    assert f"`{name}`" in finding.message and "another name" in finding.advice
+
+
+def test_a_name_that_only_the_script_uses_there_is_no_finding_rm910() -> None:
+    result = convert(CLASH.format(bound="rows = SimpleNamespace(train=load())", name="rows"))
+    assert result.after is not None and not [f for f in result.findings if f.code in ("RM903", "RM910")]

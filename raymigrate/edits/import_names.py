@@ -29,7 +29,18 @@ BRANCHES = (ast.Try, ast.If)
 
 
 class NotRenamedError(Exception):
-    """New code uses a name that is something else in the script, and cannot use another; the message says which."""
+    """New code uses a name that is something else in the script, and cannot use another.
+
+    Args:
+        name: The name.
+        message: Where both meet.
+        line: The line on which the script binds it first.
+    """
+
+    def __init__(self, name: str, message: str, line: int = 1) -> None:
+        super().__init__(message)
+        self.name = name
+        self.line = line
 
 
 def local_name(source: str, name: str | None) -> str:
@@ -48,7 +59,12 @@ def rename_imports(module: Module, plan: Plan) -> None:
     Raises:
         NotRenamedError: If it is not sure whether code means the import or what the script calls so.
     """
-    _Renaming(module, plan).rename()
+    renaming = _Renaming(module, plan)
+    try:
+        renaming.rename()
+    except NotRenamedError as error:
+        error.line = renaming.first_line(error.name)
+        raise
 
 
 @dataclass(frozen=True)
@@ -94,6 +110,11 @@ class _Renaming:
     @cached_property
     def _bound(self) -> set[str]:
         return {name for scope in self.module.scopes for name in scope.bindings}
+
+    def first_line(self, name: str) -> int:
+        """The line on which the script first binds a name."""
+        bindings = (binding for scope in self.module.scopes for binding in scope.bindings.get(name, ()))
+        return min((self.module.start(binding.node)[0] for binding in bindings if self._stays(binding)), default=1)
 
     def _is_hidden(self, name: str, meant: set[str]) -> bool:
         """Whether a name is something else too where an import of the plan, or new code, stands."""
@@ -220,7 +241,7 @@ class _Renaming:
                 is_from = not is_module and not is_builtin
                 on_theirs = is_from and use.said != name and name in theirs  # `data.items()`
                 if use.text in theirs or on_theirs:
-                    raise NotRenamedError(f"`{use.text}` may be the script's own, or what new code calls `{name}`")
+                    raise NotRenamedError(name, f"`{use.text}` could mean either")
                 parts = use.said.split(".")
                 chosen = next(n for n in range(len(parts), 0, -1) if ".".join(parts[:n]) in aliases)
                 used.add(".".join(parts[:chosen]))
@@ -307,7 +328,7 @@ def _uses(text: str, name: str) -> list[_Use]:
             spans = [span(part) for part in chain_of_node]
             start, end = spans[0]
             if source[start:end] != name:  # in an f-string before Python 3.12
-                raise NotRenamedError(f"`{name}` is the script's own, and stands in a text of new code")
+                raise NotRenamedError(name, "a text of new code uses it")
             start, end = span(call) if call is not None else spans[-1]
             uses.append(_Use(spans, ast.unparse(chain_of_node[-1]), source[start:end], call is not None))
     return sorted(uses, key=lambda use: use.spans[0])

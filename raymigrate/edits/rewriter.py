@@ -3,7 +3,6 @@
 import libcst as cst
 
 from raymigrate.edits.excerpt import Excerpt, NotFilled
-from raymigrate.edits.import_names import NotRenamedError
 from raymigrate.edits.imports import place_imports
 from raymigrate.edits.plan import Plan
 from raymigrate.edits.positions import Place, Span, Writing, code_of
@@ -25,13 +24,10 @@ def rewrite(module: Module, plan: Plan) -> str:
         The new source text.
 
     Raises:
-        RewriteError: If LibCST does not read the text as it is, an edit has no place in it, or a name of new code is
-            perhaps the script's own.
+        RewriteError: If LibCST does not read the text as it is, or an edit has no place in it.
+        NotRenamedError: If a name of new code is perhaps the script's own.
     """
-    try:
-        place_imports(module, plan)
-    except NotRenamedError as error:
-        raise RewriteError(str(error)) from error
+    place_imports(module, plan)
     try:
         hidden = untouched(module, plan)
         return _rewritten(Excerpt(module, hidden), plan)

@@ -64,7 +64,15 @@ RM909 = Rule(
     " script does.",
     "https://docs.ray.io/en/latest/ray-core/handling-dependencies.html",
 )
-RULES = (RM901, RM902, RM903, RM906, RM908, RM909)
+RM910 = Rule(
+    "RM910",
+    "a name that new code needs and the script uses for something else",
+    "New code would call a library by a name that the script gives to something of its own, and where both meet it"
+    " cannot be told which of them is meant. The file is left as it was, so it fails on current libraries as before.",
+    "Give what the script calls so another name, and convert again.",
+    "https://docs.python.org/3/reference/executionmodel.html#naming-and-binding",
+)
+RULES = (RM901, RM902, RM903, RM906, RM908, RM909, RM910)
 
 
 class Refused(Exception):
@@ -201,11 +209,15 @@ def _checked(context: Context, options: Options, settle: Callable[[str], str]) -
     Returns:
         The new text, and what a second run says of it.
     """
+    from raymigrate.edits.import_names import NotRenamedError  # noqa: PLC0415 - only before a change
     from raymigrate.edits.rewriter import rewrite  # noqa: PLC0415 - imports LibCST
     from raymigrate.edits.visit import RewriteError  # noqa: PLC0415
 
     try:
         after = settle(rewrite(context.module, context.plan))
+    except NotRenamedError as error:
+        message = f"left as it was: new code needs the name `{error.name}`, and the script calls something so: {error}."
+        raise Refused(RM910, message, error.line) from error
     except RewriteError as error:
         if LONE_RETURN.search(context.module.text):
             raise Refused(RM901, LONE_RETURNS) from error

@@ -14,7 +14,6 @@ from tests.generated.libraries import Notes, run
 from tests.projects.files import convert
 
 OURS = frozenset({"RM901", "RM902", "RM903", "RM904"})  # our own checks refuse what we wrote, or we crash
-UNSURE = "may be the script's own"  # what they say where a name in new code may be the script's: no fault, but told
 REMARKS = frozenset({"RM406", "RM605"})  # of what a second run does, and of what metrics are called
 
 
@@ -73,7 +72,7 @@ def judged(program: Program) -> Verdict:
 def _judged(program: Program, folder: Path) -> Verdict:
     found = list(convert(folder, job=program.job).findings)
     told = tuple(sorted({finding.code for finding in found if finding.kind in (Kind.MANUAL, Kind.ERROR)} - REMARKS))
-    if refused := [f.message for f in found if f.code in OURS and UNSURE not in f.message]:
+    if refused := [f.message for f in found if f.code in OURS]:
         return Verdict(f"our own checks refuse it: {refused}")
     if program.left and not program.moves:
         return Verdict(refused=told) if program.left & {*told} else Verdict("something is left, and not reported")
