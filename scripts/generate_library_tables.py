@@ -16,6 +16,9 @@ The lines are read by `raymigrate/knowledge/libraries.py`:
                         NAME:CLASS where the type of a member is known, NAME(PARAMETERS)CLASS for a method
     F FUNCTION  PARAMETERS  CLASS
                         CLASS is what a call gives, where that is known
+    R NAME  PARAMETERS  ADVICE
+                        a class, method or function that raises a DeprecationWarning when it is called; only if one of
+                        PARAMETERS is given, where there are any (`!`: None too)
 """
 
 import argparse
@@ -25,11 +28,13 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from raymigrate.knowledge.libraries import LIBRARIES
+from scripts.library_refusals import Refusal, of_class, refusals
 from scripts.library_signatures import Describer
-from scripts.library_sources import Libraries
+from scripts.library_sources import Definition, Libraries
 
 ROOT = Path(__file__).parent.parent
 OUTPUT = ROOT / "raymigrate" / "knowledge" / "tables"
@@ -132,6 +137,22 @@ class Table:
             elif not name.startswith("_"):
                 given, result = self.describer.function(module, bound.definition)
                 yield f"F {module}.{name}\t{','.join(given)}\t{result}"
+            yield from self.refused(module, name, bound.definition)
+
+    def refused(self, module: str, name: str, definition: Definition) -> Iterator[str]:
+        """The lines of what a class or function refuses."""
+        constants = partial(self.libraries.constant, module)
+        found: Iterator[tuple[str, Refusal]]
+        if isinstance(definition, ast.ClassDef):
+            found = of_class(definition, constants)
+        else:
+            found = (("", refusal) for refusal in refusals(definition, constants))
+        lines: dict[str, Refusal] = {}
+        for member, refusal in found:
+            qualified = f"{module}.{name}.{member}" if member else f"{module}.{name}"
+            known = lines.get(qualified, Refusal((), ""))
+            lines[qualified] = Refusal((*known.parameters, *refusal.parameters), known.advice or refusal.advice)
+        yield from (f"R {n}\t{','.join(r.parameters)}\t{r.advice}" for n, r in lines.items())
 
     def entry(self, module: str, name: str) -> str:
         """A name, and where it is defined."""

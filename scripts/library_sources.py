@@ -133,6 +133,15 @@ class Libraries:
             for name in self.starred(origin):
                 yield name, Name(origin, name)
 
+    def constant(self, module: str, name: str) -> str:
+        """The string that a name of a module stands for; empty if it is none."""
+        for statement in self.tree(module).body if module in self.sources else ():
+            match statement:
+                case ast.Assign(targets=[ast.Name(id=found)], value=ast.Constant(value=str(text))) if found == name:
+                    return text
+        bound = self.names(module).get(name)
+        return self.constant(bound.module, bound.name) if bound is not None and bound.module else ""
+
     def starred(self, module: str) -> list[str]:
         """What `from module import *` brings in."""
         if module not in self.sources:

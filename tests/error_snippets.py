@@ -192,7 +192,7 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
     "RM607": ["ray.train.Checkpoint(HERE).uri"],
     "RM405": ["ray.tune.Tuner(TorchTrainer(loop)).fit()"],
     "RM425": ["from ray.util.spark import setup_ray_cluster; setup_ray_cluster(num_worker_nodes=1)"],
-    "RM429": ["ray.train.torch.accelerate()"],
+    "RM697": ["ray.train.torch.accelerate()"],
     "RM426": ["from ray.train.torch.torch_trainer import TorchTrainer as Inner; Inner(loop)"],
     "RM501": ["from ray.data.preprocessors import BatchMapper"],
     "RM422": ["TorchTrainer(loop, scaling_config={'num_workers': 2})", "TorchTrainer(loop, run_config={'name': 'x'})"],

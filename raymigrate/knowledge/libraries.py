@@ -14,6 +14,7 @@ TABLES = Path(__file__).parent / "tables"
 LIBRARIES = ("ray", "transformers", "accelerate", "datasets", "evaluate", "huggingface_hub", "peft", "trl")
 MODELS = "transformers.models"  # what it holds has a table of its own: few scripts go there
 ANY_KEYWORD = "**"
+WHATEVER = "!"  # after a parameter that is refused, even if it is None
 
 
 @dataclass(frozen=True)
@@ -211,6 +212,21 @@ def constructor(kind: str) -> tuple[str, ...] | None:
 
 
 @dataclass(frozen=True)
+class Refusal:
+    """What raises a DeprecationWarning although it is there.
+
+    Args:
+        parameters: Those of which one has to be given; empty if every call raises.
+        even_none: Those that are refused whatever they are given, None too.
+        advice: What the library says to do instead; may be empty.
+    """
+
+    parameters: frozenset[str]
+    even_none: frozenset[str]
+    advice: str
+
+
+@dataclass(frozen=True)
 class Answer:
     """What a qualified name stands for.
 
@@ -300,6 +316,37 @@ def result(answer: Answer) -> str:
 
 
 @cache
+def _refusal(place: str) -> Refusal | None:
+    line = _line("R", place) if place.partition(".")[0] in LIBRARIES else None
+    if line is None:
+        return None
+    given, advice = line.split("\t")
+    names = _listed(given)
+    whatever = frozenset(name.removesuffix(WHATEVER) for name in names if name.endswith(WHATEVER))
+    return Refusal(frozenset(name.removesuffix(WHATEVER) for name in names), whatever, advice)
+
+
+def refusal(place: str, method: str = "") -> Refusal | None:
+    """What a class, a function or a method refuses to do; None if nothing is known of that.
+
+    Args:
+        place: Where the class or function is defined.
+        method: The method of the class, if that is what is called.
+    """
+    for base in lineage(place):
+        if (found := _refusal(f"{base}.{method}" if method else base)) is not None:
+            return found
+        if method and (known := class_of(base)) is not None and known.members and method in known.members:
+            return None
+    return None
+
+
+@cache
 def names_of(module: str) -> frozenset[str]:
     """The public names of a module: what `from module import *` may bring in."""
     return frozenset(name for name in _names(module) or () if not name.startswith("_"))
+
+
+def refused(library: str) -> list[str]:
+    """The classes, functions and methods of a library that refuse a call, always or for an argument."""
+    return [start[2:] for start in _table(library) if start.startswith("R ")]

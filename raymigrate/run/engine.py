@@ -203,7 +203,7 @@ def _refuse_unfit(context: Context) -> None:
 
 
 def _checked(context: Context, options: Options, settle: Callable[[str], str]) -> tuple[str, list[Finding]]:
-    """Rewrites, and proves of the result that it parses, that every name is bound when it is read as far as it was
+    """Rewrites, and proves of the result that it compiles, that every name is bound when it is read as far as it was
     before, and that a second run would not change it.
 
     Returns:
@@ -212,6 +212,7 @@ def _checked(context: Context, options: Options, settle: Callable[[str], str]) -
     from raymigrate.edits.import_names import NotRenamedError  # noqa: PLC0415 - only before a change
     from raymigrate.edits.rewriter import rewrite  # noqa: PLC0415 - imports LibCST
     from raymigrate.edits.visit import RewriteError  # noqa: PLC0415
+    from raymigrate.facts.execution import compile_error  # noqa: PLC0415
 
     try:
         after = settle(rewrite(context.module, context.plan))
@@ -229,6 +230,8 @@ def _checked(context: Context, options: Options, settle: Callable[[str], str]) -
     if again.plan:
         codes = ", ".join(sorted({finding.code for finding in again.findings if finding.kind is Kind.CONVERTED}))
         raise Refused(RM903, f"left as it was: a second run would change it again ({codes}).")
+    if (problem := compile_error(again.module)) and not compile_error(context.module):
+        raise Refused(RM903, f"left as it was: the result does not compile: {problem}.")
     if read_too_early := _newly_unbound(context.module, again.module):
         raise Refused(RM903, f"left as it was: the result would read {read_too_early} before it is bound.")
     return after, again.findings

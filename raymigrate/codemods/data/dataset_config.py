@@ -10,12 +10,12 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.data.preprocessors import Choices
-from raymigrate.codemods.shared.definitions import drop_definition
+from raymigrate.codemods.shared.definitions import drop_definition, is_only_for
 from raymigrate.edits.plan import Code
 from raymigrate.facts.legacy import TRANSFORMERS_TRAINERS
 from raymigrate.facts.literals import string_literal
 from raymigrate.facts.trainers import TrainerCall
-from raymigrate.facts.values import written
+from raymigrate.facts.values import keyword_argument, written
 
 RM504 = Rule(
     "RM504",
@@ -73,9 +73,8 @@ class DatasetChoices:
         return [name for name in names if self.get(name, "split", name == "train")]
 
 
-def dataset_choices(context: Context, call: TrainerCall) -> DatasetChoices | None:
+def dataset_choices(context: Context, given: ast.expr | None) -> DatasetChoices | None:
     """Reads the `dataset_config=` of a trainer; None where it is not a dict of DatasetConfig that can be seen whole."""
-    given = call.arguments.get("dataset_config")
     pairs = context.module.entries(given) if given is not None else None
     if pairs is None:
         return None
@@ -90,6 +89,16 @@ def dataset_choices(context: Context, call: TrainerCall) -> DatasetChoices | Non
         found.calls.append(made)
         found.options[key] = options
     return found if pairs else None
+
+
+def transforms_nothing(context: Context, call: ast.Call) -> bool:
+    """Whether the `dataset_config=` of a trainer says of each of its datasets that it is not transformed."""
+    datasets = keyword_argument(call, "datasets")
+    choices = dataset_choices(context, keyword_argument(call, "dataset_config"))
+    names = context.module.entries(datasets) if datasets is not None else None
+    if choices is None or not names:
+        return False
+    return all(choices.get(name, "transform") is False for name in names)
 
 
 def _options(context: Context, made: ast.Call) -> dict[str, object] | None:
@@ -111,7 +120,7 @@ def convert_dataset_config(context: Context, call: TrainerCall) -> tuple[Choices
     Returns:
         What it says of the preprocessor, and what else it asks for; None where there is no such dict.
     """
-    choices = dataset_choices(context, call)
+    choices = dataset_choices(context, call.arguments.get("dataset_config"))
     keys = call.datasets.keys
     if choices is None or call.datasets.node is None:
         return Choices(), None
@@ -160,8 +169,10 @@ def shuffles(choices: DatasetChoices, source: str, target: str, names: list[str]
 
 
 def _remove(context: Context, given: ast.expr, choices: DatasetChoices) -> None:
-    """Counts the classes as gone, and takes away a name that only this argument read."""
+    """Counts the classes as gone, and takes away a name that no trainer is left to read."""
     module = context.module
+    if not is_only_for(context, given):
+        return
     for made in choices.calls:
         reference = module.reference_at.get(made.func)
         if reference is not None:

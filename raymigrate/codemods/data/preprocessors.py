@@ -53,6 +53,11 @@ RM502 = Rule(
 )
 
 PREPROCESSOR_REFUSED = "TorchTrainer has no preprocessor argument: this raises a TypeError."
+# Where every DatasetConfig says transform=False.
+PREPROCESSOR_KEPT = (
+    "Drop it: no dataset was transformed with it, it was only kept in the checkpoints. What reads it from there needs"
+    " preprocessor.serialize() written to a file of the checkpoint, and Preprocessor.deserialize(text)."
+)
 
 
 @dataclass

@@ -159,10 +159,10 @@ def _looked_up_by_string(context: Context, call: ast.Call) -> None:
 def _arguments(context: Context, call: ast.Call, of_star: str | None) -> None:
     name, given = _called(context.module, call, of_star)
     is_moved = context.module.qualified(call.func) in MOVED and call not in context.tuned  # not gone
-    if given is None or (_is_dealt_with(context, call.func) and not is_moved):
+    if given is None or (is_dealt_with(context, call.func) and not is_moved):
         return
     for keyword in call.keywords:
-        if keyword.arg is None or _is_taken(name, given, keyword.arg) or _is_spoken_of(context, call, keyword):
+        if keyword.arg is None or _is_taken(name, given, keyword.arg) or is_spoken_of(context, call, keyword):
             continue
         if is_guarded(context.module, keyword, keyword.arg):
             continue
@@ -200,7 +200,7 @@ def _is_taken(name: str, given: tuple[str, ...], keyword: str) -> bool:
     return takes(given, keyword) and not (name in TO_BUILDER and keyword in REFUSED_BY_BUILDER)
 
 
-def _is_dealt_with(context: Context, function: ast.expr) -> bool:
+def is_dealt_with(context: Context, function: ast.expr) -> bool:
     """Whether another rule replaces what is called, or says that it is gone."""
     root = function
     while isinstance(root, ast.Attribute):
@@ -208,7 +208,7 @@ def _is_dealt_with(context: Context, function: ast.expr) -> bool:
     return root in context.handled
 
 
-def _is_spoken_of(context: Context, call: ast.Call, keyword: ast.keyword) -> bool:
+def is_spoken_of(context: Context, call: ast.Call, keyword: ast.keyword) -> bool:
     """Whether another rule changes a keyword, or reports it."""
     edit = context.plan.calls.get(call)
     if edit is not None and keyword.arg in edit.remove | edit.rename.keys():

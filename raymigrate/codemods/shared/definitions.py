@@ -1,4 +1,4 @@
-"""Variables that only a removed argument read: they are removed with it."""
+"""Variables that only removed arguments read: they are removed with the last of them."""
 
 import ast
 
@@ -8,7 +8,7 @@ from raymigrate.facts.values import fillings
 
 
 def drop_definition(context: Context, given: ast.expr) -> bool:
-    """Takes away the assignment of a name, and what fills it, where nothing but one argument reads it.
+    """Takes away the assignment of a name, and what fills it, where only arguments that go away read it.
 
     Args:
         context: The module.
@@ -58,5 +58,17 @@ def _only_for(context: Context, given: ast.expr) -> list[ast.stmt]:
         return []
     filling = fillings(module, target)
     scope = module.scope_of[target].find(target.id)
-    others = [use for use in module.uses(given.id, scope) if module.statement(use) not in filling] if scope else []
-    return [statement, *filling] if others == [given] else []
+    uses = module.uses(given.id, scope) if scope else []
+    left = [use for use in uses if module.statement(use) not in filling and not _goes_away(context, use)]
+    return [statement, *filling] if uses and set(left) <= {given} else []
+
+
+def _goes_away(context: Context, use: ast.Name) -> bool:
+    """Whether a name is all that an argument is given which the plan takes away, or sets to something else."""
+    keyword = context.module.parent_of[use]
+    call = context.module.parent_of[keyword] if isinstance(keyword, ast.keyword) else None
+    edit = context.plan.calls.get(call) if isinstance(call, ast.Call) else None
+    if edit is None or not isinstance(keyword, ast.keyword) or keyword.arg is None:
+        return False
+    set_to = edit.values.get(edit.rename.get(keyword.arg, keyword.arg))
+    return keyword.arg in edit.remove or (set_to is not None and use not in set_to.parts.values())

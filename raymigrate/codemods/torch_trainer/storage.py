@@ -7,6 +7,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.definitions import drop_definition, is_dropped, is_only_for
 from raymigrate.facts.legacy import SYNC_CONFIGS
+from raymigrate.facts.module import Module
 from raymigrate.facts.storage import absolute, is_absolute, may_be_relative
 from raymigrate.facts.tuners import all_keywords, made
 from raymigrate.facts.values import is_none, keyword_argument
@@ -69,17 +70,32 @@ def convert_storage(context: Context, call: ast.Call, keyword: ast.keyword) -> N
 
 
 def _local_dir(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
-    """Makes the local_dir of a RunConfig its storage_path, unless results went on from there to an upload_dir."""
-    sync_config = keyword_argument(call, "sync_config")
-    if sync_config is not None and _uploads(context, sync_config) is not None:
-        message = "RunConfig(local_dir=) raises on Ray >= 2.51, which has no other folder than the one for results"
+    """Makes the local_dir of a RunConfig its storage_path, unless results went on from there to another place."""
+    storage, sync_config = keyword_argument(call, "storage_path"), keyword_argument(call, "sync_config")
+    message = "RunConfig(local_dir=) raises on Ray >= 2.51, which has no other folder than the one for results"
+    if storage is not None and not is_none(storage):
+        if not (_is_path(context.module, storage) or ast.dump(storage) == ast.dump(keyword.value)):
+            context.manual(RM402, keyword, f"{message}.", "Drop it; where storage_path= is None, give it there.")
+        elif context.converts(RM402, keyword, f"{message}; deleted."):
+            context.plan.call(call).remove.add("local_dir")
+            drop_definition(context, keyword.value)
+    elif sync_config is not None and _uploads(context, sync_config) is not None:
         if not is_only_for(context, sync_config):
             context.manual(RM402, keyword, f"{message}.", "Drop it, and give the upload_dir as storage_path=.")
         elif context.converts(RM402, keyword, f"{message}; deleted."):
             context.plan.call(call).remove.add("local_dir")
     elif context.converts(RM402, keyword, "RunConfig(local_dir=) raises on Ray >= 2.51; now storage_path=."):
+        if storage is not None:
+            context.plan.call(call).remove.add("storage_path")
         context.plan.call(call).rename["local_dir"] = "storage_path"
         set_absolute(context, call, keyword.value)
+
+
+def _is_path(module: Module, node: ast.expr) -> bool:
+    """Whether a value is a path, as far as can be seen, and not None."""
+    value = module.value(node)
+    made = isinstance(value, ast.Call) and (module.qualified(value.func) or "").startswith(("os.path.", "pathlib."))
+    return made or isinstance(value, (ast.JoinedStr, ast.BinOp)) or isinstance(module.constant(node), str)
 
 
 def _uploads(context: Context, sync_config: ast.expr) -> ast.expr | None:

@@ -19,7 +19,8 @@ from collections.abc import Mapping
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.data.preprocessors import PREPROCESSOR_REFUSED, RM502
+from raymigrate.codemods.data.dataset_config import transforms_nothing
+from raymigrate.codemods.data.preprocessors import PREPROCESSOR_KEPT, PREPROCESSOR_REFUSED, RM502
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.torch_trainer.storage import ISSUE, RM401, STORAGE, convert_storage
 from raymigrate.facts.keys import keys_of
@@ -157,7 +158,8 @@ def trainer_arguments(context: Context) -> None:
                 ):
                     context.plan.call(call).remove.add(keyword.arg)
             elif keyword.arg == "preprocessor":
-                context.manual(RM502, keyword, PREPROCESSOR_REFUSED)
+                advice = PREPROCESSOR_KEPT if transforms_nothing(context, call) else None
+                context.manual(RM502, keyword, PREPROCESSOR_REFUSED, advice)
             else:
                 of_transformers = context.module.qualified(call.func) in TRANSFORMERS_TRAINERS
                 resume = RESUME_TRANSFORMERS if of_transformers else RESUME

@@ -1,0 +1,106 @@
+"""Finds what a library still has and refuses to do: what raises a DeprecationWarning, always or for a parameter.
+
+Only what stands plainly at the top of a function is seen:
+
+    raise DeprecationWarning(...)
+    if label_column is not None or params is not None:
+        raise DeprecationWarning(...)
+    if chdir_to_trial_dir != _DEPRECATED_VALUE:
+        raise DeprecationWarning(...)
+"""
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+ERROR = "DeprecationWarning"
+CONSTRUCTORS = ("__new__", "__init__", "__post_init__")
+TELLS_WHAT_TO_DO = re.compile(r"((Please|You should) )?(use|switch|set|pass|consider)\b", re.IGNORECASE)
+WHATEVER = "!"  # after a parameter: whatever it is given, None too
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """What is refused.
+
+    Args:
+        parameters: Those of which one has to be given; empty if every call is refused.
+        advice: What the library says to do instead.
+    """
+
+    parameters: tuple[str, ...]
+    advice: str
+
+
+def refusals(function: ast.FunctionDef | ast.AsyncFunctionDef, constants: Callable[[str], str]) -> Iterator[Refusal]:
+    """What a function refuses.
+
+    Args:
+        function: The function.
+        constants: Gives the string that a name of the module stands for; empty if unknown.
+    """
+    for statement in function.body:
+        if isinstance(statement, ast.Return):
+            return
+        if isinstance(statement, ast.Raise) and (said := _said(statement, constants)) is not None:
+            yield Refusal((), said)
+            return
+        if isinstance(statement, ast.If) and isinstance(last := statement.body[-1], ast.Raise):
+            asked = _asked_for(statement.test)
+            if asked and (said := _said(last, constants)) is not None:
+                yield Refusal(asked, said)
+
+
+def of_class(node: ast.ClassDef, constants: Callable[[str], str]) -> Iterator[tuple[str, Refusal]]:
+    """What the constructor and the methods of a class refuse; the name of the constructor is empty."""
+    for statement in node.body:
+        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+            name = "" if statement.name in CONSTRUCTORS else statement.name
+            if not name.startswith("_"):
+                yield from ((name, refusal) for refusal in refusals(statement, constants))
+
+
+def _asked_for(test: ast.expr) -> tuple[str, ...]:
+    """The parameters of which one must be given for a test to hold; empty if it asks for anything else."""
+    parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or) else [test]
+    found = []
+    for part in parts:
+        match part:
+            case ast.Compare(left=left, ops=[ast.IsNot()], comparators=[ast.Constant(value=None)]):
+                mark = ""
+            case ast.Compare(left=left, ops=[ast.NotEq()], comparators=[ast.Name(id="_DEPRECATED_VALUE")]):
+                mark = WHATEVER
+            case _:
+                return ()
+        if not isinstance(left, ast.Name) and not ast.unparse(left).startswith("self."):
+            return ()
+        found.append(ast.unparse(left).removeprefix("self.") + mark)
+    return tuple(found)
+
+
+def _said(statement: ast.Raise, constants: Callable[[str], str]) -> str | None:
+    """The advice of an error, without what is deprecated and where to read more; None if it is another error."""
+    match statement.exc:
+        case ast.Call(func=ast.Name(id=name), args=[message, *_]) if name == ERROR:
+            text = _text(message, constants)
+        case _:
+            return None
+    sentences = re.split(r"(?<=\.)\s+", text.replace("`", "").replace("\n", " ").strip())
+    kept = [sentence for sentence in sentences if TELLS_WHAT_TO_DO.match(sentence)]
+    advice = [re.sub(r"^(?:Please|You should) (.)", lambda first: first[1].upper(), sentence) for sentence in kept]
+    return " ".join(advice) if not re.search(r"[{}\t]", "".join(advice)) else ""
+
+
+def _text(message: ast.expr, constants: Callable[[str], str]) -> str:
+    """The text of an error; what is put into it at run time is left in braces."""
+    match message:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.Name(id=name):
+            return constants(name)
+        case ast.JoinedStr(values=parts):
+            return "".join(_text(part, constants) for part in parts)
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="format")):
+            return constants(name)
+    return "{}"
