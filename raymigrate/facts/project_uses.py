@@ -6,11 +6,12 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from raymigrate.facts.module import Module
 from raymigrate.facts.project import Definition, Project
+from raymigrate.facts.scopes import Binding
 from raymigrate.files.contents import read_bytes
 from raymigrate.files.discovery import SKIPPED
 
@@ -85,15 +86,62 @@ def uses_of(project: Project, definition: Definition) -> Uses:
     return uses
 
 
-def importing_modules(project: Project, module: Module) -> Iterator[Module]:
-    """The other files of a project that import a module."""
-    home = project.real(module.path)
-    for path in _with_import(project, project.folder(module.path), module.path):
-        if project.real(path) == home:
-            continue
+def importing_modules(project: Project, module: Module, word: str = "") -> Iterator[Module]:
+    """The other files of a project that import a module, and hold a word."""
+    home, folder = project.real(module.path), project.folder(module.path)
+    for path in _with_import(project, folder, module.path):
+        if project.real(path) == home or word.encode() not in _content(project, folder, path):
+            continue  # not parsed: what is asked of a file joins it to this one
         other = project.module(path)
         if other is not None and any(project.real(f) == home for f, _ in project.imported_files(other)):
             yield other
+
+
+def takers(module: Module, name: str) -> Iterator[tuple[Module, ast.AST]]:
+    """Where other files take a name from a module that it has imported itself: one place in each of them."""
+    project = module.project
+    if project is None:
+        return
+    home = project.real(module.path)
+    for other in importing_modules(project, module, name):
+        place = next(_taken(project, other, home, name), None)
+        if place is not None:
+            yield other, place
+
+
+def _taken(project: Project, other: Module, home: str, name: str) -> Iterator[ast.AST]:
+    """The imports of a name from a file, the uses that a star import gives it, and `module.name`."""
+
+    def is_home(statement: ast.ImportFrom) -> bool:
+        file = project.file(other.path, statement.module or "", statement.level)
+        return file is not None and project.real(file) == home
+
+    for statement in other.imports:
+        if isinstance(statement, ast.ImportFrom) and is_home(statement):
+            names = {alias.name for alias in statement.names}
+            if name in names:
+                yield statement
+            elif "*" in names:
+                yield from (use for use in other.reads(name) if other.scope_of[use].find(name) is None)
+    for node in other.attributes(name):
+        if isinstance(node.value, ast.Name):
+            bindings = other.scope_of[node.value].lookup(node.value.id)
+            if any(file == home for file in _modules_bound(project, other, bindings)):
+                yield node
+
+
+def _modules_bound(project: Project, other: Module, bindings: Sequence[Binding]) -> Iterator[str]:
+    """The files of the modules that imports bind: `import helpers`, `from package import helpers`."""
+    for binding in bindings:
+        statement, alias = binding.statement, binding.node
+        if isinstance(statement, ast.Import) and isinstance(alias, ast.alias):
+            file = project.file(other.path, alias.name)
+        elif isinstance(statement, ast.ImportFrom) and isinstance(alias, ast.alias):
+            file = project.file(other.path, f"{statement.module or ''}.{alias.name}".strip("."), statement.level)
+        else:
+            file = None
+        if file is not None:
+            yield project.real(file)
 
 
 def _with_import(project: Project, folder: str, source: str) -> list[str]:

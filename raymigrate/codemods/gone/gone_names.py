@@ -13,11 +13,13 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.import_cleanup import is_exported
 from raymigrate.facts.guards import is_guarded, is_ready
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
+from raymigrate.facts.project_uses import takers
 from raymigrate.facts.scopes import Binding, Scope
 from raymigrate.knowledge.libraries import LIBRARIES, look_up
 from raymigrate.knowledge.successors import advice_on
 
 CONDITIONAL = (ast.If, ast.Try, ast.ExceptHandler, ast.While, ast.For, ast.Match)
+THERE = "Import it from its library in that file, and run raymigrate again."
 OTHER_NAME = "Let nothing else in the file have its name, and run raymigrate again."
 ONE_WAY = "Import it in one way only, without the alternatives, and run raymigrate again."
 
@@ -117,6 +119,10 @@ def _import(context: Context, statement: ast.Import | ast.ImportFrom, alias: ast
     used = bool(module.uses(local, scope)) or is_exported(module, local)
     if alias.name == "*":
         context.manual(RM692, statement, f"{origin.removesuffix('.*')} is gone, or has lost names.")
+    elif taken := next(takers(module, local), None):
+        other, place = taken
+        where = f"{other.path} takes the name from here (line {other.start(place)[0]})"
+        context.manual(RM692, statement, f"{origin} is gone: this import raises an ImportError, and {where}.", THERE)
     elif not used:
         if not is_guarded(module, statement, alias.name) and context.converts(
             RM691, statement, f"{origin} is gone, and nothing uses it here; removed."

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from raymigrate.facts.legacy import GONE_MODULES
 from raymigrate.facts.module import Module, Reference
+from raymigrate.facts.project_uses import takers
 
 if TYPE_CHECKING:
     from raymigrate.codemods.context import Context
@@ -35,7 +36,7 @@ def drop_unused_imports(context: Context) -> None:
             elif (
                 uses
                 and all(use.root in context.rewritten for use in uses)
-                and not is_exported(module, alias.asname or alias.name)
+                and not is_passed_on(module, alias.asname or alias.name)
             ):
                 context.plan.drop_import(alias, statement)
 
@@ -61,6 +62,11 @@ def _plain_uses(context: Context, name: str) -> tuple[bool, bool]:
     below = [r for r in references if f"{r.qualified}.".startswith(f"{name}.")]
     goes = bool(below) and all(reference.root in context.rewritten for reference in below)
     return goes, any(reference.root not in context.rewritten for reference in references)
+
+
+def is_passed_on(module: Module, name: str) -> bool:
+    """Whether other files may, or do, take what is imported here from here."""
+    return is_exported(module, name) or any(True for _ in takers(module, name))
 
 
 def is_exported(module: Module, name: str) -> bool:

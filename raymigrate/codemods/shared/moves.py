@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.shared.import_cleanup import is_exported
+from raymigrate.codemods.shared.import_cleanup import is_passed_on
 
 
 @dataclass(frozen=True)
@@ -55,10 +55,10 @@ def drop_unused(context: Context, rule: Rule, name: str) -> None:
             local = alias.asname or alias.name
             scope = module.scope_of[statement]
             only = module.meanings(scope, local) == {name}
-            if f"{statement.module}.{alias.name}" != name or not only or is_exported(module, local):
+            if f"{statement.module}.{alias.name}" != name or not only:
                 continue
-            if alias in module.references_by_binding:
-                continue  # goes with its uses
+            if alias in module.references_by_binding or is_passed_on(module, local):
+                continue  # goes with its uses, or stays for those of another file
             if context.rewritten.issuperset(module.uses(local, scope)) and context.converts(
                 rule, statement, f"{name} is imported but not used; removed."
             ):
@@ -78,7 +78,7 @@ def _move_import(
     if uses and all(use.root in context.rewritten for use in uses):
         context.plan.drop_import(alias, statement)
         return
-    if not uses and not is_exported(module, local):
+    if not uses and not is_passed_on(module, local):
         if context.converts(rule, statement, f"{old} is imported but not used; removed."):
             context.plan.drop_import(alias, statement)
         return

@@ -1,0 +1,63 @@
+"""RM692: an import of a legacy name stays, and is told, where another file takes the name from there."""
+
+from pathlib import Path
+
+import pytest
+
+from raymigrate.base.findings import Kind
+from tests.projects.files import codes, convert, write
+
+HELPERS = """\
+from ray.air.config import ScalingConfig
+from ray.train.huggingface import HuggingFaceTrainer
+from transformers import Trainer, TrainingArguments
+"""
+TRAIN = """\
+import ray
+{imported}
+
+
+def make(train_dataset, eval_dataset=None, **config):
+    return Trainer(model=load(), args=TrainingArguments("out"), train_dataset=train_dataset)
+
+
+trainer = {prefix}HuggingFaceTrainer(make, scaling_config={prefix}ScalingConfig(num_workers=2), datasets=read())
+"""
+MEANS = {
+    "star": ("helpers.py", "train.py", "from helpers import *", ""),
+    "names": ("helpers.py", "train.py", "from helpers import HuggingFaceTrainer, ScalingConfig", ""),
+    "alias": ("helpers.py", "train.py", "from helpers import HuggingFaceTrainer as HF, ScalingConfig as SC", ""),
+    "module": ("helpers.py", "train.py", "import helpers", "helpers."),
+    "module as": ("helpers.py", "train.py", "import helpers as h", "h."),
+    "relative": ("job/helpers.py", "job/train.py", "from .helpers import *", ""),
+    "package": ("job/helpers.py", "train.py", "from job import helpers", "helpers."),
+}
+
+
+@pytest.mark.parametrize("means", MEANS)
+@pytest.mark.parametrize("uses", ["", "\n\ndef is_trainer(given):\n    return isinstance(given, HuggingFaceTrainer)\n"])
+def test_a_name_that_is_passed_on_stays_and_is_told_rm692(tmp_path: Path, means: str, uses: str) -> None:
+    helpers, train, imported, prefix = MEANS[means]
+    files = {helpers: HELPERS + uses, train: TRAIN.format(imported=imported, prefix=prefix)}
+    write(tmp_path, {**files, "job/__init__.py": ""})
+    found = convert(tmp_path)
+    after = (tmp_path / helpers).read_text()
+    assert "from ray.train import ScalingConfig" in after
+    assert "from ray.train.huggingface import HuggingFaceTrainer" in after
+    told = [f for f in found.findings if f.code == "RM692" and train in f.message and f.kind is Kind.MANUAL]
+    assert [(Path(f.path).name, f.line) for f in told] == [("helpers.py", 2)]
+
+
+@pytest.mark.parametrize("imported", ["import helpers", "from helpers import Trainer", "from ray.train import *"])
+def test_what_nothing_takes_goes_rm691(tmp_path: Path, imported: str) -> None:
+    write(tmp_path, {"helpers.py": HELPERS, "train.py": f"{imported}\nHuggingFaceTrainer = None\n"})
+    found = convert(tmp_path)
+    assert "ray" not in (tmp_path / "helpers.py").read_text()
+    assert "RM692" not in codes(found, Kind.MANUAL, "helpers.py")
+
+
+def test_a_star_import_of_another_module_takes_nothing(tmp_path: Path) -> None:
+    train = "from helpers import Trainer\nfrom other import *\nHuggingFaceTrainer()\n"
+    write(tmp_path, {"helpers.py": HELPERS, "other.py": "HuggingFaceTrainer = print\n", "train.py": train})
+    convert(tmp_path)
+    assert "HuggingFaceTrainer" not in (tmp_path / "helpers.py").read_text()
