@@ -9,7 +9,7 @@ from raymigrate.facts.module import Module
 from raymigrate.facts.trainers import is_transformers_trainer
 from raymigrate.facts.values import definition, origins
 from raymigrate.facts.values.members import parsed_into
-from raymigrate.knowledge.libraries import class_of, lineage, look_up, member, result
+from raymigrate.knowledge.libraries import class_of, derived, function_of, lineage, look_up, member, result
 
 TORCH_TRAINER = "ray.train.torch.TorchTrainer"
 TRAINER = "transformers.trainer.Trainer"
@@ -70,6 +70,27 @@ def may_be_derived(module: Module, node: ast.expr) -> bool:
         and (_is_open(source.module, source.node) or TRAINING_ARGUMENTS in lineage(instance_of(module, node)))
         for source in origins(module, node)
     )
+
+
+def declared_others(module: Module, node: ast.expr) -> tuple[str, ...]:
+    """The classes that an object may be of besides the one of `instance_of`, where a library only declares that.
+
+    `ray.init()` says that it gives a BaseContext: what comes is a RayContext, or a ClientContext.
+    """
+    kind = instance_of(module, node)
+    is_declared = any(_is_declared(source.module, source.node) for source in origins(module, node))
+    return derived(kind) if kind and is_declared else ()
+
+
+def _is_declared(module: Module, value: ast.expr) -> bool:
+    """Whether a value is what a function or method gives or an attribute holds, and no object that the file makes."""
+    if not isinstance(value, ast.Call):
+        return isinstance(value, ast.Attribute)
+    name = module.qualified(value.func)
+    if name is None:
+        return isinstance(value.func, ast.Attribute)
+    called = look_up(name)
+    return called.method is not None or function_of(called.place) is not None
 
 
 def _is_open(module: Module, node: ast.expr) -> bool:

@@ -156,6 +156,14 @@ def lineage(qualified: str) -> tuple[str, ...]:
     return (qualified, *reversed(dict.fromkeys(reversed(below))))
 
 
+@cache
+def derived(qualified: str) -> tuple[str, ...]:
+    """The classes that the library of a class makes from it."""
+    lines = _table(qualified.partition(".")[0]).items()
+    below = [start[2:] for start, rest in lines if start[:2] == "C " and qualified in rest.split("\t")[1].split()]
+    return (*below, *(name for made in below for name in derived(made)))
+
+
 def member(kind: str, name: str) -> Member | None:
     """An attribute of the objects of a class.
 

@@ -115,3 +115,32 @@ def test_an_enum_has_what_its_base_class_has(reading: str) -> None:
 def test_parentheses_stand_only_where_they_are_needed(before: str, after: str) -> None:
     head = "import ray\nfrom accelerate import Accelerator\n\naccelerator = Accelerator()\n"
     assert converted(head + before).text == head + after
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        'context = ray.init()\ncontext.address_info["node_id"], context.get("node_id"), context.items()',
+        "ray.init().address_info",
+        "def start():\n    return ray.init(num_cpus=2)\n\nstart().ray_commit",
+        "from evaluate import evaluator\nevaluator('text-classification').compute(second_input_column='b')",
+        "from transformers import pipeline\nwriter = pipeline('text-generation')\nwriter.XL_PREFIX",
+    ],
+    ids=["name", "call", "function", "argument", "pipeline"],
+)
+def test_what_a_library_declares_may_be_of_a_class_made_from_it(use: str) -> None:
+    outcome = converted(f"import ray\n{use}\n")
+    assert not outcome.lines("RM723", Kind.MANUAL) and not outcome.lines("RM693", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "ray.init().node_ip_address",  # neither a RayContext nor a ClientContext has it
+        "ray.data.range(3).aggregate_on",
+        "from ray.client_builder import ClientContext\nClientContext('', '3', '2', 'c', 1, None).address_info",
+    ],
+    ids=["none of them", "dataset", "made here"],
+)
+def test_what_no_class_has_is_told(use: str) -> None:
+    assert converted(f"import ray\n{use}\n").lines("RM723", Kind.MANUAL)

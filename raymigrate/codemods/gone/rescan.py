@@ -7,6 +7,7 @@ import ast
 import builtins
 import re
 from collections.abc import Iterator
+from itertools import chain
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
@@ -22,7 +23,7 @@ from raymigrate.codemods.libraries.argument_changes import (
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.ray_air import MOVED
 from raymigrate.facts.guards import is_guarded
-from raymigrate.facts.instances import instance_of
+from raymigrate.facts.instances import declared_others, instance_of
 from raymigrate.facts.module import Module
 from raymigrate.knowledge.libraries import LIBRARIES, look_up, member, names_of, parameters, takes
 
@@ -191,8 +192,10 @@ def _called(module: Module, call: ast.Call, of_star: str | None) -> tuple[str, t
     if name is not None:
         return name, parameters(look_up(name))
     if isinstance(call.func, ast.Attribute) and (kind := instance_of(module, call.func.value)):
-        method = member(kind, call.func.attr)
-        return f"{kind.rpartition('.')[2]}.{call.func.attr}", method.parameters if method is not None else None
+        methods = [member(each, call.func.attr) for each in (kind, *declared_others(module, call.func.value))]
+        known = [method.parameters for method in methods if method is not None and method.parameters is not None]
+        given = tuple(dict.fromkeys(chain(*known))) if len(known) == len(methods) else None
+        return f"{kind.rpartition('.')[2]}.{call.func.attr}", given
     return "", None
 
 

@@ -15,7 +15,15 @@ from raymigrate.codemods.libraries.argument_changes import TRAINING_ARGUMENTS_CH
 from raymigrate.codemods.libraries.transformers_arguments import GUIDE
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.guards import is_guarded
-from raymigrate.facts.instances import ACCELERATOR, TRAINER, TRAINING_ARGUMENTS, classes_of, instance_of, may_be_derived
+from raymigrate.facts.instances import (
+    ACCELERATOR,
+    TRAINER,
+    TRAINING_ARGUMENTS,
+    classes_of,
+    declared_others,
+    instance_of,
+    may_be_derived,
+)
 from raymigrate.facts.legacy import TRAINING_ARGUMENTS as OLD_TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
 from raymigrate.knowledge.libraries import lineage, member
@@ -58,8 +66,14 @@ def attributes(context: Context) -> None:
             continue
         renamed = next((RENAMED[base] for base in lineage(kind) if base in RENAMED), {})
         was_argument = TRAINING_ARGUMENTS in lineage(kind) and node.attr in TRAINING_ARGUMENTS_CHANGES
-        if node.attr in renamed or was_argument or not (module.stores(node.attr) or may_be_derived(module, node.value)):
+        if node.attr in renamed or was_argument or not (module.stores(node.attr) or _may_have_it(module, node)):
             _attribute(context, node, kind, renamed.get(node.attr))
+
+
+def _may_have_it(module: Module, node: ast.Attribute) -> bool:
+    """Whether an object may be of a class made from the one that is known, and have the attribute from there."""
+    others = declared_others(module, node.value)
+    return may_be_derived(module, node.value) or any(member(kind, node.attr) is not None for kind in others)
 
 
 def _uncertain(context: Context, node: ast.Attribute) -> None:
