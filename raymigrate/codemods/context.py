@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING
 from raymigrate.base.findings import Finding, Kind, Rule
 from raymigrate.base.options import Options
 from raymigrate.comments.skips import Skips
-from raymigrate.edits.plan import Plan
+from raymigrate.edits.plan import Part, Plan
 from raymigrate.facts.helpers import Helper
+from raymigrate.facts.keys import is_unpacked
 from raymigrate.facts.legacy import TRAINERS
 from raymigrate.facts.local_imports import is_imported_before
 from raymigrate.facts.module import Module, Reference
 from raymigrate.facts.places import Place, Places
 from raymigrate.facts.requests import Request
 from raymigrate.facts.scopes import import_bindings
+from raymigrate.facts.values import keyword_argument
 
 if TYPE_CHECKING:
     from raymigrate.pins.written_for import WrittenFor
@@ -219,6 +221,15 @@ class Context:
             around = [reference.node, *self.module.ancestors(reference.node)]
             if not gone.isdisjoint(around) and moved.isdisjoint(around):
                 self.handle(reference, gone=True)
+
+    def give(self, call: ast.Call, name: str, template: str, **parts: Part) -> None:
+        """Sets an argument of a call, in a form that gives way to what is unpacked there, where that may hold it."""
+        edit = self.plan.call(call)
+        held = is_unpacked(self.module, call, name)
+        if held is False or keyword_argument(call, name) is not None:
+            edit.set(name, template, **parts)
+        elif held is None:
+            edit.set_default(name, template, **parts)
 
     def fresh(self, *names: str) -> str:
         """A name for generated code that nothing in the module uses: the first that is free, else one with a number."""

@@ -41,6 +41,7 @@ class CallEdit:
         rename: Old to new keyword names.
         remove: Keywords to take away.
         values: Keywords to set, replacing the value of one that is there.
+        defaults: Those of them that give way to what the call unpacks with `**`.
         first: New value of the first argument.
     """
 
@@ -49,11 +50,17 @@ class CallEdit:
     rename: dict[str, str] = field(default_factory=dict)
     remove: set[str] = field(default_factory=set)
     values: dict[str, Code] = field(default_factory=dict)
+    defaults: set[str] = field(default_factory=set)
     first: Code | None = None
 
     def set(self, keyword: str, template: str, **parts: Part) -> None:
         """Sets a keyword argument."""
         self.values[keyword] = Code(template, parts)
+
+    def set_default(self, keyword: str, template: str, **parts: Part) -> None:
+        """Sets a keyword argument unless what the call unpacks has it: `f(**{"x": 1, **options})`."""
+        self.set(keyword, template, **parts)
+        self.defaults.add(keyword)
 
     def set_first(self, template: str, **parts: Part) -> None:
         """Sets the first positional argument."""

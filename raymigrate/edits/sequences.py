@@ -224,6 +224,8 @@ def edit_call(
             if isinstance(value, cst.Call | cst.Dict) and depth is not None:
                 value = _within(value, new_name, _indent_of_arguments(call, depth), room + depth + 4)
             arguments[index] = argument.with_changes(value=value)
+    defaults = {name: parse(values.pop(name)) for name in list(values) if name in edit.defaults}
+    arguments = _with_defaults(arguments, defaults)
     for name, code in values.items():
         value = parse(code)
         if isinstance(value, cst.Dict) and depth is not None:
@@ -238,7 +240,7 @@ def edit_call(
     if edit.function is not None:
         changes["func"] = parse(Code(edit.function) if isinstance(edit.function, str) else edit.function)
     edited = call.with_changes(**changes)
-    grown = len(arguments) > given or edit.names or isinstance(edit.function, Code)
+    grown = len(arguments) > given or edit.names or defaults or isinstance(edit.function, Code)
     return one_per_line_if_long(edited, depth, edit.values) if grown and depth is not None else edited
 
 
@@ -267,6 +269,19 @@ def _comment_renamed(argument: cst.Arg, old: str, new: str) -> cst.Arg:
         return argument
     words = comment.with_changes(value=re.sub(rf"\b{old}\b", new, comment.value))
     return argument.with_deep_changes(comment, value=words.value)
+
+
+def _with_defaults(arguments: list[cst.Arg], defaults: dict[str, cst.BaseExpression]) -> list[cst.Arg]:
+    """Puts arguments before what is unpacked, into one dict: what is given twice is no TypeError there."""
+    places = [index for index, argument in enumerate(arguments) if argument.star == "**"]
+    if not defaults or not places:
+        return arguments
+    elements: list[cst.BaseDictElement] = [
+        cst.DictElement(cst.SimpleString(string_literal(name)), value) for name, value in defaults.items()
+    ]
+    elements += [cst.StarredDictElement(arguments[place].value) for place in places]
+    merged = arguments[places[-1]].with_changes(value=cst.Dict(elements))
+    return [merged if index == places[-1] else a for index, a in enumerate(arguments) if index not in places[:-1]]
 
 
 def _before_unpacking(arguments: list[cst.Arg]) -> list[cst.Arg]:

@@ -4,6 +4,7 @@ import ast
 from dataclasses import dataclass, field
 
 from raymigrate.facts.module import Module
+from raymigrate.facts.values import seen_entries
 
 READERS = ("get", "pop", "setdefault")
 # Code inside these may not run, or not in its turn.
@@ -48,6 +49,35 @@ def keys_of(module: Module, node: ast.expr) -> Keys:
         keys.read_in_text |= used.read_in_text
         keys.hidden |= used.hidden
     return keys
+
+
+def is_unpacked(module: Module, call: ast.Call, *names: str) -> bool | None:
+    """Whether what a call unpacks with `**` gives it one of these arguments; None where it may or may not."""
+    if unpacked_value(module, call, *names) is not None:
+        return True
+    may_have = any(_may_have(module, keyword.value, set(names)) for keyword in call.keywords if keyword.arg is None)
+    return None if may_have else False
+
+
+def unpacked_value(module: Module, call: ast.Call, *names: str) -> ast.expr | None:
+    """What a dict that a call unpacks gives one of these arguments for sure."""
+    for keyword in call.keywords:
+        entries = seen_entries(module, keyword.value) if keyword.arg is None else {}
+        for name in names:
+            if name in entries and name not in taken_out(module, keyword.value):
+                return entries[name]
+    return None
+
+
+def _may_have(module: Module, unpacked: ast.expr, names: set[str]) -> bool:
+    """Whether a dict may have one of these keys."""
+    if module.entries(unpacked) is not None:
+        return False  # it was seen whole
+    keys = keys_of(module, unpacked)
+    named = {name for name, _ in keys.strings} | {str(keyword.arg) for _, keyword in keys.keywords}
+    dicts = [source.module.entries(source.node) for source in module.origins(unpacked)] if keys.hidden else []
+    named |= {name for entries in dicts for name in entries or ()}
+    return None in dicts or not names.isdisjoint(named) or any(module.stores(name) for name in names)
 
 
 def taken_out(module: Module, unpacked: ast.expr) -> set[str]:

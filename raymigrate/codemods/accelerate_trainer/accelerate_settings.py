@@ -257,11 +257,10 @@ def _gives(accelerator: ast.Call, name: str) -> bool:
 def _edit_accelerator(context: Context, call: TrainerCall, accelerator: ast.Call, places: Destination) -> None:
     module = context.module
     given = {keyword.arg for keyword in accelerator.keywords}
-    edit = context.plan.call(accelerator)
     overrides = {"gradient_accumulation_steps"}  # the only value of the config that beat an argument
     for name, source in places.arguments.items():
         if name not in given or name in overrides:
-            edit.set(name, source)
+            context.give(accelerator, name, source)
     near = module.reference_at[accelerator.func].binding.statement
     for plugin in places.imports:
         context.plan.need_import("accelerate.utils", plugin, near=near)

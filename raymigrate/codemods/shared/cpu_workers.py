@@ -10,6 +10,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.emitted import ON_CPU
 from raymigrate.codemods.shared.train_function import TrainFunction
+from raymigrate.facts.keys import is_unpacked, unpacked_value
 from raymigrate.facts.legacy import TRAINING_ARGUMENTS
 from raymigrate.facts.trainers import TrainerCall
 from raymigrate.facts.values import has_unpacking, keyword_argument
@@ -80,18 +81,23 @@ def set_cpu(
         near: An import statement whose place a new one takes.
     """
     source = _without_gpu(context, call, made)
-    given = _given(made, argument, *OLD_NAMES)
+    given = _given(context, made, argument, *OLD_NAMES)
+    by_name = keyword_argument(made, argument, *OLD_NAMES) is not None
+    held = not by_name and is_unpacked(context.module, made, argument, *OLD_NAMES)
     why = SEES_GPUS if given is not None and _asks_the_hardware(context, given) else ALONE
     value = source if source != ON_CPU else "..."
     now = f"now {context.module.source(made.func)}({argument}={value})"
     if source == ON_CPU:
         now += " where Ray gave the worker no GPU"
-    if source == ON_CPU and context.module.function(made) is None:  # on the driver, which has no such device
+    if held is None:
+        now += ", unless what is unpacked there says it"
+    on_driver = source == ON_CPU and context.module.function(made) is None  # which has no such device
+    if on_driver or held:
         context.manual(rule, made, f"{why}.", f"Give it {argument}= as the workers have it.")
     elif context.converts(rule, made, f"{why}; {now}."):
         if source == ON_CPU:
             context.plan.need_import("ray.train.torch", near=near)
-        context.plan.call(made).set(argument, source)
+        context.give(made, argument, source)
 
 
 def is_told(context: Context, call: TrainerCall, made: ast.Call, *names: str) -> bool:
@@ -112,7 +118,7 @@ def _is_decided(context: Context, call: TrainerCall, made: ast.Call, *names: str
     Legacy Ray hid the GPUs of a machine from workers without one; current Ray does not (2.60, `_private/utils.py`,
     set_visible_accelerator_ids), so torch.cuda.is_available() may be True there.
     """
-    present = _given(made, *names)
+    present = _given(context, made, *names)
     if present is None:
         return False
     if isinstance(present, ast.Constant):
@@ -121,8 +127,9 @@ def _is_decided(context: Context, call: TrainerCall, made: ast.Call, *names: str
     return not wrong and not _asks_the_hardware(context, present)
 
 
-def _given(made: ast.Call, *names: str) -> ast.expr | None:
-    return keyword_argument(made, *names)
+def _given(context: Context, made: ast.Call, *names: str) -> ast.expr | None:
+    """What an argument is given, by name or in a dict that is unpacked."""
+    return keyword_argument(made, *names) or unpacked_value(context.module, made, *names)
 
 
 def _asks_the_hardware(context: Context, node: ast.expr) -> bool:

@@ -16,6 +16,7 @@ import ast
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.train_function import TrainFunction
+from raymigrate.facts.keys import is_unpacked
 from raymigrate.facts.legacy import TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
 from raymigrate.facts.trainers import TrainerCall
@@ -51,9 +52,7 @@ def keep_loss_scale(context: Context, call: TrainerCall, function: TrainFunction
     container = call.function
     inside = [c for c in module.calls(*TRAINING_ARGUMENTS) if container is not None and module.inside(c, container)]
     for arguments in inside:
-        if ARGUMENT not in {keyword.arg for keyword in arguments.keywords}:
-            if context.converts(RM110, arguments, SWITCHED):
-                context.plan.call(arguments).set(ARGUMENT, "False")
+        average_on_each_worker(context, arguments)
     if not inside and function is not None and context.converts(RM110, call.node, SWITCHED):
         function.before_training.append(
             f"{{trainer}}.args.{ARGUMENT} = False  # else some losses grow with the workers"
@@ -63,6 +62,22 @@ def keep_loss_scale(context: Context, call: TrainerCall, function: TrainFunction
             report_accumulation(context, arguments)
     elif _accumulates(function) and context.converts(RM110, call.node, f"{ACCUMULATED[:-1]}; now {SWITCH} = False."):
         function.before_training.append(f"{{trainer}}.{SWITCH} = False  # else some losses grow with {STEPS}")
+
+
+def average_on_each_worker(context: Context, arguments: ast.Call) -> None:
+    """Switches the averaging over workers off in TrainingArguments, unless they are given it.
+
+    What is unpacked there from elsewhere was written for a transformers that had no such argument.
+    """
+    module = context.module
+    given = ARGUMENT in {keyword.arg for keyword in arguments.keywords} or is_unpacked(module, arguments, ARGUMENT)
+    if not given and context.converts(RM110, arguments, SWITCHED):
+        is_named = any(node.value == ARGUMENT for node in module.of_type(ast.Constant))
+        is_named = is_named or any(node.arg == ARGUMENT for node in module.of_type(ast.keyword))
+        if is_named:
+            context.give(arguments, ARGUMENT, "False")
+        else:
+            context.plan.call(arguments).set(ARGUMENT, "False")
 
 
 def report_accumulation(context: Context, arguments: ast.Call) -> None:

@@ -57,7 +57,7 @@ def set_cpu(context: Context, made: list[ast.Call]) -> None:
             continue
         message = "On CPU workers each would train a model of its own; now cpu=True."
         if context.converts(RM821, call, message):
-            context.plan.call(call).set("cpu", "True")
+            context.give(call, "cpu", "True")
 
 
 def apply_file(context: Context, outline: Outline, made: list[ast.Call], form: LaunchForm, name: str) -> None:
@@ -82,7 +82,7 @@ def apply_file(context: Context, outline: Outline, made: list[ast.Call], form: L
         beaten |= given & arguments.keys() - {BEATS_ARGUMENT}
         for parameter, source in arguments.items():
             if parameter not in given or parameter == BEATS_ARGUMENT:
-                context.plan.call(call).set(parameter, source)
+                context.give(call, parameter, source)
         near = context.module.reference_at[call.func].binding.statement
         for plugin, module in form.imports().items():
             context.plan.need_import(module, plugin, near=near)

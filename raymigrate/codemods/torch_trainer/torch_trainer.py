@@ -12,7 +12,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_changes import TRAINER_CHANGES, TRAINING_ARGUMENTS_CHANGES
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.cpu_workers import VARIABLE, is_told, set_cpu, set_use_cpu
-from raymigrate.codemods.shared.loss_scale import ARGUMENT, RM110, SWITCHED, report_accumulation
+from raymigrate.codemods.shared.loss_scale import ARGUMENT, average_on_each_worker, report_accumulation
 from raymigrate.facts.legacy import ACCELERATORS, HF_TRAINERS, TORCH_TRAINERS, TRAINING_ARGUMENTS
 from raymigrate.facts.scaling import has_one_worker
 from raymigrate.facts.scopes import FUNCTIONS
@@ -81,6 +81,4 @@ def _keep_loss_scale(context: Context, functions: set[ast.AST]) -> None:
         return
     for arguments in _made_in(context, TRAINING_ARGUMENTS, functions):
         report_accumulation(context, arguments)
-        if ARGUMENT not in {keyword.arg for keyword in arguments.keywords}:
-            if context.converts(RM110, arguments, SWITCHED):
-                context.plan.call(arguments).set(ARGUMENT, "False")
+        average_on_each_worker(context, arguments)
