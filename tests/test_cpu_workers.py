@@ -149,3 +149,54 @@ def test_a_search_space_may_hold_another_scaling_config() -> None:
         ").fit()", ")\nspace = {'scaling_config': ScalingConfig(use_gpu=True)}"
     )
     assert use_cpu(text) == ON_DEVICE
+
+
+ALONE_TOO = """
+from accelerate import Accelerator
+from ray.air.config import ScalingConfig
+from ray.train.torch import TorchTrainer
+from transformers import Trainer, TrainingArguments
+
+def loop(config):
+    made = {made}
+    Trainer(args=made).train()
+
+{inner}
+
+def fit(settings):
+    TorchTrainer({handed}, scaling_config=ScalingConfig(**settings)).fit()
+
+{call}
+"""
+
+
+INNER = "def inner(config):\n    return loop(config)"
+
+
+@pytest.mark.parametrize("made", ["Accelerator()", 'TrainingArguments("out", evaluation_strategy="no")'])
+@pytest.mark.parametrize(
+    "call",
+    [
+        "loop({})",
+        "if standalone:\n    loop({})\nelse:\n    fit(read())",
+        "def main():\n    loop({})",
+        "def main():\n    inner({})",
+        "run = loop\nrun({})",
+        "class Job:\n    def start(self):\n        loop(self.config)",
+    ],
+    ids=["module", "branch", "function", "through another", "alias", "method"],
+)
+def test_a_function_that_runs_without_a_trainer_too_does_not_ask_ray_for_its_device(made: str, call: str) -> None:
+    result = convert(ALONE_TOO.format(made=made, call=call, handed="loop", inner=INNER))
+    assert "get_device" not in (result.after or "")
+    assert any("runs without a trainer" in finding.message for finding in result.findings)
+
+
+@pytest.mark.parametrize(
+    ("call", "handed"),
+    [("fit(read())", "loop"), ("fit(read())", "inner"), ("loop_over(3)", "loop"), ("job.loop()", "loop")],
+)
+def test_a_function_that_only_workers_run_asks_ray_for_its_device(call: str, handed: str) -> None:
+    inner = INNER if handed == "inner" else ""
+    after = convert(ALONE_TOO.format(made="Accelerator()", call=call, handed=handed, inner=inner)).after
+    assert after is not None and f"Accelerator(cpu={ON_DEVICE})" in after

@@ -65,6 +65,12 @@ class Places:
             todo += called
         return found
 
+    @cached_property
+    def also_elsewhere(self) -> set[ast.AST]:
+        """Functions that code calls of which nothing says that a trainer or a Tuner runs it."""
+        calls = (call for call in self.module.of_type(ast.Call) if self.of(call) is Place.UNKNOWN)
+        return self._with_callees(function for call in calls for function in self._called(call))
+
     def reached_from(self, function: FunctionNode) -> set[ast.AST]:
         """A function with those of the module that it calls."""
         return self._with_callees(iter([function]))

@@ -28,6 +28,10 @@ ALONE = "On CPU workers accelerate >= 1.0 trains one model per worker"
 VARIABLE = "ACCELERATE_USE_CPU"
 ENVIRONMENT = "# Without it accelerate would train one model per CPU worker.\n"
 SEES_GPUS = "Current Ray does not hide the GPUs of a machine from CPU workers, so torch may find some there"
+WITHOUT_TRAINER = (
+    "This also runs without a trainer, where ray.train.torch.get_device(), which tells the device, is a RuntimeError."
+)
+HAND_OVER = "Give it {argument}= by an argument or an entry of the configuration: True on workers without a GPU."
 OLD_NAMES = ("no_cuda",)
 HARDWARE = ("torch.cuda.", "torch.backends.")
 
@@ -91,6 +95,10 @@ def set_cpu(
         now += " where Ray gave the worker no GPU"
     if held is None:
         now += ", unless what is unpacked there says it"
+    elsewhere = not context.places.also_elsewhere.isdisjoint(context.module.ancestors(made))
+    if source == ON_CPU and elsewhere and not held:
+        context.manual(rule, made, f"{why}. {WITHOUT_TRAINER}", HAND_OVER.format(argument=argument))
+        return
     on_driver = source == ON_CPU and context.module.function(made) is None  # which has no such device
     if on_driver or held:
         context.manual(rule, made, f"{why}.", f"Give it {argument}= as the workers have it.")
