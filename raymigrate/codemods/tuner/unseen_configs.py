@@ -1,0 +1,105 @@
+"""RM411 for a RunConfig of which the file does not show whether a Tuner or a trainer gets it.
+
+Train refuses what Tune goes on to take, as `verbose=` and `stop=`: it is no trainer's before that is seen.
+"""
+
+import ast
+from collections.abc import Iterator
+from itertools import pairwise
+
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
+from raymigrate.codemods.tuner.tuner_config import RM411, run_configs
+from raymigrate.facts.keys import is_unpacked, unpacked_value
+from raymigrate.facts.legacy import CONFIG_CLASSES, TORCH_TRAINERS, TRAINERS
+from raymigrate.facts.module import Module
+from raymigrate.facts.tuners import TUNERS, config_names
+from raymigrate.facts.values import keyword_argument
+
+ARGUMENT = "run_config"
+UNSEEN = "Whether a Tuner gets this RunConfig cannot be seen: with that of ray.train a Tuner fails on Ray >= 2.51"
+TUNERS_OWN = "Only a ray.tune.RunConfig is one for a Tuner on Ray >= 2.51"
+ADVICE = "Make it a ray.tune.RunConfig for a Tuner, a ray.train.RunConfig for a trainer."
+
+
+@codemod("Tuner", phase=Phase.TRIALS, after=[run_configs])
+def unseen_run_configs(context: Context) -> None:
+    """Leaves a RunConfig that may be a Tuner's as it is, and says so."""
+    module = context.module
+    for config in _given_to_tuners(module):
+        _leave(context, config, TUNERS_OWN)
+    if _has_unseen_tuner(module):
+        for config in module.calls(*config_names("RunConfig")):
+            if not _is_for_trainers(module, config):
+                _leave(context, config, UNSEEN)
+
+
+def _leave(context: Context, config: ast.Call, message: str) -> None:
+    if config in context.tuned:
+        return
+    context.manual(RM411, config, f"{message}.", ADVICE)
+    names = {name for each in CONFIG_CLASSES for name in config_names(each)}
+    context.tuned |= {call for call in context.module.calls(*names) if context.module.inside(call, config)}
+    context.tuned.add(config)
+
+
+def _given_to_tuners(module: Module) -> Iterator[ast.Call]:
+    """The RunConfigs that a Tuner can be given: by a parameter of a function around it, or in a dict."""
+    for call in module.calls(*TUNERS):
+        given = keyword_argument(call, ARGUMENT) or unpacked_value(module, call, ARGUMENT)
+        for source in module.origins(given) if given is not None else ():
+            value = source.node
+            if source.module is module and isinstance(value, ast.Call):
+                if module.qualified(value.func) in config_names("RunConfig"):
+                    yield value
+
+
+def _has_unseen_tuner(module: Module) -> bool:
+    """Whether a Tuner is made of which it is not seen what RunConfig it gets."""
+    for reference in module.references_within(*TUNERS):
+        if reference.qualified not in TUNERS:
+            continue  # Tuner.restore() takes none
+        made = module.parent_of[reference.node]
+        if isinstance(made, ast.Call) and made.func is reference.node:
+            if keyword_argument(made, ARGUMENT) is None and is_unpacked(module, made, ARGUMENT) is None:
+                return True
+        elif not _is_about_types(module, reference.node):
+            return True
+    return False
+
+
+def _is_about_types(module: Module, node: ast.expr) -> bool:
+    """Whether a class is named in an annotation or an isinstance()."""
+    outer = [node, *module.ancestors(node)]
+    return any(
+        isinstance(above, ast.arg)
+        or (isinstance(above, ast.AnnAssign) and above.annotation is below)
+        or (isinstance(above, (ast.FunctionDef, ast.AsyncFunctionDef)) and above.returns is below)
+        or (isinstance(above, ast.Call) and isinstance(above.func, ast.Name) and above.func.id == "isinstance")
+        for below, above in pairwise(outer)
+    )
+
+
+def _is_for_trainers(module: Module, config: ast.Call) -> bool:
+    """Whether every use of a RunConfig, or of the name that it gets, is to give it to a trainer."""
+    made = module.parent_of[config]
+    target = made.targets[0] if isinstance(made, ast.Assign) and len(made.targets) == 1 else None
+    scope = module.scope_of[target].find(target.id) if isinstance(target, ast.Name) else None
+    if not isinstance(target, ast.Name) or scope is None:
+        return _is_given_to_trainer(module, config)
+    return all(_is_given_to_trainer(module, use) for use in module.uses(target.id, scope))
+
+
+def _is_given_to_trainer(module: Module, value: ast.expr) -> bool:
+    keyword = module.parent_of[value]
+    call = module.parent_of[keyword] if isinstance(keyword, ast.keyword) and keyword.arg == ARGUMENT else None
+    if not isinstance(call, ast.Call):
+        return False
+    made = [source.module.qualified(source.node) for source in module.origins(call.func)]
+    return bool(made) and all(name in TORCH_TRAINERS | TRAINERS or _is_other_trainer(name) for name in made)
+
+
+def _is_other_trainer(name: str | None) -> bool:
+    """Whether a name is that of another trainer of Ray: `ray.train.xgboost.XGBoostTrainer`."""
+    return name is not None and name.startswith("ray.train.") and name.endswith("Trainer")
