@@ -31,6 +31,14 @@ REFUSED = '{"warmup_ratio": 0.1, "learning_rate": 1e-5, "use_ipex": True}'
         (f"SETTINGS = {REFUSED}", "SETTINGS"),
         ("", "dict(warmup_ratio=0.1, learning_rate=1e-5, use_ipex=True)"),
         (f"def settings():\n    return {REFUSED}", "settings()"),
+        (f"BASE = {REFUSED}\nMORE = {{'max_steps': 2}}", "{**BASE, **MORE}"),
+        ("BASE = {'warmup_ratio': 0.1}\nMORE = {'use_ipex': True}", "BASE | MORE"),
+        ("BASE = {'warmup_ratio': 0.1}", "dict(BASE, use_ipex=True)"),
+        ("BASE = {'warmup_ratio': 0.1}", "dict(**BASE, use_ipex=True)"),
+        ("BASE = {'warmup_ratio': 0.1}\nSETTINGS = BASE.copy()\nSETTINGS.update(use_ipex=True)", "SETTINGS"),
+        ("BASE = {'warmup_ratio': 0.1}\nSETTINGS = BASE | {}\nSETTINGS['use_ipex'] = True", "SETTINGS"),
+        ("BASE = read_yaml()", "{**BASE, 'warmup_ratio': 0.1, 'use_ipex': True}"),
+        ("BASE = read_yaml()", "BASE | dict(BASE, warmup_ratio=0.1, use_ipex=True)"),
     ],
 )
 def test_keys_in_sight_are_named(before: str, given: str) -> None:
@@ -39,13 +47,26 @@ def test_keys_in_sight_are_named(before: str, given: str) -> None:
     assert any("** may pass warmup_ratio (now warmup_steps), use_ipex:" in message for message in outcome.messages)
 
 
-@pytest.mark.parametrize("given", ["settings()", "{**settings()}", "load(settings)"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        "settings()",
+        "{**settings()}",
+        "load(settings)",
+        "BASE | read()",
+        "dict(read(), learning_rate=1)",
+        "{**read(), 'use_ipex': True}",
+    ],
+)
 def test_what_cannot_be_seen_is_told(given: str) -> None:
     outcome = converted(SCRIPT.format(before="", given=given))
-    assert any("cannot be seen here" in message for message in outcome.messages)
+    assert any("cannot be seen here." in message for message in outcome.messages)
 
 
-@pytest.mark.parametrize("given", ['{"learning_rate": 1e-5}', "dict(learning_rate=1e-5, max_steps=2)"])
+@pytest.mark.parametrize(
+    "given",
+    ['{"learning_rate": 1e-5}', "dict(learning_rate=1e-5, max_steps=2)", "{'max_steps': 2} | dict(learning_rate=1e-5)"],
+)
 def test_keys_that_are_all_fine_are_no_news(given: str) -> None:
     assert not converted(SCRIPT.format(before="", given=given)).lines("RM706", Kind.MANUAL)
 
@@ -96,3 +117,28 @@ TransformersTrainer(init, trainer_init_config={{"epochs": 4, "max_steps": 2}}, s
 def test_a_key_that_was_taken_out_before_is_not_passed(body: str, *, passes_epochs: bool) -> None:
     outcome = converted(TAKEN_OUT.format(body=body))
     assert any("** may pass epochs" in message for message in outcome.messages) is passes_epochs
+
+
+SEARCH = """
+from ray import tune
+trainer = TransformersTrainer(make, scaling_config=ScalingConfig(num_workers=2, use_gpu=True), datasets=read())
+{before}
+tune.Tuner(trainer, param_space={space}).fit()
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "space"),
+    [
+        ("", '{{"trainer_init_config": {given}}}'),
+        ("SETTINGS = {given}", '{{"trainer_init_config": SETTINGS}}'),
+        ("BASE = {given}", 'dict(trainer_init_config=BASE | {{"max_steps": tune.choice([1, 2])}})'),
+        ("SPACE = {{'trainer_init_config': {{**{given}}}}}", "SPACE"),
+    ],
+)
+def test_keys_of_a_search_space_are_named(before: str, space: str) -> None:
+    script = SCRIPT.partition("trainer = ")[0].format(before="")
+    script += SEARCH.format(before=before.format(given=REFUSED), space=space.format(given=REFUSED))
+    assert any(
+        "** may pass warmup_ratio (now warmup_steps), use_ipex:" in message for message in converted(script).messages
+    )

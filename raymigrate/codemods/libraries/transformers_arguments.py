@@ -30,7 +30,9 @@ from raymigrate.codemods.libraries.argument_changes import (
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.keys import keys_of, taken_out
 from raymigrate.facts.legacy import ACCELERATORS, HF_TRAINERS, TRAINERS, TRAINING_ARGUMENTS
-from raymigrate.facts.values import constants, written
+from raymigrate.facts.module import Module
+from raymigrate.facts.tuners import TUNERS, TunerCall
+from raymigrate.facts.values import constants, seen_entries, written
 from raymigrate.knowledge.error_texts import refused_arguments
 from raymigrate.knowledge.libraries import look_up, parameters, takes
 
@@ -176,15 +178,23 @@ def _unpacked(
     )
     if names is TRAINING_ARGUMENTS and keys.hidden and of_legacy_job:
         sources = context.module.origins(keyword.value)
-        dicts = [source.module.entries(source.node) for source in sources]
+        seen = [seen_entries(source.module, source.node) for source in sources] + _searched(context.module)
         taken = taken_out(context.module, keyword.value) - {name for name, _ in keys.strings}
-        left = dict.fromkeys(name for known in dicts for name in known or () if name not in taken)
+        left = dict.fromkeys(name for known in seen for name in known if name not in taken)
         passed = _refused_keys(context, of, left, changes)
+        unseen = any(source.module.entries(source.node) is None for source in sources)
         if passed:
-            message = f"** may pass {', '.join(passed)}: a TypeError today."
+            others = "; other keys cannot be seen here" if unseen else ""
+            message = f"** may pass {', '.join(passed)}: a TypeError today{others}."
             context.manual(RM706, keyword, message, "Change the keys in the dict, and wherever they are read.")
-        elif None in dicts:
+        elif unseen:
             context.manual(RM706, keyword, "What is passed with ** cannot be seen here.")
+
+
+def _searched(module: Module) -> list[dict[str, ast.expr]]:
+    """The entries that the search spaces of Tuners give to the configuration of an init function."""
+    spaces = (TunerCall(module, call).param_space or {} for call in module.calls(*TUNERS))
+    return [seen_entries(module, space["trainer_init_config"]) for space in spaces if "trainer_init_config" in space]
 
 
 def _refused_keys(context: Context, of: ast.Call, names: Iterable[str], changes: Mapping[str, Change]) -> list[str]:

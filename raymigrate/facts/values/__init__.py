@@ -252,5 +252,8 @@ def _looped_over(module: Module, target: ast.AST) -> list[ast.expr] | None:
 def _holds_items(node: ast.expr) -> bool:
     """Whether an expression makes a list, dict or set."""
     if isinstance(node, ast.Call):
-        return isinstance(node.func, ast.Name) and node.func.id in ("dict", "list", "set")
+        is_copy = isinstance(node.func, ast.Attribute) and node.func.attr == "copy"
+        return is_copy or (isinstance(node.func, ast.Name) and node.func.id in ("dict", "list", "set"))
+    if isinstance(node, ast.BinOp):
+        return isinstance(node.op, ast.BitOr)
     return isinstance(node, (ast.List, ast.Dict, ast.Set))

@@ -22,9 +22,9 @@ FILLERS = frozenset(
 def entries(module: Module, node: ast.expr, above: tuple[ast.expr, ...] = ()) -> dict[str, ast.expr] | None:
     """The entries of a dict by key; None where not all of them can be seen.
 
-    Understands `{...}` and `dict(...)`, also with other such dicts unpacked in them, one whose values are mapped in a
-    comprehension, and a name of one that gets more entries in statements right after it: `d["key"] = value`,
-    `d.update(key=value)`.
+    Understands `{...}` and `dict(...)`, also with other such dicts unpacked in them, `a | b`, `a.copy()`, one whose
+    values are mapped in a comprehension, and a name of one that gets more entries in statements right after it:
+    `d["key"] = value`, `d.update(key=value)`.
 
     Args:
         module: The module.
@@ -48,7 +48,20 @@ def entries(module: Module, node: ast.expr, above: tuple[ast.expr, ...] = ()) ->
         return _merged([_pair(module, key, value, above) for key, value in pairs])
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict":
         return _merged(_given(module, node, above))
+    if (parts := _parts(node)) is not None:
+        return _merged([entries(module, part, above) for part in parts])
     return _mapped(module, node, above) if isinstance(node, ast.DictComp) else None
+
+
+def _parts(node: ast.expr) -> list[ast.expr] | None:
+    """The dicts of `a | b` and of `a.copy()`; None for anything else."""
+    match node:
+        case ast.BinOp(op=ast.BitOr()):
+            return [node.left, node.right]
+        case ast.Call(func=ast.Attribute(attr="copy"), args=[], keywords=[]):
+            assert isinstance(node.func, ast.Attribute)
+            return [node.func.value]
+    return None
 
 
 def _mapped(module: Module, node: ast.DictComp, above: tuple[ast.expr, ...]) -> dict[str, ast.expr] | None:
@@ -74,15 +87,26 @@ def _given(module: Module, call: ast.Call, above: tuple[ast.expr, ...]) -> list[
     return given
 
 
-def seen_entries(module: Module, node: ast.expr) -> dict[str, ast.expr]:
+def seen_entries(module: Module, node: ast.expr, above: tuple[ast.expr, ...] = ()) -> dict[str, ast.expr]:
     """The entries of a dict that can be seen, although there may be others: see `entries`."""
     known = entries(module, node)
     made = module.value(node)
-    if known is not None or not isinstance(made, ast.Dict):
+    if known is not None or node in above:
         return known or {}
-    pairs = zip(made.keys, made.values, strict=True)
-    named = [(key_name(module, key), value) for key, value in pairs if key is not None]
-    return {name: value for name, value in named if name is not None}
+    above = (*above, node)
+    found: dict[str, ast.expr] = {}
+    if isinstance(made, ast.Dict):
+        for key, value in zip(made.keys, made.values, strict=True):
+            name = key_name(module, key) if key is not None else None
+            found |= {name: value} if name is not None else {}
+            found |= seen_entries(module, value, above) if key is None else {}
+    elif isinstance(made, ast.Call) and isinstance(made.func, ast.Name) and made.func.id == "dict":
+        found |= {name: value for part in made.args for name, value in seen_entries(module, part, above).items()}
+        for keyword in made.keywords:
+            found |= {keyword.arg: keyword.value} if keyword.arg else seen_entries(module, keyword.value, above)
+    for part in _parts(made) or ():
+        found |= seen_entries(module, part, above)
+    return found
 
 
 def seen_items(module: Module, node: ast.expr, above: tuple[ast.expr, ...] = ()) -> list[ast.expr]:
