@@ -142,3 +142,17 @@ def test_keys_of_a_search_space_are_named(before: str, space: str) -> None:
     assert any(
         "** may pass warmup_ratio (now warmup_steps), use_ipex:" in message for message in converted(script).messages
     )
+
+
+@pytest.mark.parametrize(
+    "dict_", ["{'warmup_ratio': 0.1, 'evaluation_strategy': 'no', **config}", "dict(config, evaluation_strategy='no')"]
+)
+def test_keys_that_are_changed_where_they_stand_are_not_told_again(dict_: str) -> None:
+    script = SCRIPT.format(before="", given="read_yaml()").replace(
+        'TrainingArguments("out", **config)', "TrainingArguments(**given)"
+    )
+    script = script.replace("    return Trainer", f"    given = {dict_}\n    return Trainer")
+    outcome = converted(script)
+    assert outcome.lines("RM701", Kind.CONVERTED)
+    assert any("cannot be seen here." in message for message in outcome.messages)
+    assert not any("may pass" in message for message in outcome.messages)

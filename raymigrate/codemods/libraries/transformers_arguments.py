@@ -180,6 +180,8 @@ def _unpacked(
         sources = context.module.origins(keyword.value)
         seen = [seen_entries(source.module, source.node) for source in sources] + _searched(context.module)
         taken = taken_out(context.module, keyword.value) - {name for name, _ in keys.strings}
+        taken |= {str(inner.arg) for _, inner in keys.keywords}  # these were dealt with above
+        taken |= {name for name, _ in keys.strings if name not in read}
         left = dict.fromkeys(name for known in seen for name in known if name not in taken)
         passed = _refused_keys(context, of, left, changes)
         unseen = any(source.module.entries(source.node) is None for source in sources)
