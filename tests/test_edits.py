@@ -335,3 +335,37 @@ def test_a_new_argument_gets_a_line_where_the_last_one_is_full(middle: str, end:
     after = str(convert(PACKED.format(middle=middle, end=end)).after)
     assert 'config["number_of_epochs"],\n        use_cpu=' in after
     assert f'"cpu",\n        average_tokens_across_devices=False{end}\n    )' in after
+
+
+JOINED = """\
+def f():
+    g = make(
+        first, second=2, third="{}"
+    )
+"""
+
+
+@pytest.mark.parametrize("remove", [(), ("second",)])
+def test_a_line_of_arguments_that_a_new_one_fills_gets_a_line_for_each(remove: tuple[str, ...]) -> None:
+    module = Module(JOINED.format("x" * 60))
+    plan = Plan()
+    edit = plan.call(module.of_type(ast.Call)[0])
+    edit.set("fourth", "[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]")
+    edit.remove |= {*remove}
+    lines = [line.strip() for line in rewrite(module, plan).splitlines()]
+    assert lines[1:] == [
+        "g = make(",
+        "first,",
+        *([] if remove else ["second=2,"]),
+        f'third="{"x" * 60}",',
+        "fourth=[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11],",
+        ")",
+    ]
+    assert "\n        first,\n" in rewrite(module, plan) and rewrite(module, plan).endswith("\n    )\n")
+
+
+def test_a_line_of_arguments_with_room_for_a_new_one_stays() -> None:
+    module = Module(JOINED.format("x"))
+    plan = Plan()
+    plan.call(module.of_type(ast.Call)[0]).set("fourth", "4")
+    assert '\n        first, second=2, third="x", fourth=4\n    )\n' in rewrite(module, plan)

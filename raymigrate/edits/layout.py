@@ -63,6 +63,33 @@ def one_per_line_if_broken(call: cst.Call, depth: int, placed: Collection[str]) 
     return _one_per_line(call, depth, placed) if is_broken and not is_over_lines(call) else call
 
 
+def one_per_line_if_full(call: cst.Call, depth: int, room: int) -> cst.Call:
+    """Gives each argument its own line where all of them shared one, and it has no room for a new one.
+
+    Args:
+        call: The call as it is now.
+        depth: As in `dict_one_per_line_if_long`.
+        room: How many characters the line may have.
+    """
+    arguments = [code_of(argument.with_changes(comma=cst.MaybeSentinel.DEFAULT)).strip() for argument in call.args]
+    line = ", ".join(arguments)
+    if "\n" not in line and len(line) <= room:
+        return call
+    bare = call.args[-1].with_changes(whitespace_after_arg=cst.SimpleWhitespace(""))
+    return _one_per_line(call.with_changes(args=[*call.args[:-1], bare]), depth, None)
+
+
+def has_one_line_of_arguments(call: cst.Call) -> bool:
+    """Whether all arguments stand on one line of their own between the brackets, as black joins them."""
+    ends = [argument.comma.whitespace_after for argument in call.args[:-1] if isinstance(argument.comma, cst.Comma)]
+    inside = "".join(code_of(argument) for argument in call.args).rstrip()
+    return (
+        is_multiline(call.whitespace_before_args)
+        and not any(map(is_multiline, ends))
+        and ("\n" not in inside and "#" not in code_of(call))
+    )
+
+
 def is_over_lines(call: cst.Call) -> bool:
     """Whether lines end between the arguments of a call, or before the first."""
     commas = [argument.comma for argument in call.args[:-1]]

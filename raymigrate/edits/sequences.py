@@ -10,10 +10,12 @@ from raymigrate.edits.import_runs import name_key
 from raymigrate.edits.layout import (
     LONG_CALL,
     dict_one_per_line_if_long,
+    has_one_line_of_arguments,
     is_multiline,
     is_over_lines,
     name_of,
     new_line,
+    one_per_line_if_full,
     one_per_line_if_long,
 )
 from raymigrate.edits.plan import CallEdit, Code
@@ -202,7 +204,7 @@ def edit_call(
         depth: As in `dict_one_per_line_if_long`; None for a call that has to stay on its line, however long it gets.
         room: How many characters an argument may have on a line of its own.
     """
-    given = len(call.args)
+    given, had_one_line = len(call.args), has_one_line_of_arguments(call)
     arguments = list(call.args)
     positional = [i for i, a in enumerate(arguments) if a.keyword is None and not a.star]
     for index, name in zip(positional, edit.names, strict=False):
@@ -234,13 +236,14 @@ def edit_call(
             value = _within(value, name, _indent_of_arguments(call, depth), room + depth + 4)
         new = cst.Arg(keyword=cst.Name(name), value=value, equal=EQUAL)
         arguments = _before_unpacking(append(arguments, new, call.whitespace_before_args))
-    changes: dict[str, object] = {"args": arguments}
-    if not arguments:
-        changes["whitespace_before_args"] = cst.SimpleWhitespace("")
+    before = call.whitespace_before_args if arguments else NO_BLANKS
+    changes: dict[str, object] = {"args": arguments, "whitespace_before_args": before}
     if edit.function is not None:
         changes["func"] = parse(Code(edit.function) if isinstance(edit.function, str) else edit.function)
     edited = call.with_changes(**changes)
     grown = len(arguments) > given or edit.names or defaults or isinstance(edit.function, Code)
+    if depth is not None and values and had_one_line:
+        return one_per_line_if_full(edited, depth, room)
     return one_per_line_if_long(edited, depth, edit.values) if grown and depth is not None else edited
 
 
