@@ -12,7 +12,7 @@ import os
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from raymigrate.base.isolation import working_on
@@ -67,6 +67,23 @@ class Definition:
         return None if value is self.node else value
 
 
+@dataclass
+class Searched:
+    """What was found when the files of folders were searched, whatever they were searched for.
+
+    Args:
+        contents: What the files hold, by folder and file; None where it was not read, or is not kept.
+        room: How many bytes may still be kept.
+        importing: The files with a word in an import, by folder and word.
+        importers: Who may get names from a file, by folder and file.
+    """
+
+    contents: dict[str, dict[str, bytes | None]] = field(default_factory=dict)
+    room: int = BYTES_KEPT
+    importing: dict[str, dict[bytes, list[str]]] = field(default_factory=dict)
+    importers: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+
+
 class Project:
     """Finds definitions in other files; each file is read and parsed once.
 
@@ -93,10 +110,7 @@ class Project:
         self.asked: dict[str, list[Request]] = {}  # what files are asked to change, by real path
         self.refused: set[str] = set()  # real paths of files that could not be changed so
         self.uses: dict[tuple[str, str, str], bool] = {}  # answers of project_uses.py, which cost a search each
-        self.contents: dict[str, dict[str, bytes | None]] = {}  # by folder and file: what is searched
-        self.room_for_contents = BYTES_KEPT
-        self.importing: dict[str, dict[bytes, list[str]]] = {}  # by folder and word: the files with it in an import
-        self.importers: dict[tuple[str, str], list[str]] = {}  # by folder and file: who may get names from it
+        self.searched = Searched()
         self._names = {os.path.realpath(path): path for path in reversed(named)}
         self._name_tops = [(os.path.join(os.path.realpath(top or "."), ""), top) for top in tops]
         self._relative = not all(os.path.isabs(path) for path in (*tops, *named)) or not (tops or named)
@@ -335,25 +349,6 @@ def with_imported(module: Module) -> list[Module]:
     project = module.project
     files = [project.module(path) for path, _ in project.imported_files(module)] if project is not None else []
     return [module, *(other for other in files if other is not None)]
-
-
-class OtherFileNeeded(Exception):
-    """A file cannot be converted without reading another one."""
-
-
-class Alone(Project):
-    """A project of which only one file at a time may be read.
-
-    It tells files that can be converted on their own, in any process, from those that need the others.
-    """
-
-    def module(self, path: str) -> Module | None:
-        """Refuses.
-
-        Raises:
-            OtherFileNeeded: Always.
-        """
-        raise OtherFileNeeded(path)
 
 
 def _re_exported(found: Definition | None) -> Definition | None:

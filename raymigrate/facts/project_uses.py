@@ -150,13 +150,13 @@ def _with_import(project: Project, folder: str, source: str) -> list[str]:
     All words in imports are noted at once: a folder may hold hundreds of scripts of one name, in which it is a common
     word besides, such as `train`.
     """
-    if folder not in project.importing:
-        by_word = project.importing[folder] = {}
+    if folder not in project.searched.importing:
+        by_word = project.searched.importing[folder] = {}
         for path in _files(project, folder):
             imports = IMPORT.findall(_content(project, folder, path)) if path.endswith(".py") else ()
             for word in {word for statement in imports for word in WORD.findall(statement)}:
                 by_word.setdefault(word, []).append(path)
-    named = project.importing[folder].get(os.fsencode(_module_name(source)), [])
+    named = project.searched.importing[folder].get(os.fsencode(_module_name(source)), [])
     if not source.endswith("__init__.py"):
         return named
     package = os.path.join(os.path.dirname(source), "")
@@ -170,35 +170,37 @@ def _importers(project: Project, folder: str, source: str) -> list[str]:
     They are looked for once for each module, since a folder may hold thousands of files, and a module many functions.
     """
     key = folder, source
-    if key not in project.importers:
+    if key not in project.searched.importers:
         package = os.path.join(os.path.dirname(source), "") if source.endswith("__init__.py") else None
         word = _word(os.fsencode(_module_name(source)))
         itself = os.path.abspath(source)  # long, perhaps, and searched for each of its names
         others = (path for path in _files(project, folder) if path != itself)
-        project.importers[key] = [
+        project.searched.importers[key] = [
             path
             for path in others
             if (package is not None and path.endswith(".py") and path.startswith(package))
             or word.search(_content(project, folder, path)) is not None
         ]
-    return project.importers[key]
+    return project.searched.importers[key]
 
 
 def _files(project: Project, folder: str) -> list[str]:
     """The files of a folder that may name a function."""
-    if folder not in project.contents:
-        project.contents[folder] = dict.fromkeys(files_below(folder, only_packages=not project.is_known(folder)))
-    return list(project.contents[folder])
+    if folder not in project.searched.contents:
+        project.searched.contents[folder] = dict.fromkeys(
+            files_below(folder, only_packages=not project.is_known(folder))
+        )
+    return list(project.searched.contents[folder])
 
 
 def _content(project: Project, folder: str, path: str) -> bytes:
     """What a file of a folder holds; read once, as far as there is room to keep it."""
-    kept = project.contents[folder]
+    kept = project.searched.contents[folder]
     data = kept[path]
     if data is None:
         data = _read(path)
-        if len(data) <= project.room_for_contents:
-            project.room_for_contents -= len(data)
+        if len(data) <= project.searched.room:
+            project.searched.room -= len(data)
             kept[path] = data
     return data
 

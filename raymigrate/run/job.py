@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -32,6 +33,7 @@ class Job:
         write: Whether to write it to the file.
         crashed: Files that ended the process when they were worked on, by real path, and how it ended.
         shared: The helpers that scripts import from modules which the run writes.
+        run: Tells this run from others in the same process.
     """
 
     options: Options
@@ -39,6 +41,7 @@ class Job:
     write: bool = True
     crashed: Mapping[str, str] = field(default_factory=dict)
     shared: SharedHelpers = NOTHING_SHARED
+    run: int = field(default_factory=time.monotonic_ns)
 
     def __call__(self, path: str, project: Project | None = None) -> FileResult:
         """Converts one file and writes it; every problem with it becomes a finding. For the arguments see `convert`."""
@@ -65,13 +68,13 @@ class Job:
         """
         if not self.options.part_of_job and not concerns(data, path, self.options):
             return FileResult(path)
-        from raymigrate.facts.project import Alone, OtherFileNeeded  # noqa: PLC0415 - most runs never get here
+        from raymigrate.facts.alone import Alone, OtherFileNeeded  # noqa: PLC0415 - most runs never get here
 
         if how := self.crashed and self.crashed.get(os.path.realpath(path)):
             return crashed(path, how)
         try:
             with working_on(path), no_search_for_cycles(len(data)):
-                return self._converted(path, data, project or Alone(shared=self.shared))
+                return self._converted(path, data, project or Alone(self.shared, self.run))
         except OtherFileNeeded:
             return FileResult(path, waits=True)
         except UndecodableError as error:

@@ -1,0 +1,36 @@
+"""A project of which only one file at a time may be read: the first look at each file of a run."""
+
+from raymigrate.facts.helpers import NOTHING_SHARED, SharedHelpers
+from raymigrate.facts.module import Module
+from raymigrate.facts.project import Project, Searched
+
+
+class OtherFileNeeded(Exception):
+    """A file cannot be converted without reading another one."""
+
+
+class Alone(Project):
+    """A project of which only one file at a time may be read.
+
+    It tells files that can be converted on their own, in any process, from those that need the others.
+
+    Args:
+        shared: As in `Project`.
+        run: Tells runs apart. The files of a run mostly lie in the same folders, which each process searches once.
+    """
+
+    last: tuple[int, Searched] = (0, Searched())
+
+    def __init__(self, shared: SharedHelpers = NOTHING_SHARED, run: int = 0) -> None:
+        super().__init__(shared=shared)
+        if not run or self.last[0] != run:
+            Alone.last = run, self.searched
+        self.searched = self.last[1]
+
+    def module(self, path: str) -> Module | None:
+        """Refuses.
+
+        Raises:
+            OtherFileNeeded: Always.
+        """
+        raise OtherFileNeeded(path)
