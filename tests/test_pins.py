@@ -160,6 +160,9 @@ def test_lines_without_a_pin_that_is_too_low(line: str) -> None:
         ("pip3 install 'transformers==4.30.2' x", "transformers>=5.0"),
         ('uv pip install "x==1" "ray[air]<2.7; python_version<\'3.11\'"', "ray[air]>=2.51;"),
         ("conda install -y pytorch=1.13", "'pytorch>=2.6'"),
+        ('pip install ray=="2.5.0" x', "install 'ray>=2.51' x"),
+        ("pip install 'ray[air]'==2.5.0 x", "install 'ray[air]>=2.51' x"),
+        ('pip install "transformers"=="4.30.*"', "install 'transformers>=5.0'"),
     ],
 )
 def test_a_shell_sees_no_redirection(command: str, expected: str) -> None:

@@ -42,16 +42,31 @@ def _command_pins(command: re.Match[str], *, within_string: bool) -> Iterator[Pi
         command: A match of `INSTALL`.
         within_string: Whether the command is in a string of another one.
     """
-    text = command.string
+    text, first = command.string, command.start("words")
     read = conda_pins if command[0].startswith(("conda", "mamba")) else requirement_pins
-    for word in WORD.finditer(command["words"]):
-        group = "quoted" if word["quoted"] is not None else "plain"
-        start = command.start("words") + word.start(group)
-        for pin in read(word[group], start):
+    for parts in words(command["words"]):
+        is_whole = len(parts) == 1
+        start = first + parts[0].start("quoted" if is_whole and parts[0]["quoted"] is not None else 0)
+        said = "".join(part["plain"] or part["quoted"] for part in parts)
+        for pin in read(said, start):
             if within_string and pin.replacement:
                 yield replace(pin, replacement="", obstacle=NESTED.format(name=pin.name, lowest=pin.lowest))
-            elif not pin.replacement or text[start - 1] in "\"'":
+            elif not pin.replacement or (is_whole and text[start - 1] in "\"'"):
                 yield pin
             else:  # a shell would take the sign `>` for a redirection
-                head = pin.written[: pin.place[0] - pin.start]
-                yield replace(pin, place=(start, pin.place[1]), replacement=f"'{head}{pin.replacement}'")
+                head, rest = said[: pin.place[0] - start], said[pin.place[1] - start :]
+                end = pin.place[1] if is_whole else first + parts[-1].end()
+                replacement = f"'{head}{pin.replacement}{'' if is_whole else rest}'"
+                yield replace(pin, place=(start, end), replacement=replacement)
+
+
+def words(text: str) -> Iterator[list[re.Match[str]]]:
+    """The words of a shell command, each as the parts of which some are quoted: `ray=="2.5.0"` has two."""
+    parts: list[re.Match[str]] = []
+    for part in WORD.finditer(text):
+        if parts and parts[-1].end() != part.start():
+            yield parts
+            parts = []
+        parts.append(part)
+    if parts:
+        yield parts

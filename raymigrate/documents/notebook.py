@@ -164,8 +164,8 @@ class Notebook:
             if pin.replaceable:
                 source, (first, last) = self._by_number[place.cell], pin.place
                 start, end = (source.position(place.line, column + 1) for column in (first, last))
-                if text[start:end] == source.lines[place.line - 1].line.text[first:last]:
-                    text = text[:start] + pin.replacement + text[end:]
+                if _unescaped(text[start:end]) == source.lines[place.line - 1].line.text[first:last]:
+                    text = text[:start] + self._escaped(pin.replacement) + text[end:]
         return (BOM_UTF8 if self._bom else b"") + text.encode()
 
     def _edited(self, source: Source, lines: list[str]) -> str:
@@ -234,6 +234,15 @@ def _holds_more(cell: str) -> bool:
     """Whether a cell, as JSON, has outputs, tags or attachments besides its source."""
     content = json.loads(cell)
     return bool(content.get("outputs") or content.get("metadata", {}).get("tags") or content.get("attachments"))
+
+
+def _unescaped(part: str) -> str | None:
+    """A part of a string as it is in JSON; None if it begins or ends within an escape, or reaches beyond the string."""
+    try:
+        text = json.loads(f'"{part}"')
+    except json.JSONDecodeError:
+        return None
+    return text if isinstance(text, str) else None
 
 
 def _decoded(data: bytes) -> str:

@@ -365,6 +365,15 @@ def test_unsafe_raises_the_versions_that_a_magic_installs(form: str) -> None:
         assert converted(NAME, Options(unsafe=True), after)[1].after is None
 
 
+@pytest.mark.parametrize("form", SERIALISATIONS)
+@pytest.mark.parametrize("word", ['ray=="2.5.0"', "ray=='2.5.0'", '"ray"==2.5.0', '"ray"=="2.5.0"'])
+def test_unsafe_raises_a_version_that_is_quoted_in_part(form: str, word: str) -> None:
+    data = SERIALISATIONS[form](notebook([f"!pip install -U {word} peft", *SESSION])).encode()
+    after, result = converted(NAME, Options(unsafe=True), data)
+    assert "".join(sources(after)[1]) == "!pip install -U 'ray>=2.51' peft"
+    assert [f.kind for f in result.findings if f.code == "RM731"] == [Kind.CONVERTED]
+
+
 def test_raised_versions_are_written_and_in_the_diff(tmp_path: Path) -> None:
     path = tmp_path / "nb.ipynb"
     path.write_bytes(indented(notebook(["%pip install ray==2.6.3", "from ray import train"])))
