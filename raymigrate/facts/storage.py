@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import Source, constant, head
+from raymigrate.facts.values import Source, constant, head, is_none
 
 GIVE_ABSOLUTE = frozenset(
     {
@@ -19,6 +19,7 @@ ABOVE = "os.path.dirname"
 ABOVE_PATH = ("parent", "parents")
 FIXTURES = ("tmp_path", "tmpdir")  # of pytest
 EXPANDED = "os.path.expanduser"
+MAY_GIVE_NONE = ("os.environ.get", "os.getenv")
 METHODS = ("resolve", "absolute", "as_uri")
 
 
@@ -38,8 +39,28 @@ def absolute(module: Module, node: ast.expr) -> str:
 
     Args:
         module: The module.
-        node: The path.
+        node: The path, which may be None in some of the cases.
     """
+    made = _absolute(module, node)
+    return f"{made} if $value else None" if made != "$value" and _may_be_none(module, node) else made
+
+
+def _may_be_none(module: Module, node: ast.expr) -> bool:
+    """Whether a path is None in some of the cases: the default of an option or a parameter, a variable that is unset."""
+    return any(
+        is_none(source.node)
+        or (
+            isinstance(source.node, ast.Call)
+            and source.module.qualified(source.node.func) in MAY_GIVE_NONE
+            and len(source.node.args) == 1
+            and not source.node.keywords
+        )
+        for source in module.origins(node)
+    )
+
+
+def _absolute(module: Module, node: ast.expr) -> str:
+    """Code that makes a path absolute, whatever it is."""
     if is_absolute(module, node):
         return "$value"
     homes = {_needs_home(source) for source in module.origins(node)}

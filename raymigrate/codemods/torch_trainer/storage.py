@@ -73,7 +73,10 @@ def _local_dir(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
     """Makes the local_dir of a RunConfig its storage_path, unless results went on from there to another place."""
     storage, sync_config = keyword_argument(call, "storage_path"), keyword_argument(call, "sync_config")
     message = "RunConfig(local_dir=) raises on Ray >= 2.51, which has no other folder than the one for results"
-    if storage is not None and not is_none(storage):
+    if is_none(keyword.value):
+        if context.converts(RM402, keyword, "RunConfig(local_dir=) raises on Ray >= 2.51; deleted."):
+            context.plan.call(call).remove.add("local_dir")
+    elif storage is not None and not is_none(storage):
         if not (_is_path(context.module, storage) or ast.dump(storage) == ast.dump(keyword.value)):
             context.manual(RM402, keyword, f"{message}.", "Drop it; where storage_path= is None, give it there.")
         elif context.converts(RM402, keyword, f"{message}; deleted."):
