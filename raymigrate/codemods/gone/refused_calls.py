@@ -111,7 +111,9 @@ def _given(context: Context, call: ast.Call) -> Iterator[str]:
     """The names of the arguments of a call, also of those without one and of those that `**` brings in."""
     name = context.module.qualified(call.func)
     taken = parameters(look_up(name)) if name else None
-    yield from (parameter for parameter, _ in zip(taken or (), call.args, strict=False) if parameter.isidentifier())
+    for parameter, value in zip(taken or (), call.args, strict=False):
+        if parameter.isidentifier() and not is_none(value):
+            yield parameter
     for keyword in call.keywords:
         if keyword.arg is not None:
             yield keyword.arg

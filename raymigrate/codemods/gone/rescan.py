@@ -159,8 +159,8 @@ def _looked_up_by_string(context: Context, call: ast.Call) -> None:
 
 def _arguments(context: Context, call: ast.Call, of_star: str | None) -> None:
     name, given = _called(context.module, call, of_star)
-    is_moved = context.module.qualified(call.func) in MOVED and call not in context.tuned  # not gone
-    if given is None or (is_dealt_with(context, call.func) and not is_moved):
+    is_moved = context.module.qualified(call.func) in MOVED  # not gone
+    if given is None or call in context.tuned or (is_dealt_with(context, call.func) and not is_moved):
         return
     for keyword in call.keywords:
         if keyword.arg is None or _is_taken(name, given, keyword.arg) or is_spoken_of(context, call, keyword):
