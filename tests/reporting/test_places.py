@@ -27,8 +27,10 @@ SPEAKS_OF = {
     "RM105": r"^\*\*",  # among which report_to may be
     "RM107": r"[Dd]ataset|_ds\b|\"train\"|^settings$|^\{\}$",
     "RM108": "_ds",
+    "RM109": r"\"train\"",
     "RM110": "Arguments|Trainer",
     "RM202": r"ACCELERATE_CONFIG|_type\"|_environment\"|_precision\"|_config\"|\.ya?ml|\.json",
+    "RM203": "Accelerator",
     "RM205": "train",
     "RM206": "Trainer",
     "RM208": "train",
@@ -44,6 +46,7 @@ SPEAKS_OF = {
     "RM481": "evaluate|load_metric",
     "RM501": "BatchMapper|preprocessor|^mapper$",
     "RM502": "Scaler",
+    "RM504": "dataset_config",
     "RM509": "train",
     "RM511": r"^lambda|^row\b|^self\.model\(",  # what the function returns
     "RM602": "_directory",
