@@ -1,7 +1,7 @@
 """Where a module's code runs: in the trials of a Tuner, or on the workers of a trainer."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import Enum
 from functools import cached_property
 
@@ -65,11 +65,14 @@ class Places:
             todo += called
         return found
 
-    @cached_property
-    def also_elsewhere(self) -> set[ast.AST]:
-        """Functions that code calls of which nothing says that a trainer or a Tuner runs it."""
-        calls = (call for call in self.module.of_type(ast.Call) if self.of(call) is Place.UNKNOWN)
-        return self._with_callees(function for call in calls for function in self._called(call))
+    def also_elsewhere(self, place_of: Callable[[ast.AST], Place]) -> set[ast.AST]:
+        """Functions that code calls of which nothing says that a trainer or a Tuner runs it.
+
+        Args:
+            place_of: Where code runs that this module does not place: other files may.
+        """
+        calls = ((call, self._called(call)) for call in self.module.of_type(ast.Call) if self.of(call) is Place.UNKNOWN)
+        return self._with_callees(f for call, called in calls for f in called if place_of(call) is Place.UNKNOWN)
 
     def reached_from(self, function: FunctionNode) -> set[ast.AST]:
         """A function with those of the module that it calls."""

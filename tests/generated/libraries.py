@@ -151,7 +151,8 @@ class World:
             "ray.tune.tuner": {"Tuner": tuner},
             "ray.tune.integration": {},
             "ray.tune.schedulers": {"ASHAScheduler": Thing("ASHAScheduler")},
-            "ray.tune.search": {"BasicVariantGenerator": Thing("BasicVariantGenerator")},
+            "ray.tune.search": {},
+            "ray.tune.search.optuna": {"OptunaSearch": Thing("OptunaSearch")},
             "ray.tune.integration.ray_train": {"TuneReportCallback": lambda: Thing("TuneReportCallback()")},
         }
 

@@ -26,7 +26,7 @@ OF_LIBRARIES = (
 )
 TUNED = {
     "scheduler": ("ray.tune.schedulers", "ASHAScheduler", "max_t=3"),
-    "search_alg": ("ray.tune.search", "BasicVariantGenerator", "max_concurrent=2"),
+    "search_alg": ("ray.tune.search.optuna", "OptunaSearch", ""),
 }
 
 

@@ -66,6 +66,11 @@ def set_use_cpu(context: Context, call: TrainerCall, arguments: ast.Call, near: 
         set_cpu(context, RM104, call, arguments, name, near)
 
 
+def _runs_elsewhere(context: Context, made: ast.AST) -> bool:
+    """Whether code that no trainer runs comes to a node too."""
+    return not context.places.also_elsewhere(context.place_of).isdisjoint(context.module.ancestors(made))
+
+
 def set_cpu(
     context: Context,
     rule: Rule,
@@ -95,8 +100,7 @@ def set_cpu(
         now += " where Ray gave the worker no GPU"
     if held is None:
         now += ", unless what is unpacked there says it"
-    elsewhere = not context.places.also_elsewhere.isdisjoint(context.module.ancestors(made))
-    if source == ON_CPU and elsewhere and not held:
+    if source == ON_CPU and not held and _runs_elsewhere(context, made):
         context.manual(rule, made, f"{why}. {WITHOUT_TRAINER}", HAND_OVER.format(argument=argument))
         return
     on_driver = source == ON_CPU and context.module.function(made) is None  # which has no such device
