@@ -1,7 +1,7 @@
 """Where a module's code runs: in the trials of a Tuner, or on the workers of a trainer."""
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from functools import cached_property
 
@@ -54,16 +54,7 @@ class Places:
     @cached_property
     def called_outside(self) -> set[ast.AST]:
         """Functions that the module itself calls, or a function that it calls: neither a trainer nor a Tuner does."""
-        calls: dict[ast.AST | None, list[ast.Call]] = {}
-        for call in self.module.of_type(ast.Call):
-            calls.setdefault(self.module.function(call), []).append(call)
-        found = set[ast.AST]()
-        todo: list[ast.AST | None] = [None]
-        while todo:
-            called = {f for call in calls.get(todo.pop(), ()) for f in self._called(call)} - found
-            found |= called
-            todo += called
-        return found
+        return self._called_from([None])
 
     def also_elsewhere(self, place_of: Callable[[ast.AST], Place]) -> set[ast.AST]:
         """Functions that code calls of which nothing says that a trainer or a Tuner runs it.
@@ -72,7 +63,20 @@ class Places:
             place_of: Where code runs that this module does not place: other files may.
         """
         calls = ((call, self._called(call)) for call in self.module.of_type(ast.Call) if self.of(call) is Place.UNKNOWN)
-        return self._with_callees(f for call, called in calls for f in called if place_of(call) is Place.UNKNOWN)
+        found = {f for call, called in calls for f in called if place_of(call) is Place.UNKNOWN}
+        return found | self._called_from(found)
+
+    def _called_from(self, start: Iterable[ast.AST | None]) -> set[ast.AST]:
+        """The functions that are called where some are run, those defined in them apart; None is the module."""
+        calls: dict[ast.AST | None, list[ast.Call]] = {}
+        for call in self.module.of_type(ast.Call):
+            calls.setdefault(self.module.function(call), []).append(call)
+        found, todo = set[ast.AST](), list(start)
+        while todo:
+            called = {f for call in calls.get(todo.pop(), ()) for f in self._called(call)} - found
+            found |= called
+            todo += called
+        return found
 
     def reached_from(self, function: FunctionNode) -> set[ast.AST]:
         """A function with those of the module that it calls."""

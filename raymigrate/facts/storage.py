@@ -46,7 +46,7 @@ def absolute(module: Module, node: ast.expr) -> str:
 
 
 def _may_be_none(module: Module, node: ast.expr) -> bool:
-    """Whether a path is None in some of the cases: the default of an option or a parameter, a variable that is unset."""
+    """Whether a path is None in some of the cases: by the default of an option or parameter, or an unset variable."""
     return any(
         is_none(source.node)
         or (

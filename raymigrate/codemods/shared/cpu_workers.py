@@ -68,7 +68,7 @@ def set_use_cpu(context: Context, call: TrainerCall, arguments: ast.Call, near: 
 
 def _runs_elsewhere(context: Context, made: ast.AST) -> bool:
     """Whether code that no trainer runs comes to a node too."""
-    return not context.places.also_elsewhere(context.place_of).isdisjoint(context.module.ancestors(made))
+    return context.module.function(made) in context.places.also_elsewhere(context.place_of)
 
 
 def set_cpu(
