@@ -73,6 +73,11 @@ with tempfile.TemporaryDirectory() as {folder}:
     torch.save({data}, os.path.join({folder}, "{file}"))
     {module}.report($metrics, checkpoint={module}.Checkpoint.from_directory({folder}))
 """
+WITH_TORCH = ("torch.", "transformers.", "accelerate.", "lightning.", "pytorch_lightning.", "ray.train.torch.")
+NEEDS_TORCH = (
+    "What from_dict() kept is saved with torch.save(), and nothing else in this file shows that torch is installed;"
+    " pickle.dump() and pickle.load() do the same for it."
+)
 ON_RANK_0 = "ray.train.get_context().get_world_rank() == 0"
 
 
@@ -177,11 +182,20 @@ def _rewrite_report(context: Context, reference: Reference) -> bool:
         _write(context, flow, report, statement, data)
     for need in ("os", "tempfile", "torch"):
         context.plan.need_import(need)
-    if not all(_in_trial(context, report) for report in flow.reports):
+    if all(_in_trial(context, report) for report in flow.reports):
+        if not any(_brings_torch(statement) for statement in module.imports):
+            context.note(RM303, makers[0].node, NEEDS_TORCH)
+    else:
         context.plan.need_import("ray.train", near=reference.binding.statement)
     for handled in (*makers, *(module.reference_at[report.func] for report in flow.reports)):
         context.handle(handled, gone=True)
     return True
+
+
+def _brings_torch(statement: ast.Import | ast.ImportFrom) -> bool:
+    """Whether an import shows that torch is installed where the script runs."""
+    names = [alias.name for alias in statement.names] if isinstance(statement, ast.Import) else [statement.module or ""]
+    return any(f"{name}.".startswith(WITH_TORCH) for name in names)
 
 
 def _carry(context: Context, flow: Flow, statement: ast.stmt) -> str:
