@@ -14,6 +14,8 @@ INSTALL = re.compile(
 )
 WORD = re.compile(r"(?P<quote>\\?[\"'])(?P<quoted>[^\"'\n\\]*)(?P=quote)|(?P<plain>[^\s\"'\\]+)")
 
+OF_RANGES = frozenset("<>=!~,[")
+
 
 def install_commands(text: str) -> Iterator[Pin]:
     """The requirements that shell commands name: `pip install -q "ray[air]==2.6.3" transformers==4.30.2`."""
@@ -47,7 +49,7 @@ def _command_pins(command: re.Match[str], *, within_string: bool) -> Iterator[Pi
     for parts in words(command["words"]):
         is_whole = len(parts) == 1
         start = first + parts[0].start("quoted" if is_whole and parts[0]["quoted"] is not None else 0)
-        said = "".join(part["plain"] or part["quoted"] for part in parts)
+        said = "".join(map(_said, parts))
         for pin in read(said, start):
             if within_string and pin.replacement:
                 yield replace(pin, replacement="", obstacle=NESTED.format(name=pin.name, lowest=pin.lowest))
@@ -61,12 +63,21 @@ def _command_pins(command: re.Match[str], *, within_string: bool) -> Iterator[Pi
 
 
 def words(text: str) -> Iterator[list[re.Match[str]]]:
-    """The words of a shell command, each as the parts of which some are quoted: `ray=="2.5.0"` has two."""
+    """The words of a shell command, each as the parts of which some are quoted: `ray=="2.5.0"` has two.
+
+    Parts belong together where a version range goes on: what follows a word in prose does not, `"ray==2.5.0".`
+    """
     parts: list[re.Match[str]] = []
     for part in WORD.finditer(text):
-        if parts and parts[-1].end() != part.start():
+        edge = _said(parts[-1])[-1:] + _said(part)[:1] if parts and parts[-1].end() == part.start() else ""
+        if parts and OF_RANGES.isdisjoint(edge):
             yield parts
             parts = []
         parts.append(part)
     if parts:
         yield parts
+
+
+def _said(part: re.Match[str]) -> str:
+    """What a part of a word says, without quotes."""
+    return part["plain"] or part["quoted"] or ""
