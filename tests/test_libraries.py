@@ -262,7 +262,6 @@ RIGHT = re.compile(
 
 
 @needs_libraries
-@pytest.mark.ray
 def test_converted_code_uses_what_exists_or_the_tool_says_so() -> None:
     scripts = {path: (module_text(path), left_to_a_person(path)) for path in CONVERTED}
     could_run = {path: found for path, found in scripts.items() if not any(f.code.startswith("RM91") for f in found[1])}

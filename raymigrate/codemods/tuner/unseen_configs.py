@@ -16,6 +16,7 @@ from raymigrate.facts.legacy import CONFIG_CLASSES, TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.tuners import TUNERS, config_names
 from raymigrate.facts.values import keyword_argument
+from raymigrate.knowledge.libraries import look_up, parameters, takes
 
 ARGUMENT = "run_config"
 UNSEEN = "Whether a Tuner gets this RunConfig cannot be seen: with that of ray.train a Tuner fails on Ray >= 2.51"
@@ -38,10 +39,20 @@ def unseen_run_configs(context: Context) -> None:
 def _leave(context: Context, config: ast.Call, message: str) -> None:
     if config in context.tuned:
         return
-    context.manual(RM411, config, f"{message}.", ADVICE)
     names = {name for each in CONFIG_CLASSES for name in config_names(each)}
-    context.tuned |= {call for call in context.module.calls(*names) if context.module.inside(call, config)}
-    context.tuned.add(config)
+    configs = [config, *(call for call in context.module.calls(*names) if context.module.inside(call, config))]
+    refused = [f"{name}=" for call in configs for name in _refused_by_train(context.module, call)]
+    of_train = f" That of ray.train refuses {', '.join(refused)}." if refused else ""
+    context.manual(RM411, config, f"{message}.{of_train}", ADVICE)
+    context.tuned.update(configs)
+
+
+def _refused_by_train(module: Module, config: ast.Call) -> list[str]:
+    """The arguments of a config that the class of the same name in ray.train does not take."""
+    name = (module.qualified(config.func) or "").rpartition(".")[2]
+    taken = parameters(look_up(f"ray.train.{name}"))
+    given = [keyword.arg for keyword in config.keywords if keyword.arg is not None]
+    return [] if taken is None else [argument for argument in given if not takes(taken, argument)]
 
 
 def _given_to_tuners(module: Module) -> Iterator[ast.Call]:
