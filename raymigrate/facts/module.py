@@ -13,7 +13,7 @@ from functools import cache, cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from raymigrate.comments.tokens import Comment, read_comments
+from raymigrate.comments.tokens import Comment
 from raymigrate.facts import values
 from raymigrate.facts.alternatives import Arm, legacy_alternatives
 from raymigrate.facts.nodes import Nodes, Numbered, in_order, numbered
@@ -78,6 +78,7 @@ class Module(Nodes):
         self.classes_of_bound: dict[ast.AST, frozenset[str]] = {}  # likewise, of names by what binds them
         self.datasets: dict[tuple[Scope, str], bool] = {}  # of names, as far as `facts/ray_data.py` was asked
         self.gpus: dict[str, dict[ast.AST | None, UseGpu]] = {}  # of training functions: see `facts/trainers.py`
+        self.comments: list[Comment] | None = None  # as far as `facts/comments.py` was asked for them
         self.keys: dict[tuple[Scope, str], Keys] = {}  # of dicts, by their uses, likewise of `facts/keys.py`
         self._as_written: dict[ast.Call, tuple[list[ast.expr], list[ast.keyword]]] = {}
 
@@ -302,11 +303,6 @@ class Module(Nodes):
         for reference in self.references:
             found.setdefault(reference.binding.node, []).append(reference)
         return found
-
-    @cached_property
-    def comments(self) -> list[Comment]:
-        """The comments, in order."""
-        return read_comments("\n".join(self.lines))[0]
 
     def uses(self, name: str, scope: Scope) -> list[ast.Name]:
         """Every read of a name that is bound in `scope`."""

@@ -102,6 +102,14 @@ class Nodes:
                 found.setdefault(node.attr, []).append(node)
         return found
 
+    def functions(self, name: str) -> list[ast.FunctionDef]:
+        """Every function of this name, in any scope."""
+        return in_order(self._functions, [name])
+
+    @cached_property
+    def _functions(self) -> Numbered[ast.FunctionDef]:
+        return numbered((node.name, node) for node in self.of_type(ast.FunctionDef))
+
     def method_calls(self, *names: str) -> Iterator[tuple[ast.Call, ast.Attribute]]:
         """Every `owner.name(...)` with one of these names, in source order: the call, and what it calls."""
         for node in self.attributes(*names):

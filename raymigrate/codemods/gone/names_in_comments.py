@@ -9,6 +9,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.gone.gone_names import gone_names
 from raymigrate.codemods.phases import Phase
+from raymigrate.facts.comments import comments_in
 from raymigrate.facts.legacy import TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.preprocessors import BATCH_MAPPERS
@@ -50,6 +51,6 @@ def _texts(module: Module) -> Iterator[tuple[ast.AST, str]]:
             text = ast.get_docstring(owner, clean=False)  # type: ignore[arg-type]
             if text is not None:
                 yield owner.body[0], text  # type: ignore[attr-defined]
-    for comment in module.comments:
+    for comment in comments_in(module):
         before = module.lines[comment.line - 1][: comment.column - 1]
         yield ast.Constant(comment.text, lineno=comment.line, col_offset=len(before.encode())), comment.text

@@ -66,9 +66,13 @@ def set_use_cpu(context: Context, call: TrainerCall, arguments: ast.Call, near: 
         set_cpu(context, RM104, call, arguments, name, near)
 
 
-def _runs_elsewhere(context: Context, made: ast.AST) -> bool:
+def _runs_elsewhere(context: Context, call: TrainerCall, made: ast.AST) -> bool:
     """Whether code that no trainer runs comes to a node too."""
-    return context.module.function(made) in context.places.also_elsewhere(context.place_of)
+    function = context.module.function(made)
+    if isinstance(function, ast.FunctionDef) and function is call.function:
+        if context.module.uses(function.name, context.module.scope_of[function]) == [call.arguments[call.first]]:
+            return False  # it is only handed over, as most are; to follow all calls of a long file takes a while
+    return function in context.places.also_elsewhere(context.place_of)
 
 
 def set_cpu(
@@ -100,7 +104,7 @@ def set_cpu(
         now += " where Ray gave the worker no GPU"
     if held is None:
         now += ", unless what is unpacked there says it"
-    if source == ON_CPU and not held and _runs_elsewhere(context, made):
+    if source == ON_CPU and not held and _runs_elsewhere(context, call, made):
         context.manual(rule, made, f"{why}. {WITHOUT_TRAINER}", HAND_OVER.format(argument=argument))
         return
     on_driver = source == ON_CPU and context.module.function(made) is None  # which has no such device

@@ -56,6 +56,7 @@ __all__ = [
     "written",
 ]
 
+FOLLOWED = (ast.Name, ast.Attribute, ast.Subscript, ast.IfExp, ast.BoolOp, ast.NamedExpr, ast.Call)  # see `_behind`
 DEEPEST = 12  # attributes of items of results of calls
 MOST_STEPS = 300  # for one value: methods that call each other could be followed in endlessly many ways
 
@@ -149,6 +150,8 @@ def origins(module: Module, node: ast.expr, *, elsewhere: bool = True) -> list[S
         node: The value.
         elsewhere: Whether to look into other files.
     """
+    if not isinstance(node, FOLLOWED):
+        return [Source(module, node)]
     asked = module.asked
     if (node, elsewhere) in asked.answers:
         return asked.answers[node, elsewhere]

@@ -145,6 +145,8 @@ def returned_by_method(module: Module, call: ast.Call, *, elsewhere: bool) -> Be
 
 def methods(module: Module, node: ast.Attribute) -> list[ast.FunctionDef]:
     """The methods of classes of the module that `owner.name` can be; none where the class of the owner is unknown."""
+    if not any(isinstance(module.parent_of[found], ast.ClassDef) for found in module.functions(node.attr)):
+        return []  # most attributes: to follow their owners would cost more
     home = _class_of(module, node.value, elsewhere=False)
     if home is None:
         owners = module.origins(node.value, elsewhere=False)
