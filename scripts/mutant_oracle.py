@@ -15,6 +15,7 @@ from typing import Any
 
 Seen = dict[str, list[Any]]  # what is seen of a run -> its values, in order
 OF_WORKERS = re.compile(r"\x1b\[[0-9;]*m|^\([^)]*pid=[^)]*\) ")  # what Ray puts before the lines of a worker
+OF_RAY = re.compile(r"\t(INFO|WARNING|ERROR) \w+\.py:\d+ -- ")  # its own log, with names that are made up
 NUMBER = re.compile(r"[0-9a-f]*\d[0-9a-f]*")  # of a date, a process, a run
 
 
@@ -43,9 +44,9 @@ def unlike(left: Seen, right: Seen) -> list[str]:
 
 
 def _printed(folder: Path) -> Iterator[str]:
-    """The lines of the log, without numbers; what Ray says of files is not the script's."""
+    """The lines of the log, without numbers; what Ray says is not the script's."""
     for line in (folder / "log.txt").read_text(encoding="utf-8", errors="replace").splitlines():
-        if str(folder) not in line:
+        if str(folder) not in line and not OF_RAY.search(line):
             yield NUMBER.sub("#", OF_WORKERS.sub("", OF_WORKERS.sub("", line)))
 
 
@@ -54,7 +55,7 @@ def _events(trace: Path, *, last: bool) -> Iterator[dict[str, Any]]:
     processes = []
     for path in trace.glob("events-*.jsonl"):
         events = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.endswith("}")]
-        processes.append(events)
+        processes += [events] if events else []
     processes.sort(key=lambda events: events[0]["time"])
     if last:
         latest = {events[0]["rank"]: events for events in processes}

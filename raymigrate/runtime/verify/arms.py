@@ -125,6 +125,7 @@ class Run:
         status: Exit status of the script.
         error: What ended the script after its training, in one line; empty if nothing did.
         pins: Names of the pins that were on.
+        kept: How many of Ray's checkpoints are left when it is over; None if that is not known.
     """
 
     name: str
@@ -135,6 +136,7 @@ class Run:
     status: int = 0
     error: str = ""
     pins: tuple[str, ...] = ()
+    kept: int | None = None
 
 
 def run_arm(
@@ -210,7 +212,13 @@ def run_arm(
         raise ArmFailure(name, "made no optimizer step" if recorded.ranks else "ran no Ray train function", arm, log)
     raised = last_error(log) if status else None
     error = raised.text.splitlines()[0] if raised else ""
-    return Run(name, arm, recorded, seconds, log, status, error, tuple(pins))
+    return Run(name, arm, recorded, seconds, log, status, error, tuple(pins), kept_checkpoints(folder / "storage"))
+
+
+def kept_checkpoints(storage: Path) -> int:
+    """The number of checkpoints in the folder of the results: Ray deletes those that a run is not to keep."""
+    found = (path for path in storage.rglob("checkpoint_*") if path.is_dir())
+    return sum(not path.parent.name.startswith("checkpoint_") for path in found)
 
 
 def _pinned_variables(pins: Mapping[str, Any], folder: Path) -> dict[str, str]:

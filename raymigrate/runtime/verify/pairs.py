@@ -85,6 +85,12 @@ class Pair:
         """Whether they are two scripts as they are, of which neither was made of the other."""
         return self.right.arm.letter == "Q"
 
+    @property
+    def one_fit(self) -> bool:
+        """Whether both call fit() once, on the same version of Ray: what that run is asked and keeps is comparable."""
+        once = all(len(trace.results) == 1 for trace in self.traces)
+        return once and len({trace.versions.get("ray") for trace in self.traces}) == 1
+
     def attempts(self, rank: int) -> tuple[Attempt, Attempt]:
         """The last attempts of a rank in both."""
         return self.left.trace.last[rank], self.right.trace.last[rank]

@@ -164,12 +164,14 @@ class Trace:
             Where only a Tuner ran them, they are in the order of their settings, as they ran side by side.
         results: What each call of fit() by the script returned, in order: metrics, checkpoint, error.
         scaling: What each ScalingConfig asked Ray for, in order: number of workers, GPUs.
+        asked_of_runs: What each RunConfig asked Ray for, in order: how often a run may fail, what it keeps.
     """
 
     folder: Path
     ranks: dict[int, list[Attempt]]
     results: list[dict[str, Any]]
     scaling: list[dict[str, Any]] = field(default_factory=list)
+    asked_of_runs: list[dict[str, Any]] = field(default_factory=list)
 
     @cached_property
     def last(self) -> dict[int, Attempt]:
@@ -217,14 +219,12 @@ def read_trace(folder: Path) -> Trace:
         folder: The folder named in the recorder's settings.
     """
     ranks: dict[int, list[Attempt]] = {}
-    results, scaling = [], []
+    by_driver: dict[str, list[dict[str, Any]]] = {"result": [], "asked of Ray": [], "asked of a run": []}
     for events in (list(_events(path)) for path in sorted(folder.glob("events-*.jsonl"))):
         attempt = None
         for event in events:
-            if event["kind"] == "result":
-                results.append(event)
-            elif event["kind"] == "asked of Ray":
-                scaling.append(event)
+            if event["kind"] in by_driver:
+                by_driver[event["kind"]].append(event)
             elif event["rank"] is None:
                 continue
             elif event["kind"] == "start":
@@ -232,9 +232,9 @@ def read_trace(folder: Path) -> Trace:
                 ranks.setdefault(event["rank"], []).append(attempt)
             elif attempt is not None:
                 attempt.add(event)
-    results.sort(key=lambda event: event["time"])
+    results, scaling, runs = (sorted(found, key=lambda event: event["time"]) for found in by_driver.values())
     ordered = {rank: _in_order(attempts, results) for rank, attempts in sorted(ranks.items())}
-    return Trace(folder, ordered, results, sorted(scaling, key=lambda event: event["time"]))
+    return Trace(folder, ordered, results, scaling, runs)
 
 
 def _in_order(attempts: list[Attempt], results: list[dict[str, Any]]) -> list[Attempt]:

@@ -24,11 +24,13 @@ def made_up(name: str = "B", **changes: Any) -> Run:
     Args:
         name: Name of the run.
         changes: Changes of `attempt`; `versions`, `checkpoint`, `metrics`, `prefix` of the names in the checkpoint, and
-            `training`, the state of its optimizer; `workers_asked` and `gpu_asked`.
+            `training`, the state of its optimizer; `workers_asked` and `gpu_asked`; `kept`, its checkpoints;
+            `failures`, how often it may fail.
     """
     versions = changes.pop("versions", VERSIONS)
     has_checkpoint = changes.pop("checkpoint", True)
     has_metrics = changes.pop("metrics", True)
+    kept, failures = changes.pop("kept", 2), changes.pop("failures", 0)
     prefix, training = changes.pop("prefix", "model."), changes.pop("training", {})
     scaling = [{"workers": changes.pop("workers_asked", WORKERS), "use_gpu": changes.pop("gpu_asked", False)}]
     ranks = {rank: [attempt(rank, versions, **deepcopy(changes))] for rank in range(WORKERS)}
@@ -45,7 +47,9 @@ def made_up(name: str = "B", **changes: Any) -> Run:
     }
     arm = Arm(name[0], Path("train.py"))
     pins = tuple(pin.name for pin in PINS)
-    return Run(name, arm, Trace(Path("nowhere"), ranks, [result], scaling), 1.0, Path("log.txt"), pins=pins)
+    of_run = {"max_failures": failures, "num_to_keep": None, "checkpoint_score_order": "max"}
+    trace = Trace(Path("nowhere"), ranks, [result], scaling, [{"max_failures": 9}, of_run])
+    return Run(name, arm, trace, 1.0, Path("log.txt"), pins=pins, kept=kept)
 
 
 def attempt(
@@ -63,6 +67,7 @@ def attempt(
     counted: int = 10,
     eval_loss: float = 0.75,
     reported: tuple[int, ...] = (4, 8),
+    score: float = 1.0,
     stored: bool = True,
     initial: str = "w0",
     final: str = "w9",
@@ -115,7 +120,10 @@ def attempt(
         else:
             entered = {"step": step, "metric": "glue", "rows": gathered, "values": ["p", references]}
             made.metric_rows.append(entered)
-    made.reports = [{"step": step, "metrics": {}, "checkpoint": stored} for step in reported]
+    made.reports = [
+        {"step": step, "metrics": {"eval_loss": eval_loss, "score": score * step}, "checkpoint": stored}
+        for step in reported
+    ]
     ending = f"{final}-of-rank-{rank}" if final_of_rank else final
     made.accelerators = [{"cpu": cpu_asked, "arguments": {"mixed_precision": "no", **(accelerator or {})}}]
     if trainer is not None:

@@ -188,6 +188,20 @@ def test_the_device_is_overridden_only_where_the_script_asks_for_another(tmp_pat
 
 
 @pytest.mark.ray
+def test_what_a_run_is_asked_for_is_recorded(tmp_path: Path) -> None:
+    code = """
+from ray.train import CheckpointConfig, FailureConfig, RunConfig
+RunConfig()
+RunConfig(failure_config=FailureConfig(max_failures=3), checkpoint_config=CheckpointConfig(num_to_keep=2))
+"""
+    recorded(tmp_path, code)
+    asked = events(tmp_path, "asked of a run")
+    assert [event["max_failures"] for event in asked] == [0, 3]
+    assert [event["num_to_keep"] for event in asked] == [None, 2]
+    assert {event["checkpoint_score_order"] for event in asked} == {"max"}
+
+
+@pytest.mark.ray
 def test_what_an_accelerator_is_asked_for_is_recorded(tmp_path: Path) -> None:
     recorded(tmp_path, SCALING.format(gpu=False), ACCELERATOR.format(cpu=True), device="cpu")
     (asked,) = events(tmp_path, "asked of accelerate")

@@ -58,6 +58,9 @@ def test_equal_runs_pass_every_gate_that_can_be_asked() -> None:
         ({"eval_loss": 0.76}, "evaluation", None),
         ({"reported": (4,)}, "outcome", "the final checkpoint is missing"),
         ({"reported": (), "checkpoint": False}, "outcome", "the final checkpoint is missing"),
+        ({"score": 2.0}, "outcome", None),
+        ({"kept": 1}, "outcome", None),
+        ({"failures": 1}, "contract", "other failures or checkpoints are asked for"),
         ({"dead": True}, "alive", None),
     ],
 )
@@ -69,7 +72,9 @@ def test_a_difference_fails_its_gate_and_gets_its_name(changes: dict[str, Any], 
         assert cause in causes(comparison)
 
 
-@pytest.mark.parametrize("changes", [{"scale": 2.0}, {"evaluated": 5}, {"reported": (4,)}, {"prefix": "m."}])
+@pytest.mark.parametrize(
+    "changes", [{"scale": 2.0}, {"evaluated": 5}, {"reported": (4,)}, {"prefix": "m."}, {"kept": 1}]
+)
 def test_a_difference_fails_no_gate_that_does_not_look_at_it(changes: dict[str, Any]) -> None:
     assert len(failed_gates(compared(**changes))) == 1
 
@@ -154,6 +159,20 @@ def test_a_pipeline_behind_the_training_of_a_plain_script_evaluates_nothing(
     plain = replace(plain, arm=replace(plain.arm, processes=2))
     plain.trace.first_rank.evaluation_batches.append((step, Batch({}, ("What a film!",), None, trained)))
     assert failed_gates(compare(pair_of("P", "C", [plain, made_up("C")]), "it")) == failed
+
+
+def test_metrics_are_compared_of_every_report_and_not_only_of_the_last() -> None:
+    other = made_up("C")
+    for attempts in other.trace.ranks.values():
+        attempts[-1].reports[0]["metrics"]["score"] = 3.0
+    comparison = compare(pair_of("B", "C", [made_up("B"), other]), "the conversion")
+    found = [check for gate in comparison.gates for check in gate.checks if check.status is Status.FAIL]
+    assert [(check.name, check.figures) for check in found] == [("metrics of each report", "score: 4.0 and 3.0")]
+
+
+def test_checkpoints_kept_are_not_compared_between_two_versions_of_ray() -> None:
+    runs = [made_up("A", versions={**OLD, "ray": "2.6.3"}), made_up("C", kept=1, versions={**OLD, "ray": "2.60.0"})]
+    assert failed_gates(compare(pair_of("A", "C", runs), "the whole migration")) == []
 
 
 def test_metrics_reported_without_a_checkpoint_are_named() -> None:

@@ -95,6 +95,9 @@ def test_a_sample_has_every_operator_and_is_the_same_each_time() -> None:
     assert sorted(sample(made, 10_000, 1)) == sorted(made)
 
 
+OF_RAY = "2026-11-24 02:19:59,1\tINFO executor.py:12 -- Execution plan of dataset_"
+
+
 def _run(folder: Path, loss: float = 0.5, pid: int = 7, weights: bytes = b"w", printed: str = "done in 3.5 s") -> Path:
     """What a run leaves, with two workers that made a step each."""
     (folder / "trace").mkdir(parents=True)
@@ -109,7 +112,9 @@ def _run(folder: Path, loss: float = 0.5, pid: int = 7, weights: bytes = b"w", p
     checkpoint.mkdir(parents=True)
     (checkpoint / "model.bin").write_bytes(weights)
     (checkpoint / "state.json").write_text(json.dumps({"step": 4, "seconds": pid}))
-    (folder / "log.txt").write_text(f"\x1b[36m(Worker pid={pid})\x1b[0m {printed}\nsaved in {folder}\n")
+    (folder / "log.txt").write_text(
+        f"\x1b[36m(Worker pid={pid})\x1b[0m {printed}\nsaved in {folder}\n{OF_RAY}{pid * 'x'}\n"
+    )
     return folder
 
 

@@ -25,6 +25,8 @@ OF_ACCELERATOR = (
     *("gradient_accumulation_steps", "split_batches", "dispatch_batches", "even_batches"),
     *("step_scheduler_with_optimizer", "device_placement"),
 )
+# Settings of a CheckpointConfig that every Ray has, and their defaults.
+OF_CHECKPOINTS = {"num_to_keep": None, "checkpoint_score_attribute": None, "checkpoint_score_order": "max"}
 
 # Model class -> what its loading asked for, before the pins "attention" and "dtype".
 attention: dict[str, str] = {}
@@ -50,6 +52,13 @@ def scaling(arguments: dict[str, Any]) -> None:
     if settings.device is not None and bool(arguments.get("use_gpu")) != (settings.device == "gpu"):
         with open(path(TURNED), "w"):
             pass
+
+
+def run(arguments: dict[str, Any]) -> None:
+    """Notes how a run fails and what it keeps, as keyword arguments of RunConfig: what Ray does if nothing is said."""
+    failures, checkpoints = arguments.get("failure_config"), arguments.get("checkpoint_config")
+    kept = {name: getattr(checkpoints, name, None) or default for name, default in OF_CHECKPOINTS.items()}
+    guarded(emit)("asked of a run", max_failures=getattr(failures, "max_failures", 0), **kept)
 
 
 def turned() -> bool:

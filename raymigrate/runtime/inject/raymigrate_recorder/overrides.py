@@ -197,6 +197,7 @@ def _backend_of_accelerate(module: ModuleType) -> None:
 
 def _storage(owner: Any, arguments: dict[str, Any]) -> None:
     """Results go to this arm's folder: a run with the name of an earlier one would go on from its checkpoint."""
+    asked.run(arguments)
     arguments.pop("local_dir", None)
     arguments.pop("storage_filesystem", None)
     fields = owner.__dataclass_fields__

@@ -27,6 +27,8 @@ CONVERTED = {
     "max_steps",  # of a dataset without a length; the steps themselves are counted
 }  # fmt: skip
 
+OF_A_RUN = ("max_failures", "num_to_keep", "checkpoint_score_attribute", "checkpoint_score_order")
+
 LEFT_OUT = "(left to the library)"  # no argument of a script has this value
 
 # Check -> what its failure is called, and what to do.
@@ -34,6 +36,10 @@ CAUSES = {
     "workers and GPUs asked for": (
         "other workers are asked for",
         "give ScalingConfig the num_workers and use_gpu of the original; --workers and --device hide them in a run",
+    ),
+    "failures and checkpoints asked for": (
+        "other failures or checkpoints are asked for",
+        "give RunConfig the FailureConfig and CheckpointConfig of the original; --kill-worker lets every run fail once",
     ),
     "device asked for": (
         "the device is not that of the workers",
@@ -59,7 +65,7 @@ def checks(pair: Pair) -> tuple[Check, ...]:
     if pair.drift and not pair.as_they_are:
         reason = "other versions of the libraries have other arguments and defaults"
         return (not_applicable("what the scripts ask for", reason),)
-    return (_of_ray(pair), _device(pair), _trainer(pair), _accelerators(pair), _loading(pair))
+    return (_of_ray(pair), _of_a_run(pair), _device(pair), _trainer(pair), _accelerators(pair), _loading(pair))
 
 
 def cause(pair: Pair) -> Cause | None:
@@ -103,6 +109,20 @@ def _scaling(trace: Trace) -> tuple[int | None, bool] | None:
     if not trace.scaling:
         return None
     return trace.scaling[0]["workers"], any(asked["use_gpu"] for asked in trace.scaling)
+
+
+def _of_a_run(pair: Pair) -> Check:
+    """How often a run may fail and what it keeps: a run ends alike with and without, if nobody dies.
+
+    The last RunConfig is the one in force, as the stand-in makes a new one of an old one.
+    """
+    name = "failures and checkpoints asked for"
+    if not pair.one_fit or not all(trace.asked_of_runs for trace in pair.traces):
+        return not_applicable(name, "compared where both call fit() once, on the same Ray")
+    left, right = ({key: trace.asked_of_runs[-1].get(key) for key in OF_A_RUN} for trace in pair.traces)
+    apart = [f"{key} is {left[key]} and {right[key]}" for key in left if left[key] != right[key]]
+    figures = ", ".join(f"{key} {value}" for key, value in left.items() if value is not None)
+    return check(name, not apart, "; ".join(apart) or figures)
 
 
 def _device(pair: Pair) -> Check:

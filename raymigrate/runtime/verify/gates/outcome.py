@@ -23,6 +23,8 @@ def gate(pair: Pair) -> Gate:
     """Compares reports, results and checkpoints."""
     checks = (
         _reports(pair),
+        _reported_metrics(pair),
+        _kept(pair),
         _result_metrics(pair),
         _checkpoint(pair),
         _loads(pair),
@@ -51,6 +53,32 @@ def _reports(pair: Pair) -> Check:
     return check("checkpoints reported", left == right, figures)
 
 
+def _reported_metrics(pair: Pair) -> Check:
+    """What rank 0 reports with each checkpoint: it says which of them is the best."""
+    name = "metrics of each report"
+    reports = [[report for report in trace.first_rank.reports if report["checkpoint"]] for trace in pair.traces]
+    if pair.left.arm.processes or not reports[0]:
+        return not_applicable(name, f"{pair.left.name} reports no checkpoint")
+    if len(reports[0]) != len(reports[1]):
+        return not_applicable(name, "there are not as many in both")
+    left, right = ([_of_training(report["metrics"]) for report in of_run] for of_run in reports)
+    return compared_metrics(name, left, right, pair)
+
+
+def _of_training(metrics: dict[str, Any]) -> dict[str, Any]:
+    """The metrics that the script reports of the model."""
+    return {key: value for key, value in metrics.items() if key not in AUTOFILLED and not key.endswith(TIMINGS)}
+
+
+def _kept(pair: Pair) -> Check:
+    """How many checkpoints are left; another version of Ray may also keep the last one, or not."""
+    name = "checkpoints kept"
+    left, right = pair.left.kept, pair.right.kept
+    if not pair.one_fit or not left or right is None:
+        return not_applicable(name, "compared where one fit() leaves some, on the same Ray")
+    return check(name, left == right, f"{left}" if left == right else f"{left} and {right}")
+
+
 def _steps(steps: list[int]) -> str:
     return ", ".join(map(str, steps)) or "none"
 
@@ -64,10 +92,7 @@ def _result_metrics(pair: Pair) -> Check:
     results = _results(pair)
     if results is None:
         return not_applicable("result.metrics", "fit() did not return in both")
-    left, right = (
-        {key: value for key, value in result["metrics"].items() if key not in AUTOFILLED and not key.endswith(TIMINGS)}
-        for result in results
-    )
+    left, right = (_of_training(result["metrics"]) for result in results)
     if not left:
         return not_applicable("result.metrics", f"{pair.left.name} has none")
     return compared_metrics("result.metrics", [left], [right], pair)
