@@ -124,7 +124,7 @@ def _run(folder: Path, loss: float = 0.5, pid: int = 7, weights: bytes = b"w", p
         (lambda folder: _run(folder, pid=8), []),
         (lambda folder: _run(folder, printed="done in 4.5 s"), []),
         (lambda folder: _run(folder, loss=0.6), ["step of 0: .losses", "step of 1: .losses"]),
-        (lambda folder: _run(folder, weights=b"v"), ["file run-#-#-#_#/checkpoint_#/model.bin"]),
+        (lambda folder: _run(folder, weights=b"v"), ["file run-#-#-#/#/model.bin"]),
         (lambda folder: _run(folder, printed="not done"), ["printed: done in #.# s", "printed: not done"]),
     ],
     ids=["another process", "another time", "another loss", "other weights", "another line"],
