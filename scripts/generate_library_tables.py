@@ -31,7 +31,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from raymigrate.knowledge.libraries import LIBRARIES
+from raymigrate.knowledge.libraries import APART, LIBRARIES, MODELS
 from scripts.library_refusals import Refusal, of_class, refusals
 from scripts.library_signatures import Describer
 from scripts.library_sources import Definition, Libraries
@@ -43,7 +43,7 @@ DOWNLOAD = ["--no-deps", "--only-binary=:all:", "--python-version=3.11", "--plat
 
 # Modules that no training script imports from: they exist, and nothing more is said of them.
 NOT_JUDGED = re.compile(
-    r"""ray\.(rllib|tests|dashboard|thirdparty_files|cloudpickle|core|llm|scripts|includes)
+    r"""ray\.(tests|dashboard|thirdparty_files|cloudpickle|core|llm|scripts|includes)
     | ray\._private\.(thirdparty|runtime_env\.agent)
     | (.+\.)?(tests?|testing|commands|cli|_mcp|\w+_pb2)  # messages are defined as data, not in Python""",
     re.VERBOSE,
@@ -53,6 +53,7 @@ NAMES_ONLY = re.compile(
     r"""transformers\.models(\.(?!auto(\.|$)).*)?
     | transformers\.(quantizers|kernels|loss|fusion|exporters|distributed)(\..+)?
     | transformers\.(convert_slow_tokenizer|conversion_mapping)
+    | ray\.rllib(\..+)?
     | ray\._private(\.(?!worker$).+)? | ray\.(autoscaler|experimental|dag)\..+ | ray\.serve\._private(\..+)?
     | ray\.data\._internal\..+ | ray\.train\.(v2\.)?_internal\.(?!session|data_config|syncer).*
     | huggingface_hub\.inference\._.+
@@ -60,7 +61,6 @@ NAMES_ONLY = re.compile(
     """,
     re.VERBOSE,
 )
-MODELS = "transformers.models"
 COMMON = 12  # a name that so many modules import is of no help to tell what is gone
 
 
@@ -192,14 +192,16 @@ class Table:
 
 
 def write(library: str, version: str, table: Table) -> None:
-    """Writes the table of a library; what the models of transformers hold goes to a file of its own."""
-    lines = list(table.lines(version))
-    apart = [line for line in lines if line.startswith("*") or f" {MODELS}." in line.partition("\t")[0]]
-    for name, kept in ((library, [line for line in lines if line not in set(apart)]), (MODELS, apart)):
-        if kept:
-            text = "\n".join(kept) + "\n"
-            (OUTPUT / f"{name}.txt").write_text(text, encoding="utf-8")
-            print(f"{name} {version}: {len(kept)} lines, {len(text) // 1000} KB")
+    """Writes the table of a library; what the packages hold that few scripts use goes to files of their own."""
+    kept: dict[str, list[str]] = {library: []}
+    for line in table.lines(version):
+        start = line.partition("\t")[0]
+        package = MODELS if start == "*" else next((name for name in APART if f" {name}." in start), library)
+        kept.setdefault(package, []).append(line)
+    for name, lines in kept.items():
+        text = "\n".join(lines) + "\n"
+        (OUTPUT / f"{name}.txt").write_text(text, encoding="utf-8")
+        print(f"{name} {version}: {len(lines)} lines, {len(text) // 1000} KB")
 
 
 def main() -> None:

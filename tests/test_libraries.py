@@ -161,7 +161,13 @@ def test_arguments_that_are_gone_are_not_in_the_tables(function: str) -> None:
 
 def test_of_a_library_without_a_table_nothing_is_known() -> None:
     assert look_up("torch.gone.entirely") == Answer()
-    assert look_up("ray.rllib.agents.ppo") == Answer()
+    assert look_up("ray.dashboard.gone.entirely") == Answer()
+
+
+def test_names_of_packages_with_a_table_of_their_own() -> None:
+    assert look_up("ray.rllib.agents.ppo.PPOTrainer").gone == "ray.rllib.agents"
+    assert look_up("ray.rllib.algorithms.ppo.PPOConfig").gone is None
+    assert look_up("transformers.models.bert.BertModel").gone is None
 
 
 def test_the_tables_were_made_from_the_pinned_versions() -> None:

@@ -68,7 +68,7 @@ def rename_imports(module: Module, plan: Plan) -> None:
 
 
 @dataclass(frozen=True)
-class _Use:
+class Use:
     """A use of a name in code: `os.path.join(a, b)`.
 
     Args:
@@ -233,7 +233,7 @@ class _Renaming:
 
         def changed(text: str, theirs: set[str]) -> str:
             edits = []
-            for use in _uses(text, name):
+            for use in uses_in(text, name):
                 if is_module and not _is_of_module(use.said):
                     continue  # new code does not say so: it is the script's
                 if is_builtin and not use.is_called and use.text in theirs:
@@ -282,8 +282,12 @@ def _alias(source: str, name: str | None) -> str:
 
 def _names(code: Code) -> set[str]:
     """The words in code, names among them."""
-    texts = [code.template, *(part for part in code.parts.values() if isinstance(part, str))]
-    return {name for text in texts for name in TOKEN.findall(text)}
+    return {name for text in texts_of(code) for name in TOKEN.findall(text)}
+
+
+def texts_of(code: Code) -> list[str]:
+    """The source in code: its template, and what fills it as text."""
+    return [code.template, *(part for part in code.parts.values() if isinstance(part, str))]
 
 
 def _chain(nodes: Nodes, name: ast.Name) -> list[ast.expr]:
@@ -300,15 +304,22 @@ def _called(nodes: Nodes, function: ast.expr) -> ast.Call | None:
     return parent if isinstance(parent, ast.Call) and parent.func is function else None
 
 
-def _uses(text: str, name: str) -> list[_Use]:
+def tree_of(text: str) -> tuple[ast.Module, int]:
+    """The syntax tree of a template, and how many lines were put before it."""
+    source = PLACEHOLDER.sub("_", text)
+    try:
+        return ast.parse(source), 0
+    except SyntaxError:  # an expression over several lines
+        return ast.parse(f"(\n{source}\n)"), 1
+
+
+def uses_in(text: str, name: str) -> list[Use]:
     """The uses in a template of a name that it does not bind itself, in their order."""
     if name not in TOKEN.findall(text):
         return []
     source = PLACEHOLDER.sub("_", text)
-    try:
-        nodes, before = Nodes(ScopeBuilder(ast.parse(source))), 0
-    except SyntaxError:  # an expression over several lines
-        nodes, before = Nodes(ScopeBuilder(ast.parse(f"(\n{source}\n)"))), 1
+    tree, before = tree_of(text)
+    nodes = Nodes(ScopeBuilder(tree))
     starts = list(accumulate(map(len, lines_with_ends(source)), initial=0))
     lines = lines_of(source)
 
@@ -330,5 +341,5 @@ def _uses(text: str, name: str) -> list[_Use]:
             if source[start:end] != name:  # in an f-string before Python 3.12
                 raise NotRenamedError(name, "a text of new code uses it")
             start, end = span(call) if call is not None else spans[-1]
-            uses.append(_Use(spans, ast.unparse(chain_of_node[-1]), source[start:end], call is not None))
+            uses.append(Use(spans, ast.unparse(chain_of_node[-1]), source[start:end], call is not None))
     return sorted(uses, key=lambda use: use.spans[0])

@@ -22,6 +22,7 @@ from raymigrate.edits.import_runs import (
     stays,
 )
 from raymigrate.edits.import_writing import NewImports
+from raymigrate.edits.own_names import say_own_names
 from raymigrate.edits.plan import Code, Plan
 from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import Scope
@@ -40,6 +41,7 @@ def place_imports(module: Module, plan: Plan) -> None:
     still stands alone.
     """
     _dissolve_alternatives(plan)
+    say_own_names(module, plan)
     rename_imports(module, plan)
     if plan.needed_imports or plan.import_modules:
         _Placing(module, plan).place()

@@ -12,7 +12,8 @@ from pathlib import Path
 
 TABLES = Path(__file__).parent / "tables"
 LIBRARIES = ("ray", "transformers", "accelerate", "datasets", "evaluate", "huggingface_hub", "peft", "trl")
-MODELS = "transformers.models"  # what it holds has a table of its own: few scripts go there
+MODELS = "transformers.models"
+APART = (MODELS, "ray.rllib")  # what these hold has tables of its own: few scripts go there
 ANY_KEYWORD = "**"
 WHATEVER = "!"  # after a parameter that is refused, even if it is None
 
@@ -61,8 +62,8 @@ def _table(name: str) -> dict[str, str]:
 
 
 def _line(kind: str, qualified: str) -> str | None:
-    apart = qualified.startswith(f"{MODELS}.")
-    return _table(MODELS if apart else qualified.partition(".")[0]).get(f"{kind} {qualified}")
+    apart = next((package for package in APART if qualified.startswith(f"{package}.")), None)
+    return _table(apart or qualified.partition(".")[0]).get(f"{kind} {qualified}")
 
 
 @cache
@@ -96,7 +97,7 @@ def _names(module: str) -> dict[str, str] | None:
 
 def modules(library: str) -> list[str]:
     """The modules of a library whose names are known."""
-    tables = [library, *([MODELS] if MODELS.startswith(library) else [])]
+    tables = [library, *(package for package in APART if package.startswith(f"{library}."))]
     return [start[2:] for table in tables for start in _table(table) if start.startswith("M ")]
 
 

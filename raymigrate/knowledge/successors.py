@@ -3,6 +3,10 @@
 from raymigrate.knowledge.libraries import look_up
 
 WITH_MAP_BATCHES = "Load the model in a class with __call__(self, batch), and give the class to ds.map_batches."
+BOOSTED = (
+    "Load the model in a class with __call__(self, batch), and give the class to ds.map_batches:"
+    " RayTrainReportCallback.get_model(checkpoint) of ray.train.{} gives the Booster, and its predict() takes {}."
+)
 # Several names may do, or the call changes with the name: a person chooses.
 ADVICE = {
     "accelerate.DistributedType.TPU": "It is DistributedType.XLA now.",
@@ -20,11 +24,16 @@ ADVICE = {
     "ray.serve.PredictorDeployment": "Write a class with @serve.deployment that loads the model in __init__ and"
     " answers in __call__(self, request).",
     "ray.serve.http_adapters": "Take the request in the deployment, and read it there: await request.json().",
+    "ray.rllib.agents": "The algorithms are in ray.rllib.algorithms: PPOTrainer of agents.ppo is PPO of"
+    " algorithms.ppo, which a PPOConfig() builds.",
     "ray.train.batch_predictor": WITH_MAP_BATCHES,
+    "ray.train.lightgbm.LightGBMPredictor": BOOSTED.format("lightgbm", "the columns of the batch"),
     "ray.train.predictor": WITH_MAP_BATCHES,
     "ray.train.rl": "Train with ray.rllib itself: its algorithms are classes of ray.rllib.algorithms.",
     "ray.train.sklearn": "Fit the model in a Ray task, or with joblib and ray.util.joblib.",
+    "ray.train.tensorflow.TensorflowPredictor": WITH_MAP_BATCHES,
     "ray.train.tests": "Tests of Ray are not part of what is installed: copy what you need of them.",
+    "ray.train.xgboost.XGBoostPredictor": BOOSTED.format("xgboost", "an xgboost.DMatrix"),
     "ray.util.ml_utils": "What loggers need is in ray.air.integrations.",
     "ray.workflow": "Ray Workflows are gone; use tasks, or a workflow engine.",
     "transformers.utils.hub.TRANSFORMERS_CACHE": "The folder is huggingface_hub.constants.HF_HUB_CACHE now.",

@@ -127,3 +127,13 @@ def test_what_a_predictor_applied_first_is_for_a_person_in_later_runs_too(
     assert first.lines("RM603", Kind.MANUAL) and not first.lines("RM603", Kind.CONVERTED)
     again = converted(first.text)
     assert again.text == first.text and len(again.lines("RM603", Kind.MANUAL)) == len(first.lines("RM603", Kind.MANUAL))
+
+
+def test_predictors_of_other_frameworks_have_their_own_advice() -> None:
+    outcome = converted(
+        "from ray.train.batch_predictor import BatchPredictor\n"
+        "from ray.train.xgboost import XGBoostPredictor\n"
+        "predictor = BatchPredictor.from_checkpoint(checkpoint, XGBoostPredictor)\n"
+    )
+    assert "pipeline" not in "".join(outcome.messages)
+    assert "RayTrainReportCallback.get_model(checkpoint) of ray.train.xgboost" in outcome.messages[-1]

@@ -219,3 +219,19 @@ def test_log_dir_is_path_for_results_of_all_trainers_and_told_where_something_el
     assert "print(each.path)" in converted(SEVERAL.format(read=shown)).text
     mixed = "each = first.fit() if rows else load()\nprint(each.log_dir)"
     assert len(converted(SEVERAL.format(read=mixed)).lines("RM604", Kind.MANUAL)) == 1
+
+
+@pytest.mark.parametrize(
+    ("imports", "made", "advice"),
+    [
+        ("from ray.train.torch import TorchCheckpoint", "TorchCheckpoint.from_model(x)", "Make it a TorchCheckpoint"),
+        ("from ray.train import torch", "torch.TorchCheckpoint(x)", "Make it a TorchCheckpoint"),
+        ("from ray.train.xgboost import XGBoostCheckpoint", "XGBoostCheckpoint(x)", "Make it a XGBoostCheckpoint"),
+        ("from ray.train import Checkpoint", "Checkpoint(x)", "from_pretrained"),
+    ],
+)
+def test_a_checkpoint_class_that_loads_models_is_named(imports: str, made: str, advice: str) -> None:
+    outcome = converted(
+        f"from ray.air.config import ScalingConfig\n{imports}\nmade = {made}\nmodel = result.checkpoint.get_model()\n"
+    )
+    assert advice in "".join(outcome.messages)

@@ -34,6 +34,7 @@ from raymigrate.facts.literals import string_literal
 from raymigrate.facts.module import Reference
 from raymigrate.facts.values import argument, is_none, keyword_argument
 from raymigrate.knowledge.error_texts import gone_names
+from raymigrate.knowledge.successors import WITH_MAP_BATCHES
 
 RM603 = Rule(
     "RM603",
@@ -84,6 +85,7 @@ ADVICE = {
     ' ds.map_batches with batch_format="numpy" for _predict_numpy, "pandas" for _predict_pandas.',
     "BatchPredictor of an own class": "Give the class of its predictors to ds.map_batches, with the checkpoint and what"
     " else it takes as fn_constructor_kwargs; its method with the prediction is called __call__(self, batch) there.",
+    "BatchPredictor of another class": WITH_MAP_BATCHES,
     "TorchPredictor": "Load the model in a class whose __call__(self, batch) makes tensors of the columns with"
     " torch.as_tensor, calls the model in eval mode under torch.no_grad() and returns"
     ' {"predictions": output.cpu().numpy()}, and give the class to ds.map_batches.',
@@ -126,18 +128,21 @@ def _report(context: Context, reference: Reference, reason: str = "", advice: st
     name = _name(reference)
     message = f"{name} is gone: current Ray raises an ImportError. {reason}".rstrip()
     kind = name.rpartition(".")[2]
-    if name in BATCH_PREDICTORS and _predicts_with_own_class(context, reference):
-        kind = "BatchPredictor of an own class"
-    if not is_ready(context.module, reference, kind):
+    if name in BATCH_PREDICTORS:
+        kind = _predicting_class(context, reference)
+    if not is_ready(context.module, reference, name.rpartition(".")[2]):
         context.manual(RM603, reference.node, message, advice or ADVICE.get(kind))
     context.handle(reference, gone=False)
 
 
-def _predicts_with_own_class(context: Context, reference: Reference) -> bool:
-    """Whether a BatchPredictor is given a class of the script."""
+def _predicting_class(context: Context, reference: Reference) -> str:
+    """What class a BatchPredictor is given, as a key of the advice."""
     call = _call(context, reference, "", "from_checkpoint")
     given = argument(call, 1, "predictor_cls") if call is not None else None
-    return given is not None and isinstance(context.module.definition(given), ast.ClassDef)
+    name = context.module.qualified(given) if given is not None else None
+    if given is not None and isinstance(context.module.definition(given), ast.ClassDef):
+        return "BatchPredictor of an own class"
+    return "BatchPredictor of another class" if name is not None and name not in PIPELINE_PREDICTORS else ""
 
 
 def _name(reference: Reference) -> str:

@@ -30,6 +30,7 @@ from raymigrate.facts.module import Module, Reference
 from raymigrate.facts.results import CHECKPOINT_CLASSES, class_method, is_called_checkpoint
 from raymigrate.facts.values import sources
 from raymigrate.knowledge.error_texts import gone_names
+from raymigrate.knowledge.libraries import look_up, member
 
 RM601 = Rule(
     "RM601",
@@ -91,7 +92,8 @@ def _load(context: Context, call: ast.Call, method: ast.Attribute) -> None:
     place = layout_after(context, method.value)
     if place is None:
         if _may_be_checkpoint(context, call, method):
-            context.manual(RM601, call, f"{gone}, if this is a checkpoint.", TO_LOAD[method.attr])
+            advice = _by_class_of_framework(context.module, method.attr) or TO_LOAD[method.attr]
+            context.manual(RM601, call, f"{gone}, if this is a checkpoint.", advice)
         return
     loaded = _loaded_class(context, call, method.attr)
     understood = loaded is not None if method.attr in LOADED else not call.args and not call.keywords
@@ -112,6 +114,17 @@ def _load(context: Context, call: ast.Call, method: ast.Attribute) -> None:
         path = files_in(context, place, folder, ARGUMENTS_FILE)
         context.plan.need_import("torch")
         context.plan.replace(call, f'torch.load({path}, map_location="cpu", weights_only=False)')
+
+
+def _by_class_of_framework(module: Module, method: str) -> str | None:
+    """What to do where the file names a checkpoint class that still has a method: a result's is none of that class."""
+    for reference in module.references_within("ray.train"):
+        owner, end, _ = reference.qualified.partition("Checkpoint")
+        name = owner.rpartition(".")[2] + end
+        found = member(look_up(owner + end).place, method) if end else None
+        if found is not None and found.parameters is not None:
+            return f"Make it a {name}, which has the method: {name}(checkpoint.path, checkpoint.filesystem)."
+    return None
 
 
 def _loaded_class(context: Context, call: ast.Call, method: str) -> ast.expr | None:
