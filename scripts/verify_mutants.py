@@ -71,8 +71,8 @@ Each runs as the conversion (C) against one run of the original (B). **caught**:
 itself fails, and verify ends with its error (exit code 2). **equivalent**: verify finds no difference, and an oracle
 that knows no gates finds none to the right conversion either, in every recorded event, the bytes of every checkpoint
 and the printed lines, with a killed worker too, and without the pins that may hide something. **survived**: verify
-finds no difference, the oracle does. Written by `python -m scripts.verify_mutants`; `results.jsonl` holds every
-mutant.
+finds no difference, the oracle does. A race that these runs do not lose, as behind a barrier, counts as equivalent.
+Written by `python -m scripts.verify_mutants`; `results.jsonl` holds every mutant.
 """
 
 
