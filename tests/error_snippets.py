@@ -223,6 +223,7 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         "metrics = {}\nmetrics['time_total_s']",
         "ray.train.Result(None, None, None, HERE).log_dir",
         "ray.train.Result(None, None, None, HERE).config",
+        "ray.train.Result.from_path(HERE)",
     ],
     "RM605": [
         "result = ray.train.Result(None, None, None, HERE)\nprint('loss', result.metrics['eval_loss'])",

@@ -48,7 +48,7 @@ SPEAKS_OF = {
     "RM502": "Scaler",
     "RM504": "dataset_config",
     "RM509": "train",
-    "RM511": r"^lambda|^row\b|^self\.model\(",  # what the function returns
+    "RM511": r"^lambda|_(?:batch|row)$|^row\b|^self\.model\(",  # the function, or what it returns
     "RM602": "_directory",
     "RM692": "BatchMapper|to_onnx|json_request|Pipeline",  # used by the names that they were imported under
     "RM706": r"\*\*",

@@ -20,7 +20,7 @@ RM511 = Rule(
     "rows that are not dicts",
     "Since Ray 2.5 every row is a dict and every batch a dict of arrays: a function that gets them as tuples, numbers,"
     " strings or lists fails, or goes over the column names; one that returns such a value raises a ValueError.",
-    'Read row["item"], batch["item"] (of range() "id", of read_text() "text"), and return a dict.',
+    'Read row["item"], batch["item"] (of range() "id", of read_text() "text", of arrays "data"), and return a dict.',
     "https://docs.ray.io/en/latest/data/transforming-data.html",
     errors=(
         "Returning a list of objects from `map_batches` is not allowed",
@@ -29,7 +29,16 @@ RM511 = Rule(
 )
 
 MAPPERS = ("map_batches", "map", "flat_map", "filter")
-COLUMNS = {"ray.data.from_items": "item", "ray.data.range": "id", "ray.data.read_text": "text"}
+COLUMNS = {
+    "ray.data.from_items": "item",
+    "ray.data.from_numpy": "data",
+    "ray.data.from_torch": "item",
+    "ray.data.range": "id",
+    "ray.data.range_tensor": "data",
+    "ray.data.read_binary_files": "bytes",
+    "ray.data.read_numpy": "data",
+    "ray.data.read_text": "text",
+}
 OLD_COLUMN = "value"  # SimpleBlockAccessor.to_pandas() of Ray 2.4
 PREDICTORS = frozenset({"ray.train.predictor.Predictor", "ray.train.Predictor", "ray.ml.predictor.Predictor"})
 SAME_ROWS = frozenset(

@@ -27,13 +27,18 @@ from raymigrate.facts.instances import declared_others, instance_of
 from raymigrate.facts.module import Module
 from raymigrate.knowledge.libraries import LIBRARIES, look_up, member, names_of, parameters, takes
 
+ADVICE = {
+    ("ray.serve.deployment", "route_prefix"): "Give it to serve.run(application, route_prefix=...).",
+    ("ray.serve.run", "host"): 'Call serve.start(http_options={"host": ...}) before it.',
+    ("ray.serve.run", "port"): 'Call serve.start(http_options={"port": ...}) before it.',
+    ("ray.serve.run", "_blocking"): "blocking= took its place.",
+}
 MANY = 8  # parameters that a sentence has no room for
 RM693 = Rule(
     "RM693",
     "an argument that is gone",
     "The current version of the library raises an error for it, usually a TypeError.",
-    "use_auth_token= became token=, and tokenizer= processing_class=. For any other, see the migration guide of the"
-    " library.",
+    "Leave it out, or give what took its place: the library's documentation says what the function takes.",
     "https://huggingface.co/docs/datasets/package_reference/loading_methods",
 )
 RM694 = Rule(
@@ -176,7 +181,8 @@ def _arguments(context: Context, call: ast.Call, of_star: str | None) -> None:
         else:
             change = CHANGES.get(name.rpartition(".")[2], {}).get(keyword.arg)
             new = change.name if change is not None else None
-            context.manual(RM693, keyword, f"{message}.", f"{new}= took its place." if new else _takes(given))
+            took = f"{new}= took its place." if new else ADVICE.get((name, keyword.arg)) or _takes(given)
+            context.manual(RM693, keyword, f"{message}.", took)
 
 
 def _takes(given: tuple[str, ...]) -> str | None:

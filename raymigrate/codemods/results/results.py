@@ -31,6 +31,7 @@ RM604 = Rule(
         "'Result' object has no attribute 'log_dir'",
         "'Result' object has no attribute 'dataset_stats'",
         "The `config` property for a `ray.train.Result` is deprecated",
+        "Failed to restore the Result object",
     ),
 )
 
@@ -82,6 +83,15 @@ def results(context: Context) -> None:
         elif None not in trainers and trainers & (ACCELERATE_TRAINERS | (TORCH_TRAINERS if legacy else set())):
             _last_report(context, read)
     _report_keys(context)
+
+
+@codemod("from_path", phase=Phase.RESULTS)
+def stored_results(context: Context) -> None:
+    """Reports results that are read from the folder of a run: those of ray.air were of legacy runs and of trials."""
+    for call in context.module.calls(*(f"ray.air.{name}.from_path" for name in ("Result", "result.Result"))):
+        message = "ray.train.Result reads only folders that Ray >= 2.51 wrote: that of an older run is a RuntimeError."
+        advice = "Take ray.tune.Result, which reads those of older runs and of trials, where it is such a folder."
+        context.manual(RM604, call, message, advice)
 
 
 def _log_dir(context: Context, read: ast.Attribute, *, sure: bool) -> None:

@@ -3,6 +3,8 @@
 docs/semantics/train-v2.md#trainers-before-train-v2: Ray 2.60, train/base_trainer.py, `_log_v2_deprecation_warnings`.
 """
 
+import ast
+
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
@@ -31,6 +33,7 @@ MOVES = {
     for package, name in INNER.items()
 }
 WITHOUT_SUCCESSOR = ("ray.train.data_parallel_trainer.DataParallelTrainer", "ray.train.base_trainer.BaseTrainer")
+RAISES = "raises a DeprecationWarning on Ray >= 2.51."
 USE_ANOTHER = "Use TorchTrainer: a training function without torch runs in it too."
 
 
@@ -38,8 +41,13 @@ USE_ANOTHER = "Use TorchTrainer: a training function without torch runs in it to
 def inner_modules(context: Context) -> None:
     """Takes trainers that are constructed from the packages, where they are those of Train V2."""
     module = context.module
-    made = {old: move for old, move in MOVES.items() if any(module.calls(old))}
+    bases = [base for home in module.of_type(ast.ClassDef) for base in home.bases]
+    derived = {module.qualified(base) for base in bases}
+    made = {old: move for old, move in MOVES.items() if old in derived or any(module.calls(old))}
     move_names(context, RM426, made)
     for name in WITHOUT_SUCCESSOR:
         for call in module.calls(name):
-            context.manual(RM426, call, f"{name}() raises a DeprecationWarning on Ray >= 2.51.", USE_ANOTHER)
+            context.manual(RM426, call, f"{name}() {RAISES}", USE_ANOTHER)
+        for base in bases:
+            if module.qualified(base) == name:
+                context.manual(RM426, base, f"An object of a class derived from {name} {RAISES}", USE_ANOTHER)

@@ -93,8 +93,9 @@ def storage(context: Context, config: ast.Call, before: list[Code] | None) -> Pa
     if keyword is None:
         return None
     value: ast.expr = keyword.value
-    if keyword.arg == "sync_config":
+    if keyword.arg != "local_dir":
         edit.remove.add("local_dir")  # the folder from which results went on
+    if keyword.arg == "sync_config":
         value = _upload_dir(module, value) or value
         edit.set("storage_path", "$value", value=value)
     if keyword.arg == "local_dir":
