@@ -86,36 +86,22 @@ class Places:
         for call in self.module.calls(*TAKE_TRAINABLES):
             trainable = argument(call, 0, *TRAINABLE)
             for source in sources(self.module, trainable) if trainable is not None else ():
-                functions = list(self._functions_of(source))
+                functions = list(_functions_of(self.module, source))
                 self.unseen_trainables |= not functions and not self._is_known(source)
                 yield from functions
         for call in self.module.calls("ray.tune.register_trainable"):
-            yield from self._functions(argument(call, 1, "trainable"))
+            yield from functions_behind(self.module, argument(call, 1, "trainable"))
 
     def _training_functions(self) -> Iterator[FunctionNode]:
         for reference in self.module.references_within("ray.train"):
             call = self.module.parent_of[reference.node]
             if reference.qualified.endswith("Trainer") and isinstance(call, ast.Call) and call.func is reference.node:
-                yield from self._functions(argument(call, 0, *TRAINING_FUNCTION))
-
-    def _functions(self, node: ast.expr | None) -> Iterator[FunctionNode]:
-        """The functions that an expression can stand for, out of their wrappers."""
-        for source in sources(self.module, node) if node is not None else ():
-            yield from self._functions_of(source)
-
-    def _functions_of(self, source: ast.expr) -> Iterator[FunctionNode]:
-        found = self.module.definition(source) if isinstance(source, ast.Name) else source
-        if isinstance(found, FUNCTIONS):
-            yield found
-        elif isinstance(source, ast.Attribute):
-            yield from methods(self.module, source)
-        elif isinstance(source, ast.Call) and self.module.qualified(source.func) in WRAPPERS:
-            yield from self._functions(argument(source, 0, *TRAINABLE))
+                yield from functions_behind(self.module, argument(call, 0, *TRAINING_FUNCTION))
 
     def _called(self, call: ast.Call) -> Iterator[FunctionNode]:
         """The functions of the module that a call calls, by their names or as methods of `self`."""
         if isinstance(call.func, ast.Name):
-            yield from self._functions(call.func)
+            yield from functions_behind(self.module, call.func)
         elif isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name):
             yield from methods(self.module, call.func)
 
@@ -139,3 +125,19 @@ class Places:
                 calls = [node for node in self.module.below(function) if isinstance(node, ast.Call)]
                 todo += [called for call in calls for called in self._called(call)]
         return found
+
+
+def functions_behind(module: Module, node: ast.expr | None) -> Iterator[FunctionNode]:
+    """The functions of a module that an expression can stand for, methods too, out of their wrappers."""
+    for source in sources(module, node) if node is not None else ():
+        yield from _functions_of(module, source)
+
+
+def _functions_of(module: Module, source: ast.expr) -> Iterator[FunctionNode]:
+    found = module.definition(source) if isinstance(source, ast.Name) else source
+    if isinstance(found, FUNCTIONS):
+        yield found
+    elif isinstance(source, ast.Attribute):
+        yield from methods(module, source)
+    elif isinstance(source, ast.Call) and module.qualified(source.func) in WRAPPERS:
+        yield from functions_behind(module, argument(source, 0, *TRAINABLE))

@@ -8,8 +8,10 @@ from functools import cached_property
 
 from raymigrate.facts.legacy import ACCELERATE_TRAINERS, HF_TRAINERS, TORCH_TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
+from raymigrate.facts.places import functions_behind
 from raymigrate.facts.project import Definition
 from raymigrate.facts.scaling import UNKNOWN, UseGpu, same_gpus, use_gpu
+from raymigrate.facts.scopes import FunctionNode
 from raymigrate.facts.values import is_none
 
 # Classes that take a function for the workers, by the name of the parameter.
@@ -52,11 +54,13 @@ class TrainerCall:
         module: The module it is in.
         node: The call.
         first: Name of the parameter that may be given by position.
+        other_workers: Whether what is asked about also runs on the workers of another trainer, which differ in GPUs.
     """
 
     module: Module
     node: ast.Call
     first: str
+    other_workers: bool = False
     arguments: dict[str, ast.expr] = field(init=False)
     unpacked: bool = field(init=False)
 
@@ -73,6 +77,11 @@ class TrainerCall:
         """The definition of the function handed over, if it is in this module and has no other binding."""
         given = self.arguments.get(self.first)
         return given if isinstance(given, ast.Lambda) else self.module.definition(given) if given is not None else None
+
+    @cached_property
+    def functions(self) -> list[FunctionNode]:
+        """The functions of this module that the one handed over can be: methods too, and those in functools.partial."""
+        return list(functions_behind(self.module, self.arguments.get(self.first)))
 
     @cached_property
     def imported(self) -> Definition | None:
@@ -92,8 +101,9 @@ class TrainerCall:
     def gpus(self) -> UseGpu:
         """Whether the workers have a GPU: those of every trainer of the file with this training function."""
         own = use_gpu(self.module, self.arguments.get("scaling_config"))
-        shared = _gpus_by_function(self.module, self.first).get(self.function, own)
-        return own if same_gpus(own, shared) else UNKNOWN
+        shared = _gpus_by_function(self.module, self.first)
+        same = all(same_gpus(own, shared.get(function, own)) for function in self.functions)
+        return own if same and not self.other_workers else UNKNOWN
 
     @property
     def use_gpu(self) -> bool | None:
@@ -112,14 +122,14 @@ def trainer_calls(module: Module, names: frozenset[str], first: str) -> Iterator
         yield TrainerCall(module, call, first)
 
 
-def _gpus_by_function(module: Module, first: str) -> dict[ast.AST | None, UseGpu]:
+def _gpus_by_function(module: Module, first: str) -> dict[ast.AST, UseGpu]:
     """Whether the workers have a GPU, by the training function; several trainers may share one."""
     if first not in module.gpus:
-        found = module.gpus[first] = dict[ast.AST | None, UseGpu]()
+        found = module.gpus[first] = dict[ast.AST, UseGpu]()
         for call in trainer_calls(module, WITH_FUNCTION[first], first):
-            if call.function is not None:
-                own = use_gpu(module, call.arguments.get("scaling_config"))
-                found[call.function] = own if same_gpus(found.get(call.function, own), own) else UNKNOWN
+            own = use_gpu(module, call.arguments.get("scaling_config"))
+            for function in call.functions:
+                found[function] = own if same_gpus(found.get(function, own), own) else UNKNOWN
     return module.gpus[first]
 
 

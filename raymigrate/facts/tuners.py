@@ -6,7 +6,7 @@ from functools import cached_property
 
 from raymigrate.facts.legacy import CONFIG_CLASSES, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import is_none, keyword_argument, names_of, reads
+from raymigrate.facts.values import is_none, keyword_argument, lineage, names_of, reads
 
 TUNERS = ("ray.tune.Tuner", "ray.tune.tuner.Tuner")
 TUNE_CONFIGS = ("ray.tune.TuneConfig", "ray.tune.tune_config.TuneConfig")
@@ -181,8 +181,25 @@ def only_fitted_besides(module: Module, node: ast.Name) -> bool:
 
 
 def may_be_trainer(module: Module, node: ast.expr | None) -> bool:
-    """Whether an expression can be what a construction of a trainer gives."""
-    return node is not None and any(
-        isinstance(source.node, ast.Call) and source.module.qualified(source.node.func) in TORCH_TRAINERS | TRAINERS
-        for source in module.origins(node)
-    )
+    """Whether an expression can be what a construction of a trainer gives, of whatever class of Ray Train."""
+    return any(source is not None for source in _trainer_classes(module, node))
+
+
+def is_other_trainer(module: Module, node: ast.expr | None) -> bool:
+    """Whether an expression is a trainer for sure, of a class for which no driver is written."""
+    names = _trainer_classes(module, node)
+    return bool(names) and all(name is not None and name not in TORCH_TRAINERS | TRAINERS for name in names)
+
+
+def _trainer_classes(module: Module, node: ast.expr | None) -> list[str | None]:
+    """The classes of Ray Train of which an expression can be a trainer; None where it can be something else."""
+    return [_trainer_class(source.module, source.node) for source in module.origins(node)] if node is not None else []
+
+
+def _trainer_class(module: Module, made: ast.expr) -> str | None:
+    if not isinstance(made, ast.Call):
+        return None
+    home = module.definition(made.func)
+    bases = [base for line in lineage(module, home) for base in line.bases] if isinstance(home, ast.ClassDef) else []
+    names = [module.qualified(known) or "" for known in (made.func, *bases)]
+    return next((name for name in names if name.startswith("ray.train.") and name.endswith("Trainer")), None)

@@ -4,6 +4,8 @@ Such a script trained on CPU workers together, and with the loss of transformers
 """
 
 import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.accelerate_trainer.accelerate_settings import RM203
@@ -14,11 +16,23 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.cpu_workers import VARIABLE, is_told, set_cpu, set_use_cpu
 from raymigrate.codemods.shared.loss_scale import ARGUMENT, average_on_each_worker, report_accumulation
 from raymigrate.facts.legacy import ACCELERATORS, HF_TRAINERS, TORCH_TRAINERS, TRAINING_ARGUMENTS
-from raymigrate.facts.scaling import has_one_worker
-from raymigrate.facts.scopes import FUNCTIONS
+from raymigrate.facts.scaling import has_one_worker, same_gpus
 from raymigrate.facts.trainers import TrainerCall, trainer_calls
 
 FIRST = "train_loop_per_worker"
+
+
+@dataclass(frozen=True)
+class Run:
+    """What the workers of a trainer run.
+
+    Args:
+        call: The trainer call.
+        functions: Its training function, with the functions that this calls.
+    """
+
+    call: TrainerCall
+    functions: set[ast.AST]
 
 
 @codemod("TorchTrainer", phase=Phase.TRAINERS)
@@ -26,16 +40,16 @@ def torch_trainers(context: Context) -> None:
     """Keeps CPU workers together and the loss what it was, in training functions for older libraries."""
     if not context.is_legacy_script and not _is_for_old_transformers(context):
         return
+    runs = []
     for call in trainer_calls(context.module, TORCH_TRAINERS, FIRST):
-        function = call.function
-        if isinstance(function, FUNCTIONS) and not has_one_worker(context.module, call.arguments.get("scaling_config")):
-            run = context.places.reached_from(function)
-            _join_accelerators(context, call, run)
-            if _trains(run):
-                _join_trainers(context, call, run)
-                _keep_loss_scale(context, run)
+        if call.functions:
+            runs.append(Run(call, set[ast.AST]().union(*map(context.places.reached_from, call.functions))))
         elif call.imported is not None and context.is_legacy_script:
             report_loss_scale(context, call)
+    _join_accelerators(context, runs)
+    training = [run for run in runs if _trains(run.functions)]
+    _join_trainers(context, training)
+    _keep_loss_scale(context, training)
 
 
 def _is_for_old_transformers(context: Context) -> bool:
@@ -48,9 +62,18 @@ def _is_for_old_transformers(context: Context) -> bool:
     )
 
 
-def _made_in(context: Context, names: frozenset[str], functions: set[ast.AST]) -> list[ast.Call]:
-    """The calls of these classes in functions that a worker runs."""
-    return [call for call in context.module.calls(*names) if not functions.isdisjoint(context.module.ancestors(call))]
+def _made_by(context: Context, names: frozenset[str], runs: list[Run]) -> Iterator[tuple[ast.Call, TrainerCall]]:
+    """The calls of these classes that several workers make, each with the trainer that starts them."""
+    module = context.module
+    by_function: dict[ast.AST, list[TrainerCall]] = {}
+    for run in runs:
+        for function in run.functions:
+            by_function.setdefault(function, []).append(run.call)
+    for made in module.calls(*names):
+        calls = [call for around in module.ancestors(made) for call in by_function.get(around, ())]
+        if not all(has_one_worker(module, call.arguments.get("scaling_config")) for call in calls):
+            differ = not all(same_gpus(calls[0].gpus, call.gpus) for call in calls)
+            yield made, replace(calls[0], other_workers=differ)
 
 
 def _trains(functions: set[ast.AST]) -> bool:
@@ -63,22 +86,23 @@ def _is_told_by_variable(context: Context) -> bool:
     return any(node.value == VARIABLE for node in context.module.of_type(ast.Constant))
 
 
-def _join_trainers(context: Context, call: TrainerCall, functions: set[ast.AST]) -> None:
-    if call.use_gpu is not True and not _is_told_by_variable(context):
-        for arguments in _made_in(context, TRAINING_ARGUMENTS, functions):
-            set_use_cpu(context, call, arguments)
-
-
-def _join_accelerators(context: Context, call: TrainerCall, functions: set[ast.AST]) -> None:
+def _join_trainers(context: Context, runs: list[Run]) -> None:
     if not _is_told_by_variable(context):
-        for accelerator in _made_in(context, ACCELERATORS, functions):
+        for arguments, call in _made_by(context, TRAINING_ARGUMENTS, runs):
+            if call.use_gpu is not True:
+                set_use_cpu(context, call, arguments)
+
+
+def _join_accelerators(context: Context, runs: list[Run]) -> None:
+    if not _is_told_by_variable(context):
+        for accelerator, call in _made_by(context, ACCELERATORS, runs):
             if not is_told(context, call, accelerator, "cpu"):
                 set_cpu(context, RM203, call, accelerator, "cpu")
 
 
-def _keep_loss_scale(context: Context, functions: set[ast.AST]) -> None:
+def _keep_loss_scale(context: Context, runs: list[Run]) -> None:
     if not context.current_transformers or context.module.stores(ARGUMENT):
         return
-    for arguments in _made_in(context, TRAINING_ARGUMENTS, functions):
+    for arguments, _ in _made_by(context, TRAINING_ARGUMENTS, runs):
         report_accumulation(context, arguments)
         average_on_each_worker(context, arguments)

@@ -11,7 +11,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.tuner.train_driver import TrainDriver
 from raymigrate.codemods.tuner.train_driver_beside import TrainDriverBeside
 from raymigrate.codemods.tuner.tuner_obstacles import obstacle
-from raymigrate.facts.tuners import TUNERS, TunerCall, may_be_trainer
+from raymigrate.facts.tuners import TUNERS, TunerCall, is_other_trainer, may_be_trainer
 
 RM405 = Rule(
     "RM405",
@@ -23,6 +23,8 @@ RM405 = Rule(
     errors=("Improper 'run' - not string nor trainable",),
 )
 MESSAGE = "Tuner(trainer) raises a TuneError on Ray >= 2.51"
+AT_RUN_TIME = "which trainer it gets is decided at run time"
+OTHER = "only those of TorchTrainer and of the Hugging Face trainers are"
 
 
 @codemod("Tuner", phase=Phase.TUNERS)
@@ -31,8 +33,10 @@ def tuners(context: Context) -> None:
     for call in list(context.module.calls(*TUNERS)):
         tuner = TunerCall(context.module, call)
         if tuner.trainer is None:  # the RunConfig of any other Tuner: see tuner_config
-            if may_be_trainer(context.module, tuner.arguments.get("trainable")):
-                context.manual(RM405, call, f"{MESSAGE}; not converted: which trainer it gets is decided at run time.")
+            trainable = tuner.arguments.get("trainable")
+            if may_be_trainer(context.module, trainable):
+                why = OTHER if is_other_trainer(context.module, trainable) else AT_RUN_TIME
+                context.manual(RM405, call, f"{MESSAGE}; not converted: {why}.")
             continue
         reason = obstacle(context, tuner)
         if reason is not None:

@@ -18,6 +18,7 @@ from raymigrate.facts.values.dicts import WELL_KNOWN_KEYS, entries, fillings, ke
 from raymigrate.facts.values.members import (
     attribute,
     item,
+    lineage,
     methods,
     read_by_method,
     returned_by_method,
@@ -45,6 +46,7 @@ __all__ = [
     "key_name",
     "keyword_argument",
     "leading_text",
+    "lineage",
     "methods",
     "origins",
     "reaching",

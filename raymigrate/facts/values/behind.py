@@ -55,6 +55,7 @@ class Asked:
         fillings: The statements that change what a list or dict holds by a name of it, by its scope.
         reads: The reads that see each binding of a name, by its scope.
         places: The block of each statement in a compound one, and its position there.
+        derived: The classes that have each class in their line, once they were looked for.
     """
 
     open: set[ast.AST] = field(default_factory=set)
@@ -65,6 +66,7 @@ class Asked:
     fillings: dict[tuple[Scope, str], list[ast.stmt]] = field(default_factory=dict)
     reads: dict[tuple[Scope, str], dict[Binding, list[ast.Name]]] = field(default_factory=dict)
     places: dict[ast.AST, dict[ast.AST, tuple[list[ast.stmt], int]]] = field(default_factory=dict)
+    derived: dict[ast.ClassDef, list[ast.ClassDef]] = field(default_factory=dict)
 
 
 def joined(parts: Sequence[Behind]) -> Behind:

@@ -25,6 +25,7 @@ FIELDS = {
     "pydantic.Field": 0,
 }
 EMPTY_BASES = ("abc.ABC", "typing.Generic", "typing.Protocol")
+MOST_BASES = 8  # of a class, that are followed
 ENVIRONMENT = ("os.environ.get", "os.getenv")
 READERS = ("get", "pop", "setdefault")
 
@@ -144,22 +145,51 @@ def returned_by_method(module: Module, call: ast.Call, *, elsewhere: bool) -> Be
 
 
 def methods(module: Module, node: ast.Attribute) -> list[ast.FunctionDef]:
-    """The methods of classes of the module that `owner.name` can be; none where the class of the owner is unknown."""
+    """The methods of classes of the module that `owner.name` can be; none where the class of the owner is unknown.
+
+    A method of `self` may be that of any class of the module derived from this one.
+    """
     if not any(isinstance(module.parent_of[found], ast.ClassDef) for found in module.functions(node.attr)):
         return []  # most attributes: to follow their owners would cost more
     home = _class_of(module, node.value, elsewhere=False)
     if home is None:
         owners = module.origins(node.value, elsewhere=False)
-        homes = [_class_of_object(owner, elsewhere=False) for owner in owners]
+        made = [_class_of_object(owner, elsewhere=False) for owner in owners]
+        homes = [found[1] for found in made if found is not None]
+    elif _owner(module, node.value) is home[1]:
+        homes = _derived(module).get(home[1], [home[1]])
     else:
-        homes = [home]
-    found = [
-        binding.node
-        for home in homes
-        if home is not None
-        for binding in home[0].scope(home[1]).bindings.get(node.attr, [])
-    ]
-    return [function for function in found if isinstance(function, ast.FunctionDef)]
+        homes = [home[1]]
+    return list(dict.fromkeys(function for home in homes for function in _method(module, home, node.attr)))
+
+
+def _method(module: Module, home: ast.ClassDef, name: str) -> list[ast.FunctionDef]:
+    """The method of a class, or of the nearest of its base classes in the module that has one."""
+    for line in lineage(module, home):
+        if bindings := module.scope(line).bindings.get(name):
+            return [binding.node for binding in bindings if isinstance(binding.node, ast.FunctionDef)]
+    return []
+
+
+def _derived(module: Module) -> dict[ast.ClassDef, list[ast.ClassDef]]:
+    """The classes of a module that have each class in their line."""
+    found = module.asked.derived
+    if not found:
+        for child in module.of_type(ast.ClassDef):
+            for line in lineage(module, child):
+                found.setdefault(line, []).append(child)
+    return found
+
+
+def lineage(module: Module, home: ast.ClassDef) -> list[ast.ClassDef]:
+    """A class and its base classes in the module, the nearest first; not those of very many."""
+    found = [home]
+    for line in found:  # which grows meanwhile
+        if len(found) > MOST_BASES:
+            break
+        parents = [module.definition(base) for base in line.bases]
+        found += [parent for parent in parents if isinstance(parent, ast.ClassDef) and parent not in found]
+    return found
 
 
 def _class_of_object(source: Source, *, elsewhere: bool) -> tuple[Module, ast.ClassDef] | None:
