@@ -8,7 +8,7 @@ from functools import cached_property
 from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import FUNCTIONS, FunctionNode
 from raymigrate.facts.tuners import TUNERS
-from raymigrate.facts.values import argument, methods, sources
+from raymigrate.facts.values import argument, method_of, methods, sources
 
 WRAPPERS = ("ray.tune.with_resources", "ray.tune.with_parameters", "functools.partial")
 TAKE_TRAINABLES = (*TUNERS, "ray.tune.run", *WRAPPERS[:2])
@@ -128,7 +128,7 @@ class Places:
 
 
 def functions_behind(module: Module, node: ast.expr | None) -> Iterator[FunctionNode]:
-    """The functions of a module that an expression can stand for, methods too, out of their wrappers."""
+    """The functions of a module that an expression can stand for, out of their wrappers; of an object its __call__."""
     for source in sources(module, node) if node is not None else ():
         yield from _functions_of(module, source)
 
@@ -141,3 +141,5 @@ def _functions_of(module: Module, source: ast.expr) -> Iterator[FunctionNode]:
         yield from methods(module, source)
     elif isinstance(source, ast.Call) and module.qualified(source.func) in WRAPPERS:
         yield from functions_behind(module, argument(source, 0, *TRAINABLE))
+    elif isinstance(source, ast.Call) and isinstance(home := module.definition(source.func), ast.ClassDef):
+        yield from method_of(module, home, "__call__")

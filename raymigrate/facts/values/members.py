@@ -160,10 +160,10 @@ def methods(module: Module, node: ast.Attribute) -> list[ast.FunctionDef]:
         homes = _derived(module).get(home[1], [home[1]])
     else:
         homes = [home[1]]
-    return list(dict.fromkeys(function for home in homes for function in _method(module, home, node.attr)))
+    return list(dict.fromkeys(function for home in homes for function in method_of(module, home, node.attr)))
 
 
-def _method(module: Module, home: ast.ClassDef, name: str) -> list[ast.FunctionDef]:
+def method_of(module: Module, home: ast.ClassDef, name: str) -> list[ast.FunctionDef]:
     """The method of a class, or of the nearest of its base classes in the module that has one."""
     for line in lineage(module, home):
         if bindings := module.scope(line).bindings.get(name):
