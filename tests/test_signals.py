@@ -15,11 +15,15 @@ from tests.test_faults import CONVERTED, SMALL
 
 # Each file takes a while, so that every moment of a run can be met; `fork` hands that down to all processes.
 SLOW = """
-import sys, time
+import os, sys, time
 from raymigrate.run import conversion, session
 convert = conversion.convert
 
 def slowly(*arguments, **options):
+    place = os.environ.get("STAY_ONCE")
+    if place and not os.path.exists(place):
+        open(place, "w").close()
+        time.sleep(60)
     time.sleep(0.1)
     return convert(*arguments, **options)
 
@@ -38,9 +42,10 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def start(folder: Path, *options: str) -> subprocess.Popen[str]:
+def start(folder: Path, *options: str, stay: Path | None = None) -> subprocess.Popen[str]:
+    """Starts the command; it stays at the first file until that is killed, once it has made the file `stay`."""
     command = [sys.executable, "-c", SLOW, *options, "."]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **({"STAY_ONCE": str(stay)} if stay else {})}
     return subprocess.Popen(
         command, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
@@ -99,11 +104,16 @@ def test_all_processes_end_with_the_command(folder: Path, number: signal.Signals
     assert assert_old_or_new(folder) == texts  # nobody writes afterwards
 
 
-def test_a_process_that_is_killed_alone_does_not_end_the_command(folder: Path) -> None:
+def test_a_process_that_is_killed_alone_does_not_end_the_command(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """As the system does when memory ends: the file that it was at is reported, the others are done."""
-    process = start(folder, "--jobs", "1")
+    stay = tmp_path_factory.mktemp("stay") / "here"
+    process = start(folder, "--jobs", "1", stay=stay)
     wait_until_busy(process, 2)
-    time.sleep(1)
+    deadline = time.monotonic() + 60
+    while not stay.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
     [child] = [other for other in family(process) if other.pid != process.pid]
     child.kill()
     _, errors = process.communicate(timeout=120)
