@@ -50,7 +50,8 @@ SPEAKS_OF = {
     "RM509": "train",
     "RM511": r"^lambda|_(?:batch|row)$|^row\b|^self\.model\(",  # the function, or what it returns
     "RM602": "_directory",
-    "RM692": "BatchMapper|to_onnx|json_request|Pipeline|PPOTrainer|RLTrainer",  # used by the names that they were imported under
+    # Used by the names that they were imported under.
+    "RM692": "BatchMapper|to_onnx|json_request|Pipeline|PPOTrainer|RLTrainer",
     "RM706": r"\*\*",
     "RM714": r"dataset|^[A-Z]+$|^sys\.argv",
     "RM731": r"^\"[<>=!~]*[\d.]+\"$",  # the version, where a decorator gives it by package
