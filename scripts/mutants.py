@@ -272,26 +272,28 @@ def _is_super(node: ast.expr) -> bool:
 
 @operator("branch negated")
 def _branches(script: Script) -> Iterator[Edit]:
-    for node in script.nodes(ast.If, ast.IfExp, ast.While):
-        assert isinstance(node, (ast.If, ast.IfExp, ast.While))
-        if not _is_main(node.test):
-            yield script.replaced(node.test, f"not ({script.code(node.test)})")
+    for test in _tests(script, ast.If, ast.IfExp, ast.While):
+        yield script.replaced(test, f"not ({script.code(test)})")
 
 
 @operator("branch never taken")
 def _never(script: Script) -> Iterator[Edit]:
-    for node in script.nodes(ast.If, ast.IfExp):
-        assert isinstance(node, (ast.If, ast.IfExp))
-        if not _is_main(node.test):
-            yield script.replaced(node.test, "False")
+    for test in _tests(script, ast.If, ast.IfExp):
+        yield script.replaced(test, "False")
 
 
 @operator("branch always taken")
 def _always(script: Script) -> Iterator[Edit]:
-    for node in script.nodes(ast.If, ast.IfExp):
-        assert isinstance(node, (ast.If, ast.IfExp))
+    for test in _tests(script, ast.If, ast.IfExp):
+        yield script.replaced(test, "True")
+
+
+def _tests(script: Script, *kinds: type[ast.If | ast.IfExp | ast.While]) -> Iterator[ast.expr]:
+    """The conditions of branches, but for that of a main script."""
+    for node in script.nodes(*kinds):
+        assert isinstance(node, (ast.If, ast.IfExp, ast.While))
         if not _is_main(node.test):
-            yield script.replaced(node.test, "True")
+            yield node.test
 
 
 def _is_main(test: ast.expr) -> bool:

@@ -124,6 +124,11 @@ class Context:
 
         return place_by_callers(self.module.project, self.module, node)
 
+    @cached_property
+    def also_elsewhere(self) -> set[ast.AST]:
+        """Functions that also run where nothing says that a trainer or a Tuner runs them."""
+        return self.places.also_elsewhere(self.place_of)
+
     # -- findings ------------------------------------------------------------------------------
 
     def converts(self, rule: Rule, node: ast.AST, message: str, *, safe: bool = True) -> bool:

@@ -72,7 +72,7 @@ def _runs_elsewhere(context: Context, call: TrainerCall, made: ast.AST) -> bool:
     if isinstance(function, ast.FunctionDef) and function is call.function:
         if context.module.uses(function.name, context.module.scope_of[function]) == [call.arguments[call.first]]:
             return False  # it is only handed over, as most are; to follow all calls of a long file takes a while
-    return function in context.places.also_elsewhere(context.place_of)
+    return function in context.also_elsewhere
 
 
 def set_cpu(
