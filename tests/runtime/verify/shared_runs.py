@@ -13,6 +13,7 @@ from raymigrate.runtime.verify.compare import compare, pair_of
 from raymigrate.runtime.verify.results import Comparison
 from raymigrate.runtime.verify.scripts import Sources
 from raymigrate.runtime.verify.verification import Request, run_arms
+from scripts.verify_mutants import Silent
 from tests.conftest import FIXTURES
 
 TRANSFORMERS = FIXTURES / "transformers_trainer/bert_mrpc_preprocessor_and_collator"
@@ -25,15 +26,6 @@ KILL = {"rank": 1, "step": 6}
 def on_one_worker(job: Path) -> pytest.MarkDecorator:
     """Lets pytest-xdist run all tests of a job in one process, which shares its runs."""
     return pytest.mark.xdist_group(job.name)
-
-
-class Silent:
-    """A progress that nobody looks at."""
-
-    def start(self, letter: str, title: str) -> None: ...
-    def update(self, text: str) -> None: ...
-    def tell(self, text: str) -> None: ...
-    def done(self, seconds: float) -> None: ...
 
 
 @dataclass

@@ -19,9 +19,9 @@ from raymigrate.runtime.verify import verification
 from raymigrate.runtime.verify.arms import Arm, Run
 from raymigrate.runtime.verify.processes import RUN_VARIABLE
 from raymigrate.runtime.verify.scripts import Sources
+from scripts.verify_mutants import Silent
 from tests.conftest import FIXTURES
 from tests.runtime.verify.runs import made_up
-from tests.runtime.verify.shared_runs import Silent
 
 BERT = FIXTURES / "accelerate_trainer/bert_mrpc"
 
