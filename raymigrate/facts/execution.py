@@ -65,7 +65,9 @@ class _Run:
         self.bound: dict[Scope, set[str]] = {}
         self._changes: list[Change] = []  # all that happened to `bound`, so that a branch can be taken back
         self._entered: set[ast.AST] = set()
-        self._mentioned: set[tuple[Scope, str]] = set()
+        self._defined: dict[tuple[Scope, str], set[ast.AST]] = {}
+        self._mentioned: set[tuple[Scope, str, int]] = set()
+        self._of_tests: dict[tuple[Scope, str] | None, set[tuple[Scope, str]]] = {}
         self._waiting: list[Definition] = []
         self._drains = False
         imports = [node for node in module.imports if isinstance(node, ast.ImportFrom)]
@@ -97,16 +99,18 @@ class _Run:
             self.unbound.append(node)
 
     def _mention(self, scope: Scope, name: str) -> None:
-        """Runs the body of a definition: from here on it can be called."""
+        """Runs the body of a definition: from here on it can be called. One that is yet to come runs later."""
         waiting = [(scope, name)]  # without recursion, however often a name was handed on
         while waiting:
-            mentioned = waiting.pop()
+            scope, name = waiting.pop()
+            defined = self._defined.get((scope, name), set())
+            mentioned = (scope, name, len(defined))
             if mentioned in self._mentioned:  # it may be mentioned and bound thousands of times
                 continue
             self._mentioned.add(mentioned)
-            scope, name = mentioned
             for binding in scope.bindings[name]:
-                waiting += self._follow(binding, scope)
+                if binding.node in defined or not isinstance(binding.node, DEFINITIONS):
+                    waiting += self._follow(binding, scope)
 
     def _follow(self, binding: Binding, scope: Scope) -> list[tuple[Scope, str]]:
         """Runs the body of a definition that a name is bound to; returns the name that it is a second name of."""
@@ -231,7 +235,7 @@ class _Run:
             self._expressions(node.test)
             if _is_main_guard(node.test):
                 return self._block(node.body) and False
-            return self._branches(node.body, node.orelse)
+            return self._branches(node.body, node.orelse, test=self._constant(node.test))
         elif isinstance(node, (ast.For, ast.AsyncFor)):
             self._expressions(node.iter, node.target)
             self._loop(node.body, node.orelse)
@@ -291,6 +295,8 @@ class _Run:
                 head += [*(argument.annotation for argument in _parameters(node.args)), node.returns]
             self._expressions(*head, head_of=self.module.scope(node))
         self._bind(node, node.name)
+        if (target := self.module.scope_of[node].find(node.name)) is not None:
+            self._defined.setdefault((target, node.name), set()).add(node)
 
     def _loop(self, body: list[ast.stmt], orelse: list[ast.stmt]) -> None:
         """A loop counts as one that runs: what it binds is read after it too often."""
@@ -313,15 +319,38 @@ class _Run:
         leaves = self._join(outcomes)
         return self._block(node.finalbody) or leaves
 
-    def _branches(self, *blocks: Sequence[ast.stmt], heads: Sequence[ast.match_case] = ()) -> bool:
+    def _branches(
+        self,
+        *blocks: Sequence[ast.stmt],
+        heads: Sequence[ast.match_case] = (),
+        test: tuple[Scope, str] | None = None,
+    ) -> bool:
+        """Carries out branches of which one runs.
+
+        Args:
+            blocks: The branches.
+            heads: The patterns of `case`, one for each branch.
+            test: What `if` asks, if it has the same answer each time: what bound a name once binds it again.
+        """
         outcomes = []
         for number, block in enumerate(blocks):
             start = len(self._changes)
             if number < len(heads):
                 self._case(heads[number])
+            asked = test if number == 0 else None
+            for scope, name in self._of_tests.get(asked, ()):
+                self._change(scope, name, is_bound=True)
             leaves = self._block(block)
             outcomes.append((leaves, self._taken_back(start)))
+            if asked is not None:
+                self._of_tests[asked] = {(scope, name) for _, is_bound, scope, name in outcomes[0][1] if is_bound}
         return self._join(outcomes)
+
+    def _constant(self, test: ast.expr) -> tuple[Scope, str] | None:
+        """The variable that a test asks for, if nothing binds it a second time."""
+        if not isinstance(test, ast.Name) or (scope := self.module.scope_of[test].find(test.id)) is None:
+            return None
+        return (scope, test.id) if len(scope.bindings[test.id]) == 1 else None
 
     def _case(self, case: ast.match_case) -> None:
         for node in ast.walk(case.pattern):

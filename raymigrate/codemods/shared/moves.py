@@ -95,8 +95,9 @@ def _move_import(
     name = move.name if alias.asname in (None, move.name) else f"{move.name} as {alias.asname}"
     context.plan.drop_import(alias, statement)
     context.plan.need_import(move.module, name, near=statement)
+    is_renamed = move.name != alias.name and alias.asname is None
     for reference in module.references:
         if reference.binding.qualified == old and reference.root.id == local:
-            if move.name != alias.name and alias.asname is None:
+            if is_renamed:
                 context.plan.replace(reference.root, move.name)
-            context.handle(reference, gone=True)
+            context.handle(reference, gone=is_renamed)  # by the same name another import may go on to bring it in
