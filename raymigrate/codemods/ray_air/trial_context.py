@@ -50,6 +50,8 @@ def trial_folder_of_session(context: Context) -> None:
     for reference in list(context.references("ray.air.session.get_trial_dir")):
         call = context.module.parent_of[reference.node]
         is_call = isinstance(call, ast.Call) and call.func is reference.node
+        if context.place_of(reference.root) in (Place.TRIAL, Place.BOTH):
+            continue  # in a Tune function there is a trial, and `tune_functions` deals with it
         if not (is_call and _local_storage(context) and context.can_import("ray", reference)):
             continue  # reported with the other session functions
         if context.converts(RM305, reference.node, "session.get_trial_dir() is None; now the folder of the run."):
