@@ -48,6 +48,9 @@ def unbound(text: str) -> list[str]:
         "import os\nif len('x'):\n    y = 1\nelse:\n    os._exit(1)\nprint(y)\n",
         "def f():\n    return x\ng = f\nx = 1\ng()\n",
         "def f():\n    return x\ng = f\ndel f\nx = 1\ng()\n",
+        "def f(): pass\nf()\nimport os\ndef f():\n    return os.getcwd()\nf()\n",
+        "def f(flag):\n    if flag:\n        import os\n    if flag:\n        os.getcwd()\nf(True)\n",
+        "def f(a):\n    if a:\n        import os\n    for x in 'x':\n        if a:\n            os.sep\nf(1)\n",
     ],
 )
 def test_what_is_bound_in_time_is_no_finding(text: str) -> None:
@@ -78,6 +81,10 @@ def test_what_is_bound_in_time_is_no_finding(text: str) -> None:
         ("def f():\n    return x\ng = f\nh = g\nh()\nx = 1\n", ["x"]),
         ("g = f\ndef f(): pass\n", ["f"]),
         ("def f():\n    def g():\n        return x\n    g()\n    x = 1\nf()\n", ["x"]),
+        ("def f():\n    return os\nf()\nimport os\ndef f(): pass\nf()\n", ["os"]),
+        ("def f(a, b):\n    if a:\n        import os\n    if b:\n        os.getcwd()\nf(1, 1)\n", ["os"]),
+        ("def f(a):\n    if a:\n        import os\n    a = 1\n    if a:\n        os.getcwd()\nf(0)\n", ["os"]),
+        ("def f(a):\n    if a:\n        pass\n    else:\n        x = 1\n    if a:\n        print(x)\nf(1)\n", ["x"]),
     ],
 )
 def test_a_name_that_is_read_too_early_is_found(text: str, names: list[str]) -> None:

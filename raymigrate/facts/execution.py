@@ -7,8 +7,9 @@ and by then all that it reads has to be bound. What only some branches bind is n
 import ast
 import builtins
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
+from raymigrate.facts.functions import DefinitionNode, parameters
 from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import COMPREHENSIONS, FIELDS, Binding, Scope, children
 
@@ -67,7 +68,8 @@ class _Run:
         self._entered: set[ast.AST] = set()
         self._defined: dict[tuple[Scope, str], set[ast.AST]] = {}
         self._mentioned: set[tuple[Scope, str, int]] = set()
-        self._of_tests: dict[tuple[Scope, str] | None, set[tuple[Scope, str]]] = {}
+        self._of_tests: dict[tuple[Scope, str], set[tuple[Scope, str]]] = {}  # what `if` bound where it holds
+        self._holding: list[set[tuple[Scope, str]]] = []
         self._waiting: list[Definition] = []
         self._drains = False
         imports = [node for node in module.imports if isinstance(node, ast.ImportFrom)]
@@ -86,7 +88,7 @@ class _Run:
             scope = scope.parent
         while scope is not None and (target := scope.find(node.id)) is not None:
             names = self.bound.get(target)
-            if names is not None and node.id in names:
+            if names is not None and (node.id in names or any((target, node.id) in held for held in self._holding)):
                 if may_call:
                     self._mention(target, node.id)
                 return
@@ -159,7 +161,7 @@ class _Run:
             self._enter_all(self.module.scope(definition))
             return
         scope = self.module.scope(definition)
-        self._bind_parameters(definition.args, scope)
+        self._bind_parameters(definition, scope)
         self._block(definition.body)
         self._enter_all(scope)
 
@@ -170,8 +172,8 @@ class _Run:
                 for second in self._follow(binding, scope):
                     self._mention(*second)
 
-    def _bind_parameters(self, arguments: ast.arguments, scope: Scope) -> None:
-        self.bound[scope] = {argument.arg for argument in _parameters(arguments)}
+    def _bind_parameters(self, function: DefinitionNode | ast.Lambda, scope: Scope) -> None:
+        self.bound[scope] = {parameter.arg for parameter in parameters(function)}
 
     # -- expressions ---------------------------------------------------------------------------
 
@@ -192,7 +194,7 @@ class _Run:
                 if FIELDS[kind]:
                     stack += reversed(children(node))
             elif isinstance(node, ast.Lambda):
-                self._bind_parameters(node.args, self.module.scope(node))
+                self._bind_parameters(node, self.module.scope(node))
                 stack += [node.body, *reversed(_defaults(node.args))]
             elif isinstance(node, COMPREHENSIONS):
                 self.bound[self.module.scope_of[node.generators[0]]] = set()
@@ -292,7 +294,7 @@ class _Run:
         else:
             head: list[ast.expr | None] = [*_defaults(node.args)]
             if not self._late_annotations:
-                head += [*(argument.annotation for argument in _parameters(node.args)), node.returns]
+                head += [*(argument.annotation for argument in parameters(node)), node.returns]
             self._expressions(*head, head_of=self.module.scope(node))
         self._bind(node, node.name)
         if (target := self.module.scope_of[node].find(node.name)) is not None:
@@ -337,13 +339,11 @@ class _Run:
             start = len(self._changes)
             if number < len(heads):
                 self._case(heads[number])
-            asked = test if number == 0 else None
-            for scope, name in self._of_tests.get(asked, ()):
-                self._change(scope, name, is_bound=True)
+            self._holding.append(self._of_tests.setdefault(test, set()) if test and number == 0 else set())
             leaves = self._block(block)
-            outcomes.append((leaves, self._taken_back(start)))
-            if asked is not None:
-                self._of_tests[asked] = {(scope, name) for _, is_bound, scope, name in outcomes[0][1] if is_bound}
+            changes = self._taken_back(start)
+            self._holding.pop().update((scope, name) for _, is_bound, scope, name in changes if is_bound)
+            outcomes.append((leaves, changes))
         return self._join(outcomes)
 
     def _constant(self, test: ast.expr) -> tuple[Scope, str] | None:
@@ -378,11 +378,6 @@ class _Run:
         return all(leaves for leaves, _ in outcomes)
 
 
-def _parameters(arguments: ast.arguments) -> list[ast.arg]:
-    several = [*arguments.posonlyargs, *arguments.args, arguments.vararg, *arguments.kwonlyargs, arguments.kwarg]
-    return [argument for argument in several if argument is not None]
-
-
 def _defaults(arguments: ast.arguments) -> list[ast.expr]:
     return [*arguments.defaults, *(default for default in arguments.kw_defaults if default is not None)]
 
@@ -399,10 +394,5 @@ def _renamed(node: ast.AST | None) -> ast.Name | None:
 def _is_main_guard(test: ast.expr) -> bool:
     """Whether this is `__name__ == "__main__"`."""
     return isinstance(test, ast.Compare) and any(
-        isinstance(side, ast.Name) and side.id == "__name__" for side in _sides(test)
+        isinstance(side, ast.Name) and side.id == "__name__" for side in (test.left, *test.comparators)
     )
-
-
-def _sides(test: ast.Compare) -> Iterator[ast.expr]:
-    yield test.left
-    yield from test.comparators
