@@ -161,9 +161,13 @@ def all_keywords(call: ast.Call) -> bool:
 
 
 def all_seen(config: ast.Call) -> bool:
-    """Whether every argument of a RunConfig can be seen; its first is the name in every version of Ray."""
-    named = not config.args or (len(config.args) == 1 and not isinstance(config.args[0], ast.Starred))
-    return named and all(keyword.arg for keyword in config.keywords)
+    """Whether every argument of a RunConfig can be seen."""
+    return is_named_first(config) and all(keyword.arg for keyword in config.keywords)
+
+
+def is_named_first(config: ast.Call) -> bool:
+    """Whether a RunConfig has no argument by position but its name, the first in every version of Ray."""
+    return not config.args or (len(config.args) == 1 and not isinstance(config.args[0], ast.Starred))
 
 
 def only_use(module: Module, node: ast.expr) -> bool:

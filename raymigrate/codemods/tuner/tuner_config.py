@@ -23,10 +23,11 @@ from raymigrate.facts.tuners import (
     TunerCall,
     all_seen,
     config_names,
+    is_named_first,
     made,
     only_use,
 )
-from raymigrate.facts.values import is_none, keyword_argument
+from raymigrate.facts.values import is_none, keyword_argument, names_of, reads
 
 RM411 = Rule(
     "RM411",
@@ -38,6 +39,10 @@ RM411 = Rule(
 )
 OF_THE_TRAINER = ("checkpoint_config", "failure_config", "worker_runtime_env")
 STORAGE = ("storage_path", "local_dir", "sync_config")
+UNPACKED = (
+    "What is unpacked into this RunConfig cannot be seen: that of ray.tune takes storage_path= for local_dir=, and the"
+    " CheckpointConfig and FailureConfig of ray.tune."
+)
 
 
 @codemod("Tuner", phase=Phase.TRIALS)
@@ -52,18 +57,35 @@ def run_configs(context: Context) -> None:
         if config is None:
             if tuner.made("run_config", "ray.tune.RunConfig") is None and context.module.references_within("ray.air"):
                 context.manual(RM411, given, "Where this is not a ray.tune.RunConfig, the Tuner fails on Ray >= 2.51.")
-        elif not only_use(context.module, given) or not all_seen(config):
+        elif not _is_for_tuners(context.module, given) or not is_named_first(config):
             context.manual(RM411, given, "Only a ray.tune.RunConfig is one for a Tuner on Ray >= 2.51.")
             context.tuned.add(config)
         elif context.converts(RM411, config, "The RunConfig of a Tuner is ray.tune.RunConfig on Ray >= 2.51."):
             tune = tune_name(context, tuner.node.func)
             to_tune(context, config, tune)
             storage(context, config, None)
+            if not all_seen(config):
+                context.note(RM411, config, UNPACKED)
             for keyword in config.keywords:
                 for name in ("CheckpointConfig", "FailureConfig"):
                     nested = made(context.module, keyword.value, *config_names(name))
                     if nested is not None and only_use(context.module, keyword.value):
                         to_tune(context, nested, tune, name)
+
+
+def _is_for_tuners(module: Module, given: ast.expr) -> bool:
+    """Whether what a Tuner is given as RunConfig goes to Tuners only."""
+    names = names_of(module, given)
+    shared = reads(module, names[0]) if names else []
+    if shared is None or not all(_is_given_to_tuner(module, use) for use in shared):
+        return False
+    return all(reads(module, name) == [name] for name in names[1:])
+
+
+def _is_given_to_tuner(module: Module, use: ast.expr) -> bool:
+    keyword = module.parent_of[use]
+    call = module.parent_of[keyword] if isinstance(keyword, ast.keyword) and keyword.arg == "run_config" else None
+    return isinstance(call, ast.Call) and module.qualified(call.func) in TUNERS
 
 
 def to_tune(context: Context, config: ast.Call, tune: str, name: str = "RunConfig") -> None:

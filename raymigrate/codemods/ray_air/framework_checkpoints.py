@@ -1,0 +1,43 @@
+"""RM303 and RM308, for TorchCheckpoint and its like: what the checkpoint classes of the frameworks no longer inherit.
+
+They derive from ray.train.Checkpoint, a directory, whose metaclass raises an AttributeError for from_dict, from_bytes
+and from_uri (Ray 2.60 train/_checkpoint.py); so no table of their attributes tells that these are gone.
+"""
+
+import ast
+
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
+from raymigrate.codemods.ray_air.ray_checkpoint import GONE, IN_TRAINING, RM303, RM308, name_path
+from raymigrate.facts.module import Reference
+
+CLASSES = (
+    "ray.train.torch.TorchCheckpoint",
+    "ray.train.tensorflow.TensorflowCheckpoint",
+    "ray.train.xgboost.XGBoostCheckpoint",
+    "ray.train.lightgbm.LightGBMCheckpoint",
+)
+METHODS = ("from_dict", "from_uri", *GONE)
+WEIGHTS_ALONE = " Weights alone are kept by TorchCheckpoint.from_state_dict(state_dict)."
+
+
+@codemod("(?:Torch|Tensorflow|XGBoost|LightGBM)Checkpoint", phase=Phase.TRIALS)
+def framework_checkpoints(context: Context) -> None:
+    """Makes `TorchCheckpoint.from_uri(uri)` a `TorchCheckpoint(uri)`, and reports what was made from a dict."""
+    for reference in list(context.references(*(f"{owner}.{method}" for owner in CLASSES for method in METHODS))):
+        name, method = reference.qualified.split(".")[-2:]
+        gone = f"{name}.{method}() raises an AttributeError on Ray >= 2.7"
+        if method == "from_uri":
+            if context.converts(RM308, reference.node, f"{gone}; now {name}(uri)."):
+                _call_class(context, reference)
+        elif method == "from_dict":
+            context.manual(RM303, reference.node, f"{gone}.", IN_TRAINING + (WEIGHTS_ALONE if "Torch" in name else ""))
+        else:
+            context.manual(RM308, reference.node, f"{gone}.")
+
+
+def _call_class(context: Context, reference: Reference) -> None:
+    assert isinstance(reference.node, ast.Attribute)
+    context.plan.replace(reference.node, "$owner", owner=reference.node.value)
+    name_path(context, context.module.parent_of[reference.node])
