@@ -40,4 +40,5 @@ def framework_checkpoints(context: Context) -> None:
 def _call_class(context: Context, reference: Reference) -> None:
     assert isinstance(reference.node, ast.Attribute)
     context.plan.replace(reference.node, "$owner", owner=reference.node.value)
+    context.handle(reference, gone=False)
     name_path(context, context.module.parent_of[reference.node])

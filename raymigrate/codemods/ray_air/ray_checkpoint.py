@@ -159,6 +159,7 @@ def name_path(context: Context, call: ast.AST) -> None:
 def _call_class(context: Context, reference: Reference) -> None:
     if reference.is_within("ray.train") and isinstance(reference.node, ast.Attribute):
         context.plan.replace(reference.node, "$owner", owner=reference.node.value)
+        context.handle(reference, gone=False)
         return
     context.plan.need_import("ray.train", near=reference.binding.statement)
     context.replace_reference(reference, "ray.train.Checkpoint")
