@@ -26,13 +26,21 @@ ADVICE = {
     "ray.serve.http_adapters": "Take the request in the deployment, and read it there: await request.json().",
     "ray.rllib.agents": "The algorithms are in ray.rllib.algorithms: PPOTrainer of agents.ppo is PPO of"
     " algorithms.ppo, which a PPOConfig() builds.",
+    "ray.train.CheckpointStrategy": "It is ray.train.CheckpointConfig now, an argument of RunConfig.",
     "ray.train.batch_predictor": WITH_MAP_BATCHES,
     "ray.train.lightgbm.LightGBMPredictor": BOOSTED.format("lightgbm", "the columns of the batch"),
+    "ray.train.load_checkpoint": "Use ray.train.get_checkpoint(): it is a folder, or None, and with"
+    " checkpoint.as_directory() as folder the training function reads its files.",
+    "ray.train.local_rank": "Use ray.train.get_context().get_local_rank().",
     "ray.train.predictor": WITH_MAP_BATCHES,
     "ray.train.rl": "Train with ray.rllib itself: its algorithms are classes of ray.rllib.algorithms.",
+    "ray.train.save_checkpoint": "Write it to a file in a folder with torch.save, on rank 0 only where there are"
+    " several workers, and give Checkpoint.from_directory(folder) to ray.train.report().",
     "ray.train.sklearn": "Fit the model in a Ray task, or with joblib and ray.util.joblib.",
     "ray.train.tensorflow.TensorflowPredictor": WITH_MAP_BATCHES,
     "ray.train.tests": "Tests of Ray are not part of what is installed: copy what you need of them.",
+    "ray.train.world_rank": "Use ray.train.get_context().get_world_rank().",
+    "ray.train.world_size": "Use ray.train.get_context().get_world_size().",
     "ray.train.xgboost.XGBoostPredictor": BOOSTED.format("xgboost", "an xgboost.DMatrix"),
     "ray.util.ml_utils": "What loggers need is in ray.air.integrations.",
     "ray.workflow": "Ray Workflows are gone; use tasks, or a workflow engine.",

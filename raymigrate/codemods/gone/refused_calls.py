@@ -60,6 +60,9 @@ ADVICE: Mapping[str, str] = {
     "ray.tune.integration.keras.TuneReportCallback": (
         "Use ray.train.tensorflow.keras.ReportCheckpointCallback, or call ray.tune.report() in a callback of Keras."
     ),
+    "resume_from_checkpoint": (
+        "Hand the checkpoint over in train_loop_config, and load it where ray.train.get_checkpoint() is None."
+    ),
     "local_dir": "Give storage_path=, an absolute path or a URI.",
     "chdir_to_trial_dir": "Set the environment variable RAY_CHDIR_TO_TRIAL_DIR to 0 where it was False.",
 }
