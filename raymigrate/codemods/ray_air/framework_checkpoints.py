@@ -1,7 +1,7 @@
 """RM303 and RM308, for TorchCheckpoint and its like: what the checkpoint classes of the frameworks no longer inherit.
 
 They derive from ray.train.Checkpoint, a directory, whose metaclass raises an AttributeError for from_dict, from_bytes
-and from_uri (Ray 2.60 train/_checkpoint.py); so no table of their attributes tells that these are gone.
+and from_uri (Ray 2.60 train/_checkpoint.py); so no table of their attributes tells what is gone.
 """
 
 import ast
@@ -18,13 +18,17 @@ CLASSES = (
     "ray.train.xgboost.XGBoostCheckpoint",
     "ray.train.lightgbm.LightGBMCheckpoint",
 )
-METHODS = ("from_dict", "from_uri", *GONE)
+METHODS = ("from_dict", "from_uri", "from_checkpoint", *GONE)
+OF_ANOTHER = (
+    "{name}(checkpoint.path, checkpoint.filesystem) reads what methods of {name} wrote. Of a checkpoint that was made"
+    " from a dict, read the file with the dict: in with checkpoint.as_directory() as folder, with torch.load()."
+)
 WEIGHTS_ALONE = " Weights alone are kept by TorchCheckpoint.from_state_dict(state_dict)."
 
 
 @codemod("(?:Torch|Tensorflow|XGBoost|LightGBM)Checkpoint", phase=Phase.TRIALS)
 def framework_checkpoints(context: Context) -> None:
-    """Makes `TorchCheckpoint.from_uri(uri)` a `TorchCheckpoint(uri)`, and reports what was made from a dict."""
+    """Makes `TorchCheckpoint.from_uri(uri)` a `TorchCheckpoint(uri)`, and reports what else is gone."""
     for reference in list(context.references(*(f"{owner}.{method}" for owner in CLASSES for method in METHODS))):
         name, method = reference.qualified.split(".")[-2:]
         gone = f"{name}.{method}() raises an AttributeError on Ray >= 2.7"
@@ -33,6 +37,8 @@ def framework_checkpoints(context: Context) -> None:
                 _call_class(context, reference)
         elif method == "from_dict":
             context.manual(RM303, reference.node, f"{gone}.", IN_TRAINING + (WEIGHTS_ALONE if "Torch" in name else ""))
+        elif method == "from_checkpoint":
+            context.manual(RM308, reference.node, f"{gone}.", OF_ANOTHER.format(name=name))
         else:
             context.manual(RM308, reference.node, f"{gone}.")
 
