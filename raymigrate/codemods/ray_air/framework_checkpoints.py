@@ -4,13 +4,10 @@ They derive from ray.train.Checkpoint, a directory, whose metaclass raises an At
 and from_uri (Ray 2.60 train/_checkpoint.py); so no table of their attributes tells what is gone.
 """
 
-import ast
-
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.codemods.ray_air.ray_checkpoint import GONE, IN_TRAINING, RM303, RM308, name_path
-from raymigrate.facts.module import Reference
+from raymigrate.codemods.ray_air.ray_checkpoint import GONE, IN_TRAINING, RM303, RM308, call_class
 
 CLASSES = (
     "ray.train.torch.TorchCheckpoint",
@@ -34,17 +31,10 @@ def framework_checkpoints(context: Context) -> None:
         gone = f"{name}.{method}() raises an AttributeError on Ray >= 2.7"
         if method == "from_uri":
             if context.converts(RM308, reference.node, f"{gone}; now {name}(uri)."):
-                _call_class(context, reference)
+                call_class(context, reference)
         elif method == "from_dict":
             context.manual(RM303, reference.node, f"{gone}.", IN_TRAINING + (WEIGHTS_ALONE if "Torch" in name else ""))
         elif method == "from_checkpoint":
             context.manual(RM308, reference.node, f"{gone}.", OF_ANOTHER.format(name=name))
         else:
             context.manual(RM308, reference.node, f"{gone}.")
-
-
-def _call_class(context: Context, reference: Reference) -> None:
-    assert isinstance(reference.node, ast.Attribute)
-    context.plan.replace(reference.node, "$owner", owner=reference.node.value)
-    context.handle(reference, gone=False)
-    name_path(context, context.module.parent_of[reference.node])

@@ -107,8 +107,7 @@ def from_dict(context: Context) -> None:
             continue  # with another one that goes to the same report
         if method == "from_uri":
             if context.converts(RM308, reference.node, "Checkpoint.from_uri(uri) is Checkpoint(uri) now."):
-                name_path(context, context.module.parent_of[reference.node])
-                _call_class(context, reference)
+                _construct(context, reference)
         elif method == "Checkpoint":
             _constructor(context, reference)
         elif method in GONE:
@@ -142,10 +141,10 @@ def _constructor(context: Context, reference: Reference) -> None:
     elif given.keys() & {"local_path", "uri"} and not call.args:
         message = "Checkpoint takes a folder or a URI as path= today: anything else is a TypeError."
         if context.converts(RM308, call, message):
-            name_path(context, call)
+            _name_path(context, call)
 
 
-def name_path(context: Context, call: ast.AST) -> None:
+def _name_path(context: Context, call: ast.AST) -> None:
     """Names the argument that says where a checkpoint is."""
     if isinstance(call, ast.Call):
         edit = context.plan.call(call)
@@ -156,13 +155,21 @@ def name_path(context: Context, call: ast.AST) -> None:
                 edit.rename[keyword.arg] = "path"
 
 
-def _call_class(context: Context, reference: Reference) -> None:
-    if reference.is_within("ray.train") and isinstance(reference.node, ast.Attribute):
-        context.plan.replace(reference.node, "$owner", owner=reference.node.value)
-        context.handle(reference, gone=False)
+def _construct(context: Context, reference: Reference) -> None:
+    if reference.is_within("ray.train"):
+        call_class(context, reference)
         return
+    _name_path(context, context.module.parent_of[reference.node])
     context.plan.need_import("ray.train", near=reference.binding.statement)
     context.replace_reference(reference, "ray.train.Checkpoint")
+
+
+def call_class(context: Context, reference: Reference) -> None:
+    """Calls a checkpoint class itself, by the name that it has here, in place of its method `from_uri`."""
+    assert isinstance(reference.node, ast.Attribute)
+    _name_path(context, context.module.parent_of[reference.node])
+    context.plan.replace(reference.node, "$owner", owner=reference.node.value)
+    context.handle(reference, gone=False)
 
 
 def _rewrite_report(context: Context, reference: Reference) -> bool:
