@@ -126,3 +126,9 @@ def document(request: pytest.FixtureRequest) -> Path:
 def script(request: pytest.FixtureRequest) -> Path:
     """Every legacy script of the fixtures."""
     return request.param
+
+
+@pytest.fixture
+def copied_script(script: Path, tmp_path: Path) -> Path:
+    """Each of them with what lies beside it, in a folder of its own: a project of few files is searched at once."""
+    return Path(shutil.copytree(script.parent, tmp_path / script.parent.name)) / script.name

@@ -186,9 +186,9 @@ def test_json_is_one_document(train: Path) -> None:
     assert keys == finding.keys()
 
 
-def test_findings_point_at_what_they_speak_of(script: Path) -> None:
-    document = json.loads(invoke("--check", "--output-format", "json", script).stdout)
-    lines = script.read_text().splitlines()
+def test_findings_point_at_what_they_speak_of(copied_script: Path) -> None:
+    document = json.loads(invoke("--check", "--output-format", "json", copied_script).stdout)
+    lines = copied_script.read_text().splitlines()
     for finding in document["findings"]:
         assert lines[finding["line"] - 1][finding["column"] - 1 :].strip(), finding
 

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from raymigrate.cli import main
 from raymigrate.documents import open_document
+from raymigrate.facts.module import Module
 from scripts.update_twins import options_of
 from tests.conftest import DOCUMENTS, case_name
 
@@ -91,13 +92,13 @@ def starts(script: Path) -> dict[tuple[int, int], list[str]]:
     """The source of every node and every requirement, by the place in the file where it starts."""
     document = open_document(script.read_bytes(), script.name)
     text = document.text.replace("\r\n", "\n")
-    lines = text.split("\n")
+    module = Module(text)
     found: dict[tuple[int, int], list[str]] = {}
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(module.tree):
         if hasattr(node, "lineno"):
-            column = len(lines[node.lineno - 1].encode()[: node.col_offset].decode()) + 1
-            _, line, column = document.place(node.lineno, column)
-            found.setdefault((line, column), []).append(ast.get_source_segment(text, node) or "")
+            line, column = module.start(node)
+            _, line, column = document.place(line, column + 1)
+            found.setdefault((line, column), []).append(module.source(node))
     for number, line in enumerate(script.read_text().split("\n"), 1):
         for match in (INSTALLED if " install " in line else REQUIREMENT).finditer(line):
             found.setdefault((number, match.start() + 1), []).append(match[0])
@@ -109,16 +110,16 @@ def names(message: str) -> set[str]:
     return {name.rpartition(".")[2] for name in re.findall(r"[A-Za-z_][\w.]*\w", message)}
 
 
-def test_all_formats_agree_and_point_at_what_they_speak_of(tmp_path: Path, script: Path) -> None:
+def test_all_formats_agree_and_point_at_what_they_speak_of(tmp_path: Path, copied_script: Path) -> None:
     report = tmp_path / "report.md"
-    as_json = output(script, "json", "--report", report)
+    as_json = output(copied_script, "json", "--report", report)
     found = json.loads(as_json)["findings"]
     places = places_in_json(as_json)
     assert places
-    assert places_in_lines(output(script, "text"), TEXT) == places
-    assert places_in_lines(output(script, "github"), GITHUB) == places
-    assert places_in_sarif(output(script, "sarif")) == places
-    nodes, markdown = starts(script), report.read_text()
+    assert places_in_lines(output(copied_script, "text"), TEXT) == places
+    assert places_in_lines(output(copied_script, "github"), GITHUB) == places
+    assert places_in_sarif(output(copied_script, "sarif")) == places
+    nodes, markdown = starts(copied_script), report.read_text()
     for finding in found:
         sources = nodes.get((finding["line"], finding["column"]))
         assert sources, finding
