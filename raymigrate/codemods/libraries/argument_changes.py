@@ -98,8 +98,6 @@ SWITCHED_OFF = (
     "include_tokens_per_second",
     "adafactor",
     "ignore_verifications",
-    "load_in_8bit",
-    "load_in_4bit",
     "use_flash_attention_2",
 )
 TRAINER_CHANGES: Mapping[str, Change] = {"tokenizer": Change("processing_class")}
@@ -119,8 +117,6 @@ DATASET_CHANGES: Mapping[str, Change] = {
 FROM_PRETRAINED_CHANGES: Mapping[str, Change] = {
     "use_auth_token": Change("token"),
     "resume_download": Change(),
-    "load_in_8bit": Change("quantization_config", "BitsAndBytesConfig(load_in_8bit=True)", is_true, "None"),
-    "load_in_4bit": Change("quantization_config", "BitsAndBytesConfig(load_in_4bit=True)", is_true, "None"),
     "use_flash_attention_2": Change("attn_implementation", '"flash_attention_2"', is_true, "None"),
 }
 LOAD_DATASET = frozenset({"datasets.load_dataset", "datasets.load.load_dataset"})

@@ -11,6 +11,7 @@ import re
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.libraries.quantized_loading import is_quantized
 from raymigrate.codemods.libraries.transformers_arguments import keyword_arguments
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.train_function import TrainFunction
@@ -35,6 +36,11 @@ MODEL = re.compile(
 FLOAT32 = re.compile(
     r"(?:[\w-]+/)?(?:(?:distil)?bert-(?:base|large)-[\w-]+|(?:distil)?gpt2(?:-(?:medium|large|xl))?"
     r"|(?:distil|xlm-)?roberta-(?:base|large)|(?:flan-)?t5-(?:small|base|large))"
+)
+LOADED = "Weights are loaded in the dtype of the checkpoint since transformers 5, before in float32"
+# transformers 4.30.2, modeling_utils.py:2262-2270. 5.23 leaves the dtype alone: HfQuantizer.update_dtype of base.py.
+LOADED_QUANTIZED = (
+    "Weights that stay unquantized are loaded in the dtype of the checkpoint since transformers 5, before in float16"
 )
 TRAINED_IN_HALF = "if it holds half precision, dtype=torch.float32 here trains it as before"
 LOSS_MEAN = "{trainer}.model_accepts_loss_kwargs = False  # the mean over each batch, as before transformers 4.46"
@@ -69,9 +75,15 @@ def _note_half_precision(context: Context) -> None:
     what = "fp16 needs dtype=torch.float32 here if it holds float16" if _scales_gradients(module) else TRAINED_IN_HALF
     for call, method in module.method_calls("from_pretrained"):
         name = module.qualified(method) or ""
-        if MODEL.fullmatch(name) and not _is_in_float32(module, call):
-            message = "Weights are loaded in the dtype of the checkpoint since transformers 5, before in float32"
-            context.note(RM751, call, f"{message}: {what}.")
+        if not MODEL.fullmatch(name) or _has_dtype(call):
+            continue
+        quantized = is_quantized(module, call)
+        if quantized:
+            context.note(RM751, call, f"{LOADED_QUANTIZED}: dtype=torch.float16 here keeps that.")
+        elif quantized is None:
+            context.note(RM751, call, f"{LOADED}, or in float16 where they are quantized: dtype= here keeps that.")
+        elif not _is_in_float32(module, call):
+            context.note(RM751, call, f"{LOADED}: {what}.")
 
 
 def _scales_gradients(module: Module) -> bool:
@@ -90,10 +102,13 @@ def _is_given(module: Module, call: ast.Call, argument: str) -> bool:
     return any(keyword.arg == argument and module.constant(keyword.value) is not None for keyword in call.keywords)
 
 
+def _has_dtype(call: ast.Call) -> bool:
+    """Whether the dtype of a model is given, for all that can be seen."""
+    return not {keyword.arg for keyword in call.keywords}.isdisjoint({"dtype", "torch_dtype", None})
+
+
 def _is_in_float32(module: Module, call: ast.Call) -> bool:
-    """Whether the dtype of a model is given, or known of its checkpoint."""
-    if {keyword.arg for keyword in call.keywords} & {"dtype", "torch_dtype", "quantization_config", None}:
-        return True
+    """Whether a checkpoint is known to be in float32."""
     name = module.constant(call.args[0]) if call.args else ...
     return isinstance(name, str) and FLOAT32.fullmatch(name) is not None
 
@@ -109,8 +124,11 @@ def freeze_model(context: Context, call: ast.Call, *, loads_weights: bool) -> No
     message = "The default attention is sdpa since transformers 4.36."
     _set(context, call, "attn_implementation", '"eager"', message)
     if loads_weights and "torch_dtype" not in {keyword.arg for keyword in call.keywords}:
-        message = "Weights are loaded in the dtype of the checkpoint since transformers 5, before in float32."
-        if _set(context, call, "dtype", "torch.float32", message):
+        quantized = is_quantized(context.module, call)
+        message = f"{LOADED_QUANTIZED if quantized else LOADED}."
+        if quantized is None and "dtype" not in {keyword.arg for keyword in call.keywords}:
+            context.manual(RM751, call, message, "Give it dtype=torch.float32, or torch.float16 where it is quantized.")
+        elif _set(context, call, "dtype", "torch.float16" if quantized else "torch.float32", message):
             context.plan.need_import("torch")
 
 

@@ -238,8 +238,6 @@ def _loading_arguments(context: Context) -> None:
                 change = FROM_PRETRAINED_CHANGES.get(keyword.arg or "")
                 if change is not None:
                     _change(context, node, keyword, change)
-                    if "quantization_config" in context.plan.call(node).values:
-                        context.plan.need_import("transformers", "BitsAndBytesConfig")
 
 
 def _dataloader_config(context: Context, call: ast.Call) -> None:

@@ -1,0 +1,111 @@
+"""RM701, RM702 and RM751: load_in_8bit= and load_in_4bit= of `from_pretrained`."""
+
+import pytest
+
+from raymigrate.base.findings import Kind
+from tests.rules.scripts import converted
+
+LOOP = """
+from ray.air import session
+
+
+def load(config_of_mine, in_8bit, in_4bit):
+    from transformers import AutoModelForCausalLM, BitsAndBytesConfig, GPTQConfig
+
+    sure = BitsAndBytesConfig(load_in_4bit=True)
+    maybe = sure if in_4bit else None
+    session.report({{"loss": 1.0}})
+    return AutoModelForCausalLM.from_pretrained("m", {arguments})
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "now"),
+    [
+        ("load_in_8bit=True, load_in_4bit=False", "BitsAndBytesConfig(load_in_8bit=True)"),
+        ("load_in_8bit=True, quantization_config=None", "BitsAndBytesConfig(load_in_8bit=True)"),
+        ("load_in_8bit=True, quantization_config=maybe", "maybe or BitsAndBytesConfig(load_in_8bit=True)"),
+        (
+            "quantization_config=config_of_mine, load_in_8bit=in_8bit",
+            "config_of_mine or (BitsAndBytesConfig(load_in_8bit=True) if in_8bit else None)",
+        ),
+        (
+            "load_in_4bit=in_4bit, load_in_8bit=in_8bit",
+            "BitsAndBytesConfig(load_in_8bit=True) if in_8bit else "
+            "BitsAndBytesConfig(load_in_4bit=True) if in_4bit else None",
+        ),
+        (
+            'load_in_4bit=True, bnb_4bit_quant_type="nf4"',
+            'BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4")',
+        ),
+        ("load_in_8bit=in_8bit, quantization_config=sure", "sure"),
+        ("load_in_8bit=False, quantization_config=config_of_mine", "config_of_mine"),
+    ],
+)
+def test_the_arguments_become_the_configuration_that_they_stood_for(arguments: str, now: str) -> None:
+    outcome = converted(LOOP.format(arguments=arguments))
+    assert f"quantization_config={now}" in " ".join(outcome.text.split()).replace(", )", ")")
+    assert not outcome.lines("RM701", Kind.MANUAL) and not outcome.lines("RM702", Kind.MANUAL)
+
+
+def test_what_is_imported_comes_where_the_model_is_imported() -> None:
+    script = LOOP.replace(", BitsAndBytesConfig, GPTQConfig", "").replace("sure = BitsAndBytesConfig", "sure = dict")
+    outcome = converted(script.format(arguments="load_in_8bit=True"))
+    assert "    from transformers import AutoModelForCausalLM, BitsAndBytesConfig\n" in outcome.text
+    assert outcome.text.count("import AutoModelForCausalLM") == 1
+
+
+def test_arguments_of_one_of_two_ways_are_left_to_a_person() -> None:
+    outcome = converted(LOOP.format(arguments='load_in_8bit=in_8bit, load_in_4bit=in_4bit, bnb_4bit_quant_type="nf4"'))
+    assert len(outcome.lines("RM701", Kind.MANUAL)) == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ("load_in_8bit=True", "before in float16:"),
+        ("quantization_config=sure", "before in float16:"),
+        ("load_in_8bit=in_8bit", "or in float16 where they are quantized"),
+        ("quantization_config=maybe", "or in float16 where they are quantized"),
+        ("load_in_8bit=False", "before in float32: if"),
+        ("load_in_8bit=True, torch_dtype='bfloat16'", ""),
+    ],
+)
+def test_the_dtype_of_what_stays_unquantized_is_noted(arguments: str, told: str) -> None:
+    notes = [m for m in converted(LOOP.format(arguments=arguments)).messages if "in the dtype of the checkpoint" in m]
+    assert len(notes) == bool(told) and all(told in note for note in notes)
+
+
+def test_the_old_dtype_is_written_out_where_it_is_known() -> None:
+    outcome = converted(LOOP.format(arguments="load_in_8bit=True"), freeze_numerics=True)
+    assert "dtype=torch.float16" in outcome.text
+    outcome = converted(LOOP.format(arguments="load_in_8bit=in_8bit"), freeze_numerics=True)
+    assert "dtype=" not in outcome.text and outcome.lines("RM751", Kind.MANUAL)
+
+
+LOCAL = """
+from ray.air import session
+from transformers import AutoModelForCausalLM
+
+
+def load(in_8bit, in_4bit):
+    config = None
+    if in_4bit:
+        {local}
+        config = BitsAndBytesConfig(load_in_4bit=True)
+    session.report({{"loss": 1.0}})
+    return AutoModelForCausalLM.from_pretrained("m", quantization_config=config, load_in_8bit=in_8bit)
+"""
+
+
+def test_an_import_in_one_branch_moves_up_to_where_both_need_it() -> None:
+    outcome = converted(LOCAL.format(local="from transformers import BitsAndBytesConfig"))
+    assert outcome.text.count("import AutoModelForCausalLM, BitsAndBytesConfig") == 1
+    assert outcome.text.count("BitsAndBytesConfig") == 3
+
+
+@pytest.mark.parametrize("local", ["from ours import BitsAndBytesConfig", "BitsAndBytesConfig = dict"])
+def test_a_class_of_ones_own_keeps_its_name(local: str) -> None:
+    script = LOCAL.format(local=local)
+    outcome = converted(script)
+    assert "load_in_8bit=in_8bit" in outcome.text and len(outcome.lines("RM701", Kind.MANUAL)) == 1
