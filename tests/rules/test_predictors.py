@@ -137,3 +137,24 @@ def test_predictors_of_other_frameworks_have_their_own_advice() -> None:
     )
     assert "pipeline" not in "".join(outcome.messages)
     assert "RayTrainReportCallback.get_model(checkpoint) of ray.train.xgboost" in outcome.messages[-1]
+
+
+@pytest.mark.parametrize(
+    ("task", "given", "now"),
+    [
+        ("image-segmentation", "feature_extractor=one", "image_processor"),
+        ("image-segmentation", "feature_extractor=one, image_processor=other", "feature_extractor"),
+        ("audio-classification", "feature_extractor=one", "feature_extractor"),
+    ],
+)
+def test_pipelines_of_images_get_what_was_a_feature_extractor(task: str, given: str, now: str) -> None:
+    arguments = f"HuggingFaceCheckpoint.from_directory('/m'), {{0}}task={task!r}, {given}"
+    batches = (
+        f"predictions = BatchPredictor.from_checkpoint({arguments.format('HuggingFacePredictor, ')}).predict(rows)\n"
+    )
+    outcome = converted(IMPORTS + batches, unsafe=True)
+    assert f'"{now}": one' in outcome.text
+    outcome = converted(
+        f"{IMPORTS}predictor = HuggingFacePredictor.from_checkpoint({arguments.format('')})\n", unsafe=True
+    )
+    assert f"{now}=one" in outcome.text

@@ -45,6 +45,20 @@ TASKS = frozenset(
         "zero-shot-object-detection",
     ]
 )
+# Those of them that load an image processor. Where the model is a folder they take it from there and leave aside the
+# feature_extractor=, as it was called up to transformers 4.25: an OSError where only the model was saved (measured).
+VISION = frozenset(
+    [
+        "depth-estimation",
+        "image-classification",
+        "image-feature-extraction",
+        "image-segmentation",
+        "mask-generation",
+        "object-detection",
+        "zero-shot-image-classification",
+        "zero-shot-object-detection",
+    ]
+)
 NO_PIPELINE = (
     "Load the model and the tokenizer from the folder of the checkpoint in a class whose __call__(self, batch) calls"
     " the model itself, for example with generate(), and give the class to ds.map_batches."
@@ -220,14 +234,23 @@ def pipeline_arguments(
         raise NotSure("How it made its model cannot be seen here.")
     if "pretrained_model_kwargs" in given and model_cls is None:
         raise NotSure("Without model_cls= its pretrained_model_kwargs= had no effect.")
+    new = renamed(context, given)
     arguments: dict[str, tuple[str, dict[str, Part]]] = {}
     for name, value in given.items():
         if name != "use_gpu":
-            arguments["pipeline_class" if name == "pipeline_cls" else name] = ("$value", {"value": value})
+            arguments[new.get(name, name)] = ("$value", {"value": value})
     device = _device(context, given.get("use_gpu"), num_gpus)
     if device is not None and not {"device", "device_map"} & given.keys():
         arguments["device"] = device
     return arguments
+
+
+def renamed(context: Context, given: dict[str, ast.expr]) -> dict[str, str]:
+    """Old to new names of the arguments of `from_checkpoint` that `pipeline` calls otherwise today."""
+    new = {"pipeline_cls": "pipeline_class"}
+    if "image_processor" not in given and context.module.constant(given.get("task")) in VISION:
+        new["feature_extractor"] = "image_processor"
+    return {name: new[name] for name in given if name in new}
 
 
 def _device(

@@ -25,6 +25,7 @@ from raymigrate.codemods.predictors.pipeline_predictor import (
     PipelinePredictor,
     pipeline_arguments,
     preprocessor_unknown,
+    renamed,
 )
 from raymigrate.edits.plan import CallEdit, Code, Part
 from raymigrate.facts.checkpoint_folders import folder_is_temporary, is_local_folder
@@ -182,8 +183,7 @@ def _predictor(context: Context, reference: Reference, pipeline: PipelinePredict
     pipeline.use(call, _name(reference).rpartition(".")[2], checkpoint, given)
     edit = context.plan.call(call)
     edit.function = pipeline.name
-    if "pipeline_cls" in given:
-        edit.rename["pipeline_cls"] = "pipeline_class"
+    edit.rename |= renamed(context, given)
     if "use_gpu" in given:
         edit.remove.add("use_gpu")
     if "device" in arguments and "device" not in given:
