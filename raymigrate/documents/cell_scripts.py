@@ -7,7 +7,7 @@ from raymigrate.base.findings import Finding
 from raymigrate.documents.lines import split_lines
 from raymigrate.documents.magics import CELL_MAGIC, PYTHON_CELL_MAGICS, masked, syntax_error
 from raymigrate.documents.regions import Regions
-from raymigrate.documents.remarks import Place, old_pins, other_language, pin_remark, uses_train
+from raymigrate.documents.remarks import Place, concerns, old_pins, other_language, pin_remark
 from raymigrate.files.script import Script
 
 # https://docs.databricks.com/aws/en/notebooks/notebook-format: the first line, and what parts the cells.
@@ -41,9 +41,9 @@ def cell_script(script: Script) -> Regions | None:
         return None  # what looks like the edge of a cell is in a string or inside a block
     document.bare_markers = {n: edge for n, edge in enumerate(edges, 1) if BARE.match(lines[edge])}
     document.remarks += [remark for start, stop in cells for remark in _other_language(lines, start, stop)]
-    if uses_train(document.text):
-        document.pins = [(Place(0, index + 1, 1), pin) for index, pin in old_pins(lines)]
-        document.remarks += [pin_remark(pin, place) for place, pin in document.pins]
+    old = [(Place(0, index + 1, 1), pin) for index, pin in old_pins(lines)]
+    document.pins = [(place, pin) for place, pin in old if concerns(pin, document.text)]
+    document.remarks += [pin_remark(pin, place) for place, pin in document.pins]
     return document
 
 

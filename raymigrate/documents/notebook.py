@@ -21,7 +21,7 @@ from raymigrate.documents.json_spans import elements, members, start_of_value
 from raymigrate.documents.lines import spliced
 from raymigrate.documents.magics import CELL_MAGIC, PYTHON_CELL_MAGICS
 from raymigrate.documents.notebook_sources import Source, source_at
-from raymigrate.documents.remarks import Place, old_pins, other_language, pin_remark, uses_train
+from raymigrate.documents.remarks import Place, concerns, old_pins, other_language, pin_remark
 from raymigrate.files.script import UndecodableError
 
 if TYPE_CHECKING:
@@ -79,8 +79,8 @@ class Notebook:
                     self._sources[len(cells)] = source
                     cells.append(cell)
         self._cells = Cells(cells)
-        trains = uses_train(self.text) or any(uses_train(script.text) for script in self.scripts)
-        self.pins = pins if trains else []
+        texts = [self.text, *(script.text for script in self.scripts)] if pins else []
+        self.pins = [(place, pin) for place, pin in pins if concerns(pin, *texts)]
         self.remarks += [*self._cells.remarks, *(pin_remark(pin, place) for place, pin in self.pins)]
 
     @property

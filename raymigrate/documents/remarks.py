@@ -54,6 +54,8 @@ LEGACY_CODE = re.compile(
     re.MULTILINE,
 )
 PROSE = {"md", "markdown", "html"}
+ON_SPARK = "setup_ray_cluster"
+TODAYS_CLUSTER = "2.10"  # from it on it takes max_worker_nodes= (util/spark/cluster_init.py of 2.9.3 and 2.10.0)
 USES_TRAIN = re.compile(r"\bray\.(?:train|air|ml)\b|\bfrom ray import .*\b(?:train|air)\b")
 
 
@@ -68,6 +70,17 @@ class Place(NamedTuple):
 def uses_train(text: str) -> bool:
     """Whether a module uses Ray Train or AIR; only then does it matter what else its document holds."""
     return bool(USES_TRAIN.search(text))
+
+
+def concerns(pin: Pin, *texts: str) -> bool:
+    """Whether it matters to the code of a document that it installs an old version."""
+    if any(uses_train(text) for text in texts):
+        return True
+    if pin.name != "ray" or not any(ON_SPARK in text for text in texts):
+        return False
+    from raymigrate.knowledge.versions import keeps_out  # noqa: PLC0415 - few documents start clusters on Spark
+
+    return keeps_out(pin.versions, TODAYS_CLUSTER)
 
 
 def remark(rule: Rule, kind: Kind, message: str, place: Place) -> Finding:

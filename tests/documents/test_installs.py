@@ -86,3 +86,23 @@ def test_a_script_that_a_cell_writes_needs_packages_too() -> None:
     cells = ["!pip install transformers", f"%%writefile train.py\n{TRAINS}\n"]
     result = convert_document(open_document(json.dumps(notebook(cells)).encode(), "x.ipynb"), "x.ipynb", Options())
     assert [f.cell for f in result.in_cells().findings if f.code == "RM732"] == [2]
+
+
+@pytest.mark.parametrize(
+    ("install", "argument", "told"),
+    [
+        ("!pip install ray[default]==2.5.0 transformers==4.30.2", "num_worker_nodes=2", 1),
+        ("!pip install ray[default]==2.5.0", "max_worker_nodes=2", 1),  # converted without --unsafe
+        ("!pip install 'ray<2.40'", "max_worker_nodes=2", 0),
+        ("!pip install transformers==4.30.2", "num_worker_nodes=2", 0),
+    ],
+)
+def test_a_cluster_on_spark_needs_the_ray_that_it_is_written_for(install: str, argument: str, told: int) -> None:
+    use = f"from ray.util.spark import setup_ray_cluster\n\nsetup_ray_cluster({argument})"
+    page = json.dumps(notebook([install, use]), indent=1).encode()
+    source = f"# Databricks notebook source\n# MAGIC {install}\n\n# COMMAND ----------\n\n{use}\n".replace(
+        "!pip", "%pip"
+    )
+    for name, before in (("x.ipynb", page), ("x.py", source.encode())):
+        _, result = converted(Path(name), Options(), before)
+        assert [f.kind.value for f in result.findings if f.code == "RM731"] == ["unsafe"] * told
