@@ -73,6 +73,14 @@ def test_what_can_be_a_trainer_is_converted(returned: str) -> None:
     assert converted(SCRIPT.format(returned=returned)).lines("RM101", Kind.CONVERTED)
 
 
+@pytest.mark.parametrize("returned", ["Trainer(**arguments), make()", "[Trainer(**arguments)]"])
+def test_a_trainer_among_other_things_has_its_own_advice(returned: str) -> None:
+    messages = [message for message in converted(SCRIPT.format(returned=returned)).messages if "by itself" in message]
+    assert len(messages) == 1 and messages[0].endswith(
+        "a function that returns the Trainer only, and run raymigrate again."
+    )
+
+
 def test_a_lambda_that_returns_a_dict_is_reported() -> None:
     script = SCRIPT.format(returned="Own(**arguments)").replace(
         "TransformersTrainer(build,", "TransformersTrainer(lambda train, rest, **config: dict(model=make()),"

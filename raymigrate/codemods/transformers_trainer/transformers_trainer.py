@@ -109,6 +109,7 @@ RM914 = Rule(
 )
 
 FIRST = "trainer_init_per_worker"
+ALONE = "Give the trainer a function that returns the Trainer only, and run raymigrate again."
 
 
 @codemod("HuggingFaceTrainer", "TransformersTrainer", phase=Phase.TRAINERS)
@@ -207,9 +208,10 @@ def _refused(context: Context, module: Module, function: ast.AST | None, place: 
             return True
         values = returned_values(module, function)
         if all(value is None or is_no_trainer(module, value) for value in values):
-            context.manual(
-                RM912, place or function, f"{label}{where} returns no Trainer, so the legacy trainer failed with it."
-            )
+            packed = any(isinstance(value, (ast.Tuple, ast.List)) for value in values)
+            message = f"{label}{where} returns no Trainer{' by itself' if packed else ''}"
+            message += ", so the legacy trainer failed with it."
+            context.manual(RM912, place or function, message, ALONE if packed else None)
             return True
     return False
 
