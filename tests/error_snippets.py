@@ -312,6 +312,7 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
     ],
     "RM705": [
         "transformers.TrainingArguments(HERE, optim='adamw_hf')",
+        "transformers.TrainingArguments(HERE, fsdp='hybrid_shard')",
         "transformers.TrainingArguments(HERE, optim='adamw_apex_fused')",
         "transformers.Trainer(Model(), transformers.TrainingArguments(HERE, use_cpu=True, report_to=None))",
     ],

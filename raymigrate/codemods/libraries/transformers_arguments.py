@@ -109,6 +109,7 @@ RM705 = Rule(
         "adamw_hf is not a valid OptimizerNames",
         "adamw_apex_fused is not a valid OptimizerNames",
         "None is not supported, only",
+        "is only available with FSDP1. Set `fsdp_config['version'] = 1` to use it",
     ),
 )
 RM706 = Rule(
