@@ -248,6 +248,15 @@ class Context:
         """Lets other code have a name of `fresh` that was not needed."""
         self._fresh.discard(name)
 
+    def nested(self, statement: ast.stmt | None) -> ast.stmt | None:
+        """An import, if it is in a function: then what new code needs in its stead or beside it stays in there too.
+
+        Such imports resolve on the machine that runs the function, which may be the only one to have the library.
+        """
+        if statement is None or isinstance(self.module.scope_of[statement].node, ast.Module):
+            return None
+        return statement
+
     def can_import(self, package: str, reference: Reference) -> bool:
         """Whether a package can be had under its own name where a reference stands: nothing else is called so there.
 

@@ -129,7 +129,9 @@ def freeze_model(context: Context, call: ast.Call, *, loads_weights: bool) -> No
         if quantized is None and "dtype" not in {keyword.arg for keyword in call.keywords}:
             context.manual(RM751, call, message, "Give it dtype=torch.float32, or torch.float16 where it is quantized.")
         elif _set(context, call, "dtype", "torch.float16" if quantized else "torch.float32", message):
-            context.plan.need_import("torch")
+            reference = context.module.reference_at.get(call.func)
+            near = context.nested(reference.binding.statement) if reference is not None else None
+            context.plan.need_import("torch", near=near)
 
 
 def _set(context: Context, call: ast.Call, argument: str, value: str, message: str) -> bool:

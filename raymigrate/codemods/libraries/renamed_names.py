@@ -124,7 +124,7 @@ def adamw(context: Context) -> None:
             )
             context.handle(reference, gone=False)
         elif context.converts(RM712, reference.node, "transformers has no AdamW today; now torch.optim.AdamW."):
-            context.plan.need_import("torch")
+            context.plan.need_import("torch", near=context.nested(reference.binding.statement))
             edit = context.plan.call(call)
             edit.function = "torch.optim.AdamW"
             edit.remove |= ADAMW_GONE

@@ -141,14 +141,8 @@ class TrainFunction:
 
     @cached_property
     def nested_import(self) -> ast.stmt | None:
-        """The legacy import, if it is in a function: then all that is generated stays in there with it.
-
-        Such imports resolve on the machine that runs the function, which may be the only one to have the library.
-        """
-        statement = self._visible_import()
-        if statement is None or isinstance(self.module.scope_of[statement].node, ast.Module):
-            return None
-        return statement
+        """The legacy import, if it is in a function: then all that is generated stays in there with it."""
+        return self.context.nested(self._visible_import())
 
     def _support_name(self, kind: str) -> str:
         return self.context.emitted[kind, self.nested_import]
