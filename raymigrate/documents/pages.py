@@ -25,6 +25,15 @@ OPTION = re.compile(r"[ \t]*:[\w-]+:")
 HEADING = re.compile(r"#{1,6}[ \t]|.*\n[ \t]*([=~^\"'*+#.-])\1{2,}[ \t]*$")
 LEGACY_TRAINER = re.compile(r"\b(?:HuggingFace|Transformers|Accelerate)Trainer\b")
 NEW_TRAINER = re.compile(r"\bTorchTrainer\(")
+# Words of legacy code. A page shortens what it shows, `TorchTrainer(train, scaling_config=..., ...)`, which Python's
+# parser does not take: of such a block only its words can be seen.
+LEGACY_WORDS = re.compile(
+    r"\b(?:HuggingFace|Transformers|Accelerate)(?:Trainer|Checkpoint|Predictor)\b|\bBatch(?:Mapper|Predictor)\b"
+    r"|\bray\.(?:air|ml)\b|\bimport air\b|\bair\.|\bsession\b|\.to_dict\(|\.from_dict\(|\.restore\(|\bTuner\("
+    r"|\b(?:trainer_init_\w+|accelerate_config|preprocessor|resume_from_checkpoint|trainer_resources|local_dir|sync_config"
+    r"|verbose|stop|progress_reporter|log_to_file|fail_fast|checkpoint_frequency|checkpoint_at_end)="
+    r"|\b(?:evaluation_strategy|no_cuda|tokenizer|use_auth_token)=|\bload_metric\b"
+)
 # Words over a block that shows the legacy form on purpose.
 ON_PURPOSE = re.compile(
     r"\b(?:old|before|legacy|deprecated|previous(?:ly)?|migrat\w+|instead of|no longer|removed|used to)\b"
@@ -53,17 +62,21 @@ def page(script: Script, filename: str) -> Regions:
     left = [b for b in blocks if LEGACY_TRAINER.search(b.code) and (shows_new or ON_PURPOSE.search(b.prose))]
     starts = {block.start for block in left}
     document = Regions(script, [(b.start, b.stop, b.indent) for b in blocks if b.start not in starts])
-    document.remarks = [_unreadable(finding) for finding in document.remarks]
+    document.remarks = [_unreadable(finding, blocks) for finding in document.remarks]
     for block in left:
         message = "The page shows old and new code side by side, so this block was left."
         document.remarks.append(remark(RM907, Kind.NOTE, message, Place(0, block.start + 1, block.indent + 1)))
     return document
 
 
-def _unreadable(finding: Finding) -> Finding:
+def _unreadable(finding: Finding, blocks: Iterable[Block]) -> Finding:
     """A block that cannot be parsed is left, and the others are converted: a page is not a program."""
     if finding.kind is not Kind.ERROR:
         return finding
+    code = next((block.code for block in blocks if block.start < finding.line <= block.stop), "")
+    if not LEGACY_WORDS.search(code):
+        message = "This code block cannot be parsed, so it was left; no legacy name was seen in it."
+        return replace(finding, code=RM907.code, kind=Kind.NOTE, message=message, advice="")
     message = "This code block cannot be parsed, and it mentions Ray: it was left."
     return replace(finding, code=RM907.code, kind=Kind.MANUAL, message=message, advice=RM907.fix)
 

@@ -227,6 +227,23 @@ def test_a_block_that_cannot_be_parsed_is_told_and_the_others_convert() -> None:
     assert [(f.code, f.kind, f.line) for f in findings if f.code != "RM302"] == [("RM907", Kind.MANUAL, 7)]
 
 
+@pytest.mark.parametrize(
+    "shortened",
+    [
+        "trainer = TorchTrainer(train_func, scaling_config=ScalingConfig(...), ...)\n",
+        "def train_func(config):\n    # Your training code here.\n\ntrainer = TorchTrainer(train_func)\n",
+    ],
+)
+def test_a_shortened_block_of_current_code_is_no_work_for_a_person(shortened: str) -> None:
+    current = "from ray.train import ScalingConfig\nfrom ray.train.torch import TorchTrainer\n"
+    text = f"```python\n{LEGACY}{USE}```\n\n```python\n{current}{shortened}```\n"
+    _, findings = convert(text, "page.md")
+    assert [f.kind for f in findings if f.code == "RM907"] == [Kind.NOTE]
+    legacy = shortened.replace("TorchTrainer(", "AccelerateTrainer(")
+    _, findings = convert(text.replace(shortened, legacy), "page.md")
+    assert [f.kind for f in findings if f.code == "RM907"] == [Kind.MANUAL]
+
+
 def test_a_block_that_shows_the_old_form_on_purpose_is_left() -> None:
     block = "```python\nfrom ray.train.huggingface import TransformersTrainer\n\nTransformersTrainer(f)\n```\n"
     for prose in ("## Before\n\n", "In Ray 2.6 and older:\n\n", "This is deprecated:\n"):
