@@ -169,6 +169,22 @@ def test_a_checkpoint_made_from_something_else_is_told(made: str, rule: str) -> 
     assert converted(MADE.format(made)).lines(rule, Kind.MANUAL) == [4]
 
 
+@pytest.mark.parametrize(
+    ("made", "advice"),
+    [
+        ("TransformersCheckpoint.from_model(given, path=given)", "with save_pretrained(folder)"),
+        ("TransformersCheckpoint.from_dict(given.to_dict())", "tempfile.mkdtemp()"),
+    ],
+)
+def test_who_makes_a_checkpoint_is_not_sent_to_the_result_of_a_run(made: str, advice: str) -> None:
+    (told,) = (
+        message for message in converted(MADE.format(made)).messages if "TransformersCheckpoint is gone" in message
+    )
+    assert advice in told
+    assert "ray.train.Checkpoint.from_directory(folder)" in told
+    assert "result.checkpoint" not in told
+
+
 @pytest.mark.parametrize("made", ['Checkpoint("/x")', "Checkpoint(given)", "Checkpoint(path=given)"])
 def test_a_checkpoint_that_is_a_folder_already_is_no_news(made: str) -> None:
     outcome = converted(MADE.format(made))

@@ -59,6 +59,14 @@ TO_LOAD = {
     "get_training_arguments": OPENED
     + 'read them with torch.load(os.path.join(folder, "checkpoint", "training_args.bin"), weights_only=False).',
 }
+# The same for what made one; no result is there then.
+TO_MAKE = {
+    "from_model": "Save into a folder: model and tokenizer with save_pretrained(folder), of a plain module its"
+    " state_dict() with torch.save(), of a preprocessor the text that serialize() returns. Then take"
+    " ray.train.Checkpoint.from_directory(folder).",
+    "from_dict": "A checkpoint is a folder, and lasts as long as it: write the files into one that stays, such as"
+    " tempfile.mkdtemp(), and take ray.train.Checkpoint.from_directory(folder).",
+}
 PLAIN = (ast.Name, ast.Attribute, ast.Constant)
 LOADED = {"get_model": "model", "get_tokenizer": "tokenizer"}  # parameter with the class to load
 ARGUMENTS_FILE = "training_args.bin"
@@ -162,11 +170,12 @@ def checkpoint_classes(context: Context) -> None:
             continue
         owner = next(name for name in CHECKPOINT_CLASSES if reference.is_within(name))
         message = f"{owner} is gone: current Ray raises an ImportError"
-        edit = _replacement(context, reference, reference.qualified[len(owner) + 1 :])
+        method = reference.qualified[len(owner) + 1 :]
+        edit = _replacement(context, reference, method)
         made = False
         if edit is None:
             if not is_ready(context.module, reference, owner.rpartition(".")[2]):
-                context.manual(RM601, reference.node, f"{message}.")
+                context.manual(RM601, reference.node, f"{message}.", TO_MAKE.get(method))
         elif made := context.converts(RM601, reference.node, f"{message}; now ray.train.Checkpoint."):
             edit()
         context.handle(reference, gone=made)
