@@ -46,3 +46,27 @@ def test_an_argument_that_is_gone_is_told_beside_those_that_are_refused() -> Non
 )
 def test_what_works_today_is_not(script: str) -> None:
     assert "RM697" not in {code for code, _, _ in converted(script).findings}
+
+
+TREES = """
+from ray.air.config import CheckpointConfig, RunConfig
+from ray.train.{library} import {trainer}
+
+saving = CheckpointConfig({given})
+{trainer}(label_column="y", params={{}}, run_config=RunConfig(checkpoint_config=saving)).fit()
+"""
+
+
+@pytest.mark.parametrize("given", ["checkpoint_frequency=5", "checkpoint_at_end=False", "checkpoint_frequency=often"])
+@pytest.mark.parametrize(("library", "trainer"), [("xgboost", "XGBoostTrainer"), ("lightgbm", "LightGBMTrainer")])
+def test_when_trees_are_saved_is_not_deleted(library: str, trainer: str, given: str) -> None:
+    outcome = converted(TREES.format(library=library, trainer=trainer, given=given))
+    assert outcome.lines("RM401", Kind.MANUAL) == [4]
+    assert f"CheckpointConfig({given})" in outcome.text
+
+
+@pytest.mark.parametrize("given", ["checkpoint_frequency=0", "checkpoint_at_end=True"])
+def test_what_their_callback_does_by_itself_is(given: str) -> None:
+    outcome = converted(TREES.format(library="xgboost", trainer="XGBoostTrainer", given=given))
+    assert not outcome.lines("RM401", Kind.MANUAL)
+    assert given not in outcome.text

@@ -21,6 +21,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.data.dataset_config import transforms_nothing
 from raymigrate.codemods.data.preprocessors import PREPROCESSOR_KEPT, PREPROCESSOR_REFUSED, RM502
+from raymigrate.codemods.data.trainer_data import SPLIT_ALL as OF_TREES
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.torch_trainer.storage import ISSUE, RM401, STORAGE, convert_storage
 from raymigrate.facts.keys import keys_of
@@ -59,6 +60,13 @@ DELETED: Mapping[str, frozenset[str]] = {
 STOP = (
     "Use num_train_epochs, max_steps or EarlyStoppingCallback of a Trainer; in a loop of your own, return right after"
     " the report that meets the condition, on every worker."
+)
+# Trainers for trees saved by them, while those for torch raised (docs/semantics/train-v2.md#refused-arguments); with
+# the value that the callback of today has, nothing is lost.
+SAVES_TREES = {"checkpoint_frequency": 0, "checkpoint_at_end": True}
+TREES_ARE_SAVED_BY = (
+    "Give it to the callback of the training function: RayTrainReportCallback(frequency=..., checkpoint_at_end=...) of"
+    " ray.train.xgboost or ray.train.lightgbm."
 )
 NO_RESOURCES = "ScalingConfig(trainer_resources=) raises on Ray >= 2.51, and this is no dict, so fit() raised before."
 NUM_WORKERS = "trainer_resources is the first argument; if this is the number of workers, write num_workers=."
@@ -99,6 +107,8 @@ def configuration(context: Context) -> None:
                     _unpacked(context, name, keyword)
                 elif keyword.arg == "trainer_resources" and isinstance(written(keyword.value), int | float | str):
                     context.manual(RM401, keyword, NO_RESOURCES, NUM_WORKERS)
+                elif _saves_trees(context, keyword):
+                    context.manual(RM401, keyword, f"{name}({keyword.arg}=) raises on Ray >= 2.51.", TREES_ARE_SAVED_BY)
                 elif keyword.arg in DELETED[name]:
                     # fail_fast stopped a run at the first failure, whatever max_failures said.
                     safe = keyword.arg != "fail_fast" or written(keyword.value) is False
@@ -107,6 +117,13 @@ def configuration(context: Context) -> None:
                         context.plan.call(call).remove.add(keyword.arg)
                 elif name == "RunConfig":
                     _run_config(context, call, keyword)
+
+
+def _saves_trees(context: Context, keyword: ast.keyword) -> bool:
+    """Whether an argument of CheckpointConfig may say when a trainer for trees saves, other than its callback does."""
+    if keyword.arg not in SAVES_TREES or not context.module.references_within(*OF_TREES):
+        return False
+    return written(keyword.value) not in (None, SAVES_TREES[keyword.arg])
 
 
 def _unpacked(context: Context, name: str, unpacked: ast.keyword) -> None:
