@@ -12,6 +12,9 @@ ADVICE = {
     "accelerate.DistributedType.TPU": "It is DistributedType.XLA now.",
     "datasets.inspect_metric": "Metrics are in the package evaluate.",
     "datasets.list_metrics": "Metrics are in the package evaluate: evaluate.list_evaluation_modules().",
+    "ray._private.usage": "It is ray._common.usage now, and still none of Ray's public names.",
+    "ray.air.util.torch_dist": "Nothing took its place: copy what you need of it from the Ray that the code was written"
+    " for.",
     "ray.ml": "Ray 2.0 took ray.ml apart: configurations, checkpoints and trainers are in ray.train, preprocessors in"
     " ray.data.preprocessors.",
     "ray.ml.batch_predictor": WITH_MAP_BATCHES,

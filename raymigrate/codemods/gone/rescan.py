@@ -28,6 +28,7 @@ from raymigrate.facts.module import Module
 from raymigrate.knowledge.libraries import LIBRARIES, look_up, member, names_of, parameters, takes
 
 ADVICE = {
+    ("ray.serve.deployment", "max_concurrent_queries"): "max_ongoing_requests= took its place.",
     ("ray.serve.deployment", "route_prefix"): "Give it to serve.run(application, route_prefix=...).",
     ("ray.serve.run", "host"): 'Call serve.start(http_options={"host": ...}) before it.',
     ("ray.serve.run", "port"): 'Call serve.start(http_options={"port": ...}) before it.',

@@ -15,6 +15,7 @@ from raymigrate.facts.guards import is_ready
 from raymigrate.facts.module import Reference
 from raymigrate.knowledge.error_texts import gone_names
 from raymigrate.knowledge.libraries import look_up
+from raymigrate.knowledge.successors import advice_on
 
 API = "https://docs.ray.io/en/latest/train/api/api.html"
 
@@ -215,5 +216,6 @@ def other_names(context: Context) -> None:
         gone = look_up(reference.qualified).gone
         if gone is None or "._" in reference.qualified or is_ready(context.module, reference, gone.rpartition(".")[2]):
             continue
-        context.manual(RM307, reference.node, f"{gone} is gone: current Ray raises an ImportError or AttributeError.")
+        message = f"{gone} is gone: current Ray raises an ImportError or AttributeError."
+        context.manual(RM307, reference.node, message, advice_on(gone))
         context.handle(reference, gone=False)

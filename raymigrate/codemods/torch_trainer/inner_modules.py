@@ -34,7 +34,7 @@ MOVES = {
 }
 WITHOUT_SUCCESSOR = ("ray.train.data_parallel_trainer.DataParallelTrainer", "ray.train.base_trainer.BaseTrainer")
 RAISES = "raises a DeprecationWarning on Ray >= 2.51."
-USE_ANOTHER = "Use TorchTrainer: a training function without torch runs in it too."
+USE_ANOTHER = "Use TorchTrainer: a training function without torch runs in it too. Then run raymigrate again."
 
 
 @codemod(*INNER.values(), "DataParallelTrainer", "BaseTrainer")
