@@ -19,6 +19,7 @@ from raymigrate.edits.plan import Code
 from raymigrate.facts.functions import is_generator_or_async, returns
 from raymigrate.facts.helpers import Helper
 from raymigrate.facts.module import Module
+from raymigrate.facts.scopes import Scope
 from raymigrate.facts.trainers import TrainerCall
 
 INLINE_PARAMETERS = 2
@@ -170,8 +171,7 @@ class TrainFunction:
 
     def _support_place(self) -> ast.stmt:
         """The statement that the classes stand before."""
-        node = self.init if self.init is not None else self.call.statement
-        return node if self.nested_import is not None else top_level(self.module, node)
+        return self._place if self.nested_import is not None else top_level(self.module, self._place)
 
     def _need_imports(self) -> None:
         need = self.context.plan.need_import
@@ -180,16 +180,34 @@ class TrainFunction:
         need("ray.train", near=near)
         need("ray.train.huggingface.transformers", "prepare_trainer", near=near)
 
+    @cached_property
+    def _place(self) -> ast.stmt:
+        """The statement that becomes the training function, or that it stands beside.
+
+        An adapter stands before the trainer call where the legacy import is in a function there: what else the init
+        function is called for goes on without Ray.
+        """
+        if self.init is None:
+            return self.call.statement
+        statement = self._legacy_import
+        hidden = statement is not None and not self._is_seen(statement, self.init)
+        return self.call.statement if hidden and not self.inline else self.init
+
+    @property
+    def _legacy_import(self) -> ast.stmt | None:
+        return self.module.reference_at[self.call.node.func].binding.statement
+
     def _visible_import(self) -> ast.stmt | None:
         """The legacy import, if what stands in its place can be seen from the training function."""
-        statement = self.module.reference_at[self.call.node.func].binding.statement
-        place = self.init if self.init is not None else self.call.statement
-        scope = self.module.scope_of[place]
-        while statement is not None and scope is not self.module.scope_of[statement]:
-            if scope.parent is None:
-                return None
+        statement = self._legacy_import
+        return statement if statement is not None and self._is_seen(statement, self._place) else None
+
+    def _is_seen(self, statement: ast.stmt, place: ast.stmt) -> bool:
+        """Whether what an import binds can be seen from a place."""
+        scope: Scope | None = self.module.scope_of[place]
+        while scope is not None and scope is not self.module.scope_of[statement]:
             scope = scope.parent
-        return statement
+        return scope is not None
 
     def _datasets(self) -> str:
         """Lines that fetch this worker's data."""
@@ -324,7 +342,11 @@ class TrainFunction:
         definition = f"({config}):\n{textwrap.indent(body, '    ')}"
         code = f"def {self.name}{definition}"
         anchor = self.call.statement
-        if self.init is not None and isinstance(self.module.parent_of[self.init], ast.Module):
+        if (
+            self.init is not None
+            and self._place is self.init
+            and isinstance(self.module.parent_of[self.init], ast.Module)
+        ):
             same = self.context.emitted.get((definition, self.init))
             if same is not None:  # of another trainer with this init function
                 self.context.give_back(self.name)
