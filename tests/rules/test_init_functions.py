@@ -1,4 +1,4 @@
-"""RM911: init functions that Ray never accepted."""
+"""RM911: init functions that Ray never accepted; and where the training function stands that takes the place of one."""
 
 import pytest
 
@@ -29,3 +29,42 @@ def test_functions_that_cannot_be_seen_are_converted(line: str) -> None:
     outcome = converted(f"{HEAD}{line}\n")
     assert not outcome.lines("RM911", Kind.MANUAL)
     assert "TorchTrainer" in outcome.text
+
+
+LOCAL = """
+from transformers import Trainer, TrainingArguments
+{top}
+
+def build(train_dataset, eval_dataset=None, **config):
+    return Trainer(model=make(), args=TrainingArguments("out"), train_dataset=train_dataset)
+
+
+def here(rows):
+    {here}
+
+
+def on_ray(rows):
+    import ray
+    from ray.air.config import ScalingConfig
+    from ray.train.huggingface import TransformersTrainer
+
+    TransformersTrainer(build, scaling_config=ScalingConfig(num_workers=2), datasets={{"train": rows}}).fit()
+"""
+
+
+@pytest.mark.parametrize("here", ["return rows", "build(rows).train()"])
+def test_a_file_that_gets_ray_in_one_function_gets_no_more_of_it_at_its_top(here: str) -> None:
+    top, _, below = converted(LOCAL.format(top="", here=here)).text.partition("def on_ray(")
+    assert "ray" not in top.replace("on_ray", "")
+    assert "    def train_func(config):" in below
+    assert "build(train_dataset, None, **config)" in below
+
+
+def test_a_file_that_has_ray_at_its_top_gets_what_is_new_there() -> None:
+    text = converted(LOCAL.format(top="import ray\n", here="return rows")).text
+    assert "\ndef train_func(config):" in text
+    assert "def build(" not in text
+
+
+def test_inline_is_inline_where_it_is_asked_for() -> None:
+    assert "def build(" not in converted(LOCAL.format(top="", here="return rows"), style="inline").text

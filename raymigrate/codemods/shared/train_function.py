@@ -18,8 +18,8 @@ from raymigrate.edits.docstrings import adapted
 from raymigrate.edits.plan import Code
 from raymigrate.facts.functions import is_generator_or_async, returns
 from raymigrate.facts.helpers import Helper
+from raymigrate.facts.import_places import is_seen, needs_at_once
 from raymigrate.facts.module import Module
-from raymigrate.facts.scopes import Scope
 from raymigrate.facts.trainers import TrainerCall
 
 INLINE_PARAMETERS = 2
@@ -76,6 +76,7 @@ class TrainFunction:
             module.uses(init.name, module.scope_of[init]) == [self.given]
             and not is_exported(module, init.name)
             and has_inline_form(module, init)
+            and not self._stays_at_call
         )
 
     @cached_property
@@ -182,32 +183,26 @@ class TrainFunction:
 
     @cached_property
     def _place(self) -> ast.stmt:
-        """The statement that becomes the training function, or that it stands beside.
+        """The statement that becomes the training function, or that it stands beside."""
+        return self.call.statement if self.init is None or self._stays_at_call else self.init
 
-        An adapter stands before the trainer call where the legacy import is in a function there: what else the init
-        function is called for goes on without Ray.
-        """
-        if self.init is None:
-            return self.call.statement
+    @property
+    def _stays_at_call(self) -> bool:
+        """Whether the file gets Ray in the function with the trainer only: what else it does goes on without Ray."""
         statement = self._legacy_import
-        hidden = statement is not None and not self._is_seen(statement, self.init)
-        return self.call.statement if hidden and not self.inline else self.init
+        if statement is None or self.init is None or self.context.options.style == "inline":
+            return False
+        return not is_seen(self.module, statement, self.init) and not needs_at_once(self.module, "ray")
 
     @property
     def _legacy_import(self) -> ast.stmt | None:
-        return self.module.reference_at[self.call.node.func].binding.statement
+        reference = self.module.reference_at.get(self.call.node.func)
+        return reference.binding.statement if reference is not None else None
 
     def _visible_import(self) -> ast.stmt | None:
         """The legacy import, if what stands in its place can be seen from the training function."""
         statement = self._legacy_import
-        return statement if statement is not None and self._is_seen(statement, self._place) else None
-
-    def _is_seen(self, statement: ast.stmt, place: ast.stmt) -> bool:
-        """Whether what an import binds can be seen from a place."""
-        scope: Scope | None = self.module.scope_of[place]
-        while scope is not None and scope is not self.module.scope_of[statement]:
-            scope = scope.parent
-        return scope is not None
+        return statement if statement is not None and is_seen(self.module, statement, self._place) else None
 
     def _datasets(self) -> str:
         """Lines that fetch this worker's data."""
