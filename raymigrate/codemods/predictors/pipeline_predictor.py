@@ -239,9 +239,8 @@ def pipeline_arguments(
     for name, value in given.items():
         if name != "use_gpu":
             arguments[new.get(name, name)] = ("$value", {"value": value})
-    device = _device(context, given.get("use_gpu"), num_gpus)
-    if device is not None and not {"device", "device_map"} & given.keys():
-        arguments["device"] = device
+    if not {"device", "device_map"} & given.keys():
+        arguments["device"] = _device(given.get("use_gpu"), num_gpus)
     return arguments
 
 
@@ -253,16 +252,14 @@ def renamed(context: Context, given: dict[str, ast.expr]) -> dict[str, str]:
     return {name: new[name] for name in given if name in new}
 
 
-def _device(
-    context: Context, use_gpu: ast.expr | None, num_gpus: ast.expr | None
-) -> tuple[str, dict[str, Part]] | None:
-    """The device= of a pipeline; None for its default, which is the CPU (transformers 5.23, pipelines/base.py:838)."""
+def _device(use_gpu: ast.expr | None, num_gpus: ast.expr | None) -> tuple[str, dict[str, Part]]:
+    """The device= of a pipeline, which is a GPU by default where one is to be seen (docs/semantics/traps.md#t41)."""
     asked = num_gpus if use_gpu is None else use_gpu
     known = written(asked)
     if known is ...:
         assert asked is not None
         return ("0 if $asked else -1", {"asked": asked})
-    return ("0", {}) if known else None
+    return ("0" if known else '"cpu"', {})
 
 
 def names_class(context: Context, node: ast.expr) -> bool:
