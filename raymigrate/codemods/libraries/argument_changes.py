@@ -18,6 +18,7 @@ class Change:
         only_if: Tells from the value, `...` where it is not a literal, whether the change is sure; else it is manual.
         otherwise: What to give where the old value is false and stands for a switch: `value if $value else otherwise`.
         unless: Another argument that makes this one void.
+        beside: What was in force, of `$old` and `$new`, where the argument of the new name was given too; None: that.
         outcome: What happens today where it is given.
     """
 
@@ -26,7 +27,13 @@ class Change:
     only_if: Callable[[object], bool] = lambda value: True
     otherwise: str | None = None
     unless: str | None = None
+    beside: str | None = None
     outcome: str = "raises a TypeError today"
+
+
+# Which of two arguments was in force: that of the old name if it was true, or that of the new one (transformers 4.30,
+# training_args.py: train_batch_size, __post_init__, get_warmup_steps; accelerate 0.20, Accelerator.__init__).
+OLD_FIRST, NEW_FIRST = "$old or $new", "$new or $old"
 
 
 def is_falsy(value: object) -> bool:
@@ -41,18 +48,18 @@ def is_true(value: object) -> bool:
 
 TRAINING_ARGUMENTS_CHANGES: Mapping[str, Change] = {
     "evaluation_strategy": Change("eval_strategy"),
-    "no_cuda": Change("use_cpu"),
-    "per_gpu_train_batch_size": Change("per_device_train_batch_size"),
-    "per_gpu_eval_batch_size": Change("per_device_eval_batch_size"),
+    "no_cuda": Change("use_cpu", beside=OLD_FIRST),
+    "per_gpu_train_batch_size": Change("per_device_train_batch_size", beside=OLD_FIRST),
+    "per_gpu_eval_batch_size": Change("per_device_eval_batch_size", beside=OLD_FIRST),
     "push_to_hub_token": Change("hub_token"),
     "push_to_hub_model_id": Change("hub_model_id"),
     "xpu_backend": Change("ddp_backend"),
     "torchdynamo": Change("torch_compile_backend"),
-    "warmup_ratio": Change("warmup_steps", unless="warmup_steps"),
+    "warmup_ratio": Change("warmup_steps", beside=NEW_FIRST),
     "group_by_length": Change("train_sampling_strategy", '"group_by_length"', is_true, '"random"'),
     "include_inputs_for_metrics": Change("include_for_metrics", '["inputs"]', is_true, "[]"),
     "include_tokens_per_second": Change("include_num_input_tokens_seen", '"non_padding"', is_true, '"no"'),
-    "adafactor": Change("optim", '"adafactor"', is_true, '"adamw_torch"'),
+    "adafactor": Change("optim", '"adafactor"', is_true, '"adamw_torch"', beside='"adafactor" if $old else $new'),
     "dispatch_batches": Change("accelerator_config", '{"dispatch_batches": $value}', unless="split_batches"),
     "split_batches": Change("accelerator_config", '{"split_batches": $value}', unless="dispatch_batches"),
     **dict.fromkeys(("overwrite_output_dir", "logging_dir", "ray_scope", "save_safetensors"), Change()),
@@ -102,7 +109,7 @@ SWITCHED_OFF = (
 )
 TRAINER_CHANGES: Mapping[str, Change] = {"tokenizer": Change("processing_class")}
 ACCELERATOR_CHANGES: Mapping[str, Change] = {
-    "fp16": Change("mixed_precision", '"fp16"', is_true, "None"),
+    "fp16": Change("mixed_precision", '"fp16"', is_true, "None", beside='"fp16" if $old else $new'),
     "logging_dir": Change("project_dir"),
 }
 # load_dataset hands what it does not know to the builder's configuration (measured on datasets 5.2).

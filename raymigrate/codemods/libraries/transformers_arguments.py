@@ -17,6 +17,7 @@ from raymigrate.codemods.libraries.argument_changes import (
     DATASET_CHANGES,
     FROM_PRETRAINED_CHANGES,
     LOAD_DATASET,
+    NEW_FIRST,
     SAME_POSITIONS,
     SWITCHED_OFF,
     TRAINER_CHANGES,
@@ -168,9 +169,11 @@ def _unpacked(
         if inner.arg in changes:
             _change(context, call, inner, changes[str(inner.arg)])
     read = {name for name, _ in keys.reads}
+    named = {name for name, _ in keys.strings}
     for name, key in keys.strings:
         if (name in changes or not _is_taken(context, of, name)) and not (keys.hidden and name in read):
-            _change_key(context, key, name, changes.get(name, Change()), sure=name not in keys.read_in_text)
+            change = changes.get(name, Change())
+            _change_key(context, key, name, change, sure=name not in keys.read_in_text and change.name not in named)
     for name, key in [] if keys.hidden else keys.reads:  # a key that comes from elsewhere keeps its name
         if name in changes and name not in keys.read_in_text and _is_renamed(changes[name]):
             _change_key(context, key, name, changes[name])
@@ -280,7 +283,14 @@ def _change(context: Context, call: ast.Call, keyword: ast.keyword, change: Chan
     assert name is not None
     value = written(keyword.value)
     edit = context.plan.call(call)
-    given = {other.arg for other in call.keywords if other.arg}
+    given = {other.arg: other.value for other in call.keywords if other.arg}
+    if change.beside is not None and change.name in given and not is_falsy(value):
+        _join(context, call, keyword, change, given[change.name])
+        return
+    if change.unless in given and change.name not in given and change.value is not None:  # both say a part of it
+        message = f"{name}= {change.outcome}; {change.name}= took its place."
+        context.manual(RM701, keyword, message, f"Give {change.name}= what {name}= and {change.unless}= say.")
+        return
     void = change.unless in given or change.name in given
     off = name in SWITCHED_OFF and is_falsy(value)
     switch = value is ... and change.otherwise is not None
@@ -297,6 +307,26 @@ def _change(context: Context, call: ast.Call, keyword: ast.keyword, change: Chan
         if change.value is not None:
             template = f"{change.value} if $value else {change.otherwise}" if switch else change.value
             edit.set(change.name, template, value=keyword.value)
+
+
+def _join(context: Context, call: ast.Call, keyword: ast.keyword, change: Change, new: ast.expr) -> None:
+    """Leaves one argument of two, of the old name and of the new one, with what was in force of them."""
+    assert keyword.arg is not None
+    assert change.name is not None
+    assert change.beside is not None
+    message = f"{keyword.arg}= {change.outcome}"
+    old_is_sure, new_is = written(keyword.value) is not ..., written(new)
+    if change.beside == NEW_FIRST:
+        template = change.beside if new_is is ... else "$old" if is_falsy(new_is) else ""
+    else:
+        template = change.beside.partition(" ")[0] if old_is_sure else change.beside
+    if not template:
+        if context.converts(RM702, keyword, f"{message}; deleted."):
+            context.plan.call(call).remove.add(keyword.arg)
+    elif context.converts(RM701, keyword, f"{message}; now part of {change.name}=."):
+        edit = context.plan.call(call)
+        edit.remove.add(keyword.arg)
+        edit.set(change.name, template, old=keyword.value, new=new)
 
 
 def _change_value(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
