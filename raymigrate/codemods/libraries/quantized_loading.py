@@ -53,11 +53,13 @@ def _convert(context: Context, call: ast.Call, given: dict[str, ast.keyword]) ->
             return
     _import_class(context, call)
     template, parts = _configuration(asked, options)
-    if not is_none(config):
-        assert config is not None
+    names = [str(keyword.arg) for keyword in (*bits, *options)]
+    if config is None:
+        edit.rename[names.pop(0)] = CONFIG  # it stays where it was
+    elif not is_none(config):
         template = f"$config or {template if written(asked[0].value) is True else f'({template})'}"
         parts["config"] = config
-    edit.remove |= {str(keyword.arg) for keyword in (*bits, *options)}
+    edit.remove |= set(names)
     edit.set(CONFIG, template, **parts)
 
 
