@@ -7,7 +7,6 @@ import ast
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import argument
 
-MAX_STEPS = 50  # of a chain of methods, or of names that lead in a circle
 BASES = ("torch.utils.data.IterableDataset", "torch.utils.data.dataset.IterableDataset", "datasets.IterableDataset")
 MAKERS = (
     *("datasets.IterableDataset", "datasets.iterable_dataset.IterableDataset", "webdataset.WebDataset"),
@@ -16,32 +15,37 @@ MAKERS = (
 LOADS = ("datasets.load_dataset", "datasets.load.load_dataset")
 
 
-def gives_rows_in_turn(module: Module, node: ast.expr, depth: int = 0) -> bool:
+def gives_rows_in_turn(module: Module, node: ast.expr) -> bool:
     """Whether an expression may be an iterable or streaming dataset, as `load_dataset(..., streaming=True)` is.
 
-    Args:
-        module: The module of the expression.
-        node: The expression.
-        depth: How many steps led to it.
+    Each expression that it may come from is looked at once: names may lead in a circle, and `data = data.map(...)`
+    leads to every binding of the name.
     """
-    if depth > MAX_STEPS:
+    waiting, seen = [(module, node)], set[ast.AST]()
+    while waiting:
+        where, expression = waiting.pop()
+        for source in where.origins(expression):
+            if source.node in seen:
+                continue
+            seen.add(source.node)
+            if _makes_iterable(source.module, source.node):
+                return True
+            chain = source.node.func if isinstance(source.node, ast.Call) else source.node
+            if isinstance(chain, (ast.Attribute, ast.Subscript)):
+                waiting.append((source.module, chain.value))
+    return False
+
+
+def _makes_iterable(module: Module, node: ast.AST) -> bool:
+    """Whether an expression is a call that makes such a dataset."""
+    if not isinstance(node, ast.Call):
         return False
-    return any(_is_made_so(source.module, source.node, depth) for source in module.origins(node))
-
-
-def _is_made_so(module: Module, node: ast.expr, depth: int) -> bool:
-    inner = node.func if isinstance(node, ast.Call) else node
-    if isinstance(node, ast.Call):
-        name = module.qualified(inner) or ""
-        if name in LOADS:
-            streaming = argument(node, len(node.args), "streaming")
-            return streaming is not None and module.constant(streaming) is not False
-        if name.startswith(MAKERS) or _makes_own(module, node):
-            return True
-        if isinstance(inner, ast.Attribute) and inner.attr == "to_iterable_dataset":
-            return True
-    is_chain = isinstance(inner, (ast.Attribute, ast.Subscript))
-    return is_chain and gives_rows_in_turn(module, inner.value, depth + 1)  # type: ignore[attr-defined]
+    name = module.qualified(node.func) or ""
+    if name in LOADS:
+        streaming = argument(node, len(node.args), "streaming")
+        return streaming is not None and module.constant(streaming) is not False
+    is_converted = isinstance(node.func, ast.Attribute) and node.func.attr == "to_iterable_dataset"
+    return is_converted or name.startswith(MAKERS) or _makes_own(module, node)
 
 
 def _makes_own(module: Module, call: ast.Call) -> bool:

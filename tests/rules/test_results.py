@@ -174,6 +174,7 @@ def test_what_tune_filled_in_is_told_under_whatever_name_it_is_read(read: str) -
         'metrics = {"time_total_s": 1}\nprint(metrics["time_total_s"], result.metrics)',
         'for key in ["eval_loss", "epoch"]:\n    print(result.metrics[key])',
         'frame = pd.DataFrame([{"date": 1}])\nprint(frame["date"], result.metrics)',
+        "print(result.metrics.get([{}], {}))",  # found by fuzzing: no key, but something that can be written
     ],
 )
 def test_other_keys_and_other_dicts_are_not_told(read: str) -> None:

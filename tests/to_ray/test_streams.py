@@ -54,6 +54,13 @@ def test_rows_with_an_index_are_not(script: str) -> None:
     assert not [message for message in outcome.messages if "one after the other" in message]
 
 
+@pytest.mark.parametrize("script", [TRAINER, LOOP])
+def test_a_dataset_that_is_made_of_itself_again_and_again_is_looked_at_once(script: str) -> None:
+    data = "\n".join(f'data = data.map(len).rename_column("{n}", "x")' for n in range(6))  # and never loaded
+    outcome = converted(script.format(data=data), to_ray=True, workers=2)
+    assert not [message for message in outcome.messages if "one after the other" in message]
+
+
 def test_one_trainer_worker_reads_them_as_before() -> None:
     outcome = converted(TRAINER.format(data=STREAMS[0]), to_ray=True, workers=1)
     assert not [message for message in outcome.messages if "one after the other" in message]

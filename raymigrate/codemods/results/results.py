@@ -181,8 +181,8 @@ def _report_keys(context: Context) -> None:
             lookups.append((method.value, call.args[0], "this gives the default"))
     for metrics, key, outcome in lookups:
         keys = key.elts if isinstance(key, (ast.List, ast.Tuple)) else sources(module, key)  # columns of a DataFrame
-        names = {KEYS_OF_TUNE.get(module.qualified(part) or "", module.constant(part)) for part in keys}
-        if (missing := sorted(INSTEAD.keys() & names)) and _are_of_result(module, metrics):
+        names = [KEYS_OF_TUNE.get(module.qualified(part) or "", module.constant(part)) for part in keys]
+        if (missing := sorted(name for name in INSTEAD if name in names)) and _are_of_result(module, metrics):
             listed = " and ".join(f'"{name}"' for name in missing)
             message = f"result.metrics has no {listed} on Ray >= 2.51: {outcome}."
             context.manual(RM604, metrics, message, advice(missing))

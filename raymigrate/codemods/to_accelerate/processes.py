@@ -137,8 +137,8 @@ class Processes:
         for call, function in self._spawned():
             self._spawn(changes, call, function)
         for call in self.training.method_calls("add_argument"):
-            named = {self.module.constant(value) for value in call.args}
-            if named & {"--local_rank", "--local-rank"}:
+            named = [self.module.constant(value) for value in call.args]
+            if "--local_rank" in named or "--local-rank" in named:
                 changes.drop(self._alone(call))
                 for read in self.module.of_type(ast.Attribute):
                     if read.attr == "local_rank" and isinstance(read.ctx, ast.Load):

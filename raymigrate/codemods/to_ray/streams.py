@@ -68,8 +68,9 @@ def _ranks_of_the_driver(module: Module) -> Iterator[ast.Attribute]:
     options = [
         c for c in module.of_type(ast.Call) if isinstance(c.func, ast.Attribute) and c.func.attr == "add_argument"
     ]
-    named = {module.constant(value) for call in options for value in call.args}
-    for read in module.of_type(ast.Attribute) if named & {"--local_rank", "--local-rank"} else ():
+    named = [module.constant(value) for call in options for value in call.args]
+    has_option = "--local_rank" in named or "--local-rank" in named
+    for read in module.of_type(ast.Attribute) if has_option else ():
         if read.attr == "local_rank" and isinstance(read.ctx, ast.Load) and is_parsed(module, read.value):
             yield read
 
