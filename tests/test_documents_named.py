@@ -97,7 +97,7 @@ def test_every_file_that_is_named_is_there() -> None:
         "# what it did: SEMANTICZ.md 3.2",
         "(DESIGNS.md)",
         "see docs/semantics/nothing.md",
-        "docs/semantics/traps.md#t41",
+        "docs/semantics/traps.md#t99",
         "tests/test_nothing.py holds them",
         "as in `raymigrate/codemods/nothing.py`.",
         "fixtures/nothing/<case>/before.py",
