@@ -90,6 +90,37 @@ def test_what_only_the_converting_run_can_tell_stays_until_it_is_deleted(tmp_pat
     assert "RM406" not in run(main, [*options, str(path)]).stdout
 
 
+MODEL = """from transformers import AutoModel, Trainer, TrainingArguments
+
+
+def build_trainer(train_dataset, eval_dataset=None, **config):
+    args = TrainingArguments("out", **config["more"])
+    return Trainer(AutoModel.from_pretrained("x"), args, train_dataset=train_dataset)
+"""
+JOB = """from ray.train.huggingface import TransformersTrainer
+
+from model import build_trainer
+from settings import make
+
+trainer = TransformersTrainer({given})
+"""
+
+
+@pytest.mark.parametrize("given", ["trainer_init_per_worker=build_trainer", "**make(build_trainer)"])
+def test_what_is_told_of_a_module_because_of_its_job_stays_when_the_job_is_converted(
+    tmp_path: Path, given: str
+) -> None:
+    (tmp_path / "train.py").write_text(JOB.format(given=given))
+    (tmp_path / "model.py").write_text(MODEL)
+    (tmp_path / "settings.py").write_text("def make(init):\n    return {'trainer_init_per_worker': init}\n")
+    CliRunner().invoke(main, ["--todo", str(tmp_path)])
+    text = (tmp_path / "model.py").read_text()
+    assert text.count("# TODO(raymigrate): RM706") == 1
+    again = CliRunner().invoke(main, ["--todo", str(tmp_path)])
+    assert (tmp_path / "model.py").read_text() == text
+    assert again.stdout.count("RM706") == 1
+
+
 def test_without_comments_the_closing_sentence_says_what_is_told_once(tmp_path: Path) -> None:
     path = tmp_path / "train.py"
     shutil.copy(EXAMPLE, path)

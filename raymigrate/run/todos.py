@@ -23,30 +23,33 @@ TODO = re.compile(r"# TODO\(raymigrate\): (?P<code>RM\d{3}) (?P<message>.*)")
 LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
-def convert_with_todos(text: str, convert: Callable[[str], FileResult]) -> FileResult:
+def convert_with_todos(
+    text: str, convert: Callable[[str], FileResult], told_later: Callable[[str], Sequence[Finding]]
+) -> FileResult:
     """Converts a text, and marks in it what is left for a person.
 
     Args:
         text: Source text, with or without comments of an earlier run.
         convert: Converts it once those are removed.
+        told_later: What later runs say of a text that stays as it is. It may be less: a module of a job is looked at
+            because of the job.
     """
     bare, places = _without_todos(text)
     result = convert(bare)
-    findings = [*_moved(result.findings, places), *_told_once(text, result.path)]
+    findings = _with_told_once(text, _moved(result.findings, places), result.path)
     if any(finding.kind is Kind.ERROR for finding in findings):
         return replace(result, before=text, findings=findings, changes=False, after=None)
     if result.after is None:
-        new, due = bare, [(finding, True) for finding in result.findings]
+        again = {_said(finding) for finding in told_later(bare)} if result.findings else set()
+        new, due = bare, [(finding, _said(finding) in again) for finding in result.findings]
     else:
         later = [(finding, True) for finding in result.told_first_by_a_later_run()]
         new, due = result.after, [*result.in_new_text(), *later]
     after, new_places = _with_todos(new, due)
     if after == text:
         return replace(result, before=text, findings=findings, changes=False, after=None, left=[])
-    left = [
-        *_moved(result.findings if result.after is None else result.left, new_places),
-        *_told_once(after, result.path),
-    ]
+    known = result.findings if result.after is None else result.left
+    left = _with_told_once(after, _moved(known, new_places), result.path)
     return replace(result, before=text, findings=findings, changes=True, after=after, left=left)
 
 
@@ -72,6 +75,17 @@ def _todos(text: str) -> list[tuple[Comment, re.Match[str]]]:
     return [(comment, todo) for comment in comments if comment.alone and (todo := TODO.fullmatch(comment.text))]
 
 
+def _said(finding: Finding) -> tuple[str, str, int, int]:
+    """What a finding says, and where."""
+    return finding.code, finding.message, finding.line, finding.column
+
+
+def _with_told_once(text: str, findings: list[Finding], path: str) -> list[Finding]:
+    """Findings, and what comments say besides; a job that is not converted yet is told as before."""
+    said = {(finding.code, finding.message) for finding in findings}
+    return [*findings, *(once for once in _told_once(text, path) if (once.code, once.message) not in said)]
+
+
 def _told_once(text: str, path: str) -> list[Finding]:
     """What comments of an earlier run say that no later run can know, each at the statement below it."""
     advice = "Delete the comment when it is done."
@@ -94,12 +108,15 @@ def _with_todos(text: str, findings: Sequence[tuple[Finding, bool]]) -> tuple[st
     """
     lines = LINE.findall(text)
     logical_lines = read_comments(text)[1]
+    kept = {(once.line, once.code, once.message) for once in _told_once(text, "")}
     todos: dict[int, dict[str, None]] = defaultdict(dict)  # each comment once
     # What is reported once comes first: later runs keep it, and write the others again below it.
     for finding, again in sorted(findings, key=lambda told: (told[1], told[0].line, told[0].column, told[0].code)):
         if finding.kind is Kind.MANUAL and finding.code != RM906.code:
             logical = logical_line_from(logical_lines, finding.line)
             start = logical.first if logical is not None and logical.first <= finding.line else finding.line
+            if (start, finding.code, finding.message) in kept:
+                continue
             todos[start][f"# {MARK}{finding.code} {finding.message}{'' if again else ONCE}"] = None
     result: list[str] = []
     places: list[int] = []
