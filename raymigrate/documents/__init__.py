@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from raymigrate.documents.cell_files import CellFile
     from raymigrate.knowledge.versions import Pin
 
-__all__ = ["Document", "NotSplit", "Place", "Plain", "UndecodableError", "open_document", "reopened"]
+__all__ = ["Document", "NotSplit", "Place", "Plain", "UndecodableError", "edited", "open_document", "reopened"]
 
 NOTEBOOK = ".ipynb"
 
@@ -37,6 +37,13 @@ class Document(Protocol):
     @property
     def scripts(self) -> Sequence[CellFile]:
         """Scripts of their own that it writes to files."""
+
+    @property
+    def numbers(self) -> list[int]:
+        """See `Cells.numbers`; none without cells."""
+
+    def number(self, numbers: Iterable[int]) -> None:
+        """See `Cells.number`."""
 
     @property
     def encoding(self) -> str:
@@ -71,8 +78,8 @@ class Document(Protocol):
     def blank_cells(self) -> set[int]:
         """The cells that hold nothing."""
 
-    def without(self, blank: set[int]) -> bytes:
-        """The file less these blank cells, as far as nothing else is lost with them."""
+    def without(self, blank: set[int]) -> tuple[bytes, list[int]]:
+        """The file less these blank cells, as far as nothing else is lost with them; the numbers of the others."""
 
     def raised(self) -> bytes:
         """The file with these versions raised where that is sure."""
@@ -90,6 +97,10 @@ class Plain:
         self.scripts: list[CellFile] = []
         self.cells_with_commands: list[int] = []
         self.blank_cells: set[int] = set()
+        self.numbers: list[int] = []
+
+    def number(self, numbers: Iterable[int]) -> None:
+        """Nothing: it has no cells."""
 
     def place(self, line: int, column: int) -> Place:
         """The same place."""
@@ -107,9 +118,9 @@ class Plain:
         """The text in the encoding of the file."""
         return self.script.encode(text)
 
-    def without(self, blank: set[int]) -> bytes:
+    def without(self, blank: set[int]) -> tuple[bytes, list[int]]:
         """The same file: it has no cells."""
-        return self.encode(self.text)
+        return self.encode(self.text), []
 
     def raised(self) -> bytes:
         """The same file: what a script installs is in other files."""
@@ -143,6 +154,11 @@ def open_document(data: bytes, filename: str) -> Document:
     return Plain(script)
 
 
+def edited(document: Document, data: bytes, filename: str) -> Document:
+    """The document as it is with other bytes in the same cells, whose numbers it keeps."""
+    return _numbered(open_document(data, filename), document.numbers)
+
+
 def reopened(document: Document, text: str, filename: str) -> Document:
     """The document as it will be once a changed text is in it, less the cells of which nothing is left.
 
@@ -160,4 +176,14 @@ def reopened(document: Document, text: str, filename: str) -> Document:
     if again.code(again.text) != document.code(text) or document.encode(again.text) != data:
         raise NotSplit("an edit lies across a magic or the edge of a cell")
     emptied = again.blank_cells - document.blank_cells
-    return open_document(again.without(emptied), filename) if emptied else again
+    if not emptied:
+        return again
+    data, numbers = again.without(emptied)
+    return _numbered(open_document(data, filename), numbers)
+
+
+def _numbered(document: Document, numbers: list[int]) -> Document:
+    """The document with other numbers of its cells; with its own, where an edit has made others of them."""
+    if len(numbers) == len(document.numbers):
+        document.number(numbers)
+    return document

@@ -78,9 +78,14 @@ class Cells:
 
     Args:
         cells: The cells, in order.
+
+    Attributes:
+        numbers: What the edges before the cells are named by. Each cell keeps its number when others go, so that it is
+            found in a text with fewer of them.
     """
 
     cells: list[Cell]
+    numbers: list[int] = field(init=False)
     text: str = field(init=False)
     unread: list[tuple[Cell, SyntaxError]] = field(init=False, default_factory=list)
 
@@ -99,6 +104,11 @@ class Cells:
                     self.unread.append((cell, error))
                     continue
             self._parts.append((index, part))
+        self.number(range(1, len(self.cells) + 1))
+
+    def number(self, numbers: Iterable[int]) -> None:
+        """Gives the cells other numbers, and the text other edges with them."""
+        self.numbers = list(numbers)
         self.text = self._joined()
 
     @property
@@ -124,7 +134,7 @@ class Cells:
 
     def _edge(self, index: int) -> str:
         """The line before a cell."""
-        return f"{self._prefix}{index + 1}__"
+        return f"{self._prefix}{self.numbers[index]}__"
 
     def _names_from_ray(self) -> set[str]:
         """The names that the cells import from Ray."""

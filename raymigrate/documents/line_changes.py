@@ -3,7 +3,7 @@
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
-from difflib import Match, SequenceMatcher
+from difflib import Match, SequenceMatcher, get_close_matches
 from itertools import pairwise
 from typing import TypeVar
 
@@ -13,17 +13,28 @@ Line = TypeVar("Line", bound=Hashable)
 Range = tuple[int, int, int, int]  # first line and the one after the last, before and after
 SMALL = 4_096  # pairs of lines that `SequenceMatcher` may compare as it does
 WIDTHS = (2, 4, 8, 16)  # of the groups of lines that tell a place where no line does
+LOOKED_AT = 64  # lines that may have taken the place of one, among which the one most like it is looked for
 
 
 def moved_lines(before: str, after: str) -> Callable[[int], int]:
-    """Tells where a line of a text is in a changed text; a line that is gone, where its place is."""
-    changes = LineMatcher(lines_of(before), lines_of(after)).get_opcodes()
+    """Tells where a line of a text is in a changed text; a line that is gone, where its place is.
+
+    Where lines took the place of others, a line is the new one that is most like it.
+    """
+    old, new = lines_of(before), lines_of(after)
+    changes = LineMatcher(old, new).get_opcodes()
     starts = [start for _, start, *_ in changes]
 
     def moved(line: int) -> int:
         index = bisect_left(starts, line) - 1  # of several that start on a line the last one holds it
-        _, start, end, new_start, new_end = changes[index]
-        return min(new_start + line - start, max(new_end, new_start + 1)) if index >= 0 and line <= end else line
+        kind, start, end, new_start, new_end = changes[index]
+        if index < 0 or line > end:
+            return line
+        if kind == "replace":
+            there = new[new_start : min(new_end, new_start + line - start + LOOKED_AT)]
+            if like := get_close_matches(old[line - 1], there, n=1):
+                return new_start + 1 + there.index(like[0])
+        return min(new_start + line - start, max(new_end, new_start + 1))
 
     return moved
 

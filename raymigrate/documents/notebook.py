@@ -98,6 +98,15 @@ class Notebook:
         """The Python of all cells as one module."""
         return self._cells.text
 
+    @property
+    def numbers(self) -> list[int]:
+        """See `Cells.numbers`."""
+        return self._cells.numbers
+
+    def number(self, numbers: Iterable[int]) -> None:
+        """See `Cells.number`."""
+        self._cells.number(numbers)
+
     def place(self, line: int, column: int) -> Place:
         """The cell, its line and column, of a place in the text."""
         return self._cells.place(line, column)
@@ -143,19 +152,20 @@ class Notebook:
         """The code cells that hold nothing, by their number."""
         return {cell.number for cell in self._cells.cells if cell.is_blank}
 
-    def without(self, blank: set[int]) -> bytes:
-        """The file less these cells; one with outputs or tags stays, since those would be lost with it."""
+    def without(self, blank: set[int]) -> tuple[bytes, list[int]]:
+        """See `Document.without`; a cell with outputs or tags stays, since those would be lost with it."""
         start = members(self._json, start_of_value(self._json))["cells"][0]
         spans = elements(self._json, start)
         kept = [i for i, span in enumerate(spans) if i + 1 not in blank or _holds_more(self._json[slice(*span)])]
         if not kept or len(kept) == len(spans):
-            return self.encode(self.text)
+            return self.encode(self.text), self.numbers
         pieces = [self._json[: spans[0][0]]]
         for index in kept:
             following = spans[index + 1][0] if index != kept[-1] else spans[index][1]  # with the comma, or without
             pieces.append(self._json[spans[index][0] : following])
         text = "".join([*pieces, self._json[spans[-1][1] :]])
-        return (BOM_UTF8 if self._bom else b"") + text.encode()
+        numbers = [n for cell, n in zip(self._cells.cells, self.numbers, strict=True) if cell.number - 1 in set(kept)]
+        return (BOM_UTF8 if self._bom else b"") + text.encode(), numbers
 
     def raised(self) -> bytes:
         """See `Document.raised`."""

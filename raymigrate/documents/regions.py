@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from raymigrate.base.findings import Finding
@@ -44,6 +44,15 @@ class Regions:
     def text(self) -> str:
         """The Python of all regions as one module."""
         return self._cells.text
+
+    @property
+    def numbers(self) -> list[int]:
+        """See `Cells.numbers`."""
+        return self._cells.numbers
+
+    def number(self, numbers: Iterable[int]) -> None:
+        """See `Cells.number`."""
+        self._cells.number(numbers)
 
     @property
     def has_unread(self) -> bool:
@@ -88,19 +97,20 @@ class Regions:
         """The regions that hold nothing, by their index."""
         return {index for index, cell in enumerate(self._cells.cells) if cell.is_blank}
 
-    def without(self, blank: set[int]) -> bytes:
-        """The file less the bare markers of these regions."""
-        lines = list(self._lines)
+    def without(self, blank: set[int]) -> tuple[bytes, list[int]]:
+        """See `Document.without`; a region goes with its bare marker."""
+        lines, numbers = list(self._lines), list(self.numbers)
         for index in sorted(blank & self.bare_markers.keys(), reverse=True):
             marker, cell = self.bare_markers[index], self._cells.cells[index]
             stop = cell.first - 1 + len(cell.lines)
             if any(map(str.strip, self._texts[marker + 1 : stop])):
                 continue  # a title
             del lines[marker:stop]
+            del numbers[index]
             while marker == len(lines) and lines and not lines[-1].text.strip():
                 marker -= 1  # what set the last cell off
                 del lines[marker]
-        return self._script.encode("".join(line.text + line.end for line in lines))
+        return self._script.encode("".join(line.text + line.end for line in lines)), numbers
 
     def raised(self) -> bytes:
         """See `Document.raised`."""

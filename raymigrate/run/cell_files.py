@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from raymigrate.base.findings import Finding, Kind
-from raymigrate.documents import Document, open_document
+from raymigrate.documents import Document, edited
 from raymigrate.documents.notebook import Notebook
 from raymigrate.documents.remarks import RM905
 from raymigrate.run.engine import convert
@@ -55,7 +55,7 @@ def with_scripts_converted(
     assert isinstance(new, Notebook)
     rewritten = result.rewritten
     if changed:
-        rewritten = open_document(new.with_scripts(changed), path)
+        rewritten = edited(new, new.with_scripts(changed), path)
         rewritten.pins = new.pins
     document.remarks = before
     if rewritten is None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from raymigrate.base.findings import Finding, Kind, Rule
 from raymigrate.base.options import Options
-from raymigrate.documents import Document, NotSplit, Plain, open_document, reopened
+from raymigrate.documents import Document, NotSplit, Plain, edited, reopened
 from raymigrate.documents.remarks import pin_remark
 from raymigrate.facts.literals import shortened_text
 from raymigrate.run.cell_comments import CellComments
@@ -130,7 +130,7 @@ def _with_versions_raised(
     if not any(pin.replaceable for _, pin in document.pins):
         return result
     new = result.rewritten or document
-    rewritten = open_document(new.raised(), path)
+    rewritten = edited(new, new.raised(), path)
     _heed(rewritten, options)
     raised = [(place, pin) for place, pin in new.pins if pin.replaceable and (place, pin) not in rewritten.pins]
     rewritten.remarks += [pin_remark(pin, place, changes=True) for place, pin in raised]
