@@ -87,7 +87,7 @@ def test_a_line_that_changes_is_found_behind_the_lines_that_come_before_it(tmp_p
     assert lines[int(line) - 1] == "trainer = TorchTrainer("
 
 
-DRIVER = '''import ray
+DRIVER = """import ray
 from ray.train.huggingface import TransformersTrainer
 from transformers import AutoModel, Trainer, TrainingArguments
 
@@ -104,4 +104,4 @@ trainer = TransformersTrainer(
     init,
     datasets=datasets(),
 )
-'''
+"""
