@@ -1,7 +1,9 @@
 # ruff: noqa: PTH113, PTH118, PTH120 - works on strings, as project.py does
-"""Files of a project that have the name of a library, such as a script's own `evaluate.py`."""
+"""Which imports lead to files of a project, and which to libraries, also where a script has its own `evaluate.py`."""
 
 import os
+import re
+import sys
 
 NAMES = frozenset(
     {
@@ -9,6 +11,10 @@ NAMES = frozenset(
         *("numpy", "pandas", "sklearn", "mlflow", "wandb", "deepspeed"),
     }
 )
+# Where a project has a folder of such a name, Python still imports the library: it is not part of the project.
+LIBRARIES = sys.stdlib_module_names | NAMES
+# The first part of a module that a text imports; none for a relative import.
+IMPORTED = re.compile(r"^[ \t]*(?:from|import)[ \t]+([^\W\d]\w*)?", re.MULTILINE)
 
 
 def is_own_module(path: str, name: str) -> bool:
@@ -27,3 +33,15 @@ def is_own_module(path: str, name: str) -> bool:
     beside = os.path.join(folder, name)
     is_there = os.path.isfile(f"{beside}.py") or os.path.isfile(os.path.join(beside, "__init__.py"))
     return is_there and not os.path.isfile(os.path.join(folder, "__init__.py"))
+
+
+def may_import_files(text: str) -> bool:
+    """Whether a text may import anything but well-known libraries; saves parsing it once more."""
+    return any(found.group(1) not in LIBRARIES or "," in _line(found) for found in IMPORTED.finditer(text))
+
+
+def _line(found: re.Match[str]) -> str:
+    """The rest of a line after `import a`; nothing for `from a import b`, where only one module is named."""
+    if not found.group().lstrip().startswith("import"):
+        return ""
+    return found.string[found.end() : found.string.find("\n", found.end())]

@@ -1,4 +1,4 @@
-# ruff: noqa: PTH100, PTH110, PTH113, PTH117, PTH118, PTH120 - works on strings, as discovery.py does
+# ruff: noqa: PTH100, PTH110, PTH117, PTH118, PTH120 - works on strings, as discovery.py does
 """The files of a project as they import each other: where a name that a script imports is defined.
 
 Names are followed as Python would at run time: absolute from the folder of a script, from the root of a package, from
@@ -8,10 +8,10 @@ the folder of the project and its `src`; relative; and through the `__init__.py`
 from __future__ import annotations
 
 import ast
+import copy
 import os
-import sys
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,8 @@ from raymigrate.base.isolation import working_on
 from raymigrate.documents import UndecodableError, open_document
 from raymigrate.facts.helpers import NOTHING_SHARED, SharedHelpers
 from raymigrate.facts.module import Module
-from raymigrate.facts.own_modules import NAMES, is_own_module
+from raymigrate.facts.own_modules import LIBRARIES, is_own_module
+from raymigrate.facts.packages import is_below, module_file, package_root, upwards
 from raymigrate.facts.requests import Request
 from raymigrate.facts.scopes import Binding
 from raymigrate.files.contents import read_bytes
@@ -29,10 +30,7 @@ if TYPE_CHECKING:
 
 # A folder with one of these is a project: imports are looked for up to it.
 MARKERS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
-LEVELS = 8
 RE_EXPORTS = 8
-# Where a project has a folder of such a name, Python still imports the library: it is not part of the project.
-LIBRARIES = sys.stdlib_module_names | NAMES
 MODULES_KEPT = 64
 BYTES_KEPT = 30_000_000  # of files that are searched for names
 
@@ -117,13 +115,39 @@ class Project:
         self.places: dict[tuple[str, str], Place] = {}  # answers of callers.py, likewise
         self._may_write = may_write
         self._crashed = crashed
+        self._planned = {real: text.encode() for real, text in shared.texts.items()}  # what files will hold
         self._modules: OrderedDict[str, Module | None] = OrderedDict()
         self._folders: dict[str, str] = {}
         self._roots: dict[str, list[str]] = {}
         self._files: dict[tuple[str, str, int], str | None] = {}  # by the folder and what a file in it imports
         self._real: dict[str, str] = {}
 
+    def holding(self, planned: Mapping[str, bytes]) -> Project:
+        """The same project with what some of its files will hold, by real path."""
+        other = copy.copy(self)
+        other._planned = {**self._planned, **planned}
+        other._modules = OrderedDict()
+        other.asked, other.uses, other.places = {}, {}, {}
+        contents = self.searched.contents.items()
+        other.searched = Searched(
+            {
+                folder: {path: None if self.real(path) in planned else data for path, data in files.items()}
+                for folder, files in contents
+            },
+            self.searched.room,
+        )
+        return other
+
     # -- files ---------------------------------------------------------------------------------
+
+    def read(self, path: str) -> bytes:
+        """What a file holds, or will hold.
+
+        Raises:
+            OSError: If it cannot be read.
+        """
+        planned = self._planned.get(self.real(path)) if self._planned else None
+        return read_bytes(path) if planned is None else planned
 
     def real(self, path: str) -> str:
         """The path of a file without links; asked of the system once, as the uses of a name ask for it by thousands."""
@@ -183,7 +207,7 @@ class Project:
             return None
         try:
             with working_on(path):
-                text = self.shared.texts.get(os.path.realpath(path)) or open_document(read_bytes(path), path).text
+                text = open_document(self.read(path), path).text
                 self.parsed.append(path)
                 return Module(text, path, self)
         except (OSError, UndecodableError, SyntaxError, ValueError, RecursionError, MemoryError):
@@ -201,7 +225,7 @@ class Project:
         """The folder of the project that a file belongs to, absolute."""
         here = os.path.dirname(os.path.abspath(path))
         if here not in self._folders:
-            self._folders[here] = self._known_folder(here) or _package_root(here)
+            self._folders[here] = self._known_folder(here) or package_root(here)
         return self._folders[here]
 
     def is_known(self, folder: str) -> bool:
@@ -209,16 +233,16 @@ class Project:
         return self._known_folder(folder) is not None
 
     def _known_folder(self, here: str) -> str | None:
-        marked = (f for f in _upwards(here) if any(os.path.exists(os.path.join(f, marker)) for marker in MARKERS))
-        named = [folder for folder in _upwards(here) if folder in self.tops]
+        marked = (f for f in upwards(here) if any(os.path.exists(os.path.join(f, marker)) for marker in MARKERS))
+        named = [folder for folder in upwards(here) if folder in self.tops]
         return next(marked, None) or (named[-1] if named else None)
 
     def roots(self, path: str) -> list[str]:
         """The folders that absolute imports of a file start at, the nearest first."""
         here = os.path.dirname(os.path.abspath(path))
         if here not in self._roots:
-            package, top = _package_root(here), self.folder(path)
-            between = [folder for folder in _upwards(package) if _is_below(folder, top)] or [package]
+            package, top = package_root(here), self.folder(path)
+            between = [folder for folder in upwards(package) if is_below(folder, top)] or [package]
             found = [f for root in between for f in (root, os.path.join(root, "src"))]
             # A script in a package is started from its own folder, but its modules are imported from the root of it.
             found.insert(0 if here == package else len(found), here)
@@ -253,8 +277,8 @@ class Project:
         return None if first is None else self.name(first)
 
     def _module_file(self, place: str) -> str | None:
-        is_planned = os.path.realpath(f"{place}.py") in self.shared.texts
-        return f"{place}.py" if is_planned else _module_file(place)
+        is_planned = os.path.realpath(f"{place}.py") in self._planned
+        return f"{place}.py" if is_planned else module_file(place)
 
     def imported_files(self, module: Module) -> Iterator[tuple[str, ast.stmt]]:
         """The files of the project that a module imports, with the statement that does so."""
@@ -369,27 +393,3 @@ def _root(node: ast.expr) -> ast.Name:
         node = node.value
     assert isinstance(node, ast.Name)
     return node
-
-
-def _upwards(folder: str) -> Iterator[str]:
-    for _ in range(LEVELS):
-        yield folder
-        if os.path.dirname(folder) == folder:
-            return
-        folder = os.path.dirname(folder)
-
-
-def _is_below(folder: str, top: str) -> bool:
-    return folder == top or folder.startswith(os.path.join(top, ""))
-
-
-def _package_root(folder: str) -> str:
-    """The folder that a package is in; for a folder that is not a package, the folder itself."""
-    while os.path.isfile(os.path.join(folder, "__init__.py")) and os.path.dirname(folder) != folder:
-        folder = os.path.dirname(folder)
-    return folder
-
-
-def _module_file(place: str) -> str | None:
-    package, module = os.path.join(place, "__init__.py"), f"{place}.py"
-    return package if os.path.isfile(package) else module if os.path.isfile(module) else None

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from raymigrate.facts.module import Module
 from raymigrate.facts.project import Definition, Project
 from raymigrate.facts.scopes import Binding
-from raymigrate.files.contents import read_bytes
 from raymigrate.files.discovery import SKIPPED
 
 SUFFIXES = (".py", ".ipynb")
@@ -198,19 +197,19 @@ def _content(project: Project, folder: str, path: str) -> bytes:
     kept = project.searched.contents[folder]
     data = kept[path]
     if data is None:
-        data = _read(path)
+        data = _read(project, path)
         if len(data) <= project.searched.room:
             project.searched.room -= len(data)
             kept[path] = data
     return data
 
 
-def _read(path: str) -> bytes:
+def _read(project: Project, path: str) -> bytes:
     """What a file holds; nothing if it cannot be read, or is too large for a configuration."""
     try:
         if path.endswith(CONFIGURATION) and os.stat(path).st_size > CONFIGURATION_BYTES:  # noqa: PTH116
             return b""
-        return read_bytes(path)
+        return project.read(path)
     except OSError:
         return b""
 

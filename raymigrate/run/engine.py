@@ -110,7 +110,7 @@ def convert(
         from raymigrate.run.todos import convert_with_todos  # noqa: PLC0415 - only where it is asked for
 
         bare_options = replace(options, todo=False)
-        later = _of_later_runs(bare_options)
+        later = of_later_runs(bare_options)
         result = convert_with_todos(
             text,
             lambda bare: convert(bare, path, bare_options, project=project, settle=settle),
@@ -238,11 +238,11 @@ def _checked(context: Context, options: Options, settle: Callable[[str], str]) -
     if read_too_early := _newly_unbound(context.module, again.module):
         raise Refused(RM903, f"left as it was: the result would read {read_too_early} before it is bound.")
     if options.part_of_job:
-        again = plan(after, context.path, _of_later_runs(options), context.module.project, again=True)
+        again = plan(after, context.path, of_later_runs(options), context.module.project, again=True)
     return after, again.findings
 
 
-def _of_later_runs(options: Options) -> Options:
+def of_later_runs(options: Options) -> Options:
     """With which options a later run looks at the file: once a job is converted, its modules belong to none of ours."""
     return replace(options, part_of_job=False)
 

@@ -8,25 +8,24 @@ written. Files outside the paths that were given are read, and never written.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable
 from dataclasses import replace
 
 from raymigrate.base.findings import Finding, Kind, is_to_ray
 from raymigrate.comments.skips import RM906, Skips
-from raymigrate.facts.project import LIBRARIES, Project
+from raymigrate.facts.own_modules import may_import_files
+from raymigrate.facts.project import Project
 from raymigrate.files.contents import read_bytes
 from raymigrate.files.discovery import SKIPPED, Discovery
 from raymigrate.files.gitignore import Patterns, is_ignored
 from raymigrate.run.conversion import failed
 from raymigrate.run.engine import RM908
 from raymigrate.run.job import Job
+from raymigrate.run.neighbours import looked_at_again
 from raymigrate.run.outcome import FileResult, ProjectSummary
 from raymigrate.run.pins import layers_of
 
 DUE = (Kind.CONVERTED, Kind.UNSAFE, Kind.MANUAL)
-# The first part of a module that a text imports; none for a relative import.
-IMPORTED = re.compile(r"^[ \t]*(?:from|import)[ \t]+([^\W\d]\w*)?", re.MULTILINE)
 
 
 class Together:
@@ -55,6 +54,7 @@ class Together:
         self._layers: dict[str, list[Patterns]] = {}  # by folder
         self.links: dict[str, set[str]] = {}  # the files of the project that each script of a job imports
         self.new: dict[str, FileResult] = {}  # by real path: what was converted here
+        self.unstable: dict[str, FileResult] = {}  # by real path: what is refused, as a second run would change it
 
     def convert(self, waiting: Iterable[str]) -> None:
         """Converts the files that wait for others and what jobs import.
@@ -73,10 +73,10 @@ class Together:
                 self._add(path, self.job)
             self._convert_asked()
             self._convert_imported()
-            refused = self._refused()
-            if not refused:
+            if refused := self._refused():
+                self.project.refused |= refused
+            elif not self._look_again():
                 break
-            self.project.refused |= refused
         for result in self.new.values():
             if (self._is_covered(result.path) or result.path in waiting) and (result.findings or result.changes):
                 self.results[result.path] = result
@@ -95,16 +95,32 @@ class Together:
     def _add(self, path: str, job: Job) -> FileResult:
         """Converts a file, and remembers what it asks of others."""
         real = os.path.realpath(path)
-        try:
-            result = job.convert(path, read_bytes(path), self.project)
-        except OSError as error:
-            result = failed(path, f"cannot be read: {error.strerror or error}.")
+        result = self.unstable.get(real) or self._converted(path, job)
         self.new[real] = result
         for request in result.asked:
             asked = self.project.asked.setdefault(os.path.realpath(request.path), [])
             if not any((other.path, other.name) == (request.path, request.name) for other in asked):
                 asked.append(request)
         return result
+
+    def _converted(self, path: str, job: Job) -> FileResult:
+        try:
+            return job.convert(path, read_bytes(path), self.project)
+        except OSError as error:
+            return failed(path, f"cannot be read: {error.strerror or error}.")
+
+    def _look_again(self) -> bool:
+        """Looks at the files that change beside those that change too; whether one of them has to stay as it is."""
+        results = {**self.alone, **self.new}
+        changed = {real: result for real, result in results.items() if result.after is not None}
+        for real, result in looked_at_again(changed, self.project, self.job.options).items():
+            if has_error(result):
+                self.unstable[real] = result
+            if real in self.new:
+                self.new[real] = result
+            else:
+                self.alone[real] = self.results[result.path] = result
+        return not self.unstable.keys().isdisjoint(changed)
 
     def _convert_asked(self) -> None:
         """Converts the files that others ask to change, with all that is asked of them; they may ask in turn."""
@@ -254,18 +270,6 @@ def _needed_outside(result: FileResult) -> Finding | None:
     message = f"{result.path} is part of this job and has to change ({codes}); it is not among the paths given."
     needed = Finding(RM908.code, Kind.MANUAL, message, RM908.fix)
     return needed if due else needed.skipped(kept[0].reason)
-
-
-def may_import_files(text: str) -> bool:
-    """Whether a text may import anything but well-known libraries; saves parsing it once more."""
-    return any(found.group(1) not in LIBRARIES or "," in _line(found) for found in IMPORTED.finditer(text))
-
-
-def _line(found: re.Match[str]) -> str:
-    """The rest of a line after `import a`; nothing for `from a import b`, where only one module is named."""
-    if not found.group().lstrip().startswith("import"):
-        return ""
-    return found.string[found.end() : found.string.find("\n", found.end())]
 
 
 def is_job(result: FileResult) -> bool:
