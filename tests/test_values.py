@@ -121,6 +121,14 @@ FIELD_READ = [  # the rest of the module, and what is read of an object that may
         ("d = dict(x=1)\ne = {**d, 'y': 2}\nf(e['x'])", ["1"]),
         ("t = (1, 2)\nf(t[1])", ["2"]),
         ("for x in (1, 2): f(x)", ["1", "2"]),
+        ("import pytest\n@pytest.mark.parametrize('x', [1, 2])\ndef test(x): f(x)", ["1", "2"]),
+        (
+            "import pytest\n@pytest.mark.parametrize('a, x', [(1, 2), pytest.param(3, 4)])\ndef test(a, x): f(x)",
+            ["2", "4"],
+        ),
+        ("import pytest\n@pytest.mark.parametrize(('x', 'a'), [(1, 2), c])\ndef test(a, x): f(x)", ["1", "x"]),
+        ("import pytest\n@pytest.mark.parametrize('a', [1])\ndef test(a, x): f(x)", ["x"]),
+        ("import pytest\n@pytest.mark.parametrize('x', cases())\ndef test(x): f(x)", ["x"]),
         ("t = [1, 2]\n[f(x) for x in t]", ["1", "2"]),
         ("t = [1]\nt.append(2)\nfor x in t: f(x)", ["x"]),
         (

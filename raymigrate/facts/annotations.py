@@ -1,4 +1,4 @@
-"""Which expressions name a type, and are nothing at run time."""
+"""Which expressions name a type only: annotations, and what `isinstance()` asks for."""
 
 import ast
 
@@ -18,3 +18,14 @@ def in_annotation(module: Module, node: ast.expr) -> bool:
             return False
         part = outer
     return False
+
+
+def in_type_test(module: Module, node: ast.expr) -> bool:
+    """Whether a class is one that `isinstance()` or `issubclass()` asks for, alone or among others."""
+    part: ast.AST = node
+    outer = module.parent_of[node]
+    if isinstance(outer, ast.Tuple):
+        part, outer = outer, module.parent_of[outer]
+    if not isinstance(outer, ast.Call) or not isinstance(outer.func, ast.Name) or len(outer.args) != 2:
+        return False
+    return outer.func.id in ("isinstance", "issubclass") and outer.args[1] is part

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from raymigrate.facts.module import Module, Reference
 from raymigrate.knowledge.libraries import look_up
@@ -14,6 +14,7 @@ CAUGHT = frozenset(
 OF_VERSIONS = re.compile(r"version|__ver__|signature\(|TYPE_CHECKING", re.IGNORECASE)
 SUPPRESS = "contextlib.suppress"
 EXPECTING = frozenset({"pytest.raises", "self.assertRaises", "self.assertRaisesRegex"})
+EXPECTING_WARNINGS = frozenset({"pytest.warns", "pytest.deprecated_call", "self.assertWarns", "self.assertWarnsRegex"})
 LOOKS = ("hasattr", "getattr")
 
 
@@ -98,10 +99,10 @@ def _suppresses(module: Module, node: ast.expr) -> bool:
     )
 
 
-def expecting(module: Module, block: ast.With | ast.AsyncWith) -> Iterator[ast.Call]:
-    """The heads of a block that expect an error: `pytest.raises(ValueError)`."""
+def heads_of(module: Module, block: ast.With | ast.AsyncWith, names: Collection[str]) -> Iterator[ast.Call]:
+    """The calls of some functions that a block is under: `pytest.raises(ValueError)` of EXPECTING."""
     for item in block.items:
-        if isinstance(item.context_expr, ast.Call) and _named(module, item.context_expr.func) in EXPECTING:
+        if isinstance(item.context_expr, ast.Call) and _named(module, item.context_expr.func) in names:
             yield item.context_expr
 
 

@@ -7,6 +7,10 @@ BOOSTED = (
     "Load the model in a class with __call__(self, batch), and give the class to ds.map_batches:"
     " RayTrainReportCallback.get_model(checkpoint) of ray.train.{} gives the Booster, and its predict() takes {}."
 )
+PRIVATE = (
+    "It was private to the library, and nothing took its place: copy what you need of it from the version that the"
+    " code was written for."
+)
 # Several names may do, or the call changes with the name: a person chooses.
 ADVICE = {
     "accelerate.DistributedType.TPU": "It is DistributedType.XLA now.",
@@ -16,7 +20,7 @@ ADVICE = {
     "ray.air.util.torch_dist": "Nothing took its place: copy what you need of it from the Ray that the code was written"
     " for.",
     "ray.ml": "Ray 2.0 took ray.ml apart: configurations, checkpoints and trainers are in ray.train, preprocessors in"
-    " ray.data.preprocessors.",
+    " ray.data.preprocessors, and their base class is ray.data.preprocessor.Preprocessor.",
     "ray.ml.batch_predictor": WITH_MAP_BATCHES,
     "ray.ml.predictor": WITH_MAP_BATCHES,
     "ray.ml.predictors": WITH_MAP_BATCHES,
@@ -36,6 +40,9 @@ ADVICE = {
     " checkpoint.as_directory() as folder the training function reads its files.",
     "ray.train.local_rank": "Use ray.train.get_context().get_local_rank().",
     "ray.train.predictor": WITH_MAP_BATCHES,
+    "ray.train.predictor.DataBatchType": "It is ray.data.block.DataBatch now, a type for annotations.",
+    "ray.train.predictor.TYPE_TO_ENUM": "Write the dict out: {np.ndarray: BatchFormat.NUMPY, dict: BatchFormat.NUMPY,"
+    " pd.DataFrame: BatchFormat.PANDAS}, with BatchFormat of ray.data.util.data_batch_conversion.",
     "ray.train.rl": "Train with ray.rllib itself: its algorithms are classes of ray.rllib.algorithms.",
     "ray.train.save_checkpoint": "Write it to a file in a folder with torch.save, on rank 0 only where there are"
     " several workers, and give Checkpoint.from_directory(folder) to ray.train.report().",
@@ -99,4 +106,4 @@ def advice_on(gone: str) -> str | None:
         if name in ADVICE:
             return ADVICE[name]
         name = name.rpartition(".")[0]
-    return None
+    return PRIVATE if any(part.startswith("_") for part in gone.split(".")) else None

@@ -28,6 +28,29 @@ def test_what_only_raises_is_told_where_it_is_used(script: str) -> None:
     assert converted(script).lines("RM697", Kind.MANUAL) == [2]
 
 
+CLASSES = (
+    "import pytest\nfrom ray.train.lightgbm import LightGBMTrainer\nfrom ray.train.xgboost import XGBoostTrainer\n"
+)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "@pytest.mark.parametrize('cls', [XGBoostTrainer, LightGBMTrainer])\ndef test(cls):\n    cls(params={})",
+        "cls = XGBoostTrainer if gpu else LightGBMTrainer\ncls(label_column='y', params={})",
+        "def start(cls):\n    return cls(params={})\n\n\nstart(XGBoostTrainer)",
+        "for cls in (XGBoostTrainer, LightGBMTrainer):\n    cls(params={}).fit()",
+    ],
+)
+def test_a_class_that_has_another_name_is_seen(use: str) -> None:
+    assert converted(f"{CLASSES}{use}\n").lines("RM697", Kind.MANUAL)
+
+
+@pytest.mark.parametrize("use", ["def start(cls):\n    cls(params={})", "cls = own.Trainer\ncls(params={})"])
+def test_a_class_that_is_not_known_is_not_taken_for_one_of_ray(use: str) -> None:
+    assert not converted(f"{CLASSES}print(XGBoostTrainer)\n{use}\n").lines("RM697", Kind.MANUAL)
+
+
 def test_an_argument_that_is_gone_is_told_beside_those_that_are_refused() -> None:
     trainer = "from ray.train.xgboost import XGBoostTrainer\nXGBoostTrainer(label_column='y', dmatrix_params={})"
     assert sorted(code for code, _, _ in converted(trainer).findings) == ["RM693", "RM697"]

@@ -19,6 +19,7 @@ from raymigrate.codemods.shared.trainer_annotations import name_as_type
 from raymigrate.facts.functions import parameters
 from raymigrate.facts.legacy import ACCELERATE_TRAINERS, HF, TORCH_TRAINERS
 from raymigrate.facts.trainers import TrainerCall, trainer_calls
+from raymigrate.facts.values import is_none
 from raymigrate.knowledge.error_texts import gone_names
 
 GUIDE = "https://docs.ray.io/en/latest/train/huggingface-accelerate.html#acceleratetrainer-migration-guide"
@@ -56,6 +57,7 @@ RM209 = Rule(
 )
 
 FIRST = "train_loop_per_worker"
+GIVE_IT_ONE = "Give it a training function and run raymigrate again."
 
 
 @codemod("AccelerateTrainer", phase=Phase.TRAINERS)
@@ -65,6 +67,9 @@ def convert(context: Context) -> None:
         reference = context.module.reference_at[call.node.func]
         if call.unpacked or FIRST not in call.arguments:
             context.manual(RM209, call.node, "AccelerateTrainer is gone from Ray >= 2.9; its arguments cannot be seen.")
+            context.handle(reference, gone=False)
+        elif is_none(context.module.value(call.arguments[FIRST])):
+            context.manual(RM209, call.node, "None is given for the training function: Ray refused it.", GIVE_IT_ONE)
             context.handle(reference, gone=False)
         elif (settings := read_settings(context, call)) is None:
             leave_settings(context, call)

@@ -18,7 +18,7 @@ from raymigrate.facts.instances import instance_of
 from raymigrate.facts.keys import keys_of
 from raymigrate.facts.module import Module
 from raymigrate.facts.places import Place
-from raymigrate.facts.values import is_none
+from raymigrate.facts.values import is_none, sources
 from raymigrate.knowledge.libraries import Refusal, look_up, parameters, refusal
 
 RM697 = Rule(
@@ -97,17 +97,26 @@ def refused_calls(context: Context) -> None:
 def _called(module: Module, call: ast.Call) -> tuple[str, str, str]:
     """What a call calls: its name for people, the place where the class or function is defined, and the method."""
     name = module.qualified(call.func)
-    if name in MOVED:
-        name = f"{MOVED[name].module}.{MOVED[name].name}"
     if name is not None:
-        answer = look_up(name)
-        owner, _, last = name.rpartition(".")
-        if answer.method is not None:
-            return f"{owner.rpartition('.')[2]}.{last}", answer.place, last
-        return last if last[:1].isupper() else name, answer.place, ""
+        return _named(name)
     if isinstance(call.func, ast.Attribute) and (kind := instance_of(module, call.func.value)):
         return f"{kind.rpartition('.')[2]}.{call.func.attr}", kind, call.func.attr
+    if isinstance(call.func, ast.Name) and isinstance(module.definition(call.func), (ast.Name, ast.arg)):
+        values = (module.qualified(source) for source in sources(module, call.func))
+        candidates = (_named(value) for value in values if value is not None)  # of several the first that Ray refuses
+        return next((found for found in candidates if found[1] and refusal(found[1], found[2])), ("", "", ""))
     return "", "", ""
+
+
+def _named(name: str) -> tuple[str, str, str]:
+    """The same for a qualified name."""
+    if name in MOVED:
+        name = f"{MOVED[name].module}.{MOVED[name].name}"
+    answer = look_up(name)
+    owner, _, last = name.rpartition(".")
+    if answer.method is not None:
+        return f"{owner.rpartition('.')[2]}.{last}", answer.place, last
+    return last if last[:1].isupper() else name, answer.place, ""
 
 
 def _given(context: Context, call: ast.Call) -> Iterator[str]:

@@ -1,10 +1,13 @@
-"""Annotations with a legacy trainer: `def build() -> TransformersTrainer`. They are TorchTrainers now."""
+"""Legacy trainers as types: `def build() -> TransformersTrainer`, `isinstance(x, TransformersTrainer)`.
+
+What they speak of is a TorchTrainer now.
+"""
 
 import ast
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
-from raymigrate.facts.annotations import in_annotation
+from raymigrate.facts.annotations import in_annotation, in_type_test
 from raymigrate.facts.functions import default_of
 from raymigrate.facts.legacy import TRAINERS
 from raymigrate.facts.module import Reference
@@ -13,7 +16,7 @@ GO_WITH_IT = "Write TorchTrainer once that call is one."
 
 
 def name_as_type(context: Context, rule: Rule, reference: Reference, name: str) -> bool:
-    """Names TorchTrainer in an annotation.
+    """Names TorchTrainer in an annotation, or where `isinstance()` asks for the class.
 
     Args:
         context: The module.
@@ -22,9 +25,10 @@ def name_as_type(context: Context, rule: Rule, reference: Reference, name: str) 
         name: The name of the class, for people.
 
     Returns:
-        Whether the class is named in an annotation.
+        Whether the class is named as a type only.
     """
-    if not in_annotation(context.module, reference.node) or _holds_class(context, reference.node):
+    annotates = in_annotation(context.module, reference.node) and not _holds_class(context, reference.node)
+    if not annotates and not in_type_test(context.module, reference.node):
         return False
     message = f"{name} is gone from Ray >= 2.9"
     if _is_constructed(context, reference.qualified):

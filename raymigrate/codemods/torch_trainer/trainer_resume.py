@@ -16,14 +16,15 @@ from raymigrate.edits.plan import Code
 from raymigrate.facts.functions import DefinitionNode
 from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.trainers import TrainerCall, trainer_calls
-from raymigrate.facts.values import is_none
+from raymigrate.facts.values import is_none, sources
 
 RM420 = Rule(
     "RM420",
     "a run restored from its folder",
     "On Ray >= 2.51 restore() and can_restore() of TorchTrainer and the other trainers raise a DeprecationWarning.",
-    "Build the trainer with the RunConfig(name=, storage_path=) that the run had: it goes on from its last checkpoint."
-    " Runs of Ray before 2.51 cannot be continued so: start from the folder of their last checkpoint.",
+    "Build the trainer with the RunConfig(name=, storage_path=) that the run had: fit() goes on from its last"
+    " checkpoint, and begins where there is none, so that nobody has to ask. Runs of Ray before 2.51 cannot be"
+    " continued so: start from the folder of their last checkpoint.",
     "https://docs.ray.io/en/latest/train/user-guides/fault-tolerance.html",
 )
 RESTORE = ("restore", "can_restore")
@@ -127,9 +128,10 @@ def _hand_over(context: Context, call: TrainerCall, given: ast.expr) -> None:
 def restored(context: Context) -> None:
     """Names every restore() of a trainer that Ray has today, or of a class derived from one."""
     for node in context.module.attributes(*RESTORE):
-        trainer = _trainer(context, node.value)
-        if trainer is not None:
-            context.manual(RM420, node, f"{trainer}.{node.attr}() raises on Ray >= 2.51.")
+        named = (_trainer(context, value) for value in sources(context.module, node.value))
+        trainers = list(dict.fromkeys(trainer for trainer in named if trainer is not None))
+        if trainers:
+            context.manual(RM420, node, f"{' or '.join(trainers)}.{node.attr}() raises on Ray >= 2.51.")
     for reference in list(context.references("ray.train")):
         if reference.qualified.rpartition(".")[2] in RESTORE:
             context.handle(reference, gone=False)

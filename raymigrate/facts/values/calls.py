@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from raymigrate.facts.functions import default_of, is_generator_or_async, returns
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.values.behind import UNKNOWN, Behind, Source, joined
+from raymigrate.facts.values.parametrized import parametrized
 
 if TYPE_CHECKING:
     from raymigrate.facts.module import Module
@@ -82,6 +83,7 @@ def given_to(module: Module, parameter: ast.arg) -> Behind:
     if scope is None or len(scope.bindings[name]) != 1:
         return Behind(optional)
     uses = [_given_by(module, use, function, parameter, skipped) for use in module.uses(name, scope)]
+    uses += parametrized(module, function, parameter)
     return joined(uses) if uses else Behind(optional)
 
 
