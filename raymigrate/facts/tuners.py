@@ -195,6 +195,12 @@ def is_other_trainer(module: Module, node: ast.expr | None) -> bool:
     return bool(names) and all(name is not None and name not in TORCH_TRAINERS | TRAINERS for name in names)
 
 
+def is_one_trainer(module: Module, node: ast.expr | None) -> bool:
+    """Whether an expression is a trainer for sure, and only one construction makes it."""
+    names = _trainer_classes(module, node)
+    return len(names) == 1 and names[0] is not None
+
+
 def _trainer_classes(module: Module, node: ast.expr | None) -> list[str | None]:
     """The classes of Ray Train of which an expression can be a trainer; None where it can be something else."""
     return [_trainer_class(source.module, source.node) for source in module.origins(node)] if node is not None else []

@@ -300,3 +300,61 @@ def test_what_a_losing_run_config_asked_for_is_noted(own: str, given: str, tuner
     outcome = converted(LOSING.format(own=own, given=given, tuners=tuners))
     assert bool(outcome.lines("RM411", Kind.NOTE)) is bool(noted)
     assert any(noted in message for message in outcome.messages)
+
+
+SEARCH = """
+import sys
+from ray import tune
+from ray.air import ScalingConfig
+from ray.train.huggingface.accelerate import AccelerateTrainer
+from ray.tune.schedulers import ASHAScheduler, HyperBandScheduler, PopulationBasedTraining
+
+
+def loop(config):
+    print(config)
+
+
+def build():
+    return AccelerateTrainer(loop, accelerate_config={{}}, scaling_config=ScalingConfig(num_workers=2, use_gpu=True))
+
+
+n = int(sys.argv[1])
+trainer = AccelerateTrainer(loop, accelerate_config={{}}, scaling_config=ScalingConfig(num_workers=2, use_gpu=True))
+tune.Tuner({trainer}, param_space={{{space}}}, tune_config=tune.TuneConfig(scheduler={scheduler}())).fit()
+"""
+
+
+@pytest.mark.parametrize("scheduler", ["HyperBandScheduler", "PopulationBasedTraining"])
+@pytest.mark.parametrize(
+    ("trainer", "space", "why"),
+    [
+        ("trainer", '"other": 1', "has to be read from the config by hand"),
+        ("build()", "", "its trainer is built in a function or a branch"),
+        ("trainer if n else build()", "", "which trainer it gets is decided at run time"),
+        ("trainer", "", "not converted"),
+    ],
+)
+def test_a_scheduler_that_goes_wrong_in_silence_is_named_whatever_else_is_in_the_way(
+    trainer: str, space: str, why: str, scheduler: str
+) -> None:
+    outcome = converted(SEARCH.format(trainer=trainer, space=space, scheduler=scheduler))
+    (message,) = (text for text in outcome.messages if text.startswith("Tuner(trainer)"))
+    assert f"not converted: {scheduler} may pause a trial" in message and why in message
+    assert "Take a scheduler that only stops trials" in message
+
+
+def test_a_tuner_that_stays_is_told_what_its_function_needs() -> None:
+    outcome = converted(SEARCH.format(trainer="build()", space="", scheduler="ASHAScheduler"))
+    (message,) = (text for text in outcome.messages if text.startswith("Tuner(trainer)"))
+    for needed in ("TuneReportCallback()", "get_trial_id()", "max_concurrent_trials=", "checkpoint_config"):
+        assert needed in message
+    assert "ASHAScheduler" not in message
+
+
+@pytest.mark.parametrize(
+    ("workers", "told"), [("tune.choice([1, n])", 1), ("tune.randint(1, n)", 1), ("tune.choice([1, 2])", 0), ("n", 0)]
+)
+def test_a_number_of_workers_that_is_still_to_be_drawn_is_told(workers: str, told: int) -> None:
+    space = f'"scaling_config": ScalingConfig(num_workers={workers})'
+    outcome = converted(SEARCH.format(trainer="trainer", space=space, scheduler="ASHAScheduler"))
+    assert sum("raises a ValueError" in text for text in outcome.messages) == told

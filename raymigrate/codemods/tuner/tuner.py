@@ -4,27 +4,40 @@ https://docs.ray.io/en/latest/train/user-guides/hyperparameter-optimization.html
 the arguments of Tuner and trainer is in its base_trainer.py and tuner_internal.py (read in Ray 2.6.3).
 """
 
+import ast
+
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.tuner.train_driver import TrainDriver
 from raymigrate.codemods.tuner.train_driver_beside import TrainDriverBeside
-from raymigrate.codemods.tuner.tuner_obstacles import obstacle
-from raymigrate.facts.tuners import TUNERS, TunerCall, is_other_trainer, may_be_trainer
+from raymigrate.codemods.tuner.tuner_obstacles import PAUSES, in_silence, obstacles
+from raymigrate.facts.tuners import TUNERS, TunerCall, is_one_trainer, is_other_trainer, may_be_trainer
+from raymigrate.facts.values import keyword_argument
 
 RM405 = Rule(
     "RM405",
     "a Tuner over a trainer",
     "On Ray >= 2.51 a trainer is not a Tune trainable: Tuner(trainer) raises a TuneError.",
-    "Write a function that builds the trainer from its config and calls fit(), and give that function to the Tuner. The"
-    " checkpoint_config and failure_config of the Tuner go to the RunConfig of that trainer.",
+    "Write a function that builds the trainer from its config and calls fit(), and give the Tuner that. The RunConfig"
+    " of that trainer needs callbacks=[ray.tune.integration.ray_train.TuneReportCallback()], or the trials have no"
+    " metrics, a name with ray.tune.get_context().get_trial_id(), or they share checkpoints, and the checkpoint_config"
+    " and failure_config of the Tuner. Limit TuneConfig(max_concurrent_trials=): each trial takes a CPU besides those"
+    " of its workers.",
     "https://docs.ray.io/en/latest/train/user-guides/hyperparameter-optimization.html",
     errors=("Improper 'run' - not string nor trainable",),
 )
 MESSAGE = "Tuner(trainer) raises a TuneError on Ray >= 2.51"
 AT_RUN_TIME = "which trainer it gets is decided at run time"
+IN_FUNCTION = "its trainer is built in a function or a branch"
 OTHER = "only those of TorchTrainer and of the Hugging Face trainers are"
+NO_PAUSES = (
+    " Take a scheduler that only stops trials, such as ASHAScheduler, or report checkpoints to Tune and begin from"
+    " ray.tune.get_checkpoint()."
+)
+DRAWN = "ScalingConfig(num_workers=) raises a ValueError on Ray >= 2.51 for what is still to be drawn."
+AS_DICT = "Give the arguments as a dict, and make the ScalingConfig of it in the function that fits the trainer."
 
 
 @codemod("Tuner", phase=Phase.TUNERS)
@@ -33,13 +46,26 @@ def tuners(context: Context) -> None:
     for call in list(context.module.calls(*TUNERS)):
         tuner = TunerCall(context.module, call)
         if tuner.trainer is None:  # the RunConfig of any other Tuner: see tuner_config
-            trainable = tuner.arguments.get("trainable")
-            if may_be_trainer(context.module, trainable):
-                why = OTHER if is_other_trainer(context.module, trainable) else AT_RUN_TIME
-                context.manual(RM405, call, f"{MESSAGE}; not converted: {why}.")
-            continue
-        reason = obstacle(context, tuner)
-        if reason is not None:
-            context.manual(RM405, call, f"{MESSAGE}; not converted: {reason}.")
+            if may_be_trainer(context.module, tuner.arguments.get("trainable")):
+                _report(context, tuner, [*in_silence(context, tuner), _which(context, tuner)])
+        elif reasons := obstacles(context, tuner):
+            _report(context, tuner, reasons)
         elif context.converts(RM405, call, f"{MESSAGE}; now a function that fits the trainer."):
             (TrainDriverBeside if tuner.trainer_stays else TrainDriver)(context, tuner).emit()
+
+
+def _which(context: Context, tuner: TunerCall) -> str:
+    trainable = tuner.arguments.get("trainable")
+    if is_other_trainer(context.module, trainable):
+        return OTHER
+    return IN_FUNCTION if is_one_trainer(context.module, trainable) else AT_RUN_TIME
+
+
+def _report(context: Context, tuner: TunerCall, reasons: list[str]) -> None:
+    advice = RM405.fix + (NO_PAUSES if any(PAUSES in reason for reason in reasons) else "")
+    context.manual(RM405, tuner.node, f"{MESSAGE}; not converted: {'; '.join(reasons)}.", advice)
+    scaling = tuner.tuned_scaling
+    workers = keyword_argument(scaling, "num_workers") if scaling is not None else None
+    value = context.module.value(workers) if workers is not None else None
+    if isinstance(value, ast.Call) and (context.module.qualified(value.func) or "").startswith("ray.tune."):
+        context.manual(RM405, value, DRAWN, AS_DICT)

@@ -32,10 +32,21 @@ COPIED = {
 }
 
 
-def obstacle(context: Context, tuner: TunerCall) -> str | None:
-    """Why a Tuner over a trainer cannot be converted for sure; None where it can."""
-    checks = (_unseen, _trainer, _changed_later, _search_space, _tune_config, _run_config)
-    return next((reason for check in checks if (reason := check(context, tuner))), None)
+# What such a scheduler does is silent: without a checkpoint PBT logs "Skip exploit", and HyperBand begins paused trials
+# anew (measured on Ray 2.60).
+PAUSES = "may pause a trial or exchange its checkpoint, and a trainer in a function does not load it"
+
+
+def obstacles(context: Context, tuner: TunerCall) -> list[str]:
+    """Why a Tuner over a trainer cannot be converted for sure: what goes wrong in silence first."""
+    checks = (_tune_config, _unseen, _trainer, _changed_later, _search_space, _run_config)
+    return [reason for check in checks if (reason := check(context, tuner))]
+
+
+def in_silence(context: Context, tuner: TunerCall) -> list[str]:
+    """What goes wrong in silence, also where it is not known which trainer a Tuner gets."""
+    reason = _tune_config(context, tuner)
+    return [reason] if reason is not None and PAUSES in reason else []
 
 
 def _unseen(context: Context, tuner: TunerCall) -> str | None:
@@ -139,7 +150,7 @@ def _tune_config(context: Context, tuner: TunerCall) -> str | None:
     scheduler = _class_of(context, keywords.get("scheduler"))
     what = scheduler.rpartition(".")[2] if scheduler is not None else "a scheduler that cannot be seen"
     if what not in (*STOPPING, *STOPPING_BY_NAME) or _pauses(context, keywords.get("scheduler")):
-        return f"{what} may pause a trial or exchange its checkpoint, and a trainer in a function does not load it"
+        return f"{what} {PAUSES}"
     search = _class_of(context, keywords.get("search_alg"))
     if search is None or (search.endswith("ConcurrencyLimiter") and tuner.limiter is None):
         return "its search_alg sets, or may set, the number of concurrent trials"
