@@ -16,8 +16,8 @@ from measure import REPOSITORY
 sys.path.insert(0, str(REPOSITORY))
 
 from raymigrate.files.discovery import SKIPPED
+from raymigrate.files.needles import NEEDLES
 from raymigrate.run.engine import convert
-from raymigrate.run.gates import NEEDLES
 
 # No directory that raymigrate would skip: all tools must read the same files.
 LEFT_OUT = SKIPPED | {"ray", "raymigrate"}

@@ -17,7 +17,7 @@ SAMPLE = 60  # of them for slow peers
 HOOK_FILES = 20
 RAYMIGRATE = (sys.executable, "-m", "raymigrate")
 SEARCH = (
-    "import sys; from raymigrate.files.discovery import discover; from raymigrate.run.gates import NEEDLES;"
+    "import sys; from raymigrate.files.discovery import discover; from raymigrate.files.needles import NEEDLES;"
     " discover(sys.argv[1:], needles=NEEDLES)"
 )
 

@@ -23,8 +23,9 @@ from zipfile import ZipFile
 
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.base.options import Options
+from raymigrate.files.needles import NEEDLES
 from raymigrate.run.engine import convert
-from raymigrate.run.gates import NEEDLES, concerns
+from raymigrate.run.gates import concerns
 from scripts.generate_library_tables import CACHE, download, pinned
 
 COUNTS = Path(__file__).with_suffix(".json")

@@ -21,8 +21,8 @@ from pyflakes.checker import Checker
 from raymigrate.base.findings import Kind
 from raymigrate.base.options import Options
 from raymigrate.files.discovery import PAGES, SUFFIXES, Discovery, discover
+from raymigrate.files.needles import NEEDLES
 from raymigrate.reporting.html import html_text
-from raymigrate.run.gates import NEEDLES
 from raymigrate.run.job import Job
 from raymigrate.run.outcome import FileResult, Summary
 from raymigrate.run.session import run

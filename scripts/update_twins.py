@@ -15,8 +15,8 @@ from raymigrate.base.findings import Finding, Kind
 from raymigrate.base.options import Options
 from raymigrate.documents import open_document
 from raymigrate.files.discovery import SUFFIXES, Discovery, discover
+from raymigrate.files.needles import needles
 from raymigrate.run.conversion import convert_document
-from raymigrate.run.gates import needles
 from raymigrate.run.job import Job
 from raymigrate.run.outcome import FileResult
 from raymigrate.run.rules import EXAMPLES

@@ -10,8 +10,9 @@ import pytest
 
 from raymigrate.codemods import all_codemods, word_pattern
 from raymigrate.facts.legacy import TRAINERS
+from raymigrate.files.needles import NEEDLES, needles
 from raymigrate.run import engine
-from raymigrate.run.gates import NEEDLES, concerns, needles
+from raymigrate.run.gates import concerns
 from scripts.update_twins import options_of
 from tests.conftest import FALSE_FRIENDS, FIXTURES, SCRIPTS
 

@@ -7,16 +7,19 @@ child that has nothing to lose: it writes no file, tells which file it is at, an
 from __future__ import annotations
 
 import contextlib
+import mmap
 import os
+import pickle
 import signal
 import sys
+import traceback
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from raymigrate.base.signals import ENDING, undisturbed
 
-if TYPE_CHECKING:
-    import mmap
+if sys.platform != "win32":
+    import fcntl
 
 Result = TypeVar("Result")
 
@@ -77,9 +80,6 @@ def apart(work: Callable[[], Result]) -> Result:
     """
     if not hasattr(os, "fork"):
         return work()
-    import mmap  # noqa: PLC0415 - runs that need no other process need none of it
-    import pickle  # noqa: PLC0415
-
     sys.stdout.flush()
     sys.stderr.flush()
     with mmap.mmap(-1, ROOM) as subject:
@@ -121,9 +121,6 @@ def _how(status: int) -> str:
 def _work(work: Callable[[], object], subject: mmap.mmap, parent: int, result: int) -> None:
     """The life of the child. It never returns, nor runs the cleanup of its parent."""
     global _subject  # noqa: PLW0603
-    import pickle  # noqa: PLC0415
-    import traceback  # noqa: PLC0415
-
     try:
         for number in ENDING:
             signal.signal(number, signal.SIG_DFL)
@@ -145,11 +142,9 @@ def _work(work: Callable[[], object], subject: mmap.mmap, parent: int, result: i
 def _end_with(parent: int) -> None:
     """Has the system end this process when the other end of a pipe is closed, as it is when the parent is gone."""
     try:
-        import fcntl  # noqa: PLC0415 - not on every system
-
         fcntl.fcntl(parent, fcntl.F_SETOWN, os.getpid())
         fcntl.fcntl(parent, fcntl.F_SETFL, fcntl.fcntl(parent, fcntl.F_GETFL) | os.O_ASYNC | os.O_NONBLOCK)
-    except (ImportError, AttributeError, OSError):
+    except (NameError, AttributeError, OSError):  # not on every system
         return  # then it ends when it has done its work: it writes no file
     with contextlib.suppress(BlockingIOError):
         if not os.read(parent, 1):  # it was gone before

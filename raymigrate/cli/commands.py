@@ -5,19 +5,21 @@ from __future__ import annotations
 import errno
 import io
 import os
-import re
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 import click
 
 from raymigrate import __version__
-from raymigrate.base.errors import NO_STDIN, CannotWorkError
+from raymigrate.base.errors import CannotWorkError
 from raymigrate.base.findings import one_line
 from raymigrate.base.ray_version import ray_version
 from raymigrate.base.signals import Interrupted, interruptible
+from raymigrate.cli.convert import run_conversion
 from raymigrate.cli.settings import ConfigurableCommand
+from raymigrate.cli.suggestions import closest
 from raymigrate.reporting import FORMATS
 from raymigrate.reporting.terminal import COLOUR_CHOICES, use_colour
 
@@ -26,13 +28,11 @@ LATE_COMMANDS = {
     "config": "raymigrate.cli.config",
     "doctor": "raymigrate.runtime.doctor",
     "env": "raymigrate.runtime.environments.command",
+    "explain": "raymigrate.cli.rules",
     "hub": "raymigrate.runtime.hub.command",
+    "rules": "raymigrate.cli.rules",
     "verify": "raymigrate.runtime.verify.command",
 }
-NOTHING_KNOWN = (
-    "No rule knows this text. `raymigrate rules` lists what is known. If a legacy script raises it on current"
-    " libraries, please report it with the last lines of the traceback."
-)
 DISK_FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 CODES = "CODE[,CODE]"
 STYLES = ("auto", "inline", "adapter")
@@ -64,8 +64,6 @@ class DefaultConvert(click.Group):
         """Imports such a command when it is called."""
         if name not in LATE_COMMANDS:
             return super().get_command(ctx, name)
-        from importlib import import_module  # noqa: PLC0415
-
         command: click.Command = getattr(import_module(LATE_COMMANDS[name]), name)
         return command
 
@@ -201,8 +199,6 @@ main.add_command(_only_shown("diff", "Write nothing; print a diff of what would 
 
 
 def _convert(ctx: click.Context, paths: tuple[str, ...], choices: dict[str, Any]) -> None:
-    from raymigrate.cli.convert import run_conversion  # noqa: PLC0415
-
     for path in paths if "-" not in paths else ():
         if path and not os.path.lexists(path):
             message = f"{one_line(path)}: there is no such file or folder, so nothing was changed."
@@ -221,65 +217,15 @@ def _convert(ctx: click.Context, paths: tuple[str, ...], choices: dict[str, Any]
 
 def _meant(ctx: click.Context, path: str) -> str:
     """What somebody may have meant by a path that does not exist: a command, an option, or another path."""
-    from difflib import get_close_matches  # noqa: PLC0415 - only for an error
-
     group = ctx.find_root().command
     commands = group.list_commands(ctx) if isinstance(group, click.Group) else []
     if f"--{path}" in {name for option in ctx.command.params for name in option.opts}:
         return f" Did you mean `--{path}`?"
-    if close := get_close_matches(path, commands, 1):
-        return f" Did you mean `raymigrate {close[0]}`?"
+    if close := closest(path, commands):
+        return f" Did you mean `raymigrate {close}`?"
     folder, name = os.path.split(path)
-    if os.path.isdir(folder or ".") and (close := get_close_matches(name, os.listdir(folder or "."), 1)):  # noqa: PTH112, PTH208
-        return f" Did you mean {one_line(os.path.join(folder, close[0]))}?"  # noqa: PTH118
+    if os.path.isdir(folder or ".") and (close := closest(name, os.listdir(folder or "."))):  # noqa: PTH112, PTH208
+        return f" Did you mean {one_line(os.path.join(folder, close))}?"  # noqa: PTH118
     return (
         "" if folder or "." in name else f" `raymigrate PATH` converts; the other commands are {', '.join(commands)}."
     )
-
-
-@main.command()
-@click.option("--output-format", type=click.Choice(["text", "json"]), default="text")
-def rules(output_format: str) -> None:
-    """List every rule, one line each."""
-    from raymigrate.run.rules import every_rule, line_of  # noqa: PLC0415
-
-    if output_format == "json":
-        import json  # noqa: PLC0415
-        from dataclasses import asdict  # noqa: PLC0415
-
-        click.echo(json.dumps([asdict(rule) for rule in every_rule()], indent=2))
-    else:
-        for rule in every_rule():
-            click.echo(line_of(rule))
-
-
-@main.command()
-@click.argument("code_or_text", nargs=-1, required=True)
-def explain(code_or_text: tuple[str, ...]) -> None:
-    """Tell what a rule is about: what happens at run time, what to do, where it is documented.
-
-    CODE_OR_TEXT is one or more codes of rules, a name such as TransformersTrainer, or the text of an error: a message,
-    a traceback or a log; - reads it from stdin. With a text every rule that it leads to is shown, the most specific
-    one first; of a name that many rules speak of, the rules are listed.
-    """
-    from raymigrate.run.rules import explanation, line_of, rule_by_code, rules_by_name, rules_by_text  # noqa: PLC0415
-
-    text = " ".join(code_or_text)
-    codes = re.split(r"[\s,]+", text.strip().upper())
-    if all(re.fullmatch(r"RM\d+", code) for code in codes):
-        try:
-            click.echo("\n\n".join(explanation(rule_by_code(code)) for code in codes))
-        except KeyError as error:
-            raise click.UsageError(f"No rule has the code {error.args[0]}; `raymigrate rules` lists them.") from None
-        return
-    if text == "-" and sys.stdin is None:
-        raise click.UsageError(NO_STDIN)
-    found = rules_by_text(sys.stdin.buffer.read().decode(errors="replace") if text == "-" else text)
-    named = [] if found else rules_by_name(text)
-    if len(named) > 1:
-        lines = "\n".join(line_of(rule) for rule in named)
-        click.echo(f"Rules that speak of {text}; `raymigrate explain {named[0].code}` shows the first:\n{lines}")
-        return
-    if not (found := found or named):
-        raise click.ClickException(NOTHING_KNOWN)
-    click.echo("\n\n".join(explanation(rule) for rule in found))

@@ -17,6 +17,7 @@ import click
 
 from raymigrate.base.errors import CannotWorkError
 from raymigrate.base.findings import one_line
+from raymigrate.cli.suggestions import closest
 
 FILE = "pyproject.toml"
 TABLE = b"raymigrate"
@@ -60,6 +61,11 @@ class Settings:
     def folder(self) -> str:
         """The folder that patterns of the settings are relative to."""
         return os.path.dirname(os.path.abspath(self.file))
+
+    @property
+    def exclude_base(self) -> str:
+        """The folder that the patterns of --exclude are relative to; empty for the current one."""
+        return self.folder if "exclude" in self.values else ""
 
 
 def find_settings(paths: Sequence[str]) -> Settings:
@@ -166,8 +172,6 @@ def _check_type(option: click.Option, value: object, where: str) -> None:
 
 
 def _hint(name: str, options: Mapping[str, object]) -> str:
-    from difflib import get_close_matches  # noqa: PLC0415 - only for an error
-
-    close = get_close_matches(name, options, 1)
+    close = closest(name, options)
     known = ", ".join(sorted(option.replace("_", "-") for option in options))
-    return f"; did you mean {close[0].replace('_', '-')}?" if close else f"; there are {known}"
+    return f"; did you mean {close.replace('_', '-')}?" if close else f"; there are {known}"

@@ -11,6 +11,7 @@ from raymigrate.base.findings import Finding, Kind, Rule
 from raymigrate.base.options import Options
 from raymigrate.comments.skips import Skips
 from raymigrate.edits.plan import Part, Plan
+from raymigrate.facts.callers import place_by_callers
 from raymigrate.facts.helpers import Helper
 from raymigrate.facts.keys import is_unpacked
 from raymigrate.facts.legacy import TRAINERS
@@ -20,6 +21,7 @@ from raymigrate.facts.places import Place, Places
 from raymigrate.facts.requests import Request
 from raymigrate.facts.scopes import import_bindings
 from raymigrate.facts.values import keyword_argument
+from raymigrate.pins.written_for import written_for
 
 if TYPE_CHECKING:
     from raymigrate.pins.written_for import WrittenFor
@@ -106,7 +108,6 @@ class Context:
     @cached_property
     def from_ray(self) -> "WrittenFor":
         """The Ray that the module was written for; files of its project are read for it."""
-        from raymigrate.pins.written_for import written_for  # noqa: PLC0415 - few codemods ask
 
         return written_for(self.module, self.path, self.options.from_ray)
 
@@ -120,7 +121,6 @@ class Context:
         place = self.places.of(node)
         if place is not Place.UNKNOWN or self.module.project is None or not self.path:
             return place
-        from raymigrate.facts.callers import place_by_callers  # noqa: PLC0415 - few modules ask
 
         return place_by_callers(self.module.project, self.module, node)
 

@@ -9,7 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from raymigrate.base.findings import Finding
+from raymigrate.documents.cell_scripts import cell_script
 from raymigrate.documents.cells import NotSplit
+from raymigrate.documents.notebook import Notebook
+from raymigrate.documents.pages import page
 from raymigrate.documents.remarks import Place
 from raymigrate.files.discovery import PAGES
 from raymigrate.files.script import Script, UndecodableError, decode
@@ -139,17 +142,11 @@ def open_document(data: bytes, filename: str) -> Document:
     """
     name = filename.lower()
     if name.endswith(NOTEBOOK):
-        from raymigrate.documents.notebook import Notebook  # noqa: PLC0415 - most runs meet none
-
         return Notebook(data)
     script = decode(data)
     if name.endswith(PAGES):
-        from raymigrate.documents.pages import page  # noqa: PLC0415
-
         return page(script, filename)
     if b"%" in data or b"!" in data or b"?" in data or b"# In[" in data or b"# Databricks" in data:
-        from raymigrate.documents.cell_scripts import cell_script  # noqa: PLC0415
-
         return cell_script(script) or Plain(script)
     return Plain(script)
 

@@ -8,6 +8,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from raymigrate.base.findings import Finding, Kind, Rule
+from raymigrate.documents.install_commands import install_commands
+from raymigrate.documents.lines import Places
+from raymigrate.knowledge.versions import keeps_out
 
 if TYPE_CHECKING:
     from raymigrate.knowledge.versions import Pin
@@ -78,7 +81,6 @@ def concerns(pin: Pin, *texts: str) -> bool:
         return True
     if pin.name != "ray" or not any(ON_SPARK in text for text in texts):
         return False
-    from raymigrate.knowledge.versions import keeps_out  # noqa: PLC0415 - few documents start clusters on Spark
 
     return keeps_out(pin.versions, TODAYS_CLUSTER)
 
@@ -118,8 +120,6 @@ def old_pins(lines: Sequence[str]) -> Iterator[tuple[int, Pin]]:
     text = shell_text(lines)
     if "install" not in text:
         return
-    from raymigrate.documents.install_commands import install_commands  # noqa: PLC0415 - few cells install anything
-    from raymigrate.documents.lines import Places  # noqa: PLC0415 - as above
 
     places = Places(text)
     for pin in install_commands(text):

@@ -4,9 +4,16 @@ A range is left alone as long as it allows one version that is new enough: with 
 current one.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from packaging.specifiers import SpecifierSet
 
 # The lowest versions that the converted code runs on. ray: Train V2 is the default from 2.51 on (ray#57857).
 # transformers: a warmup_steps below 1 is a ratio from 5.0 on (docs/semantics/libraries.md). The rest is what they need:
@@ -111,17 +118,31 @@ def keeps_out(specifier: str, lowest: str) -> bool:
     A range is a set of intervals that begin and end at the versions it names: it is enough to ask about these, about
     versions a little above them, and about one far above.
     """
-    from packaging.specifiers import SpecifierSet  # noqa: PLC0415 - 20 ms, for few runs
-    from packaging.version import Version  # noqa: PLC0415
-
     try:
-        clauses = SpecifierSet(specifier)
-        named = [Version(clause.version.removesuffix(".*")) for clause in clauses]
-        bottom = Version(lowest)
-        tried = [bottom, Version("99999"), *named, *(Version(f"{v.base_version}.0.1") for v in [bottom, *named])]
+        clauses = read_specifier(specifier)
+        version = _packaging().version.Version
+        named = [version(clause.version.removesuffix(".*")) for clause in clauses]
+        bottom = version(lowest)
+        tried = [bottom, version("99999"), *named, *(version(f"{v.base_version}.0.1") for v in [bottom, *named])]
         return bool(named) and not any(v >= bottom and clauses.contains(v, prereleases=True) for v in tried)
     except ValueError:  # no range, or a number of thousands of digits
         return False
+
+
+def read_specifier(text: str) -> SpecifierSet:
+    """A range of versions as pip reads it.
+
+    Raises:
+        ValueError: If it is none.
+    """
+    found: SpecifierSet = _packaging().specifiers.SpecifierSet(text)
+    return found
+
+
+def _packaging() -> ModuleType:
+    import packaging.specifiers  # noqa: PLC0415 - 20 ms, and few runs meet a pin
+
+    return packaging
 
 
 def requirement_pins(text: str, start: int = 0) -> Iterator[Pin]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from raymigrate.facts.literals import shortened_text, string_literal
 
 if TYPE_CHECKING:
     from raymigrate.facts.launch_form import LaunchForm, Row
@@ -19,7 +22,6 @@ WIDEST = (44, 50)  # columns; the last one takes what is left
 
 def as_json(file: Path, form: LaunchForm) -> str:
     """What becomes of a file, for programs."""
-    import json  # noqa: PLC0415
 
     document = {
         "file": str(file),
@@ -85,17 +87,11 @@ def _call(name: str, arguments: Mapping[str, str]) -> str:
 
 
 def _run_config(variables: Mapping[str, str]) -> str:
-    from raymigrate.facts.literals import string_literal  # noqa: PLC0415
-
     entries = "".join(f'            "{name}": {string_literal(value)},\n' for name, value in variables.items())
     return f'RunConfig(\n    worker_runtime_env={{\n        "env_vars": {{\n{entries}        }}\n    }}\n)'
 
 
 def _cells(row: Row) -> tuple[str, str, str]:
-    import json  # noqa: PLC0415
-
-    from raymigrate.facts.literals import shortened_text  # noqa: PLC0415
-
     key = row.key.rpartition(".")[2]
     value = shortened_text(row.value if isinstance(row.value, str) else json.dumps(row.value, default=str))
     name = f"{key}: {value}" if row.in_file else f"({key}: {value} by default)" if row.value is not None else f"({key})"

@@ -7,6 +7,7 @@ from typing import Any
 
 from raymigrate.base.findings import Finding
 from raymigrate.run.outcome import Summary
+from raymigrate.run.rules import rule_by_code
 
 VERSION = 1
 NOT_ASCII = re.compile(r"[^\n\x20-\x7e]")
@@ -34,6 +35,5 @@ def json_document(value: object) -> bytes:
 
 def finding_dict(finding: Finding) -> dict[str, Any]:
     """One finding, with the link of its rule."""
-    from raymigrate.run.rules import rule_by_code  # noqa: PLC0415 - loads every codemod
 
     return {**asdict(finding), "kind": finding.kind.value, "link": rule_by_code(finding.code).link}

@@ -7,8 +7,14 @@ from dataclasses import dataclass
 import click
 
 from raymigrate.base.findings import Finding, Kind
-from raymigrate.reporting import DOCUMENTS
+from raymigrate.reporting import DOCUMENTS, github, text
+from raymigrate.reporting.diff import unified_diff
+from raymigrate.reporting.gitlab import gitlab_text
+from raymigrate.reporting.json import json_text
+from raymigrate.reporting.markdown import markdown_text
 from raymigrate.reporting.report_file import is_page, write_report
+from raymigrate.reporting.sarif import sarif_text
+from raymigrate.reporting.text import statistics_text
 from raymigrate.run.outcome import FileResult, Summary
 
 
@@ -49,8 +55,6 @@ class Output:
         if summary.results or not self.quiet:
             self._findings(summary)
         if self.statistics and not self.quiet:
-            from raymigrate.reporting.text import statistics_text  # noqa: PLC0415
-
             documents = self.output_format in DOCUMENTS
             click.echo(statistics_text(summary), err=self.stdout_taken or documents)
         if self.report is not None:
@@ -65,8 +69,6 @@ class Output:
         return finding.kind is not Kind.CONVERTED or self.verbose or (self.dry_run and not self.diff)
 
     def _diff(self, summary: Summary) -> None:
-        from raymigrate.reporting.diff import unified_diff  # noqa: PLC0415
-
         stream = sys.stdout.buffer
         for result in summary.changed:
             # Bytes, so that neither line ends nor encodings are touched on the way.
@@ -75,23 +77,15 @@ class Output:
 
     def _findings(self, summary: Summary) -> None:
         if self.output_format == "json":
-            from raymigrate.reporting.json import json_text  # noqa: PLC0415
-
             click.echo(json_text(summary), err=self.stdout_taken)
         elif self.output_format == "sarif":
-            from raymigrate.reporting.sarif import sarif_text  # noqa: PLC0415
-
             click.echo(sarif_text(summary, dry_run=self.dry_run), err=self.stdout_taken)
         elif self.output_format == "gitlab":
-            from raymigrate.reporting.gitlab import gitlab_text  # noqa: PLC0415
-
             click.echo(gitlab_text(summary), err=self.stdout_taken)
         else:
             self._lines(summary)
 
     def _lines(self, summary: Summary) -> None:
-        from raymigrate.reporting import text  # noqa: PLC0415
-
         if self.group_by == "rule" and self.output_format == "text":
             listed = [f for f in summary.findings if f.kind is not Kind.ERROR and self.is_listed(f)]
             self._print(text.lines_by_rule(listed, dry_run=self.dry_run))
@@ -111,8 +105,6 @@ class Output:
             click.echo(step, err=True)
 
     def _lines_of(self, finding: Finding, result: FileResult) -> Iterator[str]:
-        from raymigrate.reporting import github, text  # noqa: PLC0415
-
         if self.output_format == "github":
             return github.annotation(finding, result.places or result.document)
         if self.output_format == "full":
@@ -129,9 +121,7 @@ class Output:
 
     def _report_text(self, summary: Summary, path: str) -> str:
         if not is_page(path):
-            from raymigrate.reporting.markdown import markdown_text  # noqa: PLC0415
-
             return markdown_text(summary, dry_run=self.dry_run)
-        from raymigrate.reporting.html import html_text  # noqa: PLC0415
+        from raymigrate.reporting.html import html_text  # noqa: PLC0415 - needs libraries of the extra `report`
 
         return html_text(summary, dry_run=self.dry_run)

@@ -2,6 +2,7 @@
 
 from raymigrate.base.findings import Finding
 from raymigrate.documents import Document
+from raymigrate.documents.notebook import Notebook
 
 
 def place_in_file(finding: Finding, document: Document | None) -> tuple[int, int] | None:
@@ -13,7 +14,6 @@ def place_in_file(finding: Finding, document: Document | None) -> tuple[int, int
     """
     if not finding.cell:
         return finding.line, finding.column
-    from raymigrate.documents.notebook import Notebook  # noqa: PLC0415 - most runs meet none
 
     if not isinstance(document, Notebook):
         return None

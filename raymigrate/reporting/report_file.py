@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import click
@@ -45,8 +46,6 @@ def refuse_unfit(report: str) -> None:
 
 
 def _refuse_page_without_libraries() -> None:
-    from importlib.util import find_spec  # noqa: PLC0415 - few runs write a page
-
     if missing := [library for library in ("jinja2", "pygments") if find_spec(library) is None]:
         raise click.UsageError(f"An HTML report needs {' and '.join(missing)}: {install('report')}.")
 

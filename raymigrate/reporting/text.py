@@ -7,6 +7,7 @@ import click
 
 from raymigrate.base.findings import Finding, Kind, one_line
 from raymigrate.run.outcome import Summary
+from raymigrate.run.rules import rule_by_code
 
 PINS = "RM731"  # too low for converted code
 COLOURS = {
@@ -48,7 +49,6 @@ def full_lines(finding: Finding, source: str, *, dry_run: bool = False) -> Itera
         source: The line; empty where the file could not be read.
         dry_run: Whether nothing was written.
     """
-    from raymigrate.run.rules import rule_by_code  # noqa: PLC0415 - loads every codemod
 
     first, *rest = finding_lines(finding, dry_run=dry_run)
     yield first
@@ -63,7 +63,6 @@ def full_lines(finding: Finding, source: str, *, dry_run: bool = False) -> Itera
 
 def lines_by_rule(findings: Sequence[Finding], *, dry_run: bool = False) -> Iterator[str]:
     """The findings by rule, those that are met most often first; what to do stands once for those that share it."""
-    from raymigrate.run.rules import rule_by_code  # noqa: PLC0415 - loads every codemod
 
     groups: dict[str, list[Finding]] = {}
     for finding in findings:
@@ -159,7 +158,6 @@ def project_lines(summary: Summary, *, dry_run: bool) -> Iterator[str]:
 
 def statistics_text(summary: Summary) -> str:
     """Findings per rule, the most frequent first: how many, the rule, what became of them, what it is about."""
-    from raymigrate.run.rules import rule_by_code  # noqa: PLC0415 - loads every codemod
 
     counts = Counter((finding.code, finding.kind.value) for finding in summary.findings)
     rows = sorted(counts.items(), key=lambda item: (-item[1], item[0]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,8 @@ from raymigrate.documents import Document, NotSplit, Plain, edited, reopened
 from raymigrate.documents.remarks import pin_remark
 from raymigrate.facts.literals import shortened_text
 from raymigrate.run.cell_comments import CellComments
+from raymigrate.run.cell_files import with_scripts_converted
+from raymigrate.run.cell_packages import with_needed_packages
 from raymigrate.run.engine import RM901, RM902, RM903, Refused, convert
 from raymigrate.run.outcome import FileResult
 
@@ -32,7 +35,6 @@ def broken(path: str, error: Exception) -> FileResult:
     if isinstance(error, (RecursionError, MemoryError)):
         what = "is nested too deeply" if isinstance(error, RecursionError) else "takes too much memory"
         return _left(path, RM901, f"left as it was: it {what} to be converted safely.")
-    import traceback  # noqa: PLC0415 - only then
 
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if PACKAGE in Path(frame.filename).parents]
     place = f", {Path(frames[-1].filename).relative_to(PACKAGE).as_posix()}:{frames[-1].lineno}" if frames else ""
@@ -97,12 +99,8 @@ def convert_document(
     if options.unsafe and options.enabled(RM731):
         result = _with_versions_raised(result, document, path, options, rewrite=rewrite)
     if document.scripts:
-        from raymigrate.run.cell_files import with_scripts_converted  # noqa: PLC0415 - few notebooks write scripts
-
         result = with_scripts_converted(result, document, path, options, rewrite=rewrite)
     if document.cells_with_commands:
-        from raymigrate.run.cell_packages import with_needed_packages  # noqa: PLC0415 - few files have cells
-
         result = with_needed_packages(result, document, path, options)
     return result
 

@@ -10,9 +10,19 @@ from typing import TYPE_CHECKING
 
 from raymigrate.base.findings import Finding, Kind, Rule
 from raymigrate.base.options import Options
+from raymigrate.codemods import codemods_for
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.shared.import_cleanup import drop_unused_imports
 from raymigrate.comments.skips import RM906, skipped_whole
+from raymigrate.edits.import_names import NotRenamedError
+from raymigrate.edits.stand_ins import fits_libcst
+from raymigrate.facts.execution import compile_error, surely_unbound, unbound_names
+from raymigrate.facts.module import Module
+from raymigrate.facts.nesting import nesting
 from raymigrate.files.discovery import PAGES, SUFFIXES
 from raymigrate.run.outcome import FileResult, by_place
+from raymigrate.run.todos import convert_with_todos
+from raymigrate.run.two_steps import convert_in_two_steps
 
 if TYPE_CHECKING:
     from raymigrate.codemods.context import Context
@@ -107,8 +117,6 @@ def convert(
     """
     options = options or Options()
     if options.todo and rewrite:
-        from raymigrate.run.todos import convert_with_todos  # noqa: PLC0415 - only where it is asked for
-
         bare_options = replace(options, todo=False)
         later = of_later_runs(bare_options)
         result = convert_with_todos(
@@ -123,7 +131,6 @@ def convert(
             return FileResult(path, [replace(refused.finding, path=path)], text)
         return result
     if options.to_accelerate and options.to_ray:
-        from raymigrate.run.two_steps import convert_in_two_steps  # noqa: PLC0415 - only where both are asked for
 
         def step(text: str, options: Options, rewrite: bool) -> FileResult:
             return convert(text, path, options, rewrite=rewrite, project=project, settle=settle)
@@ -160,10 +167,6 @@ def plan(text: str, path: str, options: Options, project: Project | None = None,
     Raises:
         Refused: If the text is not Python, or nested too deeply for LibCST.
     """
-    from raymigrate.codemods import codemods_for  # noqa: PLC0415 - most runs never get here
-    from raymigrate.codemods.context import Context  # noqa: PLC0415
-    from raymigrate.codemods.shared.import_cleanup import drop_unused_imports  # noqa: PLC0415
-    from raymigrate.facts.module import Module  # noqa: PLC0415
 
     try:
         module = Module(text, path, project) if again or project is None else project.module_of(text, path)
@@ -192,8 +195,6 @@ def may_be_python(path: str) -> bool:
 
 def _refuse_unfit(context: Context) -> None:
     """Refuses what Python reads and LibCST does not."""
-    from raymigrate.edits.stand_ins import fits_libcst  # noqa: PLC0415 - only before a change
-    from raymigrate.facts.nesting import nesting  # noqa: PLC0415
 
     module = context.module
     if "\r" in module.text and "\n" not in module.text:
@@ -212,10 +213,8 @@ def _checked(context: Context, options: Options, settle: Callable[[str], str]) -
     Returns:
         The new text, and what a second run says of it.
     """
-    from raymigrate.edits.import_names import NotRenamedError  # noqa: PLC0415 - only before a change
     from raymigrate.edits.rewriter import rewrite  # noqa: PLC0415 - imports LibCST
     from raymigrate.edits.visit import RewriteError  # noqa: PLC0415
-    from raymigrate.facts.execution import compile_error  # noqa: PLC0415
 
     try:
         after = settle(rewrite(context.module, context.plan))
@@ -249,7 +248,6 @@ def of_later_runs(options: Options) -> Options:
 
 def _newly_unbound(before: Module, after: Module) -> str:
     """The names that a result reads before anything binds them, and that the text did not read so."""
-    from raymigrate.facts.execution import surely_unbound, unbound_names  # noqa: PLC0415 - only after a change
 
     names = {node.id for node in unbound_names(after)}
     found = names - surely_unbound(before, names)  # mostly none is left, which saves following the old code

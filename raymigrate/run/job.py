@@ -12,12 +12,15 @@ from raymigrate.base.collecting import no_search_for_cycles
 from raymigrate.base.isolation import working_on
 from raymigrate.base.options import Options
 from raymigrate.documents import UndecodableError, open_document
+from raymigrate.facts.alone import Alone, OtherFileNeeded
 from raymigrate.facts.helpers import NOTHING_SHARED, SharedHelpers
 from raymigrate.files.contents import read_bytes
 from raymigrate.files.discovery import CONFIGURATION
+from raymigrate.run.configuration_names import legacy_names
 from raymigrate.run.conversion import broken, convert_document, crashed, failed
 from raymigrate.run.gates import concerns
 from raymigrate.run.outcome import FileResult
+from raymigrate.run.writing import written
 
 if TYPE_CHECKING:
     from raymigrate.facts.project import Project
@@ -68,7 +71,6 @@ class Job:
         """
         if not self.options.part_of_job and not concerns(data, path, self.options):
             return FileResult(path)
-        from raymigrate.facts.alone import Alone, OtherFileNeeded  # noqa: PLC0415 - most runs never get here
 
         if how := self.crashed and self.crashed.get(os.path.realpath(path)):
             return crashed(path, how)
@@ -86,8 +88,6 @@ class Job:
 
     def _converted(self, path: str, data: bytes, project: Project) -> FileResult:
         if path.endswith(CONFIGURATION):
-            from raymigrate.run.configuration_names import legacy_names  # noqa: PLC0415 - few files name Ray
-
             return legacy_names(path, data, self.options)
         document = open_document(data, path)
         result = convert_document(document, path, self.options, rewrite=self.rewrite, project=project)
@@ -109,7 +109,5 @@ class Job:
             leads_out: Tells of a path whether it leads to where nothing may be written.
         """
         if self.write:
-            from raymigrate.run.writing import written  # noqa: PLC0415 - a check writes nothing
-
             results = written(results, together, leads_out)
         return [result.in_cells() for result in results]

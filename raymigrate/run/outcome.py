@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.comments.skips import RM906
+from raymigrate.documents import Plain
+from raymigrate.documents.line_changes import moved_lines
 
 if TYPE_CHECKING:
     from raymigrate.documents import Document
@@ -82,7 +84,6 @@ class FileResult:
 
     def line_of(self, finding: Finding) -> str:
         """The line of a finding that has its place as readers see it (`in_cells`); empty if there is none."""
-        from raymigrate.documents import Plain  # noqa: PLC0415 - few formats show it
 
         document = self.places or self.document
         if document is None or isinstance(document, Plain):
@@ -113,7 +114,6 @@ class FileResult:
 
     def _told_again(self) -> tuple[Callable[[int], int], list[Finding | None]]:
         """Where each line is in the new text, and what a second run says there in the place of each finding."""
-        from raymigrate.documents.line_changes import moved_lines  # noqa: PLC0415 - only after a change
 
         assert self.after is not None
         moved = moved_lines(self.before, self.after)
@@ -134,7 +134,6 @@ class FileResult:
         """The same result less what calls the comments on these lines stale, as they silence what was found later."""
         if not lines:
             return self
-        from raymigrate.documents.line_changes import moved_lines  # noqa: PLC0415 - only after a change
 
         moved = moved_lines(self.before, self.before if self.after is None else self.after)
         new_lines = {moved(line) for line in lines}

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -28,6 +29,10 @@ from raymigrate.pins.readers import SUBFOLDERS
 from raymigrate.run.conversion import broken
 from raymigrate.run.outcome import FileResult
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 if TYPE_CHECKING:
     from raymigrate.files.discovery import Discovery
     from raymigrate.run.job import Job
@@ -218,10 +223,6 @@ def _parses(path: str, text: str) -> bool:
 
 
 def _toml(text: str) -> object:
-    try:
-        import tomllib  # noqa: PLC0415
-    except ImportError:  # Python 3.10
-        import tomli as tomllib  # noqa: PLC0415
     return tomllib.loads(text.replace("\r\n", "\n"))
 
 

@@ -11,8 +11,11 @@ from raymigrate.base.errors import CannotWorkError
 from raymigrate.base.isolation import CrashedError, apart
 from raymigrate.files.discovery import Discovery, processors
 from raymigrate.run.conversion import crashed, failed
+from raymigrate.run.helper_modules import shared_helpers, with_modules
 from raymigrate.run.job import Job
 from raymigrate.run.outcome import FileResult, Summary
+from raymigrate.run.pins import pin_results
+from raymigrate.run.together import Together, left_outside
 
 if TYPE_CHECKING:
     from raymigrate.facts.project import Project
@@ -77,8 +80,6 @@ def plan(found: Discovery, job: Job, *, jobs: int = 0, progress: Progress = _uns
     """
     summary = _plan(found, job, jobs=jobs, progress=progress)
     if job.options.helpers == "module":
-        from raymigrate.run.helper_modules import shared_helpers, with_modules  # noqa: PLC0415 - few runs share them
-
         modules = shared_helpers(summary.results, found)
         if modules.imports:
             summary = _plan(found, replace(job, shared=modules.helpers), jobs=jobs)
@@ -106,21 +107,15 @@ def _plan(found: Discovery, job: Job, *, jobs: int = 0, progress: Progress = _un
             results[result.path] = result
     summary = Summary(scanned=found.scanned)
     if waiting or results:
-        from raymigrate.run.together import Together  # noqa: PLC0415 - as above
-
         together = Together(found, job, results)
         together.convert(waiting)
         summary.together, summary.projects = together.groups(), together.summaries()
         for result in results.values():
             result.asked, result.done = [], []  # they hold trees, which no other process needs
     if found.candidates:
-        from raymigrate.run.pins import pin_results  # noqa: PLC0415 - most runs never get here
-
         results.update((result.path, result) for result in list(pin_results(found, results, job)))
     for path, result in results.items():
         if result.changes and found.leads_out(path):
-            from raymigrate.run.together import left_outside  # noqa: PLC0415 - as above
-
             results[path] = left_outside(result)
     summary.results = [results[path] for path in sorted(results)]
     return summary

@@ -1,5 +1,6 @@
 """How the package hangs together. Which folder may import which stands in pyproject.toml; `lint-imports` checks it."""
 
+import ast
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -12,6 +13,8 @@ from tests.conftest import FIXTURES, ROOT
 PACKAGE = Path(raymigrate.__file__).parent
 LONGEST_FILE = 400  # lines
 PAGE = ROOT / "docs/how-it-works.md"
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+IMPORTS = (ast.Import, ast.ImportFrom)
 
 
 @cache
@@ -65,3 +68,29 @@ def test_fixtures_are_in_folders_with_the_names_of_families() -> None:
     of_other_things = {"false_friends", "notebooks", "projects"}
     families = {path.parent.name for path in (PACKAGE / "codemods").glob("*/__init__.py")}
     assert {path.name for path in FIXTURES.iterdir() if path.is_dir()} == (families - {"shared"}) | of_other_things
+
+
+# Where an import inside a function pays: what it saves most runs, or what they cannot have.
+DOORS = {
+    "cli.commands": "the rules, which most commands do not name",
+    "cli.convert": "all that a run without legacy code does without",
+    "cli.suggestions": "difflib",
+    "facts.yaml_files": "yaml",
+    "knowledge.versions": "packaging",
+    "reporting.output": "the libraries of the extra `report`",
+    "run.engine": "LibCST",
+    "run.session": "processes",
+}
+
+
+def test_imports_are_at_the_top_but_for_a_few_doors() -> None:
+    """`runtime` is left out: its modules run in the processes of jobs, beside libraries that may be missing."""
+    found = {}
+    for path in PACKAGE.rglob("*.py"):
+        inside = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, FUNCTIONS)]
+        imports = {node for function in inside for node in ast.walk(function) if isinstance(node, IMPORTS)}
+        module = ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
+        if imports and not module.startswith("runtime."):
+            found[module] = len(imports)
+    assert found.keys() == DOORS.keys()
+    assert sum(found.values()) <= 10

@@ -6,7 +6,7 @@ from textwrap import dedent
 from raymigrate.base.findings import Kind
 from raymigrate.base.options import Options
 from raymigrate.files.discovery import SUFFIXES, discover
-from raymigrate.run.gates import NEEDLES
+from raymigrate.files.needles import NEEDLES
 from raymigrate.run.job import Job
 from raymigrate.run.outcome import Summary
 from raymigrate.run.session import run

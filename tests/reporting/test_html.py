@@ -13,10 +13,10 @@ from raymigrate.base.findings import Finding, Kind
 from raymigrate.base.options import Options
 from raymigrate.cli import main
 from raymigrate.files.discovery import CONFIGURATION, SUFFIXES, discover
+from raymigrate.files.needles import NEEDLES
 from raymigrate.files.script import decode
 from raymigrate.reporting.html import html_text
 from raymigrate.reporting.side_by_side import Line, blocks_of
-from raymigrate.run.gates import NEEDLES
 from raymigrate.run.job import Job
 from raymigrate.run.outcome import FileResult, ProjectSummary, Summary
 from raymigrate.run.session import run
@@ -199,7 +199,7 @@ def test_the_command_writes_the_page_with_the_new_text_even_where_it_only_checks
 def test_without_its_libraries_the_command_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr("raymigrate.reporting.report_file.find_spec", lambda name: None)
     copy = tmp_path / "train.py"
     copy.write_text(LEGACY.read_text())
     result = CliRunner().invoke(main, ["--report", str(tmp_path / "page.html"), str(copy)])

@@ -7,8 +7,9 @@ import pytest
 from click.testing import CliRunner
 
 from raymigrate.cli import main
-from raymigrate.reporting import terminal
-from raymigrate.reporting.terminal import use_colour, with_progress
+from raymigrate.reporting import progress
+from raymigrate.reporting.progress import with_progress
+from raymigrate.reporting.terminal import use_colour
 from tests.conftest import FIXTURES
 
 LEGACY = FIXTURES / "transformers_trainer/readme_example/before.py"
@@ -73,10 +74,10 @@ class Terminal(io.StringIO):
 def test_a_long_run_shows_its_progress_and_takes_it_away(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = Terminal()
     monkeypatch.setattr(sys, "stderr", stream)
-    monkeypatch.setattr(terminal, "PATIENCE", 0.0)
-    monkeypatch.setattr(terminal, "INTERVAL", 0.0)
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "INTERVAL", 0.0)
     assert list(with_progress("abc", 3)) == ["a", "b", "c"]
-    assert stream.getvalue().split(terminal.CLEAR_LINE) == ["", "1 of 3 files", "2 of 3 files", "3 of 3 files", ""]
+    assert stream.getvalue().split(progress.CLEAR_LINE) == ["", "1 of 3 files", "2 of 3 files", "3 of 3 files", ""]
 
 
 def test_a_short_run_shows_none(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,6 +90,6 @@ def test_a_short_run_shows_none(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_pipe_gets_no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stderr", stream)
-    monkeypatch.setattr(terminal, "PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
     assert list(with_progress("abc", 3)) == ["a", "b", "c"]
     assert stream.getvalue() == ""

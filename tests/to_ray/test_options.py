@@ -8,8 +8,8 @@ from click.testing import CliRunner
 from raymigrate.base.options import Options
 from raymigrate.cli import main
 from raymigrate.codemods import all_codemods, codemods_for, word_pattern
+from raymigrate.files.needles import NEEDLES, needles
 from raymigrate.files.scanner import Words
-from raymigrate.run.gates import NEEDLES, needles
 
 PLAIN = """\
 from transformers import Trainer, TrainingArguments

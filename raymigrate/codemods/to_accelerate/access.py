@@ -14,6 +14,8 @@ from raymigrate.codemods.to_accelerate.rules import Refusal
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.edits.plan import Code
+from raymigrate.facts.project import Definition
+from raymigrate.facts.project_uses import uses_of
 from raymigrate.facts.scopes import FUNCTIONS
 
 HARMLESS_DECORATORS = ("torch.no_grad", "torch.inference_mode", "torch.enable_grad")
@@ -343,9 +345,6 @@ class Access:
         return calls
 
     def _is_used_elsewhere(self, function: ast.FunctionDef) -> bool:
-        from raymigrate.facts.project import Definition  # noqa: PLC0415 - only in projects
-        from raymigrate.facts.project_uses import uses_of  # noqa: PLC0415
-
         project = self.module.project
         assert project is not None
         found = uses_of(project, Definition(self.module, function, function.name))

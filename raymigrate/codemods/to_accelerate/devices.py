@@ -11,6 +11,7 @@ from raymigrate.codemods.to_accelerate.order import Order
 from raymigrate.codemods.to_accelerate.rules import RM858
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
+from raymigrate.facts.functions import returned_values
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import argument
 
@@ -76,7 +77,6 @@ class Devices:
         function = self.variables.called(value)
         if function is None:
             return False
-        from raymigrate.facts.functions import returned_values  # noqa: PLC0415
 
         ends = returned_values(self.module, function)
         return bool(ends) and all(end is not None and self._makes_device(self.module.value(end)) for end in ends)

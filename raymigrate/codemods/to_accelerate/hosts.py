@@ -13,6 +13,7 @@ from raymigrate.codemods.to_accelerate.gathering import Gathering
 from raymigrate.codemods.to_accelerate.order import Order
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
+from raymigrate.facts.values import reaching
 
 NUMPY = ("numpy", "sklearn", "scipy", "pandas")
 COLLECTS = frozenset({"append", "extend", "update", "add_batch", "add"})
@@ -73,7 +74,6 @@ class Hosts:
 
     def _is_moved(self, read: ast.Name, seen: frozenset[ast.AST]) -> bool:
         """Whether the loop itself took a part of a batch to its device."""
-        from raymigrate.facts.values import reaching  # noqa: PLC0415
 
         for binding in reaching(self.module, read):
             node = binding.node

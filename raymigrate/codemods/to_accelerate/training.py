@@ -10,7 +10,7 @@ from functools import cached_property
 from raymigrate.codemods.to_accelerate.rules import Refusal
 from raymigrate.codemods.to_accelerate.variables import Variable, Variables
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import argument
+from raymigrate.facts.values import argument, reaching
 
 DATA_LOADERS = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
 PLATEAU = "ReduceLROnPlateau"
@@ -359,8 +359,6 @@ class Training:
         return frozenset().union(*found) if found and all(found) else frozenset()
 
     def _batch_name(self, node: ast.Name, seen: frozenset[ast.AST]) -> frozenset[Variable]:
-        from raymigrate.facts.values import reaching  # noqa: PLC0415
-
         found = [self._batch_binding(binding.node, seen) for binding in reaching(self.module, node)]
         return frozenset().union(*found) if found and all(found) else frozenset()
 

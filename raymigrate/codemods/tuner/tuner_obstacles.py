@@ -39,8 +39,12 @@ PAUSES = "may pause a trial or exchange its checkpoint, and a trainer in a funct
 
 def obstacles(context: Context, tuner: TunerCall) -> list[str]:
     """Why a Tuner over a trainer cannot be converted for sure: what goes wrong in silence first."""
-    checks = (_tune_config, _unseen, _trainer, _changed_later, _search_space, _run_config)
-    return [reason for check in checks if (reason := check(context, tuner))]
+    checks = (_tune_config, _unseen, _trainer, _changed_later, _search_space)
+    reasons = [reason for check in checks if (reason := check(context, tuner))]
+    # One of Tune is what RM411 makes of another where the Tuner stays: then it is not what is in the way.
+    if not (reasons and tuner.made("run_config", "ray.tune.RunConfig")) and (reason := _run_config(context, tuner)):
+        reasons.append(reason)
+    return reasons
 
 
 def in_silence(context: Context, tuner: TunerCall) -> list[str]:

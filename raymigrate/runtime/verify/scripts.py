@@ -21,9 +21,9 @@ from raymigrate.facts.module import Module
 from raymigrate.facts.project import Project
 from raymigrate.facts.values import argument
 from raymigrate.files.discovery import SUFFIXES, Discovery, discover
+from raymigrate.files.needles import needles
 from raymigrate.files.script import decode
 from raymigrate.pins.written_for import WrittenFor
-from raymigrate.run.gates import needles
 from raymigrate.run.job import Job
 from raymigrate.run.session import run
 from raymigrate.runtime.verify.copies import copied, left_out
