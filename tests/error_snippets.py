@@ -330,6 +330,12 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
     ],
     "RM713": ["from datasets import load_metric", "datasets.load_metric('glue', 'mrpc')"],
     "RM714": ["import huggingface_hub\nhuggingface_hub.HfFileSystem().resolve_path('datasets/imdb')"],
+    "RM725": [
+        "class Own(transformers.TrainerCallback):\n"
+        f"    def on_train_begin(self, args, state, control, {parameters}): {body}\n"
+        "transformers.Trainer(Model(), arguments(), train_dataset=ROWS, callbacks=[Own()]).train()"
+        for parameters, body in (("tokenizer, **kwargs", "pass"), ("**kwargs", "kwargs['tokenizer']"))
+    ],
     "RM732": [
         "from unittest import mock\n"
         "with mock.patch('transformers.training_args.is_accelerate_available', lambda *_: False):\n"

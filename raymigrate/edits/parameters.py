@@ -19,8 +19,9 @@ def with_others(function: cst.FunctionDef, edit: FunctionEdit) -> cst.Parameters
     """The parameters of a function with the one that an edit adds, with new names, and less those that it drops."""
 
     def named(parameter: cst.Param) -> cst.Param:
-        name = edit.renamed.get(parameter.name.value)
-        return parameter if name is None else parameter.with_changes(name=cst.Name(name), annotation=None)
+        old = parameter.name.value
+        annotation = None if old in edit.unannotated else parameter.annotation
+        return parameter.with_changes(name=cst.Name(edit.renamed.get(old, old)), annotation=annotation)
 
     def kept(parameters: Sequence[cst.Param]) -> list[cst.Param]:
         return [named(parameter) for parameter in parameters if parameter.name.value not in edit.without]

@@ -105,7 +105,8 @@ class FunctionEdit:
         drop_return_annotation: Whether `-> X` is removed.
         added_parameter: A parameter to add at the end, as source.
         undefault: Parameters that lose their default value.
-        renamed: Old to new names of parameters; an annotation of one that is renamed goes.
+        renamed: Old to new names of parameters.
+        unannotated: Parameters that lose their annotation, by their old names.
         without: Parameters that are taken away.
         body_start: Code to put before the first statement, after the docstring.
     """
@@ -116,6 +117,7 @@ class FunctionEdit:
     added_parameter: str | None = None
     undefault: set[str] = field(default_factory=set)
     renamed: dict[str, str] = field(default_factory=dict)
+    unannotated: set[str] = field(default_factory=set)
     without: set[str] = field(default_factory=set)
     body_start: list[Code] = field(default_factory=list)
 

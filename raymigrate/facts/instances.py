@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Sequence
 
+from raymigrate.facts.callbacks import EVENTS, is_callback
 from raymigrate.facts.legacy import TRAINERS
 from raymigrate.facts.legacy import TRAINING_ARGUMENTS as OLD_TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
@@ -15,7 +16,6 @@ TORCH_TRAINER = "ray.train.torch.TorchTrainer"
 TRAINER = "transformers.trainer.Trainer"
 TRAINING_ARGUMENTS = "transformers.training_args.TrainingArguments"
 ACCELERATOR = "accelerate.accelerator.Accelerator"
-CALLBACK = "transformers.trainer_callback.TrainerCallback"
 # What transformers hands to the methods of a callback, in their order (trainer_callback.py).
 CALLBACK_PARAMETERS = (
     TRAINING_ARGUMENTS,
@@ -174,7 +174,7 @@ def _class_of_parameter(module: Module, parameter: ast.arg) -> str:
         base = library_base(module, owner)
         if position == 0:
             return base
-        if CALLBACK in lineage(base) and function.name.startswith("on_") and 0 < position <= len(CALLBACK_PARAMETERS):
+        if 0 < position <= len(CALLBACK_PARAMETERS) and function.name in EVENTS and is_callback(module, owner):
             return CALLBACK_PARAMETERS[position - 1]
     return _class_of_annotation(module, parameter.annotation)
 

@@ -293,7 +293,7 @@ class Access:
             for call in calls:
                 self._add_argument(changes, call, in_order=added == NAME)
             return
-        changes.edits.append(lambda: changes.context.plan.function(function).renamed.update({parameter: NAME}))
+        changes.edits.append(lambda: self._rename_parameter(changes, function, parameter))
         for read in self.variables.reads(Variable(self.module.scope(function), parameter)):
             if not changes.is_gone(read) and function not in self.scaled:
                 changes.replace(read, DEVICE)
@@ -315,6 +315,11 @@ class Access:
 
     def _add_parameter(self, changes: Changes, function: ast.FunctionDef, added: str) -> None:
         changes.context.plan.function(function).added_parameter = added
+
+    def _rename_parameter(self, changes: Changes, function: ast.FunctionDef, parameter: str) -> None:
+        edit = changes.context.plan.function(function)
+        edit.renamed[parameter] = NAME
+        edit.unannotated.add(parameter)  # it said what a device is
 
     def _rename(self, changes: Changes, call: ast.Call, parameter: str) -> None:
         changes.edits.append(lambda: changes.context.plan.call(call).rename.update({parameter: NAME}))
