@@ -11,6 +11,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.moves import Move, move_names
 from raymigrate.facts.guards import is_ready
+from raymigrate.facts.metrics import LOAD_METRIC
 from raymigrate.knowledge.error_texts import gone_names
 from raymigrate.knowledge.successors import ONE_MEANING, successor
 
@@ -40,7 +41,7 @@ RM713 = Rule(
     "RM713",
     "datasets.load_metric",
     "datasets >= 3 has no metrics: the import fails.",
-    "evaluate.load, from the package evaluate, takes the same arguments.",
+    "evaluate.load, from the package evaluate, takes the same arguments by keyword.",
     "https://huggingface.co/docs/evaluate/transformers_integrations",
     errors=(*gone_names("datasets", "load_metric"), *gone_names("datasets.load", "load_metric")),
 )
@@ -70,7 +71,11 @@ ADAMW = ("transformers.AdamW", "transformers.optimization.AdamW")
 ADAMW_PARAMETERS = ("params", "lr", "betas", "eps", "weight_decay", "correct_bias", "no_deprecation_warning")
 ADAMW_DEFAULTS = {"eps": "1e-6", "weight_decay": "0.0"}
 ADAMW_GONE = {"correct_bias", "no_deprecation_warning"}
-LOAD_METRIC = ("datasets.load_metric", "datasets.load.load_metric")
+METRIC_PARAMETERS = (
+    *("path", "config_name", "process_id", "num_process", "cache_dir", "experiment_id", "keep_in_memory"),
+    *("download_config", "download_mode", "revision"),
+)
+SAME_POSITIONS = 2  # the third parameter of evaluate.load is module_type
 
 
 @codemod(*(name.rpartition(".")[2] for name in MOVED))
@@ -102,6 +107,14 @@ def load_metric(context: Context) -> None:
         if context.converts(RM713, reference.node, "datasets has no load_metric today; now evaluate.load."):
             context.plan.need_import("evaluate", near=reference.binding.statement)
             context.replace_reference(reference, "evaluate.load")
+            call = context.module.parent_of[reference.node]
+            if isinstance(call, ast.Call) and call.func is reference.node:
+                context.plan.call(call).names = names_for_evaluate(call)
+
+
+def names_for_evaluate(call: ast.Call) -> list[str]:
+    """The names of the arguments by position of load_metric(), where evaluate.load() has them at other positions."""
+    return list(METRIC_PARAMETERS[: len(call.args)]) if len(call.args) > SAME_POSITIONS else []
 
 
 @codemod("AdamW")

@@ -19,11 +19,12 @@ from collections.abc import Iterator
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.libraries.renamed_names import LOAD_METRIC
+from raymigrate.codemods.libraries.renamed_names import names_for_evaluate
 from raymigrate.codemods.phases import Phase
 from raymigrate.edits.plan import Code
 from raymigrate.facts.comments import comments_of
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
+from raymigrate.facts.metrics import LOAD, LOAD_METRIC
 from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import FUNCTIONS
 from raymigrate.facts.trainers import trainer_calls
@@ -37,7 +38,7 @@ RM481 = Rule(
     errors=("No module named 'evaluate_modules'",),
 )
 MESSAGE = "Workers cannot unpickle a metric of the driver (No module named 'evaluate_modules')"
-LOADERS = frozenset({"evaluate.load", "evaluate.loading.load", *LOAD_METRIC})
+LOADERS = frozenset({*LOAD, *LOAD_METRIC})
 FIRST_PARAMETERS = {"trainer_init_per_worker": TRAINERS, "train_loop_per_worker": TRAINERS | TORCH_TRAINERS}
 
 
@@ -151,5 +152,7 @@ def _source(context: Context, call: ast.Call) -> str | None:
         return module.source(call)
     if module.reference_at[call.func].root not in context.rewritten:
         return None
-    arguments = [*map(module.source, call.args), *map(module.source, call.keywords)]
+    names = [f"{name}=" for name in names_for_evaluate(call)] or [""] * len(call.args)
+    arguments = [f"{name}{module.source(given)}" for name, given in zip(names, call.args, strict=True)]
+    arguments += map(module.source, call.keywords)
     return f"evaluate.load({', '.join(arguments)})"
