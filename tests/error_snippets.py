@@ -336,6 +336,11 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         "transformers.Trainer(Model(), arguments(), train_dataset=ROWS, callbacks=[Own()]).train()"
         for parameters, body in (("tokenizer, **kwargs", "pass"), ("**kwargs", "kwargs['tokenizer']"))
     ],
+    "RM727": [
+        "transformers.ViTConfig().save_pretrained('vit')\n"
+        "open('vit/preprocessor_config.json', 'w').write('{}')\n"
+        "transformers.AutoFeatureExtractor.from_pretrained('vit')"
+    ],
     "RM732": [
         "from unittest import mock\n"
         "with mock.patch('transformers.training_args.is_accelerate_available', lambda *_: False):\n"

@@ -61,3 +61,52 @@ def test_an_argument_of_something_else_stays(code: str) -> None:
 def test_two_values_for_one_thing_are_for_a_person() -> None:
     code = 'p = SegformerFeatureExtractor.from_pretrained("x", reduce_labels=a, do_reduce_labels=b)'
     assert len(converted(SCRIPT.format(code=code)).lines("RM701", Kind.MANUAL)) == 1
+
+
+LEGACY = """
+import transformers
+from ray.air import session
+from transformers import AutoFeatureExtractor, AutoImageProcessor, CLIPFeatureExtractor, ViTImageProcessor
+from transformers import ViTFeatureExtractor as Extractor
+
+p = {call}
+session.report({{}})
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "frozen"),
+    [
+        ('ViTImageProcessor.from_pretrained("x")', 'ViTImageProcessorPil.from_pretrained("x")'),
+        ("ViTImageProcessor(size=32)", "ViTImageProcessorPil(size=32)"),
+        ('CLIPFeatureExtractor.from_pretrained("x")', 'CLIPImageProcessorPil.from_pretrained("x")'),
+        ("Extractor()", "p = ViTImageProcessorPil()"),
+        ("transformers.SegformerFeatureExtractor()", "transformers.SegformerImageProcessorPil()"),
+        ('AutoImageProcessor.from_pretrained("x")', 'AutoImageProcessor.from_pretrained("x", backend="pil")'),
+        ('AutoFeatureExtractor.from_pretrained("a/vit")', 'AutoImageProcessor.from_pretrained("a/vit", backend="pil")'),
+    ],
+)
+def test_images_that_are_resized_otherwise_are_noted_or_resized_as_before(call: str, frozen: str) -> None:
+    script = LEGACY.format(call=call)
+    assert len(converted(script).lines("RM751", Kind.NOTE)) == 1
+    outcome = converted(script, freeze_numerics=True)
+    assert frozen in outcome.text
+    assert len(outcome.lines("RM751", Kind.CONVERTED)) == 1
+    assert not converted(outcome.text, freeze_numerics=True).findings
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        'AutoImageProcessor.from_pretrained("x", use_fast=False)',
+        'AutoImageProcessor.from_pretrained("x", backend="torchvision")',
+        "transformers.ViTImageProcessorFast()",
+        "transformers.ViTImageProcessorPil()",
+        "transformers.Wav2Vec2FeatureExtractor()",
+        'AutoFeatureExtractor.from_pretrained("facebook/wav2vec2-base")',
+    ],
+)
+@pytest.mark.parametrize("frozen", [False, True])
+def test_a_script_that_chose_a_backend_is_left(call: str, frozen: bool) -> None:
+    outcome = converted(LEGACY.format(call=call), freeze_numerics=frozen)
+    assert "RM751" not in [code for code, _, _ in outcome.findings]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.import_cleanup import is_passed_on
+from raymigrate.facts.module import Reference
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,24 @@ def move_names(context: Context, rule: Rule, moves: Mapping[str, Move]) -> None:
         elif context.converts(rule, reference.node, f"{owner} is now {place}."):
             context.plan.need_import(move.module, near=reference.binding.statement)
             context.replace_reference(reference, place + reference.qualified.removeprefix(owner))
+
+
+def name_other(context: Context, reference: Reference, old: str, new: str) -> None:
+    """Lets one use of a class of a library name another class of it.
+
+    Args:
+        context: The module to work on.
+        reference: The use, which may go on below the class.
+        old: The qualified name of the class.
+        new: That of the other one.
+    """
+    library, _, name = new.rpartition(".")
+    if reference.binding.qualified == library:
+        source = f"{reference.root.id}.{name}"
+    else:
+        context.plan.need_import(library, name, near=reference.binding.statement)
+        source = name
+    context.replace_reference(reference, source + reference.qualified.removeprefix(old))
 
 
 def drop_unused(context: Context, rule: Rule, name: str) -> None:
