@@ -68,6 +68,16 @@ def test_a_trainer_whose_config_cannot_be_read_stays_but_its_cpu_workers_are_joi
     assert "RM207" in {finding.code for finding in result.findings if finding.kind is Kind.MANUAL}
 
 
+def test_the_advice_for_it_can_be_followed_and_the_file_is_named_where_it_is_known() -> None:
+    head = "parser = argparse.ArgumentParser()\nparser.add_argument('--config', default='accel.yaml')"
+    result = convert(SCRIPT.format(head=head, config="parser.parse_args().config"))
+    advice = next(finding.advice for finding in result.findings if finding.code == "RM207")
+    assert "`raymigrate config accel.yaml`" in advice
+    followed = convert(SCRIPT.format(head=head, config="{}"))
+    assert followed.after is not None and "TorchTrainer" in followed.after
+    assert not {"RM207", "RM208"} & {finding.code for finding in followed.findings}
+
+
 def test_a_value_that_is_not_known_is_told_and_the_others_are_converted() -> None:
     result = convert(SCRIPT.format(head="", config="{'mixed_precision': sys.argv[1], 'num_processes': sys.argv[2]}"))
     assert result.after is not None and "TorchTrainer(loop, scaling" in result.after

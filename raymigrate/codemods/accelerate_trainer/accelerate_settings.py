@@ -20,7 +20,7 @@ from raymigrate.facts.literals import shortened, string_literal
 from raymigrate.facts.module import Module
 from raymigrate.facts.trainers import TrainerCall
 from raymigrate.facts.tuners import config_names, made
-from raymigrate.facts.values import fillings, is_none
+from raymigrate.facts.values import constants, fillings, is_none
 from raymigrate.knowledge.error_texts import refused_arguments
 from raymigrate.knowledge.libraries import look_up, parameters
 
@@ -46,7 +46,9 @@ RM207 = Rule(
     "RM207",
     "an accelerate_config that cannot be read",
     "TorchTrainer has no accelerate_config argument: it raises a TypeError, so the values have to be known now.",
-    "Give its values to Accelerator(...) in the training function, drop accelerate_config=, and run raymigrate again.",
+    "Write the values here as a dict, or the name of the file as a string, and run raymigrate again: it takes each to"
+    " where it belongs."
+    " Where the training function gives them to Accelerator(...) itself, write accelerate_config={}.",
     GUIDE,
 )
 RM208 = Rule(
@@ -59,6 +61,7 @@ RM208 = Rule(
 
 # Keys that Accelerator takes as they are.
 EXPRESSIONS = frozenset({"mixed_precision"})
+FP16 = "fp16"  # of accelerate 0.x: if true, it beat mixed_precision
 
 
 class AsWritten(str):
@@ -146,7 +149,8 @@ def convert_settings(context: Context, call: TrainerCall, settings: Settings) ->
     """Gives the values of an accelerate_config to the Accelerator, or to the environment of the workers."""
     given = call.arguments.get("accelerate_config")
     if given is None or context.module.constant(given) is None:
-        context.manual(RM208, call.node, "Without accelerate_config a default_config.yaml of the user applied.")
+        message = "Without accelerate_config a default_config.yaml of the user applied, where there was one."
+        context.manual(RM208, call.node, message)
     known = {k: v for k, v in settings.values.items() if not isinstance(v, AsWritten) or is_ignored(k)}
     places = destination(known, use_gpu=call.use_gpu)
     unseen = sorted(settings.values.keys() - known.keys())
@@ -162,7 +166,10 @@ def convert_settings(context: Context, call: TrainerCall, settings: Settings) ->
 def leave_settings(context: Context, call: TrainerCall) -> None:
     """Reports an accelerate_config that cannot be read, and joins the CPU workers all the same."""
     gone = "TorchTrainer takes none, so AccelerateTrainer stays, which Ray >= 2.9 does not have"
-    context.manual(RM207, call.arguments["accelerate_config"], f"This accelerate_config cannot be read here. {gone}.")
+    given = call.arguments["accelerate_config"]
+    named = sorted({text for _, text in constants(context.module, given) if isinstance(text, str)})
+    shown = f"`raymigrate config {named[0] if len(named) == 1 else 'FILE'}` shows what each key of a file did."
+    context.manual(RM207, given, f"This accelerate_config cannot be read here. {gone}.", f"{RM207.fix} {shown}")
     for accelerator in _inside(call, list(context.module.calls(*ACCELERATORS))):
         if call.imported is None and not is_told(context, call, accelerator, "cpu"):
             set_cpu(context, RM203, call, accelerator, "cpu")
@@ -240,6 +247,9 @@ def _keep_expressions(context: Context, settings: Settings, places: Destination,
         elif all(can_be_read(context, node, accelerator) for accelerator in accelerators):
             source = places.arguments[key] = context.module.source(node)
             _say(places, key, AsWritten(source), f"Accelerator({key}={source})")
+        elif all(_gives(made, FP16) for made in accelerators):
+            reason = f"{FP16}= of the Accelerator came first where it is true, and this elsewhere"
+            places.unknown[:] = [(name, value, reason if name == key else why) for name, value, why in places.unknown]
 
 
 def _say(places: Destination, key: str, value: object, became: str) -> None:
@@ -283,14 +293,14 @@ def _set_environment(context: Context, call: TrainerCall, environment: dict[str,
     undecided = call.use_gpu is None and "ACCELERATE_USE_CPU" in environment and not use_gpu
     if (unseen or undecided) and wrap_loop(context, call, environment):
         return
-    message = f"No Accelerator is made in this file: {listed} go to the workers."
+    message = "No Accelerator is made in this file"
+    advice = f"Give the workers an environment, RunConfig(worker_runtime_env={source})"
     if undecided:
-        context.manual(
-            RM206, call.node, f"No Accelerator is made here, and use_gpu is not known: set {listed} on the workers."
-        )
+        advice += ", with ACCELERATE_USE_CPU only where they have no GPU"
+        context.manual(RM206, call.node, f"{message}, and use_gpu is not known.", f"{advice}.")
     elif unseen or (run_config is not None and "worker_runtime_env" in {k.arg for k in run_config.keywords}):
-        context.manual(RM206, call.node, f"No Accelerator is made in this file: set {listed} on the workers.")
-    elif context.converts(RM206, call.node, message):
+        context.manual(RM206, call.node, f"{message}.", f"{advice}.")
+    elif context.converts(RM206, call.node, f"{message}; now the environment of the workers has {listed}."):
         if run_config is not None:
             context.plan.call(run_config).set("worker_runtime_env", source)
         else:

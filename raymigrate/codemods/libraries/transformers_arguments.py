@@ -39,11 +39,14 @@ from raymigrate.knowledge.libraries import look_up, parameters, takes
 
 GUIDE = "https://github.com/huggingface/transformers/blob/main/MIGRATION_GUIDE_V5.md"
 
+OLD_TO_NEW = [f"{old} is {change.name} today" for old, change in TRAINING_ARGUMENTS_CHANGES.items() if change.name]
+REMOVED = [name for name, change in TRAINING_ARGUMENTS_CHANGES.items() if change.name is None]
+
 RM701 = Rule(
     "RM701",
     "an argument that was renamed",
     "transformers >= 5, accelerate >= 1 and datasets >= 4 raise a TypeError for the old name.",
-    "The new name is used, and values that changed are replaced too.",
+    f"The new name is used, and values that changed are replaced too. Of TrainingArguments {', '.join(OLD_TO_NEW)}.",
     GUIDE,
     errors=(
         *refused_arguments(
@@ -83,7 +86,8 @@ RM702 = Rule(
     "RM702",
     "an argument that was removed",
     "transformers >= 5 and accelerate >= 1 raise a TypeError for it.",
-    "It is deleted where it had no effect on training; else see the message.",
+    "It is deleted where it had no effect on training; else see the message. TrainingArguments has lost"
+    f" {', '.join(REMOVED)}.",
     GUIDE,
     errors=(
         *refused_arguments("*TrainingArguments"),
@@ -117,7 +121,8 @@ RM706 = Rule(
     "RM706",
     "arguments of TrainingArguments that cannot be seen",
     "Arguments that transformers >= 5 removed raise a TypeError, also when they come out of a dict.",
-    "Look for evaluation_strategy (now eval_strategy), no_cuda (use_cpu) and the others that RM701 and RM702 name.",
+    "Look for evaluation_strategy (now eval_strategy), no_cuda (use_cpu) and the others that `raymigrate explain RM701`"
+    " and `raymigrate explain RM702` name.",
     GUIDE,
 )
 
@@ -154,7 +159,9 @@ def keyword_arguments(context: Context) -> None:
                 elif name in VALUES and names is TRAINING_ARGUMENTS:
                     _change_value(context, call, keyword)
                 elif not _is_taken(context, call, name) and name not in DATALOADER_ARGUMENTS:
-                    context.manual(RM702, keyword, f"{name}= raises a TypeError today.")
+                    context.manual(
+                        RM702, keyword, f"{name}= raises a TypeError today.", "Drop it, or write what replaces it."
+                    )
     for call in context.module.calls(*ACCELERATORS):
         _dataloader_config(context, call)
     _loading_arguments(context)
