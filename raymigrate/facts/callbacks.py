@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from raymigrate.facts.module import Module
-from raymigrate.facts.trainers import is_made_from
+from raymigrate.facts.trainers import library_bases
 from raymigrate.knowledge.libraries import lineage, look_up
 
 CALLBACK = "transformers.trainer_callback.TrainerCallback"
@@ -31,11 +31,7 @@ EVENTS = (
 
 def is_callback(module: Module, node: ast.ClassDef) -> bool:
     """Whether a class is a subclass of transformers.TrainerCallback, directly or by classes of this project."""
-    return is_made_from(module, node, _is_library_callback)
-
-
-def _is_library_callback(name: str) -> bool:
-    return CALLBACK in lineage(look_up(name).place)
+    return any(CALLBACK in lineage(look_up(name).place) for name in library_bases(module, node))
 
 
 def event_methods(module: Module) -> Iterator[ast.FunctionDef]:

@@ -2,7 +2,7 @@
 
 import ast
 import builtins
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -152,21 +152,14 @@ def _is_no_trainer(module: Module, value: ast.expr) -> bool:
 
 def is_transformers_trainer(module: Module, node: ast.ClassDef) -> bool:
     """Whether a class is a subclass of transformers.Trainer, directly or by classes of this project."""
-    return is_made_from(module, node, _is_trainer)
+    return any(
+        name in HF_TRAINERS or (name.startswith("trl.") and name.endswith("Trainer"))
+        for name in library_bases(module, node)
+    )
 
 
-def _is_trainer(name: str) -> bool:
-    return name in HF_TRAINERS or (name.startswith("trl.") and name.endswith("Trainer"))
-
-
-def is_made_from(module: Module, node: ast.ClassDef, is_base: Callable[[str], bool]) -> bool:
-    """Whether a class has some class of a library among its bases, directly or by classes of this project.
-
-    Args:
-        module: The module of the class.
-        node: The class.
-        is_base: Tells such a class by its qualified name.
-    """
+def library_bases(module: Module, node: ast.ClassDef) -> Iterator[str]:
+    """The classes of libraries that a class is made from, directly or by classes of this project; by their names."""
     waiting, seen = [(module, node)], set[ast.ClassDef]()
     while waiting:
         home, current = waiting.pop()
@@ -174,12 +167,11 @@ def is_made_from(module: Module, node: ast.ClassDef, is_base: Callable[[str], bo
             continue
         seen.add(current)
         for base in current.bases:
-            if is_base(home.qualified(base) or ""):
-                return True
+            if (name := home.qualified(base)) is not None:
+                yield name
             found = home.definition(base)
             other = home.elsewhere(base) if not isinstance(found, ast.ClassDef) else None
             if isinstance(found, ast.ClassDef):
                 waiting.append((home, found))
             elif other is not None and isinstance(other.node, ast.ClassDef):
                 waiting.append((other.module, other.node))
-    return False

@@ -43,6 +43,13 @@ def test_what_the_driver_sets_in_its_environment_reaches_the_callback(
     assert "self.client()" in after or "env_vars" in after
 
 
+def test_every_argument_that_is_in_the_way_is_told_at_once() -> None:
+    callback = WANDB.replace(")", ', api_key_file="key", log_config=True)')
+    outcome = converted(SCRIPT.format(variable="A", callback=callback))
+    message = next(message for message in outcome.messages if "not converted" in message)
+    assert "api_key_file=: " in message and "; log_config=: " in message
+
+
 BUILT = """
 from ray.air.config import RunConfig, ScalingConfig
 from ray.air.integrations.mlflow import MLflowLoggerCallback

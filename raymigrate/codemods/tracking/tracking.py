@@ -5,6 +5,7 @@ handed such a logger every report of rank 0; a UserCallback gets them too, with 
 """
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from raymigrate.base.findings import Rule
@@ -121,42 +122,45 @@ def _tracked(context: Context, config: ast.Call) -> Tracked:
     items = _listed(context, keyword) if keyword is not None else None
     if keyword is None or items is None:
         raise NotSure("the list cannot be followed")
-    loggers = []
+    loggers, reasons = [], list[str]()
     for item in items:
         name = tune_callback(context, item)
         made = module.value(item)
         if name not in LOGGERS:
             raise NotSure(f"nothing is known to take the place of {_last(name or module.source(item))}")
         assert isinstance(made, ast.Call)
-        _check_arguments(context, made, LOGGERS[name])
+        reasons += _refused_arguments(made, LOGGERS[name])
         if only_use(module, made) is None or only_use(module, module.value(keyword.value)) is None:
-            raise NotSure("it is used at several places")
+            reasons.append("it is used at several places")
         loggers.append(made)
     trainers = trainers_of(module, config)
     found = [fit for trainer in trainers for fit in fits(module, trainer)]
     if len(trainers) != 1 or len(found) != 1:
-        raise NotSure("the fit() at whose end the run ends is not in sight")
-    if module.function(found[0]) is not module.function(config) or isinstance(module.function(found[0]), ast.Lambda):
-        raise NotSure("RunConfig and fit() are in different functions")
+        reasons.append("the fit() at whose end the run ends is not in sight")
+    elif module.function(found[0]) is not module.function(config) or isinstance(module.function(found[0]), ast.Lambda):
+        reasons.append("RunConfig and fit() are in different functions")
+    if reasons:
+        raise NotSure("; ".join(dict.fromkeys(reasons)))
     return Tracked(config, loggers, trainers[0], found[0])
 
 
-def _check_arguments(context: Context, made: ast.Call, service: str) -> None:
-    """Makes sure that the emitted callback does what the arguments of a logger ask for."""
+def _refused_arguments(made: ast.Call, service: str) -> Iterator[str]:
+    """Why the emitted callback would not do what the arguments of a logger ask for: every reason that there is."""
     given = {keyword.arg for keyword in made.keywords}
     if made.args or None in given:
-        raise NotSure("its arguments cannot be seen")
+        yield "its arguments cannot be seen"
+        return
     for keyword in made.keywords:
         if service == "mlflow" and keyword.arg not in MLFLOW_ARGUMENTS:
-            raise NotSure(f"{keyword.arg}= has no successor")
+            yield f"{keyword.arg}= has no successor"
         if service == "mlflow" and keyword.arg == "save_artifact":
             if not isinstance(written(keyword.value), bool):
-                raise NotSure("save_artifact= is decided at run time")
+                yield "save_artifact= is decided at run time"
         if service == "wandb" and keyword.arg in WANDB_REFUSED and written(keyword.value):
-            raise NotSure(f"{keyword.arg}=: {WANDB_REFUSED[keyword.arg]}")
+            yield f"{keyword.arg}=: {WANDB_REFUSED[keyword.arg]}"
     needed = "experiment_name" if service == "mlflow" else "project"
     if needed not in given:
-        raise NotSure(f"{needed}= came from the environment")
+        yield f"{needed}= came from the environment"
 
 
 @codemod(*CONFIG_CLASSES, phase=Phase.CONFIGURATION)

@@ -92,7 +92,7 @@ def _of_class(module: Module, home: ast.ClassDef, name: str, below: tuple[ast.Cl
     if len(targets) == 1 and isinstance(targets[0], ast.FunctionDef) and _is_property(targets[0]):
         return returned_by(module, targets[0])
     targets += [node for node in module.stores(name) if _owner(module, node.value) is home]
-    bases = [base for base in home.bases if not _is_empty(module, base)]
+    bases = [base for base in home.bases if not is_empty(module, base)]
     parents = [parent for base in bases if isinstance(parent := module.definition(base), ast.ClassDef)]
     if not targets and len(parents) == len(bases) == 1 and parents[0] not in (home, *below):
         return _of_class(module, parents[0], name, (home, *below))
@@ -101,7 +101,7 @@ def _of_class(module: Module, home: ast.ClassDef, name: str, below: tuple[ast.Cl
     return Behind(found, bool(found) and len(found) == len(targets) and not bases)
 
 
-def _is_empty(module: Module, base: ast.expr) -> bool:
+def is_empty(module: Module, base: ast.expr) -> bool:
     """Whether a base class gives its objects no attributes."""
     named = base.value if isinstance(base, ast.Subscript) else base
     return module.qualified(named) in EMPTY_BASES or (isinstance(named, ast.Name) and named.id == "object")

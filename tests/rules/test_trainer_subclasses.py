@@ -1,0 +1,98 @@
+"""RM701 where a class made from Trainer is given a tokenizer."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from raymigrate.base.findings import Kind
+from raymigrate.cli import main
+from tests.rules.scripts import converted
+
+CLASSES = """
+import abc
+from transformers import Seq2SeqTrainer, Trainer, Trainer as HFTrainer
+
+
+class Mixin:
+    def __init__(self, *args, extra=None, **others):
+        super().__init__(*args, **others)
+
+
+class Base(Trainer):
+    pass
+
+
+class Own({bases}):
+    {init}
+"""
+JOB = """
+import ray
+from transformers import TrainingArguments
+arguments = TrainingArguments("out")
+Own({call})
+"""
+CALL = "model=m, args=arguments, tokenizer=words"
+
+
+def script(init: str, bases: str = "Trainer", call: str = CALL) -> str:
+    return CLASSES.format(init=init.replace("\n", "\n    "), bases=bases) + JOB.format(call=call)
+
+
+@pytest.mark.parametrize("bases", ["Trainer", "HFTrainer", "Seq2SeqTrainer", "Base", "Mixin, Trainer", "Base, abc.ABC"])
+@pytest.mark.parametrize(
+    "init",
+    [
+        "pass",
+        "def __init__(self, *args, smooth=0.0, **kwargs):\n    super().__init__(*args, **kwargs)",
+        "def __init__(self, **kw):\n    super(Own, self).__init__(**kw)\n    self.x = 1",
+        "def __init__(self, model, args, **kw):\n    super().__init__(model=model, args=args, **kw)",
+        'def __init__(self, *a, **kw):\n    self.x = kw.pop("x", 1)\n    Trainer.__init__(self, *a, **kw)',
+    ],
+)
+def test_the_argument_is_renamed_where_it_is_handed_on(init: str, bases: str) -> None:
+    outcome = converted(script(init, bases))
+    assert "Own(model=m, args=arguments, processing_class=words)" in outcome.text
+    assert len(outcome.lines("RM701", Kind.CONVERTED)) == 1 and not outcome.lines("RM701", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(
+    "init",
+    [
+        "def __init__(self, model, tokenizer=None, **kw):\n    super().__init__(model, tokenizer=tokenizer, **kw)",
+        "def __init__(self, model, tokenizer, **kw):\n    super(Own, self).__init__(model, tokenizer=tokenizer, **kw)",
+        "def __init__(self, model, tokenizer, **kw):\n    Trainer.__init__(self, model, tokenizer=tokenizer, **kw)",
+    ],
+)
+def test_a_constructor_that_takes_it_hands_it_on_under_the_new_name(init: str) -> None:
+    outcome = converted(script(init))
+    assert "processing_class=tokenizer, **kw)" in outcome.text
+    assert CALL in outcome.text
+    assert len(outcome.lines("RM701", Kind.CONVERTED)) == 1 and not outcome.lines("RM701", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(
+    "init",
+    [
+        'def __init__(self, **kw):\n    self.words = kw["tokenizer"]\n    super().__init__(**kw)',
+        "def __init__(self, **kw):\n    build(self, kw)",
+        "def __init__(self, *args, smooth=0.0):\n    super().__init__(*args)",
+    ],
+)
+def test_a_constructor_that_cannot_be_followed_is_told(init: str) -> None:
+    outcome = converted(script(init))
+    assert len(outcome.lines("RM701", Kind.MANUAL)) == 1
+    assert "tokenizer=words" in outcome.text
+
+
+def test_a_class_without_trainer_keeps_its_argument() -> None:
+    init = "def __init__(self, **kw):\n    super().__init__(**kw)"
+    assert not converted(script(init, "Mixin", "tokenizer=words")).findings
+
+
+def test_a_class_of_another_file_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(CLASSES.format(bases="Trainer", init="pass"))
+    job = tmp_path / "job.py"
+    job.write_text("from own import Own\n" + JOB.format(call=CALL))
+    CliRunner().invoke(main, [str(tmp_path)])
+    assert "processing_class=words" in job.read_text()
