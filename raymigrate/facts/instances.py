@@ -136,10 +136,11 @@ def _looked_for(module: Module, node: ast.expr, depth: int) -> str:
         found = member(owner, node.attr) if owner else None
         return found.kind if found is not None and found.parameters is None else ""
     if isinstance(node, ast.Name):
-        parameter = definition(module, node)
-        if isinstance(parameter, ast.arg):
-            return _class_of_parameter(module, parameter)
-        return TRAINING_ARGUMENTS if _is_parsed(module, node) else ""
+        bound = definition(module, node)
+        if isinstance(bound, ast.arg):
+            return _class_of_parameter(module, bound)
+        parsed = isinstance(bound, ast.ClassDef) and TRAINING_ARGUMENTS in lineage(library_base(module, bound))
+        return TRAINING_ARGUMENTS if parsed or _is_parsed(module, node) else ""
     return ""
 
 
@@ -180,9 +181,11 @@ def _class_of_parameter(module: Module, parameter: ast.arg) -> str:
 
 
 def _class_of_annotation(module: Module, annotation: ast.expr | None) -> str:
-    name = module.qualified(annotation) if isinstance(annotation, ast.Name | ast.Attribute) else None
+    if not isinstance(annotation, ast.Name | ast.Attribute):
+        return ""
+    name = module.qualified(annotation)
     place = look_up(name).place if name else ""
-    return place if class_of(place) is not None else ""
+    return place if class_of(place) is not None else library_base(module, definition(module, annotation))
 
 
 def library_base(module: Module, node: ast.AST | None) -> str:

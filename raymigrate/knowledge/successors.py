@@ -106,4 +106,5 @@ def advice_on(gone: str) -> str | None:
         if name in ADVICE:
             return ADVICE[name]
         name = name.rpartition(".")[0]
-    return PRIVATE if any(part.startswith("_") for part in gone.split(".")) else None
+    is_private = any(part.startswith("_") and not part.startswith("__") for part in gone.split("."))
+    return PRIVATE if is_private else None

@@ -1,8 +1,12 @@
 """RM723: attributes of objects that come from somewhere else."""
 
+from pathlib import Path
+
 import pytest
+from click.testing import CliRunner
 
 from raymigrate.base.findings import Kind
+from raymigrate.cli import main
 from tests.rules.scripts import converted
 
 HEAD = """
@@ -86,6 +90,86 @@ def test_what_is_something_else_keeps_its_names(script: str) -> None:
     outcome = converted(script)
     assert "eval_strategy=given.evaluation_strategy" in outcome.text
     assert not outcome.lines("RM723", Kind.MANUAL) and not outcome.lines("RM723", Kind.CONVERTED)
+
+
+EXTENDED = "from typing import Optional\n\n\n@dataclass\nclass More(TrainingArguments):\n    rows: int = 8\n"
+
+
+@pytest.mark.parametrize("annotation", ["More", "Optional[More]", "More | None", "TrainingArguments"])
+@pytest.mark.parametrize(
+    "inside",
+    [
+        'given: {0} = config["args"]',
+        "def read(given: {0}):\n        return given.evaluation_strategy\n    given = made",
+    ],
+    ids=["variable", "parameter"],
+)
+def test_an_annotation_says_that_it_is_arguments(annotation: str, inside: str) -> None:
+    before = EXTENDED + "made = More('out')\n"
+    outcome = converted(job("given_elsewhere", before=before, inside=inside.format(annotation)))
+    assert ".evaluation_strategy" not in outcome.text
+    assert not outcome.lines("RM723", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(
+    ("imports", "annotation"),
+    [
+        ("import argparse", "argparse.Namespace"),
+        ("from omegaconf import DictConfig", "DictConfig"),
+        ("import pydantic\nclass Own(pydantic.BaseModel):\n    no_cuda: bool = True\n", "Own"),
+    ],
+)
+def test_an_annotation_says_that_it_is_something_else(imports: str, annotation: str) -> None:
+    outcome = converted(job("given_elsewhere", before=imports, inside=f'given: {annotation} = config["args"]'))
+    assert not outcome.lines("RM723", Kind.MANUAL) and not outcome.lines("RM723", Kind.CONVERTED)
+
+
+MODELS = """
+from typing import Optional
+from pydantic import BaseModel
+from transformers import TrainingArguments
+
+
+class Training(BaseModel):
+    evaluation_strategy: str = "no"
+
+
+class Own(TrainingArguments):
+    evaluation_strategy = "no"
+
+
+class Job(BaseModel):
+    training: Optional[Training]
+    own: Own
+    library: TrainingArguments
+
+
+class Base:
+    def __init__(self, job: Job):
+        self.job = job
+"""
+TUNING = """
+from models import Base
+from ray.air import session
+from transformers import TrainingArguments
+
+
+class Tuning(Base):
+    def train(self):
+        given = self.job.{field}
+        session.report({{}})
+        return TrainingArguments("out", evaluation_strategy=given.evaluation_strategy)
+"""
+
+
+@pytest.mark.parametrize(("field", "read"), [("training", "evaluation"), ("own", "evaluation"), ("library", "eval")])
+def test_fields_of_classes_of_another_file_say_what_they_hold(tmp_path: Path, field: str, read: str) -> None:
+    (tmp_path / "models.py").write_text(MODELS)
+    script = tmp_path / "tuning.py"
+    script.write_text(TUNING.format(field=field))
+    outcome = CliRunner().invoke(main, ["--verbose", str(tmp_path)])
+    assert f"eval_strategy=given.{read}_strategy" in script.read_text()
+    assert "RM723 manual" not in outcome.stdout
 
 
 @pytest.mark.parametrize(

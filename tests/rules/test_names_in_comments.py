@@ -34,7 +34,13 @@ PLAIN = {"module": "A job.", "function": "Builds.", "comment": "a model", "behin
 def test_words_that_name_the_class_are_noted(words: dict[str, str], line: int) -> None:
     outcome = converted(SCRIPT.format(**{**PLAIN, **words}))
     assert outcome.lines("RM696", Kind.NOTE) == [line]
-    assert any(message.startswith("This names TransformersTrainer") for message in outcome.messages)
+    kind = "comment" if {"comment", "behind"} & words.keys() else "docstring"
+    assert any(message.startswith(f"This {kind} names TransformersTrainer") for message in outcome.messages)
+
+
+def test_the_line_of_a_long_docstring_is_named() -> None:
+    outcome = converted(SCRIPT.format(**{**PLAIN, "module": f"A job.\n\nIt is long.\n{NAMED}"}))
+    assert outcome.lines("RM696", Kind.NOTE) == [4]
 
 
 def test_a_class_is_noted_once_with_the_number_of_places() -> None:

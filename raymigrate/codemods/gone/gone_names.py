@@ -13,6 +13,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.import_cleanup import is_exported
 from raymigrate.facts.guards import is_guarded, is_ready
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
+from raymigrate.facts.module import Module, Reference
 from raymigrate.facts.project_uses import takers
 from raymigrate.facts.scopes import Binding, Scope
 from raymigrate.knowledge.libraries import LIBRARIES, look_up
@@ -52,26 +53,61 @@ RM692 = Rule(
 
 @codemod("ray", phase=Phase.GONE)
 def gone_names(context: Context) -> None:
-    """Drops unused imports of names that are gone, and reports every use of one that is left."""
+    """Drops unused imports of names that are gone, and reports those that are left, or the uses that fail."""
     if not context.is_ray_script:
         return
     context.settle_removed_arguments()
-    for reference in context.module.references:
-        name = gone_part(reference.qualified)
-        if name is None or reference.root in context.handled:
-            continue
-        if not is_ready(context.module, reference, name.rpartition(".")[2]):
-            report_gone(context, reference.node, name, reference.qualified)
-            context.handle(reference, gone=False)
-    dissolved = _dissolve_alternatives(context)
+    told = _report_uses(context) | _dissolve_alternatives(context)
     for statement in context.module.imports:
-        if (isinstance(statement, ast.ImportFrom) and statement.level) or statement in dissolved:
+        if (isinstance(statement, ast.ImportFrom) and statement.level) or statement in told:
             continue
+        used = []
         for alias in statement.names:
             origin = alias.name if isinstance(statement, ast.Import) else f"{statement.module}.{alias.name}"
             if gone_part(origin) is None or alias in context.plan.dropped_imports:
                 continue
-            _import(context, statement, alias, origin)
+            if _import(context, statement, alias, origin):
+                used.append(alias.asname or alias.name)
+        if used:
+            message = f"This import raises an ImportError as long as the file uses {', '.join(used)}."
+            context.note(RM692, statement, message)
+
+
+def _report_uses(context: Context) -> set[ast.stmt]:
+    """Reports names that are gone where they fail: at their import, once, or else at each use.
+
+    Returns:
+        The imports that were reported.
+    """
+    failing: dict[tuple[ast.stmt, str], list[str]] = {}  # imports, with what is gone of them, and the names that use it
+    for reference in context.module.references:
+        name = gone_part(reference.qualified)
+        if name is None or reference.root in context.handled:
+            continue
+        if is_ready(context.module, reference, name.rpartition(".")[2]):
+            continue
+        context.handle(reference, gone=False)
+        statement = _failing_import(context.module, reference)
+        if statement is None:
+            report_gone(context, reference.node, name, reference.qualified)
+        else:
+            failing.setdefault((statement, name), []).append(reference.qualified)
+    for (statement, name), used in failing.items():
+        advice = dict.fromkeys(filter(None, map(advice_on, used)))
+        message = f"{name} is gone: this import raises an ImportError."
+        context.manual(RM692, statement, message, " ".join(advice) or None)
+    return {statement for statement, _ in failing}
+
+
+def _failing_import(module: Module, reference: Reference) -> ast.stmt | None:
+    """The import that fails before a gone name can be used; None where only the use does."""
+    if gone_part(reference.binding.qualified or "") is not None:
+        return reference.binding.statement
+    for statement in module.imports:  # `import ray.ml` binds `ray`
+        for alias in statement.names if isinstance(statement, ast.Import) else ():
+            if not alias.asname and gone_part(alias.name) is not None and reference.is_within(alias.name):
+                return statement
+    return None
 
 
 def _dissolve_alternatives(context: Context) -> set[ast.stmt]:
@@ -110,8 +146,12 @@ def report_gone(context: Context, node: ast.AST, name: str, whole: str | None = 
     context.manual(RM692, node, f"{name} is gone: {what}.", advice_on(whole or name))
 
 
-def _import(context: Context, statement: ast.Import | ast.ImportFrom, alias: ast.alias, origin: str) -> None:
-    """Drops an import that nothing reads; reports one that is guarded, as its uses may be those of either import."""
+def _import(context: Context, statement: ast.Import | ast.ImportFrom, alias: ast.alias, origin: str) -> bool:
+    """Drops an import that nothing reads; reports one that is guarded, as its uses may be those of either import.
+
+    Returns:
+        Whether it stays because of uses that other rules tell of.
+    """
     module = context.module
     local = alias.asname or alias.name.partition(".")[0]
     scope = module.scope_of[statement]
@@ -135,6 +175,10 @@ def _import(context: Context, statement: ast.Import | ast.ImportFrom, alias: ast
             context.manual(RM692, statement, f"{origin} is gone, and what takes its place here is no trainer.", ONE_WAY)
         elif not any(isinstance(above, CONDITIONAL) for above in module.ancestors(statement)):
             context.manual(RM692, statement, f"{origin} is gone: this import raises an ImportError.", OTHER_NAME)
+    elif statement not in context.plan.import_modules and not is_guarded(module, statement, alias.name):
+        uses = module.references_by_binding.get(alias, [])
+        return any(use.root not in context.rewritten for use in uses)
+    return False
 
 
 def _has_no_other_trainer(context: Context, local: str, scope: Scope) -> bool:

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from operator import itemgetter
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
@@ -36,21 +37,28 @@ def names_in_comments(context: Context) -> None:
         (converted if reference.root in context.rewritten else left).update(found)
     if not converted - left:
         return
-    texts = sorted(_texts(context.module), key=lambda found: context.module.start(found[0]))
     for name in sorted(converted - left):
-        places = [node for node, text in texts if re.search(rf"\b{name}\b", text)]
+        places = sorted(_places(context.module, name), key=itemgetter(0))
         if places:
-            where = f"{len(places)} comments or docstrings, the first one here, name" if places[1:] else "This names"
-            context.note(RM696, places[0], f"{where} {name}, which the code no longer uses.")
+            (line, column), kind = places[0]
+            before = context.module.lines[line - 1][:column]
+            node = ast.Constant(name, lineno=line, col_offset=len(before.encode()))
+            what = f"{len(places)} comments or docstrings name" if places[1:] else f"This {kind} names"
+            first = "; this is the first" if places[1:] else ""
+            context.note(RM696, node, f"{what} {name}, which the code no longer uses{first}.")
 
 
-def _texts(module: Module) -> Iterator[tuple[ast.AST, str]]:
-    """The docstrings and comments of a module, each with a node at its place."""
+def _places(module: Module, name: str) -> Iterator[tuple[tuple[int, int], str]]:
+    """Where docstrings and comments first name a class: line and column, and which of the two it is."""
+    word = re.compile(rf"\b{name}\b")
     for kind in DOCUMENTED:
         for owner in module.of_type(kind):
-            text = ast.get_docstring(owner, clean=False)  # type: ignore[arg-type]
-            if text is not None:
-                yield owner.body[0], text  # type: ignore[attr-defined]
+            if ast.get_docstring(owner, clean=False) is not None:  # type: ignore[arg-type]
+                text = owner.body[0]  # type: ignore[attr-defined]
+                for line in range(text.lineno, (text.end_lineno or text.lineno) + 1):
+                    if found := word.search(module.lines[line - 1]):
+                        yield (line, found.start()), "docstring"
+                        break
     for comment in comments_in(module):
-        before = module.lines[comment.line - 1][: comment.column - 1]
-        yield ast.Constant(comment.text, lineno=comment.line, col_offset=len(before.encode())), comment.text
+        if found := word.search(comment.text):
+            yield (comment.line, comment.column - 1 + found.start()), "comment"

@@ -14,6 +14,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_changes import TRAINING_ARGUMENTS_CHANGES
 from raymigrate.codemods.libraries.transformers_arguments import GUIDE
 from raymigrate.codemods.phases import Phase
+from raymigrate.facts.declared import declared_class
 from raymigrate.facts.guards import is_guarded
 from raymigrate.facts.instances import (
     ACCELERATOR,
@@ -56,7 +57,7 @@ def attributes(context: Context) -> None:
     for node in module.of_type(ast.Attribute):
         if module.qualified(node) is not None or node.attr in own:
             continue
-        kind = instance_of(module, node.value)
+        kind = instance_of(module, node.value) or _declared_kind(module, node)
         is_there = member(kind, node.attr) is not None if kind else node.attr not in TRAINING_ARGUMENTS_CHANGES
         if is_there or _is_dealt_with(context, node) or _goes_away(context, node):
             continue
@@ -70,6 +71,13 @@ def attributes(context: Context) -> None:
             _attribute(context, node, kind, renamed.get(node.attr))
 
 
+def _declared_kind(module: Module, node: ast.Attribute) -> str:
+    """TrainingArguments, where annotations say that an object is one; the class may be one of the project."""
+    found = declared_class(module, node.value) if node.attr in TRAINING_ARGUMENTS_CHANGES else None
+    is_one = found is not None and found.is_training_arguments and not found.binds(node.attr)
+    return TRAINING_ARGUMENTS if is_one else ""
+
+
 def _may_have_it(module: Module, node: ast.Attribute) -> bool:
     """Whether an object may be of a class made from the one that is known, and have the attribute from there."""
     others = declared_others(module, node.value)
@@ -78,6 +86,9 @@ def _may_have_it(module: Module, node: ast.Attribute) -> bool:
 
 def _uncertain(context: Context, node: ast.Attribute) -> None:
     """Reports an attribute that went from TrainingArguments, of what may be one."""
+    declared = declared_class(context.module, node.value)
+    if declared is not None and (declared.is_training_arguments is False or declared.binds(node.attr)):
+        return
     if TRAINING_ARGUMENTS in classes_of(context.module, node.value) or _fills_itself(context, node):
         message = f"If {context.module.source(node.value)} is a TrainingArguments, reading {node.attr}"
         new = RENAMED[TRAINING_ARGUMENTS].get(node.attr)

@@ -1,0 +1,128 @@
+"""The classes that files declare objects to be of: by annotations of parameters, variables and fields."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from raymigrate.facts.legacy import TRAINING_ARGUMENTS
+from raymigrate.facts.module import Module
+from raymigrate.facts.trainers import library_bases
+
+DEEPEST = 12  # attributes of attributes
+# Libraries of which no class is made from those of transformers.
+OTHERS = sys.stdlib_module_names | {"attr", "attrs", "ml_collections", "msgspec", "omegaconf", "pydantic", "yacs"}
+OPTIONAL = ("typing.Optional", "typing.Annotated")
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A class.
+
+    Args:
+        module: The module that names it, or that it is in.
+        node: Its definition, if it is one of the project; else what names it.
+    """
+
+    module: Module
+    node: ast.ClassDef | ast.expr
+
+    @property
+    def is_training_arguments(self) -> bool | None:
+        """Whether it is TrainingArguments or made from it; None where that cannot be seen."""
+        if not isinstance(self.node, ast.ClassDef):
+            names = [self.module.qualified(self.node) or ""]
+        else:
+            names = list(library_bases(self.module, self.node))
+        if not TRAINING_ARGUMENTS.isdisjoint(names):
+            return True
+        return False if all(name.partition(".")[0] in OTHERS for name in names) else None
+
+    def binds(self, name: str) -> bool:
+        """Whether it, or a class of the project that it is made from, has something of a name in its body."""
+        return any(name in module.scope(node).bindings for module, node in _lineage(self))
+
+
+def declared_class(module: Module, node: ast.expr, depth: int = 0) -> Declared | None:
+    """The class that an object is declared to be of, here or in another file of the project.
+
+    Args:
+        module: The module.
+        node: The object.
+        depth: How many steps led here.
+
+    Returns:
+        The class; None where nothing declares one.
+    """
+    if depth > DEEPEST:
+        return None
+    if isinstance(node, ast.Attribute):
+        owner = declared_class(module, node.value, depth + 1)
+        return _of_field(owner, node.attr, depth + 1) if owner is not None else None
+    if isinstance(node, ast.Call):
+        made = _named(module, node.func)
+        return made if made is not None and isinstance(made.node, ast.ClassDef) else None
+    bound = module.definition(node)
+    if isinstance(bound, ast.arg):
+        owner = _class_around(module, bound)
+        return owner if owner is not None else _named(module, bound.annotation)
+    if bound is None:
+        return None
+    statement = module.parent_of[bound]
+    if isinstance(statement, ast.AnnAssign):
+        return _named(module, statement.annotation)
+    value = module.assigned(bound)
+    return declared_class(module, value, depth + 1) if value is not None else None
+
+
+def _class_around(module: Module, parameter: ast.arg) -> Declared | None:
+    """The class whose method has a parameter as its `self`."""
+    function = module.function(parameter)
+    owner = module.parent_of.get(function) if function is not None else None
+    is_self = isinstance(function, ast.FunctionDef) and function.args.args[:1] == [parameter]
+    return Declared(module, owner) if is_self and isinstance(owner, ast.ClassDef) else None
+
+
+def _named(module: Module, annotation: ast.expr | None) -> Declared | None:
+    """The class that an annotation names: `Own`, `library.Class`, `Optional[Own]`, `Own | None`."""
+    if isinstance(annotation, ast.Subscript) and module.qualified(annotation.value) in OPTIONAL:
+        inner = annotation.slice
+        return _named(module, inner.elts[0] if isinstance(inner, ast.Tuple) else inner)
+    if isinstance(annotation, ast.BinOp):
+        return _named(module, annotation.left) or _named(module, annotation.right)
+    if not isinstance(annotation, (ast.Name, ast.Attribute)):
+        return None
+    found = module.definition(annotation)
+    if isinstance(found, ast.ClassDef):
+        return Declared(module, found)
+    other = module.elsewhere(annotation)
+    if other is not None:
+        return Declared(other.module, other.node) if isinstance(other.node, ast.ClassDef) else None
+    return Declared(module, annotation) if module.qualified(annotation) is not None else None
+
+
+def _of_field(owner: Declared, name: str, depth: int) -> Declared | None:
+    """The class of an attribute: of a field that a class of the project declares, or of what its methods store."""
+    for module, node in _lineage(owner):
+        for statement in node.body:
+            target = statement.target if isinstance(statement, ast.AnnAssign) else None
+            if isinstance(statement, ast.AnnAssign) and isinstance(target, ast.Name) and target.id == name:
+                return _named(module, statement.annotation)
+        for stored in module.stores(name):
+            value = module.assigned(stored)
+            if value is not None and module.inside(stored, node):
+                return declared_class(module, value, depth)
+    return None
+
+
+def _lineage(found: Declared) -> Iterator[tuple[Module, ast.ClassDef]]:
+    """A class of the project and those of the project that it is made from."""
+    waiting, seen = [found], set[ast.AST]()
+    while waiting:
+        current = waiting.pop(0)
+        if isinstance(current.node, ast.ClassDef) and current.node not in seen:
+            seen.add(current.node)
+            yield current.module, current.node
+            waiting += filter(None, (_named(current.module, base) for base in current.node.bases))
