@@ -42,6 +42,27 @@ def test_a_mapper_keeps_the_size_of_its_batches(function: str, given: str) -> No
     assert after.count('.map_batches(fn, batch_format="pandas", batch_size=4096') == 1
 
 
+@pytest.mark.parametrize(
+    ("given", "made"),
+    [
+        (
+            'BatchMapper(pad(PAD), batch_format="pandas")',
+            ["preprocess = pad(PAD)\n", "dataset.map_batches(\n"],
+        ),
+        (
+            'Chain(BatchMapper(pad(1), batch_format="pandas"), BatchMapper(job.Pad(2), batch_format="numpy"))',
+            ["preprocess = pad(1)\n", "preprocess_batch = job.Pad(2)\n", ".map_batches(preprocess_batch,"],
+        ),
+        ("mapper", ["preprocess = pad(PAD)\n", "dataset.map_batches(\n"]),
+        ('BatchMapper(partial(pad, PAD), batch_format="pandas")', ["partial(pad, PAD)"]),
+    ],
+)
+def test_a_function_that_a_call_makes_is_made_once(given: str, made: list[str]) -> None:
+    head = 'import job\nfrom functools import partial\n\nmapper = BatchMapper(pad(PAD), batch_format="pandas")\n'
+    after = converted(TRAINER.format(function=head, given=given)).text
+    assert all(after.count(line) == 1 for line in made)
+
+
 def test_a_size_that_is_given_stays() -> None:
     given = 'BatchMapper(fn, batch_format="pandas", batch_size=None)'
     assert "batch_size=None" in converted(TRAINER.format(function=SHUFFLE, given=given)).text

@@ -60,6 +60,16 @@ def map_batches_arguments(context: Context, mapper: Mapper, letter: str, parts: 
     return f"{template}, zero_copy_batch=False" if copied else template
 
 
+def made_once(context: Context, mapper: Mapper) -> ast.Call | None:
+    """The call that makes the function of a BatchMapper, which made it once, whatever datasets there were.
+
+    `functools.partial` makes one as it stands, as often as it is written.
+    """
+    made = arguments(mapper.call)["fn"]
+    is_cheap = isinstance(made, ast.Call) and context.module.qualified(made.func) == "functools.partial"
+    return made if isinstance(made, ast.Call) and not is_cheap else None
+
+
 def report_lost_assignment(context: Context, place: ast.AST, function: BatchFunction, call: ast.Call) -> None:
     """Reports a change to a column of a DataFrame that goes to a copy; at the call, if it is in another file."""
     what = "this"

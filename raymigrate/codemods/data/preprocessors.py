@@ -11,7 +11,13 @@ from itertools import groupby
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.data.batch_mappers import LETTERS, change_helper, map_batches_arguments, remove_mappers
+from raymigrate.codemods.data.batch_mappers import (
+    LETTERS,
+    change_helper,
+    made_once,
+    map_batches_arguments,
+    remove_mappers,
+)
 from raymigrate.codemods.shared.import_cleanup import is_exported
 from raymigrate.edits.plan import Code, Part
 from raymigrate.facts.comments import comments_of
@@ -109,7 +115,11 @@ class Preprocessing:
                 chain, parts = "", dict[str, Part]()
                 for stage in members:
                     assert isinstance(stage, Mapper)
-                    chain += f".map_batches({map_batches_arguments(self.context, stage, LETTERS[number], parts)})"
+                    letter, once = LETTERS[number], made_once(self.context, stage)
+                    chain += f".map_batches({map_batches_arguments(self.context, stage, letter, parts)})"
+                    if once is not None:
+                        name = parts[f"fn_{letter}"] = self.context.fresh("preprocess", "preprocess_batch")
+                        found.append(Code(f"{name} = $made", {"made": once}))
                     number += 1
                 found.append(transformed(source, target, f"dataset{chain}.materialize()", choices, parts))
             else:
