@@ -1,8 +1,12 @@
 """RM725: what Trainer hands to callbacks has no tokenizer today."""
 
+from pathlib import Path
+
 import pytest
+from click.testing import CliRunner
 
 from raymigrate.base.findings import Kind
+from raymigrate.cli import main
 from tests.rules.scripts import converted
 
 SCRIPT = """
@@ -114,3 +118,40 @@ def test_callbacks_for_both_versions_and_of_today_are_left(parameters: str, body
 def test_a_class_that_is_no_callback_is_left() -> None:
     outcome = converted(script("tokenizer, **kw", 'print(tokenizer, kw["tokenizer"])', "Loud"))
     assert not outcome.findings
+
+
+KEEPS = """
+from transformers import TrainerCallback
+
+
+class Base(TrainerCallback):
+    def on_save(self, args, state, control, tokenizer=None, **kwargs):
+        self.keep(tokenizer)
+
+
+def store(folder, tokenizer=None, **others):
+    tokenizer.save_pretrained(folder)
+
+
+def look(**words):
+    return words["tokenizer"]
+"""
+USES = """
+import ray.air
+from keeps import Base, look, store
+
+
+class Own(Base):
+    def on_log(self, args, state, control, **kwargs):
+        store(args.output_dir, **kwargs)
+        look(**kwargs)
+"""
+
+
+def test_callbacks_and_functions_of_another_file_are_followed(tmp_path: Path) -> None:
+    (tmp_path / "keeps.py").write_text(KEEPS)
+    (tmp_path / "job.py").write_text(USES)
+    outcome = CliRunner().invoke(main, ["--verbose", str(tmp_path)])
+    assert 'store(args.output_dir, tokenizer=kwargs["processing_class"], **kwargs)' in (tmp_path / "job.py").read_text()
+    assert outcome.stdout.count("RM725 manual") == 1
+    assert "look() in" in outcome.stdout and "Read processing_class there." in outcome.stdout

@@ -195,6 +195,16 @@ def _unpacked(context: Context, call: ast.Call, use: ast.Name) -> Iterator[Hande
                 context.plan.call(call).set(OLD, f'{use.id}["{NEW}"]')
         elif function.args.kwarg is not None and home is module:
             yield Handed(function, function.args.kwarg.arg)
+        elif function.args.kwarg is not None and _reads_it(home, function, function.args.kwarg.arg):
+            message = f"{HANDED}, and {ast.unparse(call.func)}() in {home.path} reads it."
+            context.manual(RM725, call, message, f"Read {NEW} there.")
+
+
+def _reads_it(module: Module, function: FunctionNode, name: str) -> bool:
+    """Whether a function reads the tokenizer of the dict that it has the rest of its arguments in."""
+    uses = module.uses(name, module.scope(function))
+    read = {key for key, _ in keys_of(module, uses[0]).reads} if uses else set()
+    return OLD in read and NEW not in read
 
 
 def _called(module: Module, function: ast.expr) -> list[FunctionNode]:
