@@ -24,6 +24,7 @@ ADVICE = {
     "ray.ml.batch_predictor": WITH_MAP_BATCHES,
     "ray.ml.predictor": WITH_MAP_BATCHES,
     "ray.ml.predictors": WITH_MAP_BATCHES,
+    "ray.ml.preprocessor": "It is ray.data.preprocessor.Preprocessor now.",
     "ray.serve.create_deployment": "Write a class with @serve.deployment that loads the model in __init__ and answers"
     " in __call__(self, request); serve.run(TheClass.bind()) deploys it.",
     "ray.serve.get_deployment": "Use serve.get_app_handle(name) for an application, and serve.status() for what runs.",

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from raymigrate.cli import main
+from raymigrate.codemods.gone.names_in_comments import NAMES
 from raymigrate.documents import open_document
 from raymigrate.facts.module import Module
 from scripts.update_twins import options_of
@@ -20,6 +21,7 @@ TEXT = re.compile(r"^(.+?):(\d+):(\d+): (RM\d{3}) (?:would convert|\w+): ", re.M
 GITHUB = re.compile(r"^::\w+ file=(.+?),line=(\d+),col=(\d+),title=raymigrate (RM\d{3}) ", re.MULTILINE)
 REQUIREMENT = re.compile(r"[\w-]+(?:\[[\w,]+\])?[=<>~!]=[\w.]+")
 INSTALLED = re.compile(r"[\w-]+(?:\[[\w,]+\])?(?:[=<>~!]=[\w.]+)?")  # in a %pip or a !pip
+NAMED = re.compile(rf"\b(?:{'|'.join(sorted(NAMES))})\b")
 NOTEBOOKS = [path for path in DOCUMENTS if path.suffix == ".ipynb"]
 # Rules whose message speaks of what happens, not of the name that makes it happen: what stands there.
 SPEAKS_OF = {
@@ -51,13 +53,11 @@ SPEAKS_OF = {
     "RM509": "train",
     "RM511": r"^lambda|_(?:batch|row)$|^row\b|^self\.model\(",  # the function, or what it returns
     "RM602": "_directory",
-    # Used by the names that they were imported under.
-    "RM692": "BatchMapper|to_onnx|json_request|Pipeline|PPOTrainer|RLTrainer",
     "RM706": r"\*\*",
     "RM714": r"dataset|^[A-Z]+$|^sys\.argv",
     "RM731": r"^\"[<>=!~]*[\d.]+\"$",  # the version, where a decorator gives it by package
     "RM716": "rows",
-    "RM751": "from_pretrained",
+    "RM751": "from_pretrained|FeatureExtractor",
     "RM914": "train",
 }
 CHANGES = r"\w"  # rules of plain scripts stand at a statement that moves or changes, and say what becomes of it
@@ -100,6 +100,8 @@ def starts(script: Path) -> dict[tuple[int, int], list[str]]:
             _, line, column = document.place(line, column + 1)
             found.setdefault((line, column), []).append(module.source(node))
     for number, line in enumerate(script.read_text().split("\n"), 1):
+        for match in NAMED.finditer(line):  # also in comments and docstrings
+            found.setdefault((number, match.start() + 1), []).append(match[0])
         for match in (INSTALLED if " install " in line else REQUIREMENT).finditer(line):
             found.setdefault((number, match.start() + 1), []).append(match[0])
     return found

@@ -191,7 +191,8 @@ def _unpacked(context: Context, call: ast.Call, use: ast.Name) -> Iterator[Hande
     for home, function in functions:
         names = {parameter.arg for parameter in parameters(function)}
         if OLD in names:
-            if NEW not in names and OLD not in given and context.converts(RM725, call, f"{HANDED}; {NOW}"):
+            message = f"{HANDED}, which {ast.unparse(call.func)}() takes; {NOW}"
+            if NEW not in names and OLD not in given and context.converts(RM725, call, message):
                 context.plan.call(call).set(OLD, f'{use.id}["{NEW}"]')
         elif function.args.kwarg is not None and home is module:
             yield Handed(function, function.args.kwarg.arg)
