@@ -1,9 +1,11 @@
 """What changes between two versions of the lines of a file, in a time that grows with their number."""
 
+import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
-from difflib import Match, SequenceMatcher, get_close_matches
+from difflib import Match, SequenceMatcher
+from functools import cache
 from itertools import pairwise
 from typing import TypeVar
 
@@ -13,7 +15,10 @@ Line = TypeVar("Line", bound=Hashable)
 Range = tuple[int, int, int, int]  # first line and the one after the last, before and after
 SMALL = 4_096  # pairs of lines that `SequenceMatcher` may compare as it does
 WIDTHS = (2, 4, 8, 16)  # of the groups of lines that tell a place where no line does
-LOOKED_AT = 64  # lines that may have taken the place of one, among which the one most like it is looked for
+LOOKED_AT = 32  # lines on each side of a place among which the one most like a line is looked for
+ALIKE = 0.5  # the least part of two lines' words that must be the same
+# Parts of names, as `TorchTrainer` is more like `TransformersTrainer` than `prepare_trainer` is.
+WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
 
 
 def moved_lines(before: str, after: str) -> Callable[[int], int]:
@@ -24,19 +29,34 @@ def moved_lines(before: str, after: str) -> Callable[[int], int]:
     old, new = lines_of(before), lines_of(after)
     changes = LineMatcher(old, new).get_opcodes()
     starts = [start for _, start, *_ in changes]
+    words_before, words_after = _words_of(old), _words_of(new)
 
+    @cache  # many findings may be on one long line
     def moved(line: int) -> int:
         index = bisect_left(starts, line) - 1  # of several that start on a line the last one holds it
         kind, start, end, new_start, new_end = changes[index]
         if index < 0 or line > end:
             return line
+        place = new_start + line - start
         if kind == "replace":
-            there = new[new_start : min(new_end, new_start + line - start + LOOKED_AT)]
-            if like := get_close_matches(old[line - 1], there, n=1):
-                return new_start + 1 + there.index(like[0])
-        return min(new_start + line - start, max(new_end, new_start + 1))
+            near = range(max(new_start, place - LOOKED_AT), min(new_end, place + LOOKED_AT))
+            likeness = {there: _likeness(words_before(line - 1), words_after(there)) for there in near}
+            best = max(near, key=likeness.__getitem__, default=place)
+            if likeness.get(best, 0) >= ALIKE:
+                return best + 1
+        return min(place, max(new_end, new_start + 1))
 
     return moved
+
+
+def _words_of(lines: Sequence[str]) -> Callable[[int], frozenset[str]]:
+    """Gives the words of a line by its index; a line that is asked for again is not read again."""
+    return cache(lambda index: frozenset(WORDS.findall(lines[index])))
+
+
+def _likeness(words: frozenset[str], others: frozenset[str]) -> float:
+    """Which part of the words of two lines both have, from 0 to 1."""
+    return 2 * len(words & others) / (len(words) + len(others) or 1)
 
 
 class LineMatcher(SequenceMatcher[Line]):
