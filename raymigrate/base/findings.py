@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import sys
+from dataclasses import dataclass, fields, replace
 from enum import Enum
 
 
@@ -57,7 +58,7 @@ class Rule:
     unproven: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One rule met at one place. Its texts are one line each, whatever names and strings of a script they quote.
 
@@ -84,10 +85,13 @@ class Finding:
     reason: str = ""
 
     def __post_init__(self) -> None:
-        for name in ("message", "advice", "reason"):
+        # Thousands of findings, which come from other processes, say the same: each text is kept once.
+        for name in ("code", "message", "advice", "path", "reason"):
             text = getattr(self, name)
-            if not text.isprintable():
-                object.__setattr__(self, name, one_line(text))
+            object.__setattr__(self, name, sys.intern(text if name == "path" else one_line(text)))
+
+    def __reduce__(self) -> tuple[type[Finding], tuple[object, ...]]:
+        return Finding, tuple(getattr(self, each.name) for each in fields(self))
 
     def skipped(self, reason: str) -> Finding:
         """The same finding, which a comment silences."""

@@ -10,13 +10,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import Any
 
 import click
 
 from raymigrate.base.errors import CannotWorkError
 from raymigrate.base.findings import one_line
+from raymigrate.base.toml import toml_values
 from raymigrate.cli.suggestions import closest
 
 FILE = "pyproject.toml"
@@ -108,11 +108,7 @@ def _shared_folder(paths: Sequence[str]) -> str:
 
 def _table(file: str, data: bytes) -> Mapping[str, Any] | None:
     try:
-        tomllib = import_module("tomllib")  # costs 10 ms
-    except ModuleNotFoundError:  # Python 3.10
-        tomllib = import_module("tomli")
-    try:
-        tool = tomllib.loads(data.decode()).get("tool")
+        tool = toml_values(data.decode()).get("tool")
     except (ValueError, RecursionError) as error:  # no TOML, no UTF-8, a number of thousands of digits, too deep
         raise CannotWorkError(one_line(f"{file}: is not TOML: {error}")) from None
     table = tool.get("raymigrate") if isinstance(tool, dict) else None

@@ -91,16 +91,25 @@ class Document(Protocol):
 class Plain:
     """A file that is Python and nothing else."""
 
+    scripts: Sequence[CellFile] = ()
+    cells_with_commands: Sequence[int] = ()
+
     def __init__(self, script: Script) -> None:
         self.script = script
         self.text = script.text
         self.encoding = script.encoding
         self.remarks: list[Finding] = []
         self.pins: list[tuple[Place, Pin]] = []
-        self.scripts: list[CellFile] = []
-        self.cells_with_commands: list[int] = []
-        self.blank_cells: set[int] = set()
-        self.numbers: list[int] = []
+
+    @property
+    def numbers(self) -> list[int]:
+        """None: it has no cells."""
+        return []
+
+    @property
+    def blank_cells(self) -> set[int]:
+        """None: it has no cells."""
+        return set()
 
     def number(self, numbers: Iterable[int]) -> None:
         """Nothing: it has no cells."""

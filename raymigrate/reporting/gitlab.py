@@ -4,7 +4,6 @@ https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format
 """
 
 from collections import Counter
-from hashlib import sha256
 from typing import Any
 
 from raymigrate.base.findings import Finding, Kind
@@ -41,6 +40,8 @@ def _entries(result: FileResult) -> list[dict[str, Any]]:
 
 def _entry(finding: Finding, result: FileResult, identity: str) -> dict[str, Any]:
     """One finding; its fingerprint stays the same while other lines come and go."""
+    from hashlib import sha256  # noqa: PLC0415 - OpenSSL takes 3 MB, and only this format needs it
+
     place = place_in_file(finding, result.places or result.document)
     return {
         "description": " ".join(part for part in (finding.message, finding.advice) if part),

@@ -24,7 +24,7 @@ def _lines(text: str) -> list[str]:
     return text.split("\n")
 
 
-@dataclass
+@dataclass(slots=True)
 class FileResult:
     """What became of one file.
 

@@ -6,12 +6,12 @@ from __future__ import annotations
 import ast
 import os
 import re
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raymigrate.base.findings import Finding, Kind
+from raymigrate.base.toml import toml_values
 from raymigrate.codemods.pins.needed_packages import RM732
 from raymigrate.codemods.pins.needed_packages import advice as advice_of
 from raymigrate.codemods.pins.needed_packages import message as message_of
@@ -29,10 +29,6 @@ from raymigrate.pins.readers import SUBFOLDERS
 from raymigrate.run.conversion import broken
 from raymigrate.run.outcome import FileResult
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 if TYPE_CHECKING:
     from raymigrate.files.discovery import Discovery
     from raymigrate.run.job import Job
@@ -223,7 +219,7 @@ def _parses(path: str, text: str) -> bool:
 
 
 def _toml(text: str) -> object:
-    return tomllib.loads(text.replace("\r\n", "\n"))
+    return toml_values(text.replace("\r\n", "\n"))
 
 
 PARSERS: Mapping[str, Callable[[str], object]] = {

@@ -77,6 +77,7 @@ DOORS = {
     "cli.suggestions": "difflib",
     "facts.yaml_files": "yaml",
     "knowledge.versions": "packaging",
+    "reporting.gitlab": "OpenSSL",
     "reporting.output": "the libraries of the extra `report`",
     "run.engine": "LibCST",
     "run.session": "processes",
