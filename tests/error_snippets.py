@@ -341,6 +341,18 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         "open('vit/preprocessor_config.json', 'w').write('{}')\n"
         "transformers.AutoFeatureExtractor.from_pretrained('vit')"
     ],
+    "RM731": [
+        "import importlib\nimport pydantic\nfrom unittest import mock\nfrom ray._common import pydantic_compat\n"
+        "with mock.patch.object(pydantic, '__version__', '1.10.12'):\n"
+        "    importlib.reload(pydantic_compat)",
+        "from unittest import mock\nfrom packaging.version import Version\n"
+        "from ray.data._internal.utils import arrow_utils\n"
+        "with mock.patch.multiple(arrow_utils, _PYARROW_VERSION_VALIDATED=False,\n"
+        "                         get_pyarrow_version=lambda: Version('12.0.1')):\n"
+        "    arrow_utils._check_pyarrow_version()",
+        "from torch.distributed.elastic.agent.server.api import log, _get_socket_with_port",
+        "from torch.distributed.elastic.agent.server.api import _get_socket_with_port",
+    ],
     "RM732": [
         "from unittest import mock\n"
         "with mock.patch('transformers.training_args.is_accelerate_available', lambda *_: False):\n"

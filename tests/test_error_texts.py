@@ -70,6 +70,7 @@ def test_every_text_is_one_that_the_libraries_say() -> None:
         ("KeyError: 'evaluation'", ["RM108"]),
         ("KeyError: 'date'", ["RM604"]),
         ("ModuleNotFoundError: No module named 'evaluate'", ["RM732"]),
+        ("ImportError: Dataset requires pyarrow >= 17.0.0, but 12.0.1 is installed.", ["RM731"]),
         ("ModuleNotFoundError: No module named 'evaluate_modules'", ["RM481"]),
         ("The train_dataset does not implement __len__", ["RM107"]),
         ("HfUriError: Repository id must be 'namespace/name', got 'imdb'.", ["RM714"]),

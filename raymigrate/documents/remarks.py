@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from raymigrate.base.findings import Finding, Kind, Rule
 from raymigrate.documents.install_commands import install_commands
 from raymigrate.documents.lines import Places
+from raymigrate.knowledge.error_texts import gone_names
 from raymigrate.knowledge.versions import keeps_out
 
 if TYPE_CHECKING:
@@ -42,10 +43,16 @@ RM907 = Rule(
 RM731 = Rule(
     "RM731",
     "a pinned version that the converted code does not run on",
-    "With the pinned version installed the converted code fails: it uses names and arguments that came later.",
-    "--unsafe raises the range to the lowest version that the converted code needs; lock files, hashes, addresses and"
-    " images are for a person.",
+    "With the pinned version installed the converted code fails: it uses names and arguments that came later. Beside"
+    " the libraries of the converted code an older version of what they require cannot be installed, or imported.",
+    "--unsafe raises the range to the lowest version that the converted code needs, or that goes with its libraries."
+    " Lock files, hashes, addresses, images, and versions given to functions of the project are for a person.",
     "https://docs.ray.io/en/latest/ray-core/handling-dependencies.html",
+    errors=(
+        "Pydantic v1 is no longer supported in Ray",
+        "Dataset requires pyarrow >=",
+        *gone_names("torch.distributed.elastic.agent.server.api", "log", "_get_socket_with_port"),
+    ),
     unproven="Ray would have pip install the pinned versions into the job's environment, gigabytes for each run. By"
     " hand, on Ray 2.6.3: converted scripts end with ImportError: cannot import name 'ScalingConfig' from 'ray.train'.",
 )
@@ -130,11 +137,6 @@ def old_pins(lines: Sequence[str]) -> Iterator[tuple[int, Pin]]:
             yield line - 1, replace(pin, start=pin.start - start, place=(first - start, last - start))
 
 
-def pin_message(pin: Pin) -> str:
-    """What is wrong with a pin."""
-    return f"{' '.join(pin.written.split())} excludes {pin.name} >= {pin.lowest}, which the converted code needs."
-
-
 def pin_remark(pin: Pin, place: Place, *, changes: bool = False) -> Finding:
     """Says what comes of such a version.
 
@@ -149,4 +151,4 @@ def pin_remark(pin: Pin, place: Place, *, changes: bool = False) -> Finding:
     elif changes:
         kind, advice = Kind.CONVERTED, ""
     column = place.column + pin.start
-    return Finding(RM731.code, kind, pin_message(pin), advice, place.line, column, cell=place.cell)
+    return Finding(RM731.code, kind, pin.message, advice, place.line, column, cell=place.cell)

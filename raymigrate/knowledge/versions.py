@@ -14,32 +14,61 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet
+from pathlib import Path
 
 # The lowest versions that the converted code runs on. ray: Train V2 is the default from 2.51 on (ray#57857).
 # transformers: a warmup_steps below 1 is a ratio from 5.0 on (docs/semantics/libraries.md). The rest is what they need:
-# the metadata of transformers 5.0 names huggingface-hub, tokenizers and Python, and accelerate 1.1; without
-# unwrap_model(keep_torch_compile=) (1.3) its Trainer does not train (run with 1.2.0 and 1.3.0); transformers 5.23 works
-# with torch from 2.6 on; with huggingface-hub 1.x datasets 2.16 works, and 2.14 cannot be imported (measured). pyarrow:
-# the metadata of ray 2.51 (extra "data"; later ones ask for more: 17 in 2.60), where datasets 2.16 asks for 8. peft and
-# deepspeed: dependency_versions_table.py of transformers 5.0 (accelerate raises an ImportError for a deepspeed below
-# 0.9.3, too); bitsandbytes: BITSANDBYTES_MIN_VERSION in its import_utils.py, without which loading in 4 or 8 bits ends.
-# torchvision and torchaudio: each names one torch in its metadata, 0.21 and 2.6 the torch 2.6. protobuf: that of ray.
-LOWEST = {
+# the metadata of transformers 5.0 names huggingface-hub, tokenizers (of which 0.22.0 excludes that huggingface-hub) and
+# Python, and accelerate 1.1; without unwrap_model(keep_torch_compile=) (1.3) its Trainer does not train (run with 1.2.0
+# and 1.3.0); transformers 5.23 works with torch from 2.6 on; with huggingface-hub 1.x datasets 2.16 works, and 2.14
+# cannot be imported (measured).
+TARGET = {
     "ray": "2.51",
     "transformers": "5.0",
     "accelerate": "1.3",
     "datasets": "2.16",
     "torch": "2.6",
-    "torchvision": "0.21",
-    "torchaudio": "2.6",
-    "huggingface-hub": "1.3",
-    "tokenizers": "0.22",
-    "pyarrow": "9.0",
-    "peft": "0.18",
-    "deepspeed": "0.9.3",
-    "bitsandbytes": "0.46.1",
-    "protobuf": "3.20.3",
     "python": "3.10",
+}
+# What goes with them, by the version with which it does:
+# * ray: `import ray.train` of 2.56 and later ends with an ImportError beside pydantic 1 and pyarrow 16 (measured with
+#   2.60: ray/_common/pydantic_compat.py, ray/data/_internal/utils/arrow_utils.py). Only the extras of Ray ask for them,
+#   so that pip installs plain Ray beside any; of pydantic 2 the metadata excludes 2.0 to 2.4 from 2.51 on.
+# * transformers: peft in dependency_versions_table.py of 5.0; bitsandbytes: BITSANDBYTES_MIN_VERSION in its
+#   import_utils.py, without which loading in 4 or 8 bits ends.
+# * torch: a version of torchvision, torchaudio, xformers, vllm, and of torchdata up to 0.7.0, names one torch in its
+#   metadata: read in the last that names an older one, and in the one given here. deepspeed up to 0.14.3 imports
+#   _get_socket_with_port from torch.distributed.elastic.agent.server.api, which 2.6 does not have; up to 0.15.4 it
+#   cannot load its own checkpoints (UnpicklingError: weights_only of torch.load is True from 2.6 on; saved and loaded
+#   with 0.15.4 and 0.16.0, torch 2.13 and pydantic 2.14).
+# * pydantic: fastapi 0.99 requires an older one.
+COMPANIONS = {
+    "ray >= 2.56": {"pydantic": "2.5", "pyarrow": "17.0"},
+    "transformers >= 5.0": {"huggingface-hub": "1.3", "tokenizers": "0.22.1", "peft": "0.18", "bitsandbytes": "0.46.1"},
+    "torch >= 2.6": {
+        "torchvision": "0.21",
+        "torchaudio": "2.6",
+        "torchdata": "0.7.1",
+        "xformers": "0.0.29.post2",
+        "vllm": "0.8",
+        "deepspeed": "0.16",
+    },
+    "pydantic >= 2.5": {"fastapi": "0.100"},
+}
+# Packages of which no version goes with that torch, and what to do. torchtext: importing 0.18, whose metadata names any
+# torch from 2.3 on, ends with an OSError on 2.13 (measured). functorch 2.0.0 requires torch<2.1.
+ENDED = {
+    "torchtext": "Take it out: its last version, 0.18, is built for torch 2.3. datasets and tokenizers read text.",
+    "functorch": "Take it out, and import from torch.func: functorch is a part of torch since 2.0.",
+}
+# What all these require of others, as scripts/generate_lowest_versions.py reads it in their metadata.
+LOWEST_VERSIONS = Path(__file__).parent / "tables" / "lowest_versions.txt"
+BY_HAND = TARGET | {name: version for group in COMPANIONS.values() for name, version in group.items()}
+_REQUIRED = [line.split() for line in LOWEST_VERSIONS.read_text(encoding="utf-8").splitlines()]
+REQUIRED = frozenset(name for name, _, _ in _REQUIRED)
+LOWEST = BY_HAND | {name: version for name, version, _ in _REQUIRED} | dict.fromkeys(ENDED, "")
+GOES_WITH = {name: group for group, companions in COMPANIONS.items() for name in companions} | {
+    name: f"{library} >= {BY_HAND[library]}" for name, _, library in _REQUIRED
 }
 # Other names of the same: conda splits Ray, and calls PyTorch otherwise.
 SAME = {
@@ -50,10 +79,7 @@ SAME = {
     "ray-air": "ray",
     "ray-data": "ray",
 }
-PACKAGES = (
-    rb"ray|transformers|accelerate|datasets|torch|tokenizers|hugging|pyarrow|python|peft|deepspeed|bitsandbytes"
-    rb"|protobuf"
-)
+PACKAGES = "|".join(name.replace("-", "[-_.]") for name in LOWEST).encode()
 
 NAME = r"(?P<name>[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)(?![\w-])"
 EXTRAS = r"(?:\s*\[[\w\s,.-]*\])?"
@@ -90,6 +116,10 @@ class Pin:
     replacement: str = ""
     obstacle: str = ""
 
+    def __post_init__(self) -> None:
+        if self.name in ENDED:
+            object.__setattr__(self, "obstacle", ENDED[self.name])
+
     @property
     def replaceable(self) -> bool:
         """Whether it is sure what to write in its place."""
@@ -97,13 +127,23 @@ class Pin:
 
     @property
     def lowest(self) -> str:
-        """The lowest version that the converted code runs on."""
+        """The lowest version that the converted code runs on; "" where it runs on none."""
         return LOWEST[self.name]
 
     @property
     def is_too_low(self) -> bool:
         """Whether it excludes what the converted code needs."""
-        return keeps_out(self.versions, self.lowest)
+        return self.name in ENDED or keeps_out(self.versions, self.lowest)
+
+    @property
+    def message(self) -> str:
+        """What is wrong with it."""
+        written = " ".join(self.written.split())
+        if self.name in ENDED:
+            return f"{written}: no version of {self.name} goes with torch >= {LOWEST['torch']}."
+        beside = GOES_WITH.get(self.name)
+        why = f"the first that goes with {beside}" if beside else "which the converted code needs"
+        return f"{written} excludes {self.name} >= {self.lowest}, {why}."
 
 
 def package(name: str) -> str:

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from raymigrate.documents.install_commands import install_commands
 from raymigrate.facts.module import Module
-from raymigrate.knowledge.versions import LOWEST, Pin, conda_pins, package, requirement_pins
+from raymigrate.knowledge.versions import LOWEST, REQUIRED, Pin, conda_pins, package, requirement_pins
 from raymigrate.pins.toml import toml_pins
 
 Reader = Callable[[str], Iterator[Pin]]
@@ -37,6 +37,8 @@ def requirements_file(text: str) -> Iterator[Pin]:
     for start, line in logical_lines(text):
         stripped = line.lstrip(" \t\ufeff")
         for pin in requirement_pins(stripped, start + len(line) - len(stripped)):
+            if compiled and pin.name in REQUIRED:
+                continue  # comes anew with what requires it
             if "--hash" in line:
                 yield replace(pin, obstacle=HASHES)
             else:
@@ -123,7 +125,7 @@ def lock_file(text: str) -> Iterator[Pin]:
         re.MULTILINE,
     ):
         name, versions = package(match["name"] or match["key"]), f"=={match['version'] or match['pinned']}"
-        if name in LOWEST and name != "python":
+        if name in LOWEST and name != "python" and name not in REQUIRED:  # these come anew with what requires them
             start = match.start("name" if match["name"] else "key")
             yield Pin(name, name + versions, start, versions, obstacle=LOCKED)
 

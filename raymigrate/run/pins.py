@@ -18,7 +18,7 @@ from raymigrate.codemods.pins.needed_packages import message as message_of
 from raymigrate.comments.skips import comment_at, skipped_whole
 from raymigrate.documents import Plain
 from raymigrate.documents.lines import Places
-from raymigrate.documents.remarks import RM731, pin_message
+from raymigrate.documents.remarks import RM731
 from raymigrate.facts.yaml_files import load_yaml
 from raymigrate.files.gitignore import Patterns, excluded, is_ignored, read_gitignore, read_gitignores_above
 from raymigrate.knowledge.versions import Pin
@@ -189,7 +189,7 @@ def _result(file: PinFile, job: Job) -> FileResult:
             kind, advice = Kind.CONVERTED, ""
         else:
             kind, advice = Kind.UNSAFE, "Run with --unsafe to change it; then reinstall and verify the job."
-        finding = Finding(RM731.code, kind, pin_message(pin), advice, line, column, file.path)
+        finding = Finding(RM731.code, kind, pin.message, advice, line, column, file.path)
         skip = file.skips.get(pin)
         findings.append(finding if skip is None else finding.skipped(skip.reason))
     changes = job.options.unsafe and new != text and not refused

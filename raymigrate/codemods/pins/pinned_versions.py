@@ -7,7 +7,7 @@ files are found by `raymigrate.run.pins`, after the scripts.
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.documents.remarks import RM731, pin_message
+from raymigrate.documents.remarks import RM731
 from raymigrate.pins.environments import BY_PACKAGE, KEYWORDS, environment_pins
 from raymigrate.pins.evidence import is_converted, is_legacy
 
@@ -23,7 +23,7 @@ def runtime_environments(context: Context) -> None:
     for node, pin in found.items():
         source = context.module.source(node)
         if pin.obstacle or source[1:-1] != node.value:
-            context.manual(RM731, node, pin_message(pin), pin.obstacle or f"Write {pin.name}>={pin.lowest}.")
-        elif context.converts(RM731, node, pin_message(pin), safe=False):
+            context.manual(RM731, node, pin.message, pin.obstacle or f"Write {pin.name}>={pin.lowest}.")
+        elif context.converts(RM731, node, pin.message, safe=False):
             start, end = pin.place
             context.plan.replace(node, source[: 1 + start] + pin.replacement + source[1 + end :])
