@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import seen_entries, seen_items, sources
@@ -11,6 +12,12 @@ from raymigrate.knowledge.versions import LOWEST, Pin, conda_pins, package, requ
 KEYWORDS = ("runtime_env", "worker_runtime_env")
 # Arguments of decorators and steps that take versions by package, as in Metaflow: @pypi(packages={"ray": "2.6.3"}).
 BY_PACKAGE = ("packages", "libraries")
+# Its decorators take ranges as well: plugins/pypi/pip.py and micromamba.py write "==" before plain versions only.
+METAFLOW = "metaflow"
+NO_RANGE = (
+    "What {function}() does with a range is not known, it may run pip install {name}==VERSION: write one version,"
+    " {lowest} or later."
+)
 VERSION = re.compile(r"(?:[=<>!~]=?\s*)?\d+(?:\.[\d*]+)*(?:\s*,\s*[=<>!~]=?\s*[\d.*]+)*")
 RUNTIME_ENV = ("ray.runtime_env.RuntimeEnv",)
 
@@ -24,9 +31,18 @@ def environment_pins(module: Module) -> Iterator[tuple[ast.Constant, Pin]]:
         packages = [value for name in BY_PACKAGE for value in _entries(module, given.get(name)).items()]
         found = [(value, pin) for name, value in packages if (pin := _version_of(name, value)) is not None]
         python = _version_of("python", given["python"]) if found and "python" in given else None
+        if (module.qualified(call.func) or "").partition(".")[0] != METAFLOW:
+            found = [(value, _of_own_function(pin, ast.unparse(call.func))) for value, pin in found]
         yield from ((value, pin) for value, pin in found if isinstance(value, ast.Constant))
         if python is not None and isinstance(value := given["python"], ast.Constant):
             yield value, python
+
+
+def _of_own_function(pin: Pin, function: str) -> Pin:
+    """The pin as a function takes it of which nothing is known: one that was given a range takes another one."""
+    if not pin.written.removeprefix(f"{pin.name} ")[0].isdigit():
+        return pin
+    return replace(pin, obstacle=NO_RANGE.format(function=function, name=pin.name, lowest=pin.lowest))
 
 
 def _version_of(name: str, node: ast.expr) -> Pin | None:

@@ -7,6 +7,7 @@ from raymigrate.base.findings import Finding, Kind
 from raymigrate.knowledge.versions import Pin, keeps_out
 
 LEGACY = ("RM1", "RM2", "RM3")
+CURRENT = ("RM4", "RM5", "RM6", "RM7")  # of what current libraries refuse, or do in another way
 # Comments of converted code (codemods/emitted.py, cpu_workers.py and loss_scale.py).
 CONVERTED = re.compile(
     rb"as Ray's legacy trainer did|Without it accelerate would train one model per CPU worker"
@@ -41,11 +42,14 @@ CAME_WITH = (
 
 
 def is_legacy(findings: Iterable[Finding]) -> bool:
-    """Whether what was found in a script is more than news that concern modern code as well."""
-    kinds = (Kind.CONVERTED, Kind.UNSAFE)
+    """Whether a script uses legacy Ray, is changed, or has to be changed by a person for current libraries."""
+    changed = (Kind.CONVERTED, Kind.UNSAFE)
     return any(
-        finding.code.startswith(LEGACY) or (finding.kind in kinds and not finding.code.startswith("RM73"))
+        finding.code.startswith(LEGACY)
+        or finding.kind in changed
+        or (finding.kind is Kind.MANUAL and finding.code.startswith(CURRENT))
         for finding in findings
+        if not finding.code.startswith("RM73")
     )
 
 

@@ -32,7 +32,7 @@ OLD = '{"transformers": "4.30.2", "ray[air]": "2.6.3", "accelerate": "0.20.3", "
         (f'pypi(python="3.9", packages={OLD})', "", 4),
         (f"conda(libraries={OLD})", "", 3),
         (f"pip(libraries={OLD})", "", 3),
-        ('conda(libraries={"conda-forge::deepspeed": "0.9.2", "nvidia::torch": "1.13", "own::numpy": "1"})', "", 2),
+        ('conda(libraries={"conda-forge::deepspeed": "0.9.2", "nvidia::torch": "1.13", "own::scipy": "1"})', "", 2),
         ("pypi(packages=PINS)", f"PINS = {OLD}", 3),
         ('pypi(packages={"torch": "==1.13.1", "datasets": "<2.10", "ray": ">=2.60"})', "", 2),
     ],
@@ -74,3 +74,89 @@ def test_a_pyarrow_that_current_libraries_refuse_is_told(listed: str, told: int)
     before = f'ray.init(runtime_env={{"pip": ["accelerate", "transformers", "{listed}"]}})'
     outcome = converted(FLOW.format(decorator="pypi(packages={})", before=before))
     assert len(outcome.lines("RM731", Kind.UNSAFE)) == told
+
+
+MANUAL = """
+import ray
+
+{environment}
+{legacy}
+"""
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        'ray.init(runtime_env={"pip": ["torch==1.11.0", "deepspeed==0.9.2"]})',
+        'ray.init(runtime_env={"pip": {"packages": ["torch==1.11.0", "deepspeed==0.9.2"]}})',
+        'ray.init(runtime_env=ray.runtime_env.RuntimeEnv(pip=["torch==1.11.0", "deepspeed==0.9.2"]))',
+        'PINS = ["torch==1.11.0", "deepspeed==0.9.2"]\nENV = {"pip": PINS}\nray.init("auto", runtime_env=ENV)',
+        'ray.init(runtime_env={"conda": {"dependencies": ["pytorch=1.11", {"pip": ["deepspeed==0.9.2"]}]}})',
+    ],
+)
+@pytest.mark.parametrize(
+    "legacy",
+    [
+        "from ray.ml.predictors.integrations.huggingface import HuggingFacePredictor as P\nP(pipeline=None)",
+        "from ray.train.huggingface import TransformersPredictor\nTransformersPredictor(model, tokenizer)",
+        "from ray.train.torch import TorchTrainer\nif TorchTrainer.can_restore('runs'):\n    trainer = restored()",
+        "from ray.data.preprocessors import BatchMapper\nmappers = [BatchMapper]",
+    ],
+)
+def test_pins_beside_code_that_is_left_for_a_person_are_told(environment: str, legacy: str) -> None:
+    outcome = converted(MANUAL.format(environment=environment, legacy=legacy))
+    assert not [finding for finding in outcome.findings if finding[1] is Kind.CONVERTED]
+    assert len(outcome.lines("RM731", Kind.UNSAFE)) == 2
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from ray.train.torch import TorchTrainer\nTorchTrainer(loop).fit()",
+        "from ray.train import RunConfig, ScalingConfig\nScalingConfig(num_workers=2)",
+        "import torch\nprint(torch.__version__)",
+        "from mine.ml import HuggingFacePredictor\nHuggingFacePredictor(pipeline=None)",
+    ],
+)
+def test_pins_beside_code_with_nothing_to_change_are_not(code: str) -> None:
+    environment = 'ray.init(runtime_env={"pip": ["torch==2.3.0", "transformers==4.43.0", "ray==2.9.3"]})'
+    assert converted(MANUAL.format(environment=environment, legacy=code)).findings == []
+
+
+OWN = '{"datasets": "2.10.1", "pydantic": "1.10.12", "numpy": "1.24.4", "s3fs": "2023.6.0"}'
+
+
+@pytest.mark.parametrize(
+    ("decorator", "before"),
+    [
+        (f"pip(libraries={OWN})", "from custom_decorators import pip"),
+        (f"pip(libraries={OWN})", "from .custom_decorators import pip"),
+        (f"tools.pip(libraries={OWN})", "import our.tools as tools"),
+        (f"installed(packages={OWN})", "def installed(packages):\n    return lambda function: function"),
+        (f"Environment(packages={OWN}).step", "from platform_of_ours import Environment"),
+        ("pip(libraries=PINS)", f"from custom_decorators import pip\nPINS = {OWN}"),
+    ],
+)
+def test_a_function_that_is_not_metaflows_gets_no_range(decorator: str, before: str) -> None:
+    script = FLOW.format(decorator=decorator, before=before)
+    outcome = converted(script, unsafe=True)
+    assert len(outcome.lines("RM731", Kind.MANUAL)) == 2
+    assert not outcome.lines("RM731", Kind.CONVERTED)
+    assert '"2.10.1"' in outcome.text
+    assert any("run pip install datasets==VERSION: write one version, 2.16 or later." in m for m in outcome.messages)
+
+
+@pytest.mark.parametrize("decorator", ["mf.pypi", "pypi_base", "conda_base", "mf.conda"])
+def test_metaflows_own_decorators_do(decorator: str) -> None:
+    before = "import metaflow as mf\nfrom metaflow import conda_base, pypi_base"
+    outcome = converted(FLOW.format(decorator=f"{decorator}(packages={OWN})", before=before), unsafe=True)
+    assert len(outcome.lines("RM731", Kind.CONVERTED)) == 2
+    assert '"datasets": ">=2.16", "pydantic": ">=2.5"' in outcome.text
+
+
+def test_a_function_that_is_given_ranges_gets_others() -> None:
+    ranges = '{"datasets": ">=2.10,<2.15", "transformers": "==4.30.2", "torch": "2.0.1"}'
+    script = FLOW.format(decorator=f"env(packages={ranges})", before="from tools import env")
+    outcome = converted(script, unsafe=True)
+    assert '{"datasets": ">=2.16", "transformers": ">=5.0", "torch": "2.0.1"}' in outcome.text
+    assert len(outcome.lines("RM731", Kind.MANUAL)) == 1
