@@ -15,7 +15,7 @@ from raymigrate.base.options import Options
 from raymigrate.cli.interactive import InteractiveJob
 from raymigrate.cli.settings import Settings
 from raymigrate.facts.project import Project
-from raymigrate.files.discovery import Discovery, below, too_large
+from raymigrate.files.discovery import Discovery, below, pages_among, too_large
 from raymigrate.files.gitignore import is_excluded
 from raymigrate.files.needles import needles
 from raymigrate.reporting.output import Output
@@ -64,6 +64,7 @@ def convert_stdin(settings: Settings, choices: Choices) -> int:
     excluded = choices["force_exclude"] and is_excluded(choices["exclude"], below(path, settings.exclude_base))
     summary = Summary(scanned=int(not excluded))
     if not excluded and any(needle in data for needle in wanted):
+        summary.pages = pages_among([path])
         job, reason = _job(choices, write=False), too_large(path, len(data))
         project = Project(named=(path,), may_write=lambda path: False)
         result = failed(path, reason) if reason else converted_apart(job, path, data, project)

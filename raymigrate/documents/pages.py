@@ -12,7 +12,7 @@ from itertools import takewhile
 
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.documents.lines import split_lines
-from raymigrate.documents.regions import Regions
+from raymigrate.documents.regions import Head, Regions
 from raymigrate.documents.remarks import RM907, Place, remark
 from raymigrate.files.script import Script
 
@@ -21,7 +21,8 @@ LANGUAGE = re.compile(r"\{?\.?(?:python3?|py|ipython3?|code-cell|testcode|code-b
 DIRECTIVE = re.compile(
     r"([ \t]*)\.\.[ \t]+(?:(?:code-block|code|sourcecode)::[ \t]*(?:i?python3?|py)|testcode::.*)[ \t]*$"
 )
-OPTION = re.compile(r"[ \t]*:[\w-]+:")
+OPTION = re.compile(r"([ \t]*):[\w-]+:")
+IS_DIRECTIVE = re.compile(r"[ \t]*\.\.[ \t]|[ \t>]*[`~]{3,}[ \t]*\{\w")  # of reStructuredText, or of MyST
 HEADING = re.compile(r"#{1,6}[ \t]|.*\n[ \t]*([=~^\"'*+#.-])\1{2,}[ \t]*$")
 LEGACY_TRAINER = re.compile(r"\b(?:HuggingFace|Transformers|Accelerate)Trainer\b")
 NEW_TRAINER = re.compile(r"\bTorchTrainer\(")
@@ -34,6 +35,11 @@ LEGACY_WORDS = re.compile(
     r"|verbose|stop|progress_reporter|log_to_file|fail_fast|checkpoint_frequency|checkpoint_at_end)="
     r"|\b(?:evaluation_strategy|no_cuda|tokenizer|use_auth_token)=|\bload_metric\b"
 )
+# Of these those that nobody else uses: a block with none of the page's names from Ray may well be about something else.
+SURELY_LEGACY = re.compile(
+    r"\b(?:HuggingFace|Transformers|Accelerate)(?:Trainer|Checkpoint|Predictor)\b|\bBatch(?:Mapper|Predictor)\b"
+    r"|\bray\.(?:air|ml)\b|\b(?:evaluation_strategy|no_cuda|use_auth_token)=|\bload_metric\b"
+)
 # Words over a block that shows the legacy form on purpose.
 ON_PURPOSE = re.compile(
     r"\b(?:old|before|legacy|deprecated|previous(?:ly)?|migrat\w+|instead of|no longer|removed|used to)\b"
@@ -44,11 +50,12 @@ ON_PURPOSE = re.compile(
 
 @dataclass(frozen=True)
 class Block:
-    """A code block of a page: its lines, as indices, what comes before each, and what the page says over it."""
+    """A code block of a page: its lines, as indices, what comes before each, what opens it, and the prose over it."""
 
     start: int
     stop: int
     indent: int
+    head: Head
     code: str
     prose: str
 
@@ -61,23 +68,27 @@ def page(script: Script, filename: str) -> Regions:
     shows_new = any(NEW_TRAINER.search(block.code) and not LEGACY_TRAINER.search(block.code) for block in blocks)
     left = [b for b in blocks if LEGACY_TRAINER.search(b.code) and (shows_new or ON_PURPOSE.search(b.prose))]
     starts = {block.start for block in left}
-    document = Regions(script, [(b.start, b.stop, b.indent) for b in blocks if b.start not in starts])
-    document.remarks = [_unreadable(finding, blocks) for finding in document.remarks]
+    read = [block for block in blocks if block.start not in starts]
+    document = Regions(script, [(block.start, block.stop, block.indent) for block in read])
+    document.heads = {index: block.head for index, block in enumerate(read)}
+    document.remarks = [told for finding in document.remarks if (told := _unreadable(finding, blocks))]
     for block in left:
         message = "The page shows old and new code side by side, so this block was left."
         document.remarks.append(remark(RM907, Kind.NOTE, message, Place(0, block.start + 1, block.indent + 1)))
     return document
 
 
-def _unreadable(finding: Finding, blocks: Iterable[Block]) -> Finding:
-    """A block that cannot be parsed is left, and the others are converted: a page is not a program."""
-    if finding.kind is not Kind.ERROR:
-        return finding
+def _unreadable(finding: Finding, blocks: Iterable[Block]) -> Finding | None:
+    """What to say of a block that cannot be parsed and is left, while the others are converted: a page is no program.
+
+    Nothing where it shows no legacy name: much of what pages show is no whole Python.
+    """
     code = next((block.code for block in blocks if block.start < finding.line <= block.stop), "")
-    if not LEGACY_WORDS.search(code):
-        message = "This code block cannot be parsed, so it was left; no legacy name was seen in it."
-        return replace(finding, code=RM907.code, kind=Kind.NOTE, message=message, advice="")
-    message = "This code block cannot be parsed, and it mentions Ray: it was left."
+    words = LEGACY_WORDS if finding.kind is Kind.ERROR else SURELY_LEGACY
+    found = words.search(code)
+    if found is None:
+        return None
+    message = f"This code block cannot be parsed, and it mentions {found[0].strip('.(=')}: it was left."
     return replace(finding, code=RM907.code, kind=Kind.MANUAL, message=message, advice=RM907.fix)
 
 
@@ -89,7 +100,8 @@ def _blocks(lines: list[str], places: Iterable[tuple[int, int, int, int]]) -> li
         heading = next((line for line in reversed(lines[seen:head]) if HEADING.match(line)), heading)
         seen = head
         code = "\n".join(line[indent:] for line in lines[start:stop])
-        blocks.append(Block(start, stop, indent, code, "\n".join([heading, *_paragraph(lines, head)])))
+        opening = Head(head, skips_blank=bool(IS_DIRECTIVE.match(lines[head])))
+        blocks.append(Block(start, stop, indent, opening, code, "\n".join([heading, *_paragraph(lines, head)])))
     return blocks
 
 
@@ -139,11 +151,21 @@ def _without_options(
     lines: list[str], start: int, stop: int, indent: int, head: int
 ) -> Iterator[tuple[int, int, int, int]]:
     """A block less the options of its directive; none if its lines do not share the indentation."""
-    while start < stop and OPTION.match(lines[start]):
-        start += 1
+    start = _after_options(lines, start, stop)
     margins = {line[:indent] for line in lines[start:stop] if line.strip()}
     if len(margins) <= 1:
         yield start, stop, indent, head
+
+
+def _after_options(lines: list[str], start: int, stop: int) -> int:
+    """The line after options, `:name: value` or, in MyST, YAML between dashes; a value may go on further indented."""
+    if start < stop and lines[start].strip() == "---":
+        return next((line + 1 for line in range(start + 1, stop) if lines[line].strip() == "---"), start)
+    while start < stop and (option := OPTION.match(lines[start])):
+        start += 1
+        while start < stop and lines[start].strip() and _indent(lines[start]) > len(option[1]):
+            start += 1
+    return start
 
 
 def _indent(line: str) -> int:

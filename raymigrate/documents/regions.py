@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from raymigrate.base.findings import Finding
 from raymigrate.documents.cells import Cell, Cells
+from raymigrate.documents.highlights import MovedLines, renumbered
 from raymigrate.documents.lines import Line, spliced, split_lines
 from raymigrate.documents.remarks import Place
 from raymigrate.files.script import Script
@@ -14,6 +15,18 @@ from raymigrate.files.script import Script
 if TYPE_CHECKING:
     from raymigrate.documents.cell_files import CellFile
     from raymigrate.knowledge.versions import Pin
+
+
+class Head(NamedTuple):
+    """The lines that open a region.
+
+    Args:
+        start: The index of the first one.
+        skips_blank: Whether the lines of the region count from the first that is not blank.
+    """
+
+    start: int
+    skips_blank: bool = False
 
 
 class Regions:
@@ -39,6 +52,8 @@ class Regions:
         self.cells_with_commands = [0]
         self.bare_markers: dict[int, int] = {}
         """By the index of a region, the line of a marker that says nothing but that a cell begins."""
+        self.heads: dict[int, Head] = {}
+        """By the index of a region, what stands before it and may speak of its lines by their numbers."""
 
     @property
     def text(self) -> str:
@@ -83,7 +98,9 @@ class Regions:
             # A blank line of an indented region may be shorter than the margin: it is recognised by what is left of it.
             bare = [line._replace(text=line.text[cell.indent :]) for line in old]
             new = spliced(bare, lines)
-            result += self._lines[position:start]
+            head = self.heads.get(index, Head(start))
+            result += self._lines[position : head.start]
+            result += _renumbered(self._lines[head.start : start], head, bare, new)
             result += [
                 old[at]._replace(end=line.end) if at is not None else line._replace(text=_indented(line.text, margin))
                 for at, line in new
@@ -120,6 +137,17 @@ class Regions:
                 (start, end), old = pin.place, lines[place.line - 1]
                 lines[place.line - 1] = old._replace(text=old.text[:start] + pin.replacement + old.text[end:])
         return self._script.encode("".join(line.text + line.end for line in lines))
+
+
+def _renumbered(lines: list[Line], head: Head, old: list[Line], new: list[tuple[int | None, Line]]) -> list[Line]:
+    """The lines that open a region with the numbers of the lines as they are now."""
+    if not lines:
+        return lines
+    blank = next((i for i, line in enumerate(old) if line.text.strip()), 0) if head.skips_blank else 0
+    origins = [None if at is None else at - blank for at, _ in new[blank:]]
+    moved = MovedLines([line.text for line in old[blank:]], [line.text for _, line in new[blank:]], origins)
+    texts = renumbered("\n".join(line.text for line in lines), moved).split("\n")
+    return [Line(text, line.end) for text, line in zip(texts, lines, strict=False)]
 
 
 def _indented(line: str, margin: str) -> str:

@@ -285,6 +285,11 @@ def below(path: str, base: str) -> str:
     return "" if relative == "." else relative.replace(os.sep, "/")
 
 
+def pages_among(paths: Iterable[str]) -> int:
+    """How many of some files are pages, of which only the code blocks are read."""
+    return sum(path.lower().endswith(PAGES) for path in paths)
+
+
 def too_large(path: str, size: int) -> str:
     """Why a file of so many bytes is not read; empty if it is."""
     notebook = path.endswith(".ipynb")

@@ -184,6 +184,7 @@ class Summary:
     Args:
         results: Files with findings or changes, in path order.
         scanned: Number of files looked at.
+        pages: How many of those with a word of Ray in them are pages, of which only the code blocks are read.
         projects: Jobs of several files.
         together: Paths of files that change together or not at all.
         known: Number of findings that a baseline knows, and that are not among those of the results.
@@ -191,6 +192,7 @@ class Summary:
 
     results: list[FileResult] = field(default_factory=list)
     scanned: int = 0
+    pages: int = 0
     projects: list[ProjectSummary] = field(default_factory=list)
     together: list[list[str]] = field(default_factory=list)
     known: int = 0

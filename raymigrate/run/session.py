@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from raymigrate.base.errors import CannotWorkError
 from raymigrate.base.isolation import CrashedError, apart
-from raymigrate.files.discovery import Discovery, processors
+from raymigrate.files.discovery import Discovery, pages_among, processors
 from raymigrate.run.conversion import crashed, failed
 from raymigrate.run.helper_modules import shared_helpers, with_modules
 from raymigrate.run.job import Job
@@ -105,7 +105,7 @@ def _plan(found: Discovery, job: Job, *, jobs: int = 0, progress: Progress = _un
             waiting.append(result.path)
         elif result.is_shown:
             results[result.path] = result
-    summary = Summary(scanned=found.scanned)
+    summary = Summary(scanned=found.scanned, pages=pages_among(found.candidates))
     if waiting or results:
         together = Together(found, job, results)
         together.convert(waiting)
