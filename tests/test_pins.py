@@ -416,7 +416,8 @@ def test_a_run_that_finds_no_legacy_code_does_not_load_the_readers(tmp_path: Pat
 
 def test_the_guide_and_the_package_name_the_lowest_versions() -> None:
     guide = (ROOT / "docs" / "migration-guide.md").read_text()
-    for name in ("ray[train]", "transformers", "accelerate", "datasets"):
+    others = ["transformers", "accelerate", "datasets", "torch", "pydantic", "pyarrow", "tokenizers", "deepspeed"]
+    for name in ("ray[train]", *others):
         assert f"`{name}>={LOWEST[name.partition('[')[0]]}`" in guide
     package = (ROOT / "pyproject.toml").read_text()
     for name in ("ray[train]", "transformers", "accelerate"):
