@@ -422,3 +422,23 @@ def test_the_guide_and_the_package_name_the_lowest_versions() -> None:
     package = (ROOT / "pyproject.toml").read_text()
     for name in ("ray[train]", "transformers", "accelerate"):
         assert f'"{name}>={LOWEST[name.partition("[")[0]]}"' in package
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        LEGACY,
+        "from ray.train.huggingface import TransformersPredictor\n\nTransformersPredictor(model, tokenizer)\n",
+        "import ray\nfrom ray.ml.preprocessors import Scaler\n\nprint(Scaler)\n",
+        "from helper import init\nfrom ray.train.huggingface import TransformersTrainer as T\n\nT(init).fit()\n",
+    ],
+)
+def test_the_versions_alone_can_be_raised(tmp_path: Path, script: str) -> None:
+    """As the closing line of a run says: what the code is does not depend on the rules that are selected."""
+    script += 'ray.init(runtime_env={"pip": ["torch==1.13.1"]})\n'
+    helper = LEGACY[LEGACY.index("def ") : LEGACY.index("TransformersTrainer(")]
+    project(tmp_path, train_py=script, helper_py=helper, requirements_txt="torch==2.0.1\n")
+    before = (tmp_path / "train.py").read_text()
+    assert run("--unsafe", "--select", "RM731", tmp_path).exit_code == 0
+    assert (tmp_path / "requirements.txt").read_text() == "torch>=2.6\n"
+    assert (tmp_path / "train.py").read_text() == before.replace("torch==1.13.1", "torch>=2.6")

@@ -44,6 +44,7 @@ class Context:
         self.path = path
         self.plan = Plan()
         self.findings: list[Finding] = []
+        self.unselected: list[Finding] = []  # of rules that the user left out: what the code is, they tell all the same
         self.skips = Skips(module.text)
         self.handled: set[ast.AST] = set()  # root names and calls that the plan replaces or that were reported
         self.rewritten: set[ast.AST] = set()  # root names of references that will be gone
@@ -164,11 +165,12 @@ class Context:
     def _report(self, rule: Rule, kind: Kind, node: ast.AST, message: str, advice: str) -> bool:
         line, column = self.module.start(node)
         skip = self.skips.of(rule.code, line)  # asked first: a rule that the user leaves out makes no comment stale
+        finding = Finding(rule.code, kind, message, advice, line, column + 1, self.path)
         if not self.options.enabled(rule.code):
+            self.unselected.append(finding)
             return False
         if self._kept.get((line, column), rule.code) != rule.code:
             return False  # a rule that meets what another one was kept from converting
-        finding = Finding(rule.code, kind, message, advice, line, column + 1, self.path)
         if skip is not None:
             finding = finding.skipped(skip.reason)
             self._kept[line, column] = rule.code

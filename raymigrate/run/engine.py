@@ -20,6 +20,7 @@ from raymigrate.facts.execution import compile_error, surely_unbound, unbound_na
 from raymigrate.facts.module import Module
 from raymigrate.facts.nesting import nesting
 from raymigrate.files.discovery import PAGES, SUFFIXES
+from raymigrate.pins.evidence import is_legacy
 from raymigrate.run.outcome import FileResult, by_place
 from raymigrate.run.todos import convert_with_todos
 from raymigrate.run.two_steps import convert_in_two_steps
@@ -150,7 +151,16 @@ def convert(
         return FileResult(path, [finding], text)
     findings = by_place(context.findings)
     return FileResult(
-        path, findings, text, changes, after, left, asked=context.asked, done=context.done, helpers=context.helpers
+        path,
+        findings,
+        text,
+        changes,
+        after,
+        left,
+        asked=context.asked,
+        done=context.done,
+        helpers=context.helpers,
+        is_legacy=is_legacy([*findings, *context.unselected]),
     )
 
 

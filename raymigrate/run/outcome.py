@@ -45,6 +45,7 @@ class FileResult:
         is_new: Whether there is no such file yet.
         is_written: Whether the new text is in the file.
         told_once: How many findings that are left for a person no later run can tell.
+        is_legacy: Whether it is legacy code, also where only rules say so that the user left out.
     """
 
     path: str
@@ -63,6 +64,7 @@ class FileResult:
     is_new: bool = False
     is_written: bool = False
     told_once: int = 0
+    is_legacy: bool = False
 
     @property
     def old_bytes(self) -> bytes:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -36,7 +36,9 @@ if TYPE_CHECKING:
 UNREADABLE = "The file cannot be parsed; correct it, or change the version by hand."
 
 
-def pin_results(found: Discovery, results: Mapping[str, FileResult], job: Job) -> Iterator[FileResult]:
+def pin_results(
+    found: Discovery, results: Mapping[str, FileResult], legacy: Collection[str], job: Job
+) -> Iterator[FileResult]:
     """Reports pins, and changes them with --unsafe.
 
     Looked at are the folders of the scripts and those above them, up to what was named on the command line.
@@ -44,12 +46,13 @@ def pin_results(found: Discovery, results: Mapping[str, FileResult], job: Job) -
     Args:
         found: The paths that were named, and the scripts that were found.
         results: What became of the scripts.
+        legacy: The scripts that are legacy code, also those of which there is nothing to say.
         job: What to do with each file.
     """
     if not job.options.enabled(RM731.code):
         return
-    legacy = {path for path, result in results.items() if is_legacy(result.findings)}
-    others = [path for path in found.candidates if path not in results]
+    legacy = {*legacy, *(path for path, result in results.items() if is_legacy(result.findings))}
+    others = [path for path in found.candidates if path not in results and path not in legacy]
     scripts_of: dict[str, list[str]] = {}
     for path in (*legacy, *others):
         for folder in _folders(path, found.roots):
@@ -60,7 +63,8 @@ def pin_results(found: Discovery, results: Mapping[str, FileResult], job: Job) -
         *((file, [*legacy, *others]) for file in named),
         *((file, scripts) for folder, scripts in scripts_of.items() for file in _files(folder, found)),
     ]
-    lacking = _lacking(files, {path: results[path] for path in legacy}) if job.options.enabled(RM732.code) else {}
+    told = {path: results[path] for path in legacy if path in results}
+    lacking = _lacking(files, told) if job.options.enabled(RM732.code) else {}
     for file, scripts in files:
         if file.path in done:
             continue

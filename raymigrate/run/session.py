@@ -100,20 +100,24 @@ def _plan(found: Discovery, job: Job, *, jobs: int = 0, progress: Progress = _un
     """
     results = {problem.path: failed(problem.path, problem.message) for problem in found.problems}
     waiting: list[str] = []
+    legacy = set[str]()
     for result in progress(_map(job, found.candidates, jobs), len(found.candidates)):
         if result.waits:
             waiting.append(result.path)
         elif result.is_shown:
             results[result.path] = result
+        if result.is_legacy:
+            legacy.add(result.path)
     summary = Summary(scanned=found.scanned, pages=pages_among(found.candidates))
     if waiting or results:
         together = Together(found, job, results)
         together.convert(waiting)
+        legacy |= together.legacy
         summary.together, summary.projects = together.groups(), together.summaries()
         for result in results.values():
             result.asked, result.done = [], []  # they hold trees, which no other process needs
     if found.candidates:
-        results.update((result.path, result) for result in list(pin_results(found, results, job)))
+        results.update((result.path, result) for result in list(pin_results(found, results, legacy, job)))
     for path, result in results.items():
         if result.changes and found.leads_out(path):
             results[path] = left_outside(result)

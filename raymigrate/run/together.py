@@ -82,6 +82,11 @@ class Together:
                 self.results[result.path] = result
         self._report_outside()
 
+    @property
+    def legacy(self) -> set[str]:
+        """The files among them that are legacy code, whether or not there is something to say of them."""
+        return {result.path for result in self.new.values() if result.is_legacy}
+
     def groups(self) -> list[list[str]]:
         """The files that change together: what a script asks of others, and the script. The asked ones come first."""
         pairs = [(real, os.path.realpath(r.path)) for real, result in self.new.items() for r in result.asked]

@@ -18,7 +18,8 @@ def runtime_environments(context: Context) -> None:
     found = {node: pin for node, pin in environment_pins(context.module) if pin.is_too_low}
     if not found:
         return
-    if not is_legacy(context.findings) and not is_converted(context.module.text.encode(), found.values()):
+    findings = [*context.findings, *context.unselected]
+    if not is_legacy(findings) and not is_converted(context.module.text.encode(), found.values()):
         return
     for node, pin in found.items():
         source = context.module.source(node)
