@@ -1,6 +1,7 @@
 """Items of collections: which one a value is picked out of, and what its items come from.
 
-`for one in found`, `found[0]`, `max(found, key=...)`, `[one for one in found]`, `for name, one in found.items()`.
+`for one in found`, `found[0]`, `max(found, key=...)`, `[one for one in found]`, `for name, one in found.items()`,
+`first, *others = found`.
 """
 
 import ast
@@ -31,10 +32,12 @@ def collections_of(source: Source) -> list[Source]:
         picked = node.value
     elif isinstance(node, ast.Call) and _builtin(module, node) in PICKS and node.args:
         picked = node.args[0]
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "pop":
+        picked = node.func.value
     elif isinstance(node, ast.Name):
         target = module.definition(node)
-        picked = _given_to_key(module, target) if isinstance(target, ast.arg) else _looped_over(module, target)
-    return _whole(Source(module, picked)) if picked is not None else []
+        picked = _given_to_key(module, target) if isinstance(target, ast.arg) else _taken_out(module, target)
+    return collected(Source(module, picked)) if picked is not None else []
 
 
 def items_of(collection: Source) -> list[Source]:
@@ -53,12 +56,12 @@ def items_of(collection: Source) -> list[Source]:
     return [Source(module, item) for item in (*_written(made), *_filled(module, node))]
 
 
-def _whole(collection: Source) -> list[Source]:
+def collected(collection: Source) -> list[Source]:
     """The collections that a value can be, without what only copies or sorts them."""
     found: list[Source] = []
     for origin in collection.module.origins(collection.node):
         inner = _copied(origin.module, origin.node)
-        found += [origin] if inner is None else _whole(Source(origin.module, inner))
+        found += [origin] if inner is None else collected(Source(origin.module, inner))
     return found
 
 
@@ -72,8 +75,17 @@ def _copied(module: Module, node: ast.expr) -> ast.expr | None:
     return node.args[-1] if _builtin(module, node) in COPIES and node.args else None
 
 
-def _looped_over(module: Module, target: ast.AST | None) -> ast.expr | None:
-    """The collection that a loop takes a name's value from: of pairs, the part that has the item."""
+def _taken_out(module: Module, target: ast.AST | None) -> ast.expr | None:
+    """The collection that the value of a target is an item of: of a loop, or of `first, *others = collection`."""
+    several = module.parent_of.get(target) if target is not None else None
+    whole = module.parent_of.get(several) if isinstance(several, (ast.Tuple, ast.List)) else None
+    if isinstance(whole, ast.Assign) and several in whole.targets:
+        return whole.value
+    return looped_over(module, target)
+
+
+def looped_over(module: Module, target: ast.AST | None) -> ast.expr | None:
+    """The collection that a loop takes a target's value from: of pairs, the part that has the item."""
     outer = module.parent_of.get(target) if target is not None else None
     if isinstance(outer, LOOPS) and outer.target is target:
         return outer.iter

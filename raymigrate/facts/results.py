@@ -4,10 +4,13 @@ import ast
 from collections.abc import Iterator
 from enum import Enum
 
+from raymigrate.facts.best_checkpoints import CHECKPOINT, results_of_part
 from raymigrate.facts.items import DEEPEST, collections_of, items_of
-from raymigrate.facts.legacy import HF, HF_UNRELEASED, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
+from raymigrate.facts.legacy import HF, HF_UNRELEASED, TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
+from raymigrate.facts.tuners import trainer_class
 from raymigrate.facts.values import Source, is_none, keyword_argument, sources
+from raymigrate.knowledge.libraries import look_up
 
 CHECKPOINT_CLASSES = tuple(
     f"{module}.{name}"
@@ -54,9 +57,7 @@ def trainers_of(module: Module, result: ast.expr, depth: int = 0) -> set[str | N
     for source in _but_none(module, result):
         fitted = _fitted(source)
         if fitted is not None:
-            for trainer in _but_none(module, fitted):
-                name = module.qualified(trainer.func) if isinstance(trainer, ast.Call) else None
-                names.add(name if name in TRAINERS | TORCH_TRAINERS else None)
+            names |= {_class_of_trainer(module, trainer) for trainer in _but_none(module, fitted)}
         else:
             collections = collections_of(Source(module, source)) if depth < DEEPEST else []
             items = [item for collection in collections for item in items_of(collection)]
@@ -65,6 +66,15 @@ def trainers_of(module: Module, result: ast.expr, depth: int = 0) -> set[str | N
             if not items:
                 names.add(None)
     return names
+
+
+def _class_of_trainer(module: Module, trainer: ast.expr) -> str | None:
+    """The class of a trainer that is made, or restored from an earlier run: a legacy one, or one that is still there.
+
+    What took the place of others, such as RLTrainer, gives other results.
+    """
+    name = trainer_class(module, trainer)
+    return name if name in TRAINERS or (name is not None and look_up(name).gone is None) else None
 
 
 def _is_fitted(module: Module, result: ast.expr) -> bool:
@@ -127,36 +137,15 @@ def made_by_script(module: Module, node: ast.expr) -> str | None:
 
 
 def _is_of_result(module: Module, source: ast.expr) -> bool:
-    read = _read_of_result(module, source)
-    return read is not None and is_result(module, read.value)
+    results = _results_with(module, source)
+    return bool(results) and all(is_result(result.module, result.node) for result in results)
 
 
-def _read_of_result(module: Module, checkpoint: ast.expr) -> ast.Attribute | None:
-    """The read of `result.checkpoint` or `result.best_checkpoints` that a checkpoint is, or comes out of."""
+def _results_with(module: Module, checkpoint: ast.expr) -> list[Source]:
+    """The values of whose `checkpoint` or `best_checkpoints` a checkpoint is read."""
     if isinstance(checkpoint, ast.Attribute):
-        return checkpoint if checkpoint.attr == "checkpoint" else None
-    best = _best_checkpoints(module, checkpoint)
-    return best if isinstance(best, ast.Attribute) and best.attr == "best_checkpoints" else None
-
-
-def _best_checkpoints(module: Module, checkpoint: ast.expr) -> ast.expr | None:
-    """The list of pairs that a checkpoint may come out of.
-
-    `best[0][0]`, `max(best, key=...)[0]`, `checkpoint, metrics = best[0]`, `for checkpoint, metrics in best`.
-    """
-    pair: ast.expr | None = None
-    if isinstance(checkpoint, ast.Subscript) and module.constant(checkpoint.slice) == 0:
-        pair = module.value(checkpoint.value)
-    name = module.definition(checkpoint)
-    unpacked = module.parent_of[name] if isinstance(name, ast.Name) else None
-    if isinstance(unpacked, ast.Tuple) and unpacked.elts[0] is name:
-        whole = module.parent_of[unpacked]
-        if isinstance(whole, (ast.For, ast.comprehension)):
-            return module.value(whole.iter)
-        pair = module.value(whole.value) if isinstance(whole, ast.Assign) else None
-    if isinstance(pair, ast.Call) and isinstance(pair.func, ast.Name) and pair.func.id in ("min", "max") and pair.args:
-        return module.value(pair.args[0])
-    return module.value(pair.value) if isinstance(pair, ast.Subscript) else None
+        return [Source(module, checkpoint.value)] if checkpoint.attr == "checkpoint" else []
+    return results_of_part(Source(module, checkpoint), CHECKPOINT)
 
 
 def class_method(module: Module, call: ast.expr) -> str | None:
@@ -204,8 +193,7 @@ def _layout_of_source(module: Module, node: ast.expr) -> Layout | None:
         return Layout.ROOT if method == "from_model" else Layout.UNKNOWN
     if isinstance(node, ast.Call) and module.qualified(node.func) in GET_CHECKPOINT:
         return _layout_on_worker(module, node)
-    read = _read_of_result(module, node)
-    trainers = trainers_of(module, read.value) if read is not None else set()
+    trainers = {name for result in _results_with(module, node) for name in trainers_of(result.module, result.node)}
     return Layout.NESTED if trainers and trainers <= TRANSFORMERS_TRAINERS else None
 
 
@@ -280,11 +268,11 @@ def _source_carries(module: Module, node: ast.expr | None, seen: set[ast.AST]) -
         return module.constant(given.get("preprocessor")) is not None if method == "from_model" else None
     if isinstance(node, ast.Name):
         return _carries(module, node, seen)
-    read = _read_of_result(module, node)
-    if read is None or not _is_fitted(module, read.value):
+    results = _results_with(module, node)
+    if not results or not all(result.module is module and _is_fitted(module, result.node) for result in results):
         return None
     given_to_trainers: set[bool | None] = set()
-    for fit in _but_none(module, read.value):
+    for fit in [fit for result in results for fit in _but_none(module, result.node)]:
         assert isinstance(fit, ast.Call) and isinstance(fit.func, ast.Attribute)
         for trainer in _but_none(module, fit.func.value):
             assert isinstance(trainer, ast.Call)

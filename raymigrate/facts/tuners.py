@@ -203,13 +203,16 @@ def is_one_trainer(module: Module, node: ast.expr | None) -> bool:
 
 def _trainer_classes(module: Module, node: ast.expr | None) -> list[str | None]:
     """The classes of Ray Train of which an expression can be a trainer; None where it can be something else."""
-    return [_trainer_class(source.module, source.node) for source in module.origins(node)] if node is not None else []
+    return [trainer_class(source.module, source.node) for source in module.origins(node)] if node is not None else []
 
 
-def _trainer_class(module: Module, made: ast.expr) -> str | None:
+def trainer_class(module: Module, made: ast.expr) -> str | None:
+    """The class of Ray Train of which a call makes or restores a trainer, or of one derived from it; else None."""
     if not isinstance(made, ast.Call):
         return None
-    home = module.definition(made.func)
+    restores = isinstance(made.func, ast.Attribute) and made.func.attr == "restore"
+    maker = made.func.value if restores and isinstance(made.func, ast.Attribute) else made.func
+    home = module.definition(maker)
     bases = [base for line in lineage(module, home) for base in line.bases] if isinstance(home, ast.ClassDef) else []
-    names = [module.qualified(known) or "" for known in (made.func, *bases)]
+    names = [module.qualified(known) or "" for known in (maker, *bases)]
     return next((name for name in names if name.startswith("ray.train.") and name.endswith("Trainer")), None)

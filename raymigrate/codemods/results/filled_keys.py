@@ -2,6 +2,7 @@
 
 OWN_COUNT = 'report a number of your own; "step" and "epoch" are there where a Transformers Trainer reports'
 OWN_CLOCK = "take time.monotonic() before and after fit()"
+IN_THE_LOOP = "measure it in the training function, and report it"
 OF_THE_RUN = "use the name that RunConfig(name=) was given"
 
 INSTEAD = {
@@ -9,7 +10,7 @@ INSTEAD = {
     "iterations_since_restore": OWN_COUNT,
     "time_total_s": OWN_CLOCK,
     "time_since_restore": OWN_CLOCK,
-    "time_this_iter_s": "measure it in the training function, and report it",
+    "time_this_iter_s": IN_THE_LOOP,
     "timestamp": "use time.time()",
     "date": "use datetime.datetime.now()",
     "done": "take it out: when fit() has returned, the run is over",
@@ -24,6 +25,23 @@ INSTEAD = {
 }
 
 
-def advice(missing: list[str]) -> str:
-    """What to write for keys that are not filled in any more: `"date": use datetime.datetime.now().`"""
-    return " ".join(f'"{key}": {INSTEAD[key]}.' for key in missing)
+# The same for what was reported in the course of a run, where nothing outside it can tell.
+INSTEAD_BY_REPORT = {
+    **INSTEAD,
+    "time_total_s": IN_THE_LOOP,
+    "time_since_restore": IN_THE_LOOP,
+    "timestamp": "report time.time() from the training function",
+    "date": "report the date from the training function",
+    "checkpoint_dir_name": "use os.path.basename(checkpoint.path)",
+}
+
+
+def advice(missing: list[str], *, by_report: bool = False) -> str:
+    """What to write for keys that are not filled in any more: `"date": use datetime.datetime.now().`
+
+    Args:
+        missing: The keys.
+        by_report: Whether they are looked up for each report, and not of the result.
+    """
+    instead = INSTEAD_BY_REPORT if by_report else INSTEAD
+    return " ".join(f'"{key}": {instead[key]}.' for key in missing)

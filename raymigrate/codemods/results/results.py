@@ -7,14 +7,12 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.codemods.results.filled_keys import INSTEAD, advice
+from raymigrate.codemods.results.filled_keys import INSTEAD
 from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.project import with_imported
 from raymigrate.facts.reports import Carried, carried
 from raymigrate.facts.results import results as reads_of_results
-from raymigrate.facts.results import trainers_of
-from raymigrate.facts.values import sources
 
 RESULT_GUIDE = "https://docs.ray.io/en/latest/train/user-guides/results.html"
 
@@ -50,8 +48,6 @@ RM605 = Rule(
     ),
 )
 
-# The constants of Ray that name a key: `result.metrics[TRAINING_ITERATION]`.
-KEYS_OF_TUNE = {f"{home}.{key.upper()}": key for home in ("ray.air.constants", "ray.tune.result") for key in INSTEAD}
 # What an attribute does today, and what to do.
 ATTRIBUTES = {
     "metrics": ("", ""),
@@ -82,7 +78,6 @@ def results(context: Context) -> None:
             context.manual(RM604, read, f"result.{read.attr} {outcome}", what_to_do)
         elif None not in trainers and trainers & (ACCELERATE_TRAINERS | (TORCH_TRAINERS if legacy else set())):
             _last_report(context, read)
-    _report_keys(context)
 
 
 @codemod("from_path", phase=Phase.RESULTS)
@@ -166,34 +161,3 @@ def _has_report_callback(module: Module) -> bool:
     """Whether a module, or one of the project that it imports, has the callback that reports checkpoints."""
     modules = with_imported(module)
     return any(r.qualified.endswith("RayTrainReportCallback") for other in modules for r in other.references)
-
-
-def _report_keys(context: Context) -> None:
-    """Reports what is looked up in the metrics of a result, under whatever name, and was filled in by Tune."""
-    module = context.module
-    if not any(reads_of_results(module, "metrics")):
-        return
-    lookups: list[tuple[ast.expr, ast.expr, str]] = [
-        (node.value, node.slice, "this raises a KeyError") for node in module.of_type(ast.Subscript)
-    ]
-    for call, method in module.method_calls("get"):
-        if call.args:
-            lookups.append((method.value, call.args[0], "this gives the default"))
-    for metrics, key, outcome in lookups:
-        keys = key.elts if isinstance(key, (ast.List, ast.Tuple)) else sources(module, key)  # columns of a DataFrame
-        names = [KEYS_OF_TUNE.get(module.qualified(part) or "", module.constant(part)) for part in keys]
-        if (missing := sorted(name for name in INSTEAD if name in names)) and _are_of_result(module, metrics):
-            listed = " and ".join(f'"{name}"' for name in missing)
-            message = f"result.metrics has no {listed} on Ray >= 2.51: {outcome}."
-            context.manual(RM604, metrics, message, advice(missing))
-
-
-def _are_of_result(module: Module, node: ast.expr) -> bool:
-    """Whether a value is the metrics of a trainer's result, or a DataFrame made of them."""
-    frame = module.value(node)
-    if isinstance(frame, ast.Call) and (module.qualified(frame.func) or "").startswith("pandas.DataFrame"):
-        given = frame.args[0] if frame.args else frame
-        rows = given.elts if isinstance(given, ast.List) else [given]
-        return any(_are_of_result(module, row) for row in rows if row is not frame)
-    read = [s for s in sources(module, node) if isinstance(s, ast.Attribute) and s.attr == "metrics"]
-    return any(trainers_of(module, source.value) - {None} for source in read)

@@ -33,8 +33,19 @@ METHODS = ("get_model", "get_tokenizer", "get_training_arguments")
 def layout_after(context: Context, checkpoint: ast.expr) -> Layout | None:
     """Where the files lie in a checkpoint once this module is converted; None where it is not known to be one."""
     found = layout(context.module, checkpoint)
-    unconverted = any(call not in context.plan.calls for call in context.module.calls(*TRANSFORMERS_TRAINERS))
-    return Layout.UNKNOWN if found is Layout.NESTED and unconverted else found
+    return Layout.UNKNOWN if found is Layout.NESTED and _has_unconverted_trainers(context) else found
+
+
+def _has_unconverted_trainers(context: Context) -> bool:
+    """Whether a run may be one of a legacy Transformers trainer: made, restored, or of a class derived from it."""
+    module = context.module
+    bases = (base for home in module.of_type(ast.ClassDef) for base in home.bases)
+    restored = (f"{trainer}.restore" for trainer in TRANSFORMERS_TRAINERS)
+    return (
+        any(call not in context.plan.calls for call in module.calls(*TRANSFORMERS_TRAINERS))
+        or any(module.calls(*restored))
+        or any(module.qualified(base) in TRANSFORMERS_TRAINERS for base in bases)
+    )
 
 
 def can_open(context: Context, node: ast.expr, checkpoint: ast.expr) -> bool:

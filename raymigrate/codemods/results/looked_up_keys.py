@@ -1,0 +1,182 @@
+"""RM604, for keys: what is looked up in the metrics of a trainer's result, and was put there by Tune.
+
+docs/semantics/results.md#metrics. A key that the script itself puts there, or reports, is there today too.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
+from raymigrate.codemods.results.filled_keys import INSTEAD, advice
+from raymigrate.codemods.results.results import RM604
+from raymigrate.facts.keys import keys_of
+from raymigrate.facts.module import Module
+from raymigrate.facts.project import with_imported
+from raymigrate.facts.reports import REPORTS
+from raymigrate.facts.result_metrics import Metrics, metrics_behind
+from raymigrate.facts.results import results as reads_of_results
+from raymigrate.facts.values import argument, keyword_argument, sources
+
+# The constants of Ray that name a key: `result.metrics[TRAINING_ITERATION]`.
+KEYS_OF_TUNE = {f"{home}.{key.upper()}": key for home in ("ray.air.constants", "ray.tune.result") for key in INSTEAD}
+RAISES, DEFAULT, NOTHING, FAILS = (
+    "this raises a KeyError",
+    "this gives the default",
+    "this finds nothing",
+    "this raises an error",
+)
+# Methods of a DataFrame that take names of columns, and those of them that do not mind a name that is not there.
+BY_COLUMN = re.compile(
+    "agg(regate)?|area|astype|barh?|boxplot|drop(_duplicates|na)?|duplicated|explode|fillna|filter|groupby|hist|line|melt"
+    "|merge|nlargest|nsmallest|pivot(_table)?|plot|pop|reindex|rename|scatter|set_index|sort_values|value_counts"
+)
+LENIENT = frozenset({"filter", "reindex", "rename"})
+IN_TEXT = ("query", "eval")
+# Arguments of those methods, and of functions that draw a DataFrame, that name columns.
+NAMING = re.compile(
+    "by|c|color|columns|func|hue|id_vars|index|items|keys|labels|on|size|style|subset|value_vars|values|x|y"
+)
+DATA = ("data", "data_frame", "df")
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """Something that is asked for keys.
+
+    Args:
+        owner: What is asked.
+        keys: The keys, as far as they are seen.
+        outcome: What comes of one that is not there.
+        of_table: Whether only a table can be asked so.
+    """
+
+    owner: ast.expr
+    keys: frozenset[str]
+    outcome: str
+    of_table: bool = False
+
+
+READS = ("metrics", "best_checkpoints", "metrics_dataframe", "get_best_checkpoint")
+
+
+@codemod(*READS, phase=Phase.RESULTS)
+def looked_up_keys(context: Context) -> None:
+    """Reports what is looked up in the metrics of a result, under whatever name, and was filled in by Tune."""
+    module = context.module
+    if not any(reads_of_results(module, *READS)):
+        return
+    own = _own_keys(module)
+    for read, _ in reads_of_results(module, "get_best_checkpoint"):
+        call = module.parent_of[read]
+        metric = argument(call, 0, "metric") if isinstance(call, ast.Call) else None
+        missing = sorted((_names(module, metric) & INSTEAD.keys()) - own) if metric is not None else []
+        if missing:
+            _report(context, read, Metrics.OF_CHECKPOINT, missing, "this raises a RuntimeError")
+    for lookup in _lookups(module):
+        missing = sorted((lookup.keys & INSTEAD.keys()) - own)
+        found = metrics_behind(module, lookup.owner) if missing else None
+        if found is None or (lookup.of_table and not found.in_table) or _is_asked_for(module, lookup):
+            continue
+        _report(context, lookup.owner, found.kind, missing, lookup.outcome)
+
+
+def _report(context: Context, node: ast.expr, kind: Metrics, missing: list[str], outcome: str) -> None:
+    listed = " and ".join(f'"{name}"' for name in missing)
+    message = f"{kind.value.format(keys=listed, s='s' * (len(missing) > 1))} on Ray >= 2.51: {outcome}."
+    context.manual(RM604, node, message, advice(missing, by_report=kind is not Metrics.LAST))
+
+
+def _lookups(module: Module) -> Iterator[Lookup]:
+    """Everything that is asked for a key: dicts and tables, by an index, with `in`, by a method."""
+    for node in module.of_type(ast.Subscript):
+        if not isinstance(node.ctx, ast.Store):
+            yield Lookup(node.value, _names(module, node.slice), RAISES)
+    for test in module.of_type(ast.Compare):
+        if isinstance(test.ops[0], (ast.In, ast.NotIn)):
+            outcome = f"this is {isinstance(test.ops[0], ast.NotIn)}"
+            yield Lookup(test.comparators[0], _names(module, test.left), outcome)
+    for name in INSTEAD:
+        for read in module.attributes(name):
+            if isinstance(read.ctx, ast.Load):
+                yield Lookup(read.value, frozenset({name}), "this raises an AttributeError", of_table=True)
+    for call in module.of_type(ast.Call):
+        yield from _by_call(module, call)
+
+
+def _by_call(module: Module, call: ast.Call) -> Iterator[Lookup]:
+    """What a call asks for keys: a method its object, a function that draws a table the table."""
+    named = _all_names(module, (k.value for k in call.keywords if NAMING.fullmatch(k.arg or "")))
+    if not isinstance(call.func, ast.Attribute):
+        return
+    owner, method = call.func.value, call.func.attr
+    if method in ("get", "pop") and call.args:
+        outcome = RAISES if method == "pop" and len(call.args) == 1 and not call.keywords else DEFAULT
+        yield Lookup(owner, _names(module, call.args[0]), outcome)
+    elif BY_COLUMN.fullmatch(method):
+        names = named | _all_names(module, call.args)
+        ignored = module.constant(keyword_argument(call, "errors")) == "ignore"
+        yield Lookup(owner, names, NOTHING if ignored or method in LENIENT else RAISES, of_table=True)
+    elif method in IN_TEXT and call.args:
+        text = module.constant(call.args[0])
+        words = frozenset(re.findall(r"\w+", text)) if isinstance(text, str) else frozenset[str]()
+        yield Lookup(owner, words, FAILS, of_table=True)
+    if named:
+        for table in (*call.args[:1], *(k.value for k in call.keywords if k.arg in DATA)):
+            yield Lookup(table, named, FAILS, of_table=True)
+
+
+def _all_names(module: Module, nodes: Iterator[ast.expr] | list[ast.expr]) -> frozenset[str]:
+    return frozenset(name for node in nodes for name in _names(module, node))
+
+
+def _names(module: Module, node: ast.expr) -> frozenset[str]:
+    """The strings that an expression can be, or that are the items or keys of it, as far as they are seen."""
+    found = set[str]()
+    for part in sources(module, node):
+        if isinstance(part, (ast.List, ast.Tuple, ast.Set)):
+            found |= _all_names(module, part.elts)
+        elif isinstance(part, ast.Dict):
+            found |= _all_names(module, [key for key in part.keys if key is not None])
+        else:
+            name = KEYS_OF_TUNE.get(module.qualified(part) or "", module.constant(part))
+            found |= {name} if isinstance(name, str) else set()
+    return frozenset(found)
+
+
+def _own_keys(module: Module) -> set[str]:
+    """The keys that the script reports, or puts into metrics of a result itself."""
+    own = set[str]()
+    for home in with_imported(module):
+        reports = [argument(call, 0, "metrics") for call in home.calls(*REPORTS)]
+        logs = [argument(call, 0, "logs") for call, _ in home.method_calls("log")]
+        for given in (*reports, *logs):
+            keys = keys_of(home, given) if given is not None else None
+            if keys is not None:
+                own |= {name for name, _ in keys.strings} | {str(keyword.arg) for _, keyword in keys.keywords}
+    stored = [(node.value, _names(module, node.slice)) for node in _stores(module)]
+    for call, method in module.method_calls("assign", "update"):
+        stored.append((method.value, frozenset(keyword.arg for keyword in call.keywords if keyword.arg)))
+    for owner, names in stored:
+        added = names & INSTEAD.keys()
+        own |= added if added and metrics_behind(module, owner) is not None else set()
+    return own
+
+
+def _stores(module: Module) -> list[ast.Subscript]:
+    return [node for node in module.of_type(ast.Subscript) if isinstance(node.ctx, ast.Store)]
+
+
+def _is_asked_for(module: Module, lookup: Lookup) -> bool:
+    """Whether a key is looked up where it was found to be there: `metrics["date"] if "date" in metrics else ""`."""
+    child: ast.AST = lookup.owner
+    for outer in module.ancestors(lookup.owner):
+        if isinstance(outer, (ast.If, ast.IfExp)) and child is not outer.test:
+            tests = (node for node in ast.walk(outer.test) if isinstance(node, ast.Compare))
+            if any(isinstance(t.ops[0], ast.In) and _names(module, t.left) & lookup.keys for t in tests):
+                return True
+        child = outer
+    return False
