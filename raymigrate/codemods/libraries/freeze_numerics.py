@@ -42,7 +42,7 @@ LOADED = "Weights are loaded in the dtype of the checkpoint since transformers 5
 LOADED_QUANTIZED = (
     "Weights that stay unquantized are loaded in the dtype of the checkpoint since transformers 5, before in float16"
 )
-TRAINED_IN_HALF = "if it holds half precision, dtype=torch.float32 here trains it as before"
+IN_HALF = "if it holds half precision, dtype=torch.float32 here keeps that"
 LOSS_MEAN = "{trainer}.model_accepts_loss_kwargs = False  # the mean over each batch, as before transformers 4.46"
 
 
@@ -72,7 +72,7 @@ def _note_half_precision(context: Context) -> None:
     module = context.module
     if not context.options.part_of_job and not context.is_legacy_script:
         return
-    what = "fp16 needs dtype=torch.float32 here if it holds float16" if _scales_gradients(module) else TRAINED_IN_HALF
+    what = "fp16 needs dtype=torch.float32 here if it holds float16" if _scales_gradients(module) else IN_HALF
     for call, method in module.method_calls("from_pretrained"):
         name = module.qualified(method) or ""
         if not MODEL.fullmatch(name) or _has_dtype(call):
@@ -84,6 +84,21 @@ def _note_half_precision(context: Context) -> None:
             context.note(RM751, call, f"{LOADED}, or in float16 where they are quantized: dtype= here keeps that.")
         elif not _is_in_float32(module, call):
             context.note(RM751, call, f"{LOADED}: {what}.")
+
+
+def note_loaded_again(context: Context, call: ast.Call, *, trained_here: bool) -> None:
+    """Notes a model that is loaded from a checkpoint, unless it was trained from weights in float32.
+
+    Args:
+        context: The module.
+        call: What loads it.
+        trained_here: Whether the checkpoint is one of a run of this module.
+    """
+    module = context.module
+    loads = [c for c, m in module.method_calls("from_pretrained") if MODEL.fullmatch(module.qualified(m) or "")]
+    in_float32 = bool(loads) and all(_is_in_float32(module, load) and not _has_dtype(load) for load in loads)
+    if not _has_dtype(call) and not (trained_here and in_float32):
+        context.note(RM751, call, f"{LOADED}: {IN_HALF}.")
 
 
 def _scales_gradients(module: Module) -> bool:

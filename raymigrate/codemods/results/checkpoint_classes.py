@@ -11,7 +11,7 @@ from functools import partial
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.libraries.freeze_numerics import MODEL, freeze_model
+from raymigrate.codemods.libraries.freeze_numerics import MODEL, freeze_model, note_loaded_again
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.checkpoint_files import (
     METHODS,
@@ -21,13 +21,15 @@ from raymigrate.codemods.shared.checkpoint_files import (
     layout_after,
     opened,
 )
+from raymigrate.codemods.shared.helpers import add
 from raymigrate.edits.plan import Code
 from raymigrate.facts.annotations import in_annotation
 from raymigrate.facts.guards import goes_on_without, is_ready
+from raymigrate.facts.helpers import Helper
 from raymigrate.facts.instances import has_method
 from raymigrate.facts.legacy import HF
 from raymigrate.facts.module import Module, Reference
-from raymigrate.facts.results import CHECKPOINT_CLASSES, class_method, is_called_checkpoint
+from raymigrate.facts.results import CHECKPOINT_CLASSES, Layout, class_method, is_called_checkpoint
 from raymigrate.facts.values import sources
 from raymigrate.knowledge.error_texts import gone_names
 from raymigrate.knowledge.libraries import look_up, member
@@ -57,7 +59,8 @@ TO_LOAD = {
     "get_tokenizer": OPENED
     + 'load the tokenizer with from_pretrained(os.path.join(folder, "checkpoint")) of its class.',
     "get_training_arguments": OPENED
-    + 'read them with torch.load(os.path.join(folder, "checkpoint", "training_args.bin"), weights_only=False).',
+    + 'read them with torch.load(os.path.join(folder, "checkpoint", "training_args.bin"), weights_only=False), if that'
+    " file is there: the method gave None without it.",
 }
 # The same for what made one; no result is there then.
 TO_MAKE = {
@@ -70,6 +73,27 @@ TO_MAKE = {
 PLAIN = (ast.Name, ast.Attribute, ast.Constant)
 LOADED = {"get_model": "model", "get_tokenizer": "tokenizer"}  # parameter with the class to load
 ARGUMENTS_FILE = "training_args.bin"
+# A pickled object, which torch.load refuses since 2.6 unless told otherwise.
+LOAD_ARGUMENTS = 'torch.load({path}, map_location="cpu", weights_only=False)'
+TRAINING_ARGUMENTS = Helper(
+    "training_arguments",
+    f'''
+def $name(checkpoint):
+    """Reads the TrainingArguments that a Trainer saved, in a folder of the checkpoint or at its root; None without."""
+    with checkpoint.as_directory() as checkpoint_dir:
+        for folder in (os.path.join(checkpoint_dir, "checkpoint"), checkpoint_dir):
+            path = os.path.join(folder, "{ARGUMENTS_FILE}")
+            if os.path.exists(path):
+                return {LOAD_ARGUMENTS.format(path="path")}
+    return None
+''',
+    (("os", None), ("torch", None)),
+)
+# Measured: saved by transformers 4.30.2, read by 5.23.
+OLD_ARGUMENTS = (
+    "TrainingArguments that transformers 4 saved do not come back whole: torch.load() raises a ValueError where they"
+    " hold adamw_hf, the default optimizer of 4.30; else the object lacks what transformers 5 has added."
+)
 # What the class and its methods take to make a checkpoint, by parameter, the first one also by position; a dict
 # (data_dict=) is none of a current checkpoint's (Ray 2.6.3 air/checkpoint.py).
 MAKERS: Mapping[str, Mapping[str | None, str]] = {
@@ -103,25 +127,44 @@ def _load(context: Context, call: ast.Call, method: ast.Attribute) -> None:
             advice = _by_class_of_framework(context.module, method.attr) or TO_LOAD[method.attr]
             context.manual(RM601, call, f"{gone}, if this is a checkpoint.", advice)
         return
+    loads_arguments = method.attr not in LOADED
     loaded = _loaded_class(context, call, method.attr)
-    understood = loaded is not None if method.attr in LOADED else not call.args and not call.keywords
-    if not understood or not can_open(context, call, method.value):
+    understood = not call.args and not call.keywords if loads_arguments else loaded is not None
+    if not understood or not (loads_arguments or can_open(context, call, method.value)):
         context.manual(RM601, call, f"{gone}.", TO_LOAD[method.attr])
     elif context.converts(RM601, call, f"{gone}; now loaded from its folder."):
-        folder = opened(context, call, method.value)
-        if loaded is not None:
-            edit = context.plan.call(call)
-            edit.function = Code("$cls.from_pretrained", {"cls": loaded})
-            edit.set_first(files_in(context, place, folder))
-            if context.options.freeze_numerics and MODEL.fullmatch(
-                f"{context.module.qualified(loaded)}.from_pretrained"
-            ):
-                freeze_model(context, call, loads_weights=True)
-            return
-        # A pickled object, which torch.load refuses since 2.6 unless told otherwise.
-        path = files_in(context, place, folder, ARGUMENTS_FILE)
+        if loaded is None:
+            _load_arguments(context, call, method.value, place)
+        else:
+            _load_by_class(context, call, method.value, place, loaded)
+
+
+def _load_by_class(context: Context, call: ast.Call, checkpoint: ast.expr, place: Layout, loaded: ast.expr) -> None:
+    """`checkpoint.get_model(Class)` becomes `Class.from_pretrained(folder)`."""
+    edit = context.plan.call(call)
+    edit.function = Code("$cls.from_pretrained", {"cls": loaded})
+    edit.set_first(files_in(context, place, opened(context, call, checkpoint)))
+    if not MODEL.fullmatch(f"{context.module.qualified(loaded)}.from_pretrained"):
+        return
+    if context.options.freeze_numerics:
+        freeze_model(context, call, loads_weights=True)
+    else:
+        note_loaded_again(context, call, trained_here=place is Layout.NESTED)
+
+
+def _load_arguments(context: Context, call: ast.Call, checkpoint: ast.expr, place: Layout) -> None:
+    """Reads the arguments from their file, which the Trainer of a converted run has written for sure."""
+    if place is Layout.NESTED and can_open(context, call, checkpoint):
+        path = files_in(context, place, opened(context, call, checkpoint), ARGUMENTS_FILE)
         context.plan.need_import("torch")
-        context.plan.replace(call, f'torch.load({path}, map_location="cpu", weights_only=False)')
+        context.plan.replace(call, LOAD_ARGUMENTS.format(path=path))
+        return
+    key = (TRAINING_ARGUMENTS.name, None)
+    if key not in context.emitted:
+        context.emitted[key] = add(context, TRAINING_ARGUMENTS, call)
+    context.plan.replace(call, f"{context.emitted[key]}($checkpoint)", checkpoint=checkpoint)
+    if place is Layout.UNKNOWN:
+        context.note(RM601, call, OLD_ARGUMENTS)
 
 
 def _by_class_of_framework(module: Module, method: str) -> str | None:

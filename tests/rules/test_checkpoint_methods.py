@@ -1,0 +1,106 @@
+"""RM601 and RM751: what get_training_arguments() and get_model() of the old checkpoint classes become."""
+
+import os
+from contextlib import nullcontext
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from raymigrate.base.findings import Kind
+from raymigrate.codemods.results.checkpoint_classes import TRAINING_ARGUMENTS
+from tests.rules.scripts import converted
+
+OPENED = """
+from ray.train.huggingface import HuggingFaceCheckpoint
+
+c = HuggingFaceCheckpoint.from_directory("/data/ckpt")
+"""
+GET = "c.get_training_arguments()"
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "args = {}\nif args is not None:\n    print(args.learning_rate)",
+        'print(getattr({}, "fp16", False))',
+        "def read():\n    return {}",
+        "if {} is None:\n    raise SystemExit",
+        "read = lambda: {}",
+        "found = [{} for _ in range(2)]",
+        "args = {} or TrainingArguments('out')",
+        "while not (args := {}):\n    pass",
+    ],
+)
+def test_arguments_that_may_be_missing_are_none_without_their_file(use: str) -> None:
+    outcome = converted(OPENED + use.format(GET))
+    assert use.format("training_arguments(c)") in outcome.text
+    assert outcome.text.count("def training_arguments(checkpoint):") == 1
+    assert len(outcome.lines("RM601", Kind.NOTE)) == 1 and not outcome.lines("RM601", Kind.MANUAL)
+
+
+@pytest.mark.parametrize("folder", ["checkpoint", ".", None])
+def test_arguments_are_read_from_either_place(tmp_path: Path, folder: str | None) -> None:
+    if folder is not None:
+        (tmp_path / folder).mkdir(exist_ok=True)
+        (tmp_path / folder / "training_args.bin").write_text("arguments")
+    torch = SimpleNamespace(load=lambda path, **_: Path(path).read_text())
+    names: dict[str, object] = {"os": os, "torch": torch}
+    exec(TRAINING_ARGUMENTS.source(), names)
+    read = names["training_arguments"]
+    assert callable(read)
+    checkpoint = SimpleNamespace(as_directory=lambda: nullcontext(str(tmp_path)))
+    assert read(checkpoint) == ("arguments" if folder is not None else None)
+
+
+def test_a_name_of_the_script_is_left_to_it_and_arguments_of_something_else_are_its_own() -> None:
+    taken = converted(f"{OPENED}training_arguments = {GET}\n").text
+    assert "training_arguments = training_arguments_2(c)" in taken
+    other = "from transformers import Trainer\nfrom own import trainer\nprint(trainer.get_training_arguments())\n"
+    assert converted(other).text == other
+
+
+RUN = """
+from ray.air.config import ScalingConfig
+from ray.train.huggingface import TransformersCheckpoint, TransformersTrainer
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+
+
+def make(train_dataset, eval_dataset=None, **config):
+    model = AutoModelForCausalLM.from_pretrained({model})
+    return Trainer(model=model, args=TrainingArguments("out"), train_dataset=train_dataset)
+
+
+scaling = ScalingConfig(num_workers=2, use_gpu=True)
+trainer = TransformersTrainer(make, scaling_config=scaling, datasets={{"train": rows}})
+checkpoint = TransformersCheckpoint.from_checkpoint(trainer.fit().checkpoint)
+{use}
+"""
+
+
+def test_arguments_of_a_converted_run_are_there() -> None:
+    outcome = converted(RUN.format(model='"gpt2"', use="args = checkpoint.get_training_arguments()"))
+    assert 'args = torch.load(\n        os.path.join(checkpoint_dir, "checkpoint", "training_args.bin")' in outcome.text
+    assert not outcome.lines("RM601", Kind.NOTE)
+    tested = converted(RUN.format(model='"gpt2"', use="if checkpoint.get_training_arguments():\n    print(1)"))
+    assert "if training_arguments(checkpoint):" in tested.text and not tested.lines("RM601", Kind.NOTE)
+
+
+@pytest.mark.parametrize(
+    ("model", "use", "noted"),
+    [
+        ('"gpt2"', "checkpoint.get_model(AutoModelForCausalLM)", False),
+        ('"gpt2"', "model = checkpoint.get_model(model=AutoModelForCausalLM)", False),
+        ('"tiiuae/falcon-7b"', "checkpoint.get_model(AutoModelForCausalLM)", True),
+        ('"tiiuae/falcon-7b"', "checkpoint.get_model(model=AutoModelForCausalLM, trust_remote_code=True)", True),
+        ('"gpt2", torch_dtype="float16"', "checkpoint.get_model(AutoModelForCausalLM)", True),
+        ("config['model']", 'checkpoint.get_model(AutoModelForCausalLM, torch_dtype="float32")', False),
+        ('"gpt2"', 'TransformersCheckpoint.from_directory("/old").get_model(AutoModelForCausalLM)', True),
+        ('"gpt2"', "checkpoint.get_tokenizer(AutoTokenizer)", False),
+    ],
+)
+def test_a_model_that_is_loaded_again_may_have_another_dtype(model: str, use: str, noted: bool) -> None:
+    outcome = converted(RUN.format(model=model, use=use).replace("import Auto", "import AutoTokenizer, Auto"))
+    last = len(outcome.text.splitlines())
+    line = next(n for n, text in enumerate(RUN.format(model=model, use=use).splitlines(), 0) if text == use)
+    assert (line in outcome.lines("RM751", Kind.NOTE)) == noted, (line, last, outcome.findings)
