@@ -148,6 +148,19 @@ def _results_with(module: Module, checkpoint: ast.expr) -> list[Source]:
     return results_of_part(Source(module, checkpoint), CHECKPOINT)
 
 
+def trainers_behind(module: Module, checkpoint: ast.expr) -> list[Source]:
+    """The constructions of the trainers in whose results a checkpoint may be, as far as they are seen."""
+    found: list[Source] = []
+    for source in sources(module, checkpoint):
+        if class_method(module, source) == "from_checkpoint" and isinstance(source, ast.Call) and source.args:
+            found += trainers_behind(module, source.args[0]) if source.args[0] is not checkpoint else []
+        for result in _results_with(module, source):
+            fitted = [_fitted(fit) for fit in _but_none(result.module, result.node)]
+            made = [trainer for node in fitted if node is not None for trainer in _but_none(result.module, node)]
+            found += [Source(result.module, trainer) for trainer in made if isinstance(trainer, ast.Call)]
+    return found
+
+
 def class_method(module: Module, call: ast.expr) -> str | None:
     """The method of a legacy checkpoint class that a call calls: `from_checkpoint`; "" for the class itself."""
     name = module.qualified(call.func) if isinstance(call, ast.Call) else None

@@ -4,6 +4,7 @@ import ast
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.shared.preprocessor_advice import default_batch_size, is_copied
 from raymigrate.edits.plan import Code, Part
 from raymigrate.facts.batch_functions import BatchFunction
 from raymigrate.facts.comments import comments_of
@@ -20,17 +21,7 @@ RM503 = Rule(
     "https://docs.ray.io/en/latest/data/api/doc/ray.data.Dataset.map_batches.html",
 )
 
-STRICT_MODE_SINCE = (2, 5)
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-
-
-def default_batch_size(context: Context) -> int:
-    """The rows that BatchMapper and map_batches handed out at a time by default; today it is all of a block.
-
-    Ray 2.4.0 data/dataset.py, map_batches: DEFAULT_BATCH_SIZE, 4096. Ray 2.5.1 and 2.6.3 data/block.py,
-    _apply_strict_mode_batch_size: 1024, also for BatchMapper, whose documentation still says 4096.
-    """
-    return 1024 if context.from_ray.lowest >= STRICT_MODE_SINCE else 4096
 
 
 def map_batches_arguments(context: Context, mapper: Mapper, letter: str, parts: dict[str, Part]) -> str:
@@ -55,9 +46,7 @@ def map_batches_arguments(context: Context, mapper: Mapper, letter: str, parts: 
     if batch_format == "pandas":
         for place in function.lost_assignments if function.visible else ():
             report_lost_assignment(context, place, function, mapper.call)
-    # A function that cannot be seen may change its batch, as it could with legacy Ray.
-    copied = not function.visible or function.writes_to_arrays(str(batch_format))
-    return f"{template}, zero_copy_batch=False" if copied else template
+    return f"{template}, zero_copy_batch=False" if is_copied(context, mapper, str(batch_format)) else template
 
 
 def made_once(context: Context, mapper: Mapper) -> ast.Call | None:

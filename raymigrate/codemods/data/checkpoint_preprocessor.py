@@ -10,21 +10,31 @@ import ast
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.shared.preprocessor_advice import (
+    KEPT_IN_FILE,
+    gone_preprocessor,
+    in_its_place,
+    is_gone,
+    on_rows,
+    stages_of,
+)
 from raymigrate.facts.instances import has_method
-from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.module import Module
-from raymigrate.facts.results import is_any_checkpoint, is_called_checkpoint
-from raymigrate.facts.values import is_none
+from raymigrate.facts.results import is_any_checkpoint, is_called_checkpoint, trainers_behind
+from raymigrate.facts.values import is_none, sources
 
 RM510 = Rule(
     "RM510",
     "a preprocessor read from a checkpoint",
     "Ray Train puts no preprocessor into a checkpoint, and Checkpoint.get_preprocessor() raises an AttributeError.",
-    "Write preprocessor.serialize() to a file of the checkpoint, and read it with Preprocessor.deserialize(text). A"
-    " statement that sets None goes.",
+    f"Use the preprocessor that the datasets of the trainer were transformed with; {KEPT_IN_FILE}. A statement that"
+    " sets None goes.",
     "https://docs.ray.io/en/latest/data/api/doc/ray.data.preprocessor.Preprocessor.html",
 )
 METHODS = ("get_preprocessor", "set_preprocessor")
+APPLY = "Apply it to the rows before they go to the predictor"
+NOT_READ = "Nothing reads it from a checkpoint any more."
+HANDED_ON = " Where a predictor got it, drop the argument, and apply it to the rows before they go there."
 DELETE = "Delete the line: no checkpoint holds a preprocessor any more, so none is applied."
 
 
@@ -43,7 +53,8 @@ def checkpoint_preprocessors(context: Context) -> None:
             _delete(context, call, gone if known else f"If this is a checkpoint of Ray: {gone}", sure=known)
         elif not _replaced(context, call, method, gone):
             outcome = f"{gone}: Ray Train puts no preprocessor into a checkpoint."
-            context.manual(RM510, call, outcome if known else f"If this is a checkpoint of Ray: {outcome}")
+            message = outcome if known else f"If this is a checkpoint of Ray: {outcome}"
+            context.manual(RM510, call, message, _what_to_do(context, call, method))
 
 
 def _sets_none(module: Module, call: ast.Call) -> bool:
@@ -65,9 +76,25 @@ def _delete(context: Context, call: ast.Call, gone: str, *, sure: bool) -> None:
         context.plan.statement(context.module.statement(call)).removed = True
 
 
+def _what_to_do(context: Context, call: ast.Call, method: ast.Attribute) -> str | None:
+    """What takes the place of a preprocessor that is read or set; None where nothing is known of it."""
+    if method.attr == "set_preprocessor":
+        given = [*call.args, *(keyword.value for keyword in call.keywords)]
+        parts = stages_of(context.module, given[0]) if len(given) == 1 else []
+        return f"{APPLY}: {on_rows(context, parts)}." if is_gone(parts) else f"{APPLY}. {NOT_READ}"
+    parts = gone_preprocessor(context, method.value)
+    if not parts:
+        return None
+    is_handed_on = isinstance(context.module.parent_of[call], (ast.keyword, ast.Call))
+    what = "is a BatchMapper" if len(parts) == 1 else "has a BatchMapper"
+    instead = f"The preprocessor of the trainer {what}, which is gone: {in_its_place(context, parts)}."
+    return instead + HANDED_ON * is_handed_on
+
+
 def _replaced(context: Context, call: ast.Call, method: ast.Attribute, gone: str) -> bool:
     """Takes the trainer's own preprocessor for that of its checkpoint, where it is at hand; returns whether it is."""
-    trainer = _trainer_behind(context, method.value)
+    made = trainers_behind(context.module, method.value) if len(sources(context.module, method.value)) == 1 else []
+    trainer = made[0].node if len(made) == 1 else None
     name = context.emitted.get(("preprocessor", trainer)) if trainer is not None else None
     near = trainer is not None and context.module.scope_of[trainer] is context.module.scope_of[call]
     if name is None or not near or method.attr != "get_preprocessor" or call.args:
@@ -75,18 +102,3 @@ def _replaced(context: Context, call: ast.Call, method: ast.Attribute, gone: str
     if context.converts(RM510, call, f"{gone}; the trainer's own preprocessor takes its place."):
         context.plan.replace(call, name)
     return True
-
-
-def _trainer_behind(context: Context, node: ast.expr) -> ast.Call | None:
-    """The construction of the trainer whose `fit().checkpoint` an expression is."""
-    module = context.module
-    value = module.value(node)
-    if not (isinstance(value, ast.Attribute) and value.attr == "checkpoint"):
-        return None
-    fit = module.value(value.value)
-    if not (isinstance(fit, ast.Call) and isinstance(fit.func, ast.Attribute) and fit.func.attr == "fit"):
-        return None
-    trainer = module.value(fit.func.value)
-    if isinstance(trainer, ast.Call) and module.qualified(trainer.func) in TRAINERS | TORCH_TRAINERS:
-        return trainer
-    return None

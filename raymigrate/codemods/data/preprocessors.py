@@ -19,6 +19,7 @@ from raymigrate.codemods.data.batch_mappers import (
     remove_mappers,
 )
 from raymigrate.codemods.shared.import_cleanup import is_exported
+from raymigrate.codemods.shared.preprocessor_advice import KEPT_IN_FILE
 from raymigrate.edits.plan import Code, Part
 from raymigrate.facts.comments import comments_of
 from raymigrate.facts.literals import string_literal
@@ -61,8 +62,8 @@ RM502 = Rule(
 PREPROCESSOR_REFUSED = "TorchTrainer has no preprocessor argument: this raises a TypeError."
 # Where every DatasetConfig says transform=False.
 PREPROCESSOR_KEPT = (
-    "Drop it: no dataset was transformed with it, it was only kept in the checkpoints. What reads it from there needs"
-    " preprocessor.serialize() written to a file of the checkpoint, and Preprocessor.deserialize(text)."
+    "Drop it: no dataset was transformed with it, it was only kept in the checkpoints. What read it from there can take"
+    f" it itself; {KEPT_IN_FILE}."
 )
 
 

@@ -9,7 +9,8 @@ import ast
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.data.batch_mappers import RM503, default_batch_size, report_lost_assignment
+from raymigrate.codemods.data.batch_mappers import RM503, report_lost_assignment
+from raymigrate.codemods.shared.preprocessor_advice import default_batch_size
 from raymigrate.facts.batch_functions import BatchFunction
 from raymigrate.facts.hf_datasets import is_hf_dataset
 from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS

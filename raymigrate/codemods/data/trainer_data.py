@@ -6,13 +6,11 @@ missing nothing shows it: which datasets were split is then kept only where the 
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.data.batch_mappers import default_batch_size
-from raymigrate.codemods.data.preprocessors import RM501, RM502
+from raymigrate.codemods.data.preprocessors import RM502
 from raymigrate.codemods.data.split_datasets import SPLIT_ALL_SINCE, keep_whole, leaves_split_open, split_train_only
 from raymigrate.codemods.data.trainer_arguments import prepare_datasets
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.legacy import TORCH_TRAINERS
-from raymigrate.facts.preprocessors import BATCH_MAPPERS
 from raymigrate.facts.trainers import trainer_calls
 
 SIBLINGS = frozenset(
@@ -51,22 +49,6 @@ def convert_data(context: Context) -> None:
             continue
         if leaves_split_open(context, call) and name not in SPLIT_ALL:
             split_train_only(context, call)  # with a preprocessor only the training data was split, up to Ray 2.8
-
-
-@codemod("BatchMapper", phase=Phase.REST)
-def report_batch_mappers(context: Context) -> None:
-    """Reports every BatchMapper that is left: made for a trainer in another file, or for something else."""
-    context.settle_removed_arguments()
-    for reference in list(context.references(*BATCH_MAPPERS)):
-        context.manual(
-            RM501,
-            reference.node,
-            "BatchMapper is gone: the import raises an ImportError.",
-            f"Call dataset.map_batches(fn, batch_format=..., batch_size={default_batch_size(context)}).materialize() on"
-            " each dataset before the trainer is built; a helper that makes the BatchMapper can return a function that"
-            " does so.",
-        )
-        context.handle(reference, gone=False)
 
 
 @codemod("Concatenator")

@@ -7,9 +7,12 @@ column as a bare value; lists of one unwrapped; a DataFrame whose columns have n
 
 import ast
 from dataclasses import dataclass, field
+from textwrap import indent
 
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.checkpoint_files import files_in, layout_after
+from raymigrate.codemods.shared.generation import GENERATING, unsaid
+from raymigrate.codemods.shared.preprocessor_advice import gone_preprocessor, on_rows
 from raymigrate.edits.plan import Code, Part
 from raymigrate.facts.results import Layout, carries_preprocessor
 from raymigrate.facts.values import written
@@ -63,6 +66,7 @@ NO_PIPELINE = (
     "Load the model and the tokenizer from the folder of the checkpoint in a class whose __call__(self, batch) calls"
     " the model itself, for example with generate(), and give the class to ds.map_batches."
 )
+TRANSFORM = "Transform the rows before that with the preprocessor that the trainer's datasets were transformed with."
 PIPELINE = ("transformers", "pipeline")
 PANDAS = ("pandas",)
 
@@ -73,7 +77,7 @@ class {name}:
     def __init__(self, checkpoint, {parameters}**pipeline_kwargs):
         with checkpoint.as_directory() as checkpoint_dir:
 {model}            self.pipeline = {pipeline}(model={source}, **pipeline_kwargs)
-
+{generation}
     def predict(self, data, feature_columns=None, **pipeline_call_kwargs):
         inputs = [data[column].to_list() for column in feature_columns or data.columns]
         while isinstance(inputs, list) and len(inputs) == 1:  # a single column, or its single row, goes in by itself
@@ -86,6 +90,16 @@ MODEL = """            model = {source}
             if model_cls:
                 model = model_cls.from_pretrained({kwargs})
 """
+# docs/semantics/data.md#predictors. The last line is for transformers before 5.20, whose pipelines have a copy.
+GENERATION = """\
+        # Where nothing says otherwise, as in transformers 4; since 5 a pipeline samples 256 new tokens.
+        model = self.pipeline.model
+        settings = (getattr(model.config, "task_specific_params", None) or {}).get("text-generation", {})
+        model.generation_config.update(defaults_only=True, $defaults)
+        model.generation_config.update(**{**settings, **pipeline_kwargs})
+        self.pipeline.generation_config = model.generation_config
+"""
+ONLY_THEN = '        if self.pipeline.task == "text-generation":\n'
 CALL = """
     def __call__(self, batch, **predict_kwargs):
         return self.predict(batch, **predict_kwargs)
@@ -105,11 +119,13 @@ class NotSure(Exception):
     Args:
         reason: A sentence for its finding.
         advice: What to do, where that is not what the rule says.
+        first: What to do before that.
     """
 
-    def __init__(self, reason: str, advice: str | None = None) -> None:
+    def __init__(self, reason: str, advice: str | None = None, first: str = "") -> None:
         super().__init__(reason)
         self.advice = advice
+        self.first = first
 
 
 @dataclass
@@ -122,6 +138,8 @@ class PipelinePredictor:
         places: Where the files lie in the checkpoints that it is given.
         users: Nodes in which it is used.
         model_classes: Names of the arguments with which some of them choose the class of the model, and load it.
+        tasks: What its pipelines are for.
+        unsaid: What transformers 4 did by default where they generate texts, by argument.
         batches: Whether it is given to map_batches.
         keeps: Whether columns are kept then.
     """
@@ -131,6 +149,8 @@ class PipelinePredictor:
     places: set[Layout] = field(default_factory=set)
     users: list[ast.AST] = field(default_factory=list)
     model_classes: set[str] = field(default_factory=set)
+    tasks: set[object] = field(default_factory=set)
+    unsaid: dict[str, str] = field(default_factory=dict)
     batches: bool = False
     keeps: bool = False
     _name: str = ""
@@ -158,7 +178,14 @@ class PipelinePredictor:
             self.context.plan.need_import(module, name if spelling == name else None)
         return spelling
 
-    def use(self, node: ast.AST, legacy: str, checkpoint: ast.expr, given: dict[str, ast.expr]) -> None:
+    def use(
+        self,
+        node: ast.AST,
+        legacy: str,
+        checkpoint: ast.expr,
+        given: dict[str, ast.expr],
+        predictions: list[ast.Call],
+    ) -> None:
         """Notes a use of it.
 
         Args:
@@ -166,7 +193,11 @@ class PipelinePredictor:
             legacy: Name of the class that it takes the place of.
             checkpoint: The checkpoint that it is given.
             given: Its other arguments.
+            predictions: The calls of predict(), as far as they are seen.
         """
+        task = self.context.module.constant(given.get("task"))
+        self.tasks.add(task)
+        self.unsaid |= unsaid(self.context.module, given, predictions) if task == GENERATING else {}
         self.legacy = legacy
         self.places.add(layout_after(self.context, checkpoint) or Layout.UNKNOWN)
         self.users.append(node)
@@ -187,6 +218,7 @@ class PipelinePredictor:
             model=MODEL.format(source=source, kwargs=f"model{more}") if self.model_classes else "",
             pipeline=self._spelt(*PIPELINE),
             source="model" if self.model_classes else source,
+            generation=self._generation(),
             pandas=self._spelt(*PANDAS),
         )
         code += (CALL_AND_KEEP if self.keeps else CALL) if self.batches else ""
@@ -196,6 +228,14 @@ class PipelinePredictor:
             if any(user is statement or context.module.inside(user, statement) for user in self.users)
         )
         context.plan.statement(first).before.append(Code(code.strip("\n") + "\n"))
+
+    def _generation(self) -> str:
+        """The lines that let it generate texts as before."""
+        if not self.unsaid:
+            return ""
+        defaults = ", ".join(f"{name}={value}" for name, value in sorted(self.unsaid.items()))
+        lines = GENERATION.replace("$defaults", defaults)
+        return lines if self.tasks == {GENERATING} else ONLY_THEN + indent(lines, "    ")
 
 
 def _spelling(context: Context, module: str, name: str = "") -> str | None:
@@ -278,5 +318,8 @@ def preprocessor_unknown(context: Context, checkpoint: ast.expr, user: ast.AST) 
     """
     carries = carries_preprocessor(context.module, checkpoint, user)
     if carries:
-        raise NotSure("It applied the preprocessor of the trainer, which the checkpoint held, before it predicted.")
+        parts = gone_preprocessor(context, checkpoint)
+        first = f"Apply it to the rows before that: {on_rows(context, parts)}." if parts else TRANSFORM
+        reason = "It applied the preprocessor of the trainer, which the checkpoint held, before it predicted."
+        raise NotSure(reason, first=first)
     return carries is None

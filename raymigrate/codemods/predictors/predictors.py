@@ -27,6 +27,7 @@ from raymigrate.codemods.predictors.pipeline_predictor import (
     preprocessor_unknown,
     renamed,
 )
+from raymigrate.codemods.shared.generation import RM752
 from raymigrate.edits.plan import CallEdit, Code, Part
 from raymigrate.facts.checkpoint_folders import folder_is_temporary, is_local_folder
 from raymigrate.facts.guards import goes_on_without, is_ready
@@ -79,6 +80,10 @@ LOCAL_FOLDER = (
     "A checkpoint no longer carries its files along: actors on other nodes find them only if the folder is on storage"
     " that all nodes share."
 )
+LONG_PROMPTS = (
+    "Texts get as long as before: where nothing says otherwise, 20 tokens with the prompt. A prompt that has as many"
+    " raises a ValueError since transformers 5, where one token was added."
+)
 # What takes the place of the methods by which the others made predictions.
 ADVICE = {
     "Predictor": "Remove the base class and the call of its __init__, let __init__ load the model from the folder"
@@ -104,6 +109,8 @@ def predictors(context: Context) -> None:
     for reference in list(context.references(*PIPELINE_PREDICTORS)):
         _convert(context, reference, pipeline, _predictor)
     pipeline.emit()
+    if "max_length" in pipeline.unsaid:
+        context.note(RM752, pipeline.users[0], LONG_PROMPTS)
     for reference in list(context.references(*OTHERS)):
         _report(context, reference)
 
@@ -122,17 +129,20 @@ def _convert(
     try:
         conversion(context, reference, pipeline)
     except NotSure as reason:
-        _report(context, reference, str(reason), reason.advice)
+        _report(context, reference, str(reason), reason.advice, reason.first)
 
 
-def _report(context: Context, reference: Reference, reason: str = "", advice: str | None = None) -> None:
+def _report(
+    context: Context, reference: Reference, reason: str = "", advice: str | None = None, first: str = ""
+) -> None:
     name = _name(reference)
     message = f"{name} is gone: current Ray raises an ImportError. {reason}".rstrip()
     kind = name.rpartition(".")[2]
     if name in BATCH_PREDICTORS:
         kind = _predicting_class(context, reference)
     if not is_ready(context.module, reference, name.rpartition(".")[2]):
-        context.manual(RM603, reference.node, message, advice or ADVICE.get(kind))
+        advice = advice or ADVICE.get(kind) or RM603.fix
+        context.manual(RM603, reference.node, message, f"{advice} {first}".rstrip())
     context.handle(reference, gone=False)
 
 
@@ -175,12 +185,12 @@ def _predictor(context: Context, reference: Reference, pipeline: PipelinePredict
         raise NotSure("Its arguments cannot be seen here.")
     unknown = preprocessor_unknown(context, checkpoint, call)
     arguments = pipeline_arguments(context, given)
-    _check_uses(context, call)
+    predictions = _predictions(context, call)
     pipeline.check()
     if not context.converts(RM603, reference.node, _message(reference, "pipeline", unknown), safe=not unknown):
         context.handle(reference, gone=False)
         return
-    pipeline.use(call, _name(reference).rpartition(".")[2], checkpoint, given)
+    pipeline.use(call, _name(reference).rpartition(".")[2], checkpoint, given, predictions)
     edit = context.plan.call(call)
     edit.function = pipeline.name
     edit.rename |= renamed(context, given)
@@ -192,8 +202,8 @@ def _predictor(context: Context, reference: Reference, pipeline: PipelinePredict
     context.handle(reference, gone=True)
 
 
-def _check_uses(context: Context, call: ast.Call) -> None:
-    """What is done with a predictor, as far as it is seen: predict() with a DataFrame.
+def _predictions(context: Context, call: ast.Call) -> list[ast.Call]:
+    """The calls of predict() on a predictor, as far as they are seen: they get a DataFrame.
 
     Raises:
         NotSure: If something else is.
@@ -201,7 +211,8 @@ def _check_uses(context: Context, call: ast.Call) -> None:
     module = context.module
     target = getattr(module.parent_of[call], "targets", [call])[0]
     scope = module.scope_of[target].find(target.id) if isinstance(target, ast.Name) else None
-    uses = module.uses(target.id, scope) if scope is not None else [call]
+    uses: list[ast.expr] = [*module.uses(target.id, scope)] if scope is not None else [call]
+    found: list[ast.Call] = []
     for use in uses:
         method = module.parent_of[use]
         if not isinstance(method, ast.Attribute):
@@ -213,6 +224,8 @@ def _check_uses(context: Context, call: ast.Call) -> None:
         array = isinstance(data, ast.Call) and (module.qualified(data.func) or "").startswith("numpy.")
         if isinstance(data, (ast.Dict, ast.List)) or array:
             raise NotSure("It is given arrays, and gave arrays back.")
+        found += [predict] if isinstance(predict, ast.Call) and method.attr == "predict" else []
+    return found
 
 
 def _message(reference: Reference, now: str, unknown: bool) -> str:
@@ -253,7 +266,7 @@ def _batch_predictor(context: Context, reference: Reference, pipeline: PipelineP
             _map_batches(context, batch, predict, own.name, own.batch_format, made_with)
         else:
             assert of_ray is not None
-            pipeline.use(predict, _name(of_ray).rpartition(".")[2], batch.checkpoint, batch.arguments)
+            pipeline.use(predict, _name(of_ray).rpartition(".")[2], batch.checkpoint, batch.arguments, [predict])
             pipeline.batches = True
             pipeline.keeps |= any(k.arg == "keep_columns" and not is_none(k.value) for k in predict.keywords)
             made_with = pipeline_arguments(context, batch.arguments, num_gpus)

@@ -65,7 +65,7 @@ TO_LOAD = {
 # The same for what made one; no result is there then.
 TO_MAKE = {
     "from_model": "Save into a folder: model and tokenizer with save_pretrained(folder), of a plain module its"
-    " state_dict() with torch.save(), of a preprocessor the text that serialize() returns. Then take"
+    " state_dict() with torch.save(), a preprocessor with ray.cloudpickle.dump(preprocessor, file). Then take"
     " ray.train.Checkpoint.from_directory(folder).",
     "from_dict": "A checkpoint is a folder, and lasts as long as it: write the files into one that stays, such as"
     " tempfile.mkdtemp(), and take ray.train.Checkpoint.from_directory(folder).",

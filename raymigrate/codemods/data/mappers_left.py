@@ -1,0 +1,74 @@
+"""RM501 for a BatchMapper that is not converted: what takes its place depends on what is done with it."""
+
+import ast
+from collections.abc import Iterator
+from enum import Enum
+
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.data.preprocessors import RM501
+from raymigrate.codemods.phases import Phase
+from raymigrate.codemods.shared.preprocessor_advice import applied_to_batch, over_dataset
+from raymigrate.facts.module import Module, Reference
+from raymigrate.facts.preprocessor_uses import is_preprocessor_argument
+from raymigrate.facts.preprocessors import BATCH_MAPPERS, CHAINS, Mapper
+
+GONE = "BatchMapper is gone: the import raises an ImportError."
+
+
+class Use(Enum):
+    """What is done with a BatchMapper, with what to do instead."""
+
+    TRAINER = (
+        "Call {dataset}.materialize() on each dataset before the trainer is built; a helper that makes the BatchMapper"
+        " can return a function that does so."
+    )
+    DATASET = "Call {dataset} in place of transform(dataset)."
+    BATCH = "Call {batch} in place of transform_batch(batch)."
+    PREDICTOR = "Apply it to the rows before the predictor gets them: {dataset}."
+    UNKNOWN = (
+        "{dataset} does what it did to a dataset, and {batch} what it did to one batch. Where a trainer gets it, do so"
+        " with each dataset before the trainer is built, with .materialize() behind it; a helper that makes the"
+        " BatchMapper can return a function that does so."
+    )
+
+
+METHODS = {"transform": Use.DATASET, "fit_transform": Use.DATASET, "transform_batch": Use.BATCH}
+
+
+@codemod("BatchMapper", phase=Phase.REST)
+def report_batch_mappers(context: Context) -> None:
+    """Reports every BatchMapper that is left: made for a trainer in another file, or for something else."""
+    context.settle_removed_arguments()
+    for reference in list(context.references(*BATCH_MAPPERS)):
+        context.manual(RM501, reference.node, GONE, _advice(context, reference))
+        context.handle(reference, gone=False)
+
+
+def _advice(context: Context, reference: Reference) -> str:
+    call = context.module.parent_of[reference.node]
+    is_made = isinstance(call, ast.Call) and call.func is reference.node
+    mapper = Mapper(call if is_made and isinstance(call, ast.Call) else ast.Call(reference.node, [], []))
+    found = set(_uses(context.module, mapper.call)) if is_made else set()
+    known = [use for use in Use if use in found] if found and Use.UNKNOWN not in found else [Use.UNKNOWN]
+    texts = {"dataset": over_dataset(context, mapper), "batch": applied_to_batch(context, mapper)}
+    return " ".join(use.value.format(**texts) for use in known)
+
+
+def _uses(module: Module, mapper: ast.expr, depth: int = 0) -> Iterator[Use]:
+    """What is done with a BatchMapper, or with a Chain of several: with each name that it gets, too."""
+    outer = module.parent_of[mapper]
+    target = outer.targets[0] if isinstance(outer, ast.Assign) and len(outer.targets) == 1 else None
+    if isinstance(target, ast.Name) and (scope := module.scope_of[target].find(target.id)) and depth < len(Use):
+        for use in module.uses(target.id, scope):
+            yield from _uses(module, use, depth + 1)
+    elif isinstance(outer, ast.Call) and module.qualified(outer.func) in CHAINS and mapper in outer.args:
+        yield from _uses(module, outer, depth + 1)
+    elif is_preprocessor_argument(module, mapper):
+        yield Use.TRAINER
+    elif isinstance(outer, ast.Attribute):
+        yield METHODS.get(outer.attr, Use.UNKNOWN)
+    else:
+        call = module.parent_of[outer] if isinstance(outer, ast.keyword) else outer
+        method = call.func.attr if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) else ""
+        yield Use.PREDICTOR if method == "set_preprocessor" else Use.UNKNOWN

@@ -1,0 +1,47 @@
+"""RM752, for the pipelines that a script makes itself."""
+
+import ast
+
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
+from raymigrate.codemods.shared.generation import GENERATING, RM752, unsaid
+from raymigrate.facts.module import Module
+from raymigrate.facts.values import argument, sources
+
+PIPELINES = ("transformers.pipeline", "transformers.pipelines.pipeline")
+CLASSES = tuple(f"transformers.{module}TextGenerationPipeline" for module in ("", "pipelines."))
+# What no argument says, what comes of it today, and what did with transformers 4.
+LEFT_OPEN = {
+    "max_length": ("writes 256 new tokens", "stopped at 20 with the prompt"),
+    "do_sample": ("samples at temperature 0.7", "took the likeliest token"),
+    "temperature": ("samples at temperature 0.7", "did so at 1.0"),
+}
+
+
+@codemod("pipeline", "TextGenerationPipeline", phase=Phase.LIBRARIES)
+def generating_pipelines(context: Context) -> None:
+    """Reports pipelines of a legacy script whose calls leave open how much they write, and how."""
+    module = context.module
+    if not context.options.part_of_job and not context.is_legacy_script:
+        return
+    for made in module.calls(*PIPELINES, *CLASSES):
+        if module.qualified(made.func) in PIPELINES and module.constant(argument(made, 0, "task")) != GENERATING:
+            continue
+        given = {keyword.arg: keyword.value for keyword in made.keywords if keyword.arg}
+        left = unsaid(module, given, _calls(module, made))
+        if "do_sample" in left:
+            left.pop("temperature", None)
+        if left:
+            today, before = (" and ".join(LEFT_OPEN[name][place] for name in left) for place in (0, 1))
+            message = (
+                f"Unless the generation_config of the model says otherwise, this {today} since transformers 5. Before,"
+                f" it {before}, or did what task_specific_params of the model's config says."
+            )
+            context.manual(RM752, made, message)
+
+
+def _calls(module: Module, made: ast.Call) -> list[ast.Call]:
+    """The calls of the pipeline that a call makes, as far as they are seen."""
+    calls = (call for call in module.of_type(ast.Call) if module.qualified(call.func) is None)
+    return [call for call in calls if call is not made and made in sources(module, call.func)]

@@ -1,0 +1,48 @@
+"""RM752: texts that a pipeline generates where nothing says how.
+
+docs/semantics/data.md#predictors: transformers 5.23, pipelines/text_generation.py:93 and pipelines/base.py,
+`_prepare_generate_kwargs`; 4.30.2, pipelines/base.py:805 and generation/configuration_utils.py.
+"""
+
+import ast
+
+from raymigrate.base.findings import Rule
+from raymigrate.facts.module import Module
+from raymigrate.facts.values import seen_entries
+
+RM752 = Rule(
+    "RM752",
+    "texts that a pipeline generates where nothing says how",
+    "Where neither an argument nor the generation_config of the model says otherwise, a text-generation pipeline of"
+    " transformers >= 5 writes 256 new tokens and samples them at temperature 0.7. That of transformers 4 wrote the"
+    " likeliest tokens until there were 20 with the prompt, or did what task_specific_params of the model's config"
+    " says: for gpt2 50 tokens, sampled at 1.0.",
+    "Say it in the call: max_length= with the prompt, or max_new_tokens= without it; do_sample=; and temperature= where"
+    " it samples.",
+    "https://huggingface.co/docs/transformers/main_classes/text_generation",
+    unproven="Other texts are no error.",
+)
+GENERATING = "text-generation"
+LENGTHS = frozenset({"max_length", "max_new_tokens"})
+# What transformers 4 did by default, by argument.
+LENGTH = {"max_length": "20"}
+CHOICE = {"do_sample": "False", "temperature": "1.0"}
+
+
+def unsaid(module: Module, given: dict[str, ast.expr], calls: list[ast.Call]) -> dict[str, str]:
+    """What transformers 4 did by default where no argument says how texts are generated, by argument.
+
+    Args:
+        module: The module.
+        given: Arguments that hold for all texts.
+        calls: The calls that generate texts.
+    """
+    found: dict[str, str] = {}
+    for call in calls or [ast.Call(ast.Name(""), [], [])]:
+        named = dict(given)
+        for keyword in call.keywords:
+            named |= {keyword.arg: keyword.value} if keyword.arg else seen_entries(module, keyword.value)
+        samples = "do_sample" not in named or module.constant(named["do_sample"]) is not False
+        found |= LENGTH if LENGTHS.isdisjoint(named) else {}
+        found |= {n: v for n, v in CHOICE.items() if n not in named and (samples or n != "temperature")}
+    return found

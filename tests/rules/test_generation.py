@@ -1,0 +1,114 @@
+"""RM752: how much a text-generation pipeline writes, and how it chooses tokens, where nothing says so."""
+
+import pytest
+
+from raymigrate.base.findings import Kind
+from tests.rules.scripts import converted
+
+LEGACY = """
+import transformers
+from ray.air import session
+from transformers import TextGenerationPipeline, pipeline
+
+"""
+BOTH = "writes 256 new tokens and samples at temperature 0.7"
+
+
+@pytest.mark.parametrize(
+    ("use", "told"),
+    [
+        ('print(pipeline("text-generation", model="gpt2")("x"))', BOTH),
+        ('p = pipeline(task="text-generation", model="gpt2")\nprint(p("x"), p("y", max_length=9))', BOTH),
+        ('p = transformers.pipeline("text-generation", "gpt2")', BOTH),
+        ("p = TextGenerationPipeline(model=m, tokenizer=t)", BOTH),
+        ('def make(task):\n    return pipeline(task, "gpt2")\n\n\nmake("text-generation")("x")', BOTH),
+        ('p = pipeline("text-generation", "gpt2", max_new_tokens=9)\np("x")', "samples at temperature 0.7 since"),
+        ('p = pipeline("text-generation", "gpt2")\np("x", max_length=9, do_sample=True)', "Before, it did so at 1.0"),
+        ('p = pipeline("text-generation", "gpt2", do_sample=False)\np("x")', "this writes 256 new tokens since"),
+        (
+            'class G:\n    def __init__(self):\n        self.p = pipeline("text-generation", "gpt2")\n\n'
+            '    def __call__(self, batch):\n        return self.p(list(batch["t"]), do_sample=True, temperature=1)',
+            "this writes 256 new tokens since",
+        ),
+    ],
+)
+def test_what_a_pipeline_is_not_told_it_decides_otherwise_today(use: str, told: str) -> None:
+    outcome = converted(LEGACY + use)
+    assert len(outcome.lines("RM752", Kind.MANUAL)) == 1
+    assert any(told in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        'p = pipeline("text-generation", "gpt2", max_length=9, do_sample=False)\np("x")',
+        'p = pipeline("text-generation", "gpt2")\np("x", max_new_tokens=9, do_sample=True, temperature=0.5)',
+        'p = pipeline("text-generation", "gpt2", do_sample=False)\np("x", max_length=9)\np("y", max_new_tokens=9)',
+        'how = {"max_length": 9, "do_sample": False}\np = pipeline("text-generation", "gpt2")\np("x", **how)',
+        'p = pipeline("text-classification")\np("x")',
+        "p = pipeline(model=m)\np('x')",
+        'from own import pipeline\np = pipeline("text-generation", "gpt2")\np("x")',
+    ],
+)
+def test_what_is_said_and_other_pipelines_are_no_news(use: str) -> None:
+    assert not converted(LEGACY + use).lines("RM752", Kind.MANUAL)
+
+
+def test_a_script_that_was_not_written_for_legacy_ray_is_left() -> None:
+    script = 'import ray\nfrom transformers import pipeline\n\np = pipeline("text-generation", "gpt2")\n'
+    assert not converted(script).lines("RM752", Kind.MANUAL)
+
+
+PREDICTOR = """
+import pandas as pd
+from ray.train.batch_predictor import BatchPredictor
+from ray.train.huggingface import HuggingFaceCheckpoint, HuggingFacePredictor
+from transformers import AutoModelForCausalLM
+
+model = AutoModelForCausalLM.from_pretrained("gpt2")
+checkpoint = HuggingFaceCheckpoint.from_model(model, path="/model")
+"""
+DEFAULTS = "        model.generation_config.update(defaults_only=True, {})\n"
+ALL = "do_sample=False, max_length=20, temperature=1.0"
+FROM = "HuggingFacePredictor.from_checkpoint(checkpoint, task='text-generation'{})"
+BATCH = "BatchPredictor.from_checkpoint(checkpoint, HuggingFacePredictor, task='text-generation'{})"
+
+
+@pytest.mark.parametrize(
+    ("use", "defaults"),
+    [
+        (f"p = {FROM.format('')}\np.predict(df)", ALL),
+        (f"{BATCH.format('')}.predict(ds)", ALL),
+        (f"p = {FROM.format('')}\nshare(p)", ALL),
+        (f"p = {FROM.format('')}\np.predict(df, max_length=9)", "do_sample=False, temperature=1.0"),
+        (f"{BATCH.format(', max_new_tokens=9')}.predict(ds)", "do_sample=False, temperature=1.0"),
+        (f"{BATCH.format('')}.predict(ds, do_sample=True, temperature=0.9)", "max_length=20"),
+        (f"{BATCH.format('')}.predict(ds, do_sample=True, max_length=99)", "temperature=1.0"),
+        (f"p = {BATCH.format('')}\np.predict(ds, do_sample=False)\np.predict(ds, max_length=9)", ALL),
+    ],
+)
+def test_a_predictor_generates_as_before(use: str, defaults: str) -> None:
+    outcome = converted(PREDICTOR + use)
+    assert DEFAULTS.format(defaults) in outcome.text
+    assert bool(outcome.lines("RM752", Kind.NOTE)) == ("max_length=20" in defaults)
+    assert not outcome.lines("RM603", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        f"p = {FROM.format('')}\np.predict(df, max_length=9, do_sample=False)",
+        f"{BATCH.format(', do_sample=True')}.predict(ds, temperature=0.9, max_length=128, min_length=32)",
+        FROM.format("").replace("text-generation", "text-classification"),
+    ],
+)
+def test_a_predictor_that_is_told_how_to_generate_or_does_not_is_plain(use: str) -> None:
+    outcome = converted(PREDICTOR + use)
+    assert "class PipelinePredictor" in outcome.text and "generation_config" not in outcome.text
+    assert not outcome.lines("RM752", Kind.NOTE)
+
+
+def test_a_predictor_of_several_tasks_asks_which_one_it_has() -> None:
+    classifier = FROM.format("").replace("text-generation", "text-classification")
+    outcome = converted(f"{PREDICTOR}one = {FROM.format('')}\nother = {classifier}\n")
+    assert '        if self.pipeline.task == "text-generation":\n            # Where nothing says' in outcome.text

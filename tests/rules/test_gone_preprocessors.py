@@ -1,0 +1,144 @@
+"""RM501 and RM510: BatchMappers that are left, and preprocessors of checkpoints: advice that fits their use."""
+
+import pytest
+
+from raymigrate.base.findings import Kind
+from tests.rules.scripts import converted
+
+TRAINED = """
+import ray
+from ray.air.config import ScalingConfig
+from ray.data.preprocessors import BatchMapper, Chain, StandardScaler
+from ray.train.huggingface import TransformersCheckpoint, TransformersTrainer
+from job import build, rows, serve
+
+
+def tokenize(df):
+    return df
+
+
+def make():
+    return BatchMapper(tokenize, batch_format="pandas")
+
+
+scaler = StandardScaler(["a"])
+scaling = ScalingConfig(num_workers=2, use_gpu=True)
+trainer = TransformersTrainer(build, scaling_config=scaling, datasets=rows, preprocessor={preprocessor})
+result = trainer.fit()
+{use}
+"""
+MAPPER = 'BatchMapper(tokenize, batch_format="pandas", batch_size=64)'
+DATASET = 'dataset.map_batches(tokenize, batch_format="pandas", batch_size=64)'
+INSTEAD = f"call {DATASET} in place of transform(dataset), and tokenize(batch) in place of transform_batch(batch)."
+
+
+def advice(script: str, rule: str) -> str:
+    """What the one finding of a rule says that is left for a person."""
+    outcome = converted(script)
+    (message,) = [
+        message
+        for message, (code, kind, _) in zip(outcome.messages, outcome.findings, strict=True)
+        if (code, kind) == (rule, Kind.MANUAL)
+    ]
+    return message
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "prep = result.checkpoint.get_preprocessor()\nprep.transform_batch(df)",
+        "print(result.best_checkpoints[0][0].get_preprocessor())",
+        "for checkpoint, _ in result.best_checkpoints:\n    serve(1, checkpoint.get_preprocessor())",
+        "def load(c):\n    return c.get_preprocessor()\n\n\nload(result.checkpoint)",
+        "old = TransformersCheckpoint.from_checkpoint(result.checkpoint)\nold.get_preprocessor().transform(rows)",
+        "class P:\n    @classmethod\n    def load(cls, checkpoint):\n"
+        "        return cls(preprocessor=checkpoint.get_preprocessor())",
+    ],
+)
+def test_the_function_of_a_batch_mapper_is_named_where_its_checkpoint_is_read(use: str) -> None:
+    told = advice(TRAINED.format(preprocessor=MAPPER, use=use), "RM510")
+    assert f"The preprocessor of the trainer is a BatchMapper, which is gone: {INSTEAD}" in told
+    assert ("drop the argument" in told) == ("(1, " in use or "preprocessor=" in use or "print(result" in use)
+
+
+def test_the_stages_of_a_chain_are_named_one_by_one() -> None:
+    chain = f"Chain(scaler, {MAPPER})"
+    told = advice(
+        TRAINED.format(preprocessor=chain, use="print(serve, result.checkpoint.get_preprocessor)").replace(
+            "get_preprocessor)", "get_preprocessor())"
+        ),
+        "RM510",
+    )
+    assert f"to a dataset transform(dataset) of the fitted scaler, {DATASET}; to a batch" in told
+    assert "transform_batch(batch) of the fitted scaler, tokenize(batch)." in told
+
+
+def test_a_mapper_that_a_function_makes_is_followed() -> None:
+    told = advice(TRAINED.format(preprocessor="make()", use="p = result.checkpoint.get_preprocessor()"), "RM510")
+    assert 'dataset.map_batches(tokenize, batch_format="pandas", batch_size=1024) in place of transform(' in told
+
+
+@pytest.mark.parametrize(
+    ("preprocessor", "use"),
+    [
+        ("given", "p = result.checkpoint.get_preprocessor()"),
+        ("None", "p = result.checkpoint.get_preprocessor()"),
+        ("scaler", "def load(checkpoint):\n    return checkpoint.get_preprocessor()"),
+        (
+            MAPPER,
+            "other = TransformersTrainer(build, scaling_config=scaling, datasets=rows, preprocessor=scaler)\n"
+            "def load(checkpoint):\n    return checkpoint.get_preprocessor()",
+        ),
+    ],
+)
+def test_what_is_not_known_to_be_gone_is_kept_by_cloudpickle(preprocessor: str, use: str) -> None:
+    told = advice(TRAINED.format(preprocessor=preprocessor, use=use), "RM510")
+    assert "ray.cloudpickle.dump(preprocessor, file)" in told and "serialize" not in told
+
+
+def test_what_is_set_is_applied_before_the_predictor() -> None:
+    script = """
+    from ray.data.preprocessors import BatchMapper
+    from ray.train.huggingface import HuggingFaceCheckpoint
+
+    c = HuggingFaceCheckpoint.from_directory("/data/ckpt")
+    c.set_preprocessor({})
+    """
+    told = advice(script.format('BatchMapper(lambda df: df[["text"]], "pandas")'), "RM510")
+    assert 'before they go to the predictor: dataset.map_batches(lambda df: df[["text"]], batch_format="pandas"' in told
+    assert "Nothing reads it from a checkpoint any more." in advice(script.format("scaler"), "RM510")
+
+
+LEFT = """
+from ray.data.preprocessors import BatchMapper, Chain, StandardScaler
+from ray.train.batch_predictor import BatchPredictor
+from ray.train.torch import TorchTrainer
+from job import normalize, predictor
+
+
+"""
+NORMALIZED = 'dataset.map_batches(normalize, batch_format="numpy", batch_size=8, zero_copy_batch=False)'
+MADE = 'BatchMapper(normalize, batch_format="numpy", batch_size=8)'
+
+
+@pytest.mark.parametrize(
+    ("use", "told"),
+    [
+        ("ds = {}.transform(ds)", f"Call {NORMALIZED} in place of transform(dataset)."),
+        ("m = {}\nm.fit_transform(ds)", f"Call {NORMALIZED} in place of transform(dataset)."),
+        ("m = {}\n\n\ndef serve(r):\n    return m.transform_batch(r)", "Call normalize(batch) in place of transform_b"),
+        ("c = Chain({}, StandardScaler(['a']))\nc.transform(ds)", f"Call {NORMALIZED} in place of transform(dataset)."),
+        ("predictor.set_preprocessor({})", f"Apply it to the rows before the predictor gets them: {NORMALIZED}."),
+        ("m = {}\npredictor.set_preprocessor(preprocessor=m)", "Apply it to the rows before the predictor gets them"),
+        (
+            "m = {}\ntrainer = TorchTrainer(f, preprocessor=m, **more)\nprint(m.transform(ds))",
+            "before the trainer is built",
+        ),
+        ("def make():\n    return {}", "a helper that makes the BatchMapper can return a function that does so."),
+        ("share({})", f"{NORMALIZED} does what it did to a dataset, and normalize(batch) what it did to one batch."),
+    ],
+)
+def test_advice_for_a_batch_mapper_fits_what_is_done_with_it(use: str, told: str) -> None:
+    found = advice(LEFT + use.format(MADE), "RM501")
+    assert told in found
+    assert ("before the trainer is built" in found) == any(part in use for part in ("Trainer", "def make", "share"))
