@@ -58,6 +58,7 @@ SPEAKS_OF = {
     "RM731": r"^\"[<>=!~]*[\d.]+\"$",  # the version, where a decorator gives it by package
     "RM716": "rows",
     "RM751": "from_pretrained|FeatureExtractor",
+    "RM752": "predict|[Pp]ipeline",
     "RM914": "train",
 }
 CHANGES = r"\w"  # rules of plain scripts stand at a statement that moves or changes, and say what becomes of it

@@ -209,7 +209,12 @@ class PipelinePredictor:
             return
         context = self.context
         place = self.places.pop() if len(self.places) == 1 else Layout.UNKNOWN
-        source = files_in(context, place, "checkpoint_dir")
+        first = next(
+            statement
+            for statement in context.module.tree.body
+            if any(user is statement or context.module.inside(user, statement) for user in self.users)
+        )
+        source = files_in(context, first, place, "checkpoint_dir")
         more = ", **(pretrained_model_kwargs or {})" if "pretrained_model_kwargs" in self.model_classes else ""
         code = CLASS.format(
             name=self.name,
@@ -222,11 +227,6 @@ class PipelinePredictor:
             pandas=self._spelt(*PANDAS),
         )
         code += (CALL_AND_KEEP if self.keeps else CALL) if self.batches else ""
-        first = next(
-            statement
-            for statement in context.module.tree.body
-            if any(user is statement or context.module.inside(user, statement) for user in self.users)
-        )
         context.plan.statement(first).before.append(Code(code.strip("\n") + "\n"))
 
     def _generation(self) -> str:

@@ -27,6 +27,7 @@ from raymigrate.codemods.predictors.pipeline_predictor import (
     preprocessor_unknown,
     renamed,
 )
+from raymigrate.codemods.predictors.served import is_served
 from raymigrate.codemods.shared.generation import RM752
 from raymigrate.edits.plan import CallEdit, Code, Part
 from raymigrate.facts.checkpoint_folders import folder_is_temporary, is_local_folder
@@ -88,7 +89,8 @@ LONG_PROMPTS = (
 ADVICE = {
     "Predictor": "Remove the base class and the call of its __init__, let __init__ load the model from the folder"
     " of the checkpoint, call the method with the prediction __call__(self, batch), and give the class to"
-    ' ds.map_batches with batch_format="numpy" for _predict_numpy, "pandas" for _predict_pandas.',
+    ' ds.map_batches with batch_format="numpy" for _predict_numpy, "pandas" for _predict_pandas. What calls predict(),'
+    " get_preprocessor() or set_preprocessor() of it calls the base class.",
     "BatchPredictor of an own class": "Give the class of its predictors to ds.map_batches, with the checkpoint and what"
     " else it takes as fn_constructor_kwargs; its method with the prediction is called __call__(self, batch) there.",
     "BatchPredictor of another class": WITH_MAP_BATCHES,
@@ -96,6 +98,15 @@ ADVICE = {
     " torch.as_tensor, calls the model in eval mode under torch.no_grad() and returns"
     ' {"predictions": output.cpu().numpy()}, and give the class to ds.map_batches.',
 }
+
+SERVED = (
+    "Load the model, or a transformers pipeline with it, in __init__ of a class with @serve.deployment, answer in its"
+    " __call__(self, request), and deploy it with serve.run(TheClass.bind())."
+)
+SERVED_OWN = (
+    "Remove the base class and the call of its __init__, and write @serve.deployment over the class: it loads the model"
+    " in __init__, answers in __call__(self, request), and serve.run(TheClass.bind()) deploys it."
+)
 
 
 @codemod("(?:HuggingFace|Transformers|Batch|Torch)?Predictor", phase=Phase.RESULTS)
@@ -141,6 +152,8 @@ def _report(
     if name in BATCH_PREDICTORS:
         kind = _predicting_class(context, reference)
     if not is_ready(context.module, reference, name.rpartition(".")[2]):
+        if is_served(context.module, reference.node):
+            advice = SERVED_OWN if isinstance(context.module.parent_of[reference.node], ast.ClassDef) else SERVED
         advice = advice or ADVICE.get(kind) or RM603.fix
         context.manual(RM603, reference.node, message, f"{advice} {first}".rstrip())
     context.handle(reference, gone=False)

@@ -21,7 +21,7 @@ from raymigrate.codemods.shared.checkpoint_files import (
     layout_after,
     opened,
 )
-from raymigrate.codemods.shared.helpers import add
+from raymigrate.codemods.shared.helpers import add_once
 from raymigrate.edits.plan import Code
 from raymigrate.facts.annotations import in_annotation
 from raymigrate.facts.guards import goes_on_without, is_ready
@@ -143,7 +143,7 @@ def _load_by_class(context: Context, call: ast.Call, checkpoint: ast.expr, place
     """`checkpoint.get_model(Class)` becomes `Class.from_pretrained(folder)`."""
     edit = context.plan.call(call)
     edit.function = Code("$cls.from_pretrained", {"cls": loaded})
-    edit.set_first(files_in(context, place, opened(context, call, checkpoint)))
+    edit.set_first(files_in(context, call, place, opened(context, call, checkpoint)))
     if not MODEL.fullmatch(f"{context.module.qualified(loaded)}.from_pretrained"):
         return
     if context.options.freeze_numerics:
@@ -155,14 +155,11 @@ def _load_by_class(context: Context, call: ast.Call, checkpoint: ast.expr, place
 def _load_arguments(context: Context, call: ast.Call, checkpoint: ast.expr, place: Layout) -> None:
     """Reads the arguments from their file, which the Trainer of a converted run has written for sure."""
     if place is Layout.NESTED and can_open(context, call, checkpoint):
-        path = files_in(context, place, opened(context, call, checkpoint), ARGUMENTS_FILE)
+        path = files_in(context, call, place, opened(context, call, checkpoint), ARGUMENTS_FILE)
         context.plan.need_import("torch")
         context.plan.replace(call, LOAD_ARGUMENTS.format(path=path))
         return
-    key = (TRAINING_ARGUMENTS.name, None)
-    if key not in context.emitted:
-        context.emitted[key] = add(context, TRAINING_ARGUMENTS, call)
-    context.plan.replace(call, f"{context.emitted[key]}($checkpoint)", checkpoint=checkpoint)
+    context.plan.replace(call, f"{add_once(context, TRAINING_ARGUMENTS, call)}($checkpoint)", checkpoint=checkpoint)
     if place is Layout.UNKNOWN:
         context.note(RM601, call, OLD_ARGUMENTS)
 

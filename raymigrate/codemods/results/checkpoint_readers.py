@@ -143,7 +143,7 @@ def _as_directory(context: Context, call: ast.Call, place: Layout) -> bool:
     _report_weights(context, block)
     in_text = [use for use in reading if isinstance(module.parent_of[use], ast.FormattedValue)]
     if len(reading) > FEW or any(_deeper_text(context, use, place) is None for use in in_text):
-        context.plan.statement(block.body[0]).before.append(Code(f"{name} = {files_in(context, place, name)}"))
+        context.plan.statement(block.body[0]).before.append(Code(f"{name} = {files_in(context, call, place, name)}"))
         return True
     for use in reading:
         _go_deeper(context, use, place)
@@ -171,9 +171,9 @@ def _go_deeper(context: Context, folder: ast.expr, place: Layout) -> None:
         return
     known = plan.expressions.get(folder)
     if known is None:
-        plan.replace(folder, files_in(context, place, "$folder"), folder=folder)
+        plan.replace(folder, files_in(context, folder, place, "$folder"), folder=folder)
     else:
-        plan.replace(folder, files_in(context, place, known.template), **known.parts)
+        plan.replace(folder, files_in(context, folder, place, known.template), **known.parts)
 
 
 def _deeper_text(context: Context, folder: ast.expr, place: Layout) -> str | None:
@@ -219,7 +219,7 @@ def _to_directory(context: Context, call: ast.Call, method: ast.Attribute, place
         return False
     if context.converts(RM602, call, f"{DEEPER}; that folder is copied."):
         context.plan.need_import("shutil")
-        source = files_in(context, place, opened(context, call, method.value))
+        source = files_in(context, call, place, opened(context, call, method.value))
         context.plan.replace(call, f"shutil.copytree({source}, $path, dirs_exist_ok=True)", path=given[0])
     return True
 

@@ -3,12 +3,12 @@
 import ast
 
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.shared.helpers import add
+from raymigrate.codemods.shared.helpers import add_once
 from raymigrate.edits.plan import Code
 from raymigrate.facts.helpers import Helper
 from raymigrate.facts.legacy import TRANSFORMERS_TRAINERS
 from raymigrate.facts.literals import string_literal
-from raymigrate.facts.results import CHECKPOINT_CLASSES, Layout, layout
+from raymigrate.facts.results import Layout, layout
 from raymigrate.facts.scopes import COMPREHENSIONS
 
 SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)
@@ -90,11 +90,12 @@ def folder_name(context: Context) -> str:
     return context.emitted["checkpoint_dir", None]
 
 
-def files_in(context: Context, place: Layout, folder: str, *names: str) -> str:
+def files_in(context: Context, user: ast.AST, place: Layout, folder: str, *names: str) -> str:
     """Source of the folder with the files of Transformers, or of a file in it.
 
     Args:
         context: The module.
+        user: A part of the statement that looks for them.
         place: Where the files lie in the checkpoint.
         folder: Source of the checkpoint's folder.
         names: Name of a file.
@@ -102,7 +103,7 @@ def files_in(context: Context, place: Layout, folder: str, *names: str) -> str:
     if place is Layout.NESTED:
         names = ("checkpoint", *names)
     elif place is Layout.UNKNOWN:
-        folder = f"{_transformers_dir(context)}({folder})"
+        folder = f"{add_once(context, TRANSFORMERS_DIR, user)}({folder})"
     if not names:
         return folder
     context.plan.need_import("os")
@@ -119,28 +120,6 @@ def is_looked_up(context: Context, folder: ast.expr) -> bool:
         imported = project.definition(context.module, call.func)
         function = imported.function if imported is not None else None
     return isinstance(function, ast.FunctionDef) and ast.get_docstring(function) == EITHER_PLACE
-
-
-def _transformers_dir(context: Context) -> str:
-    """The name of the function that looks at both places, which is added before its first use."""
-    key = ("transformers_dir", None)
-    if key not in context.emitted:
-        context.emitted[key] = add(context, TRANSFORMERS_DIR, first_use(context))
-    return context.emitted[key]
-
-
-def first_use(context: Context) -> ast.stmt:
-    """The first statement of the module itself, besides imports, that has to do with checkpoints and predictors."""
-    module = context.module
-    for statement in module.tree.body:
-        if isinstance(statement, (ast.Import, ast.ImportFrom)):
-            continue
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Attribute) and node.attr in (*METHODS, "checkpoint", "from_checkpoint", "predict"):
-                return statement
-            if isinstance(node, ast.Name) and (module.qualified(node) or "") in CHECKPOINT_CLASSES:
-                return statement
-    return module.tree.body[-1]
 
 
 def _alone(context: Context, statement: ast.stmt) -> bool:

@@ -20,7 +20,6 @@ RM752 = Rule(
     "Say it in the call: max_length= with the prompt, or max_new_tokens= without it; do_sample=; and temperature= where"
     " it samples.",
     "https://huggingface.co/docs/transformers/main_classes/text_generation",
-    unproven="Other texts are no error.",
 )
 GENERATING = "text-generation"
 LENGTHS = frozenset({"max_length", "max_new_tokens"})

@@ -54,6 +54,31 @@ def add(context: Context, helper: Helper, user: ast.AST, near: ast.stmt | None =
     return name
 
 
+def add_once(context: Context, helper: Helper, user: ast.AST) -> str:
+    """Lets a script have a helper that it may use in several places, before the first of them; gives its name there.
+
+    Args:
+        context: The module.
+        helper: The helper.
+        user: A part of the statement that uses it.
+    """
+    module, plan, place = context.module, context.plan, top_level(context.module, user)
+    known = context.placed.get(helper.name)
+    if known is None:
+        name, source = take(context, helper)
+        code = Code(source) if source else None
+    else:
+        name, earlier, code = known
+        if module.start(earlier) <= module.start(place):
+            return name
+        if code is not None:
+            plan.statement(earlier).before.remove(code)
+    if code is not None:
+        plan.statement(place).before.insert(0, code)
+    context.placed[helper.name] = name, place, code
+    return name
+
+
 def top_level(module: Module, node: ast.AST) -> ast.stmt:
     """The statement of the module itself that a node is part of."""
     statement = [node, *module.ancestors(node)][-2]

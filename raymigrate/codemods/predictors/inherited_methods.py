@@ -1,0 +1,97 @@
+"""RM603, for what a script's own predictor inherits: Ray 2.6.3, train/predictor.py:141-250."""
+
+import ast
+
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
+from raymigrate.codemods.predictors.predictors import OTHERS, PIPELINE_PREDICTORS, RM603
+from raymigrate.facts.guards import is_guarded
+from raymigrate.facts.module import Module
+from raymigrate.facts.values import Source, is_none, lineage
+
+BASES = frozenset({*OTHERS, *PIPELINE_PREDICTORS})
+KEEP = "Keep the preprocessor in an attribute of its own, which __init__ sets, and apply it to the data yourself."
+IN_CLASS = "Write what it did into the class."
+# What the base class gave, with what to do without it.
+INHERITED = {
+    "predict": "Call the method with the prediction: the object itself, where that is called __call__. predict()"
+    " applied the preprocessor first, turned the data into a DataFrame for _predict_pandas, or into arrays for"
+    " _predict_numpy, and the predictions back into what it was given.",
+    "set_preprocessor": KEEP,
+    "get_preprocessor": KEEP,
+    "_preprocessor": KEEP,
+    "from_pandas_udf": 'Give the function to ds.map_batches, with batch_format="pandas".',
+    "preferred_batch_format": IN_CLASS,
+    "_batch_format_to_use": IN_CLASS,
+    "_cast_tensor_columns": IN_CLASS,
+    "_set_cast_tensor_columns": IN_CLASS,
+}
+DELETE = "Delete the line."
+
+
+@codemod(r"\w*Predictor", phase=Phase.RESULTS)
+def inherited_methods(context: Context) -> None:
+    """Reports what is asked of an own predictor, and was in the base class that is gone."""
+    module = context.module
+    for node in module.attributes(*INHERITED):
+        base = _base_with(module, node) if isinstance(node.ctx, ast.Load) else None
+        if base is not None and not is_guarded(module, node, node.attr):
+            parent = module.parent_of[node]
+            what = f"{node.attr}()" if isinstance(parent, ast.Call) and parent.func is node else node.attr
+            message = f"{what} came from {base}, which is gone: without that base class this is an AttributeError."
+            context.manual(RM603, node, message, DELETE if _sets_none(module, node) else INHERITED[node.attr])
+
+
+def _base_with(module: Module, node: ast.Attribute) -> str | None:
+    """The predictor of Ray from which an own class inherits what an attribute of it is; None for other attributes."""
+    of_super = isinstance(node.value, ast.Call) and ast.unparse(node.value.func) == "super"
+    for home, made in _classes(module, node.value):
+        line = lineage(home, made)
+        bases = [home.qualified(base) or "" for one in line for base in one.bases]
+        found = next((base for base in bases if base in BASES), None)
+        if found is not None and not any(_has(home, one, node.attr) for one in line[of_super:]):
+            return found
+    return None
+
+
+def _has(module: Module, home: ast.ClassDef, name: str) -> bool:
+    """Whether a class has an attribute itself: in its body, or because a method sets it."""
+    stores = (store for store in module.stores(name) if isinstance(store.value, ast.Name))
+    return name in module.scope(home).bindings or any(module.inside(store, home) for store in stores)
+
+
+def _classes(module: Module, node: ast.expr) -> list[tuple[Module, ast.ClassDef]]:
+    """The classes of the project that a value is, or is an object of."""
+    found: list[tuple[Module, ast.ClassDef]] = []
+    for source in [Source(module, node), *module.origins(node)]:
+        made = source.node.func if isinstance(source.node, ast.Call) else source.node
+        for maker in (made, made.value) if isinstance(made, ast.Attribute) else (made,):  # `P(...)`, `P.load(...)`
+            home = _class(source.module, maker)
+            found += [home] if home is not None else []
+    return found
+
+
+def _class(module: Module, node: ast.expr) -> tuple[Module, ast.ClassDef] | None:
+    """The class that an expression names; that of the method whose first parameter it is, and of `super()` in one."""
+    if isinstance(node, ast.Name) and node.id == "super":
+        around = next((outer for outer in module.ancestors(node) if isinstance(outer, ast.ClassDef)), None)
+        return (module, around) if around is not None else None
+    definition = module.definition(node)
+    if isinstance(definition, ast.ClassDef):
+        return module, definition
+    if isinstance(definition, ast.arg):
+        function = module.parent_of[module.parent_of[definition]]
+        owner = module.parent_of.get(function)
+        is_first = isinstance(function, ast.FunctionDef) and function.args.args[:1] == [definition]
+        return (module, owner) if is_first and isinstance(owner, ast.ClassDef) else None
+    other = module.elsewhere(node)
+    return (other.module, other.node) if other is not None and isinstance(other.node, ast.ClassDef) else None
+
+
+def _sets_none(module: Module, node: ast.Attribute) -> bool:
+    """Whether a statement is `predictor.set_preprocessor(None)`."""
+    call = module.parent_of[node]
+    given = [*call.args, *(keyword.value for keyword in call.keywords)] if isinstance(call, ast.Call) else []
+    is_alone = isinstance(module.parent_of[call], ast.Expr)
+    return node.attr == "set_preprocessor" and is_alone and len(given) == 1 and is_none(given[0])

@@ -1,0 +1,62 @@
+"""Predictors that a script hands to Ray Serve, which gave them one request after another, and no dataset.
+
+`PredictorDeployment.bind(TransformersPredictor, checkpoint)`, `deployment.set_predictor(predictor)`, and a predictor
+that a class with @serve.deployment makes.
+"""
+
+import ast
+from collections.abc import Iterator
+
+from raymigrate.facts.module import Module
+
+SERVE = "ray.serve"
+DEPLOYMENT = "ray.serve.deployment"
+
+
+def is_served(module: Module, node: ast.expr) -> bool:
+    """Whether a predictor, by its class, is handed to Ray Serve or is part of a deployment.
+
+    Args:
+        module: The module.
+        node: What names the class.
+    """
+    return _is_in_deployment(module, node) or any(_is_given_to_serve(module, use) for use in _uses(module, node))
+
+
+def _is_in_deployment(module: Module, node: ast.expr) -> bool:
+    classes = (outer for outer in module.ancestors(node) if isinstance(outer, ast.ClassDef))
+    decorators = (decorator for home in classes for decorator in home.decorator_list)
+    return any(module.qualified(made.func if isinstance(made, ast.Call) else made) == DEPLOYMENT for made in decorators)
+
+
+def _uses(module: Module, node: ast.expr) -> Iterator[ast.expr]:
+    """The class, what is derived from it, and the objects that are made of them, where they are used."""
+    yield node
+    outer = module.parent_of[node]
+    if isinstance(outer, ast.ClassDef) and node in outer.bases:
+        scope = module.scope_of[outer].find(outer.name)
+        for use in module.uses(outer.name, scope) if scope is not None else ():
+            if not module.inside(use, outer):
+                yield from _uses(module, use)
+    call = module.parent_of[outer] if isinstance(outer, ast.Attribute) else outer
+    if isinstance(call, ast.Call) and call.func in (node, outer):
+        yield call
+        assigned = module.parent_of[call]
+        target = assigned.targets[0] if isinstance(assigned, ast.Assign) and len(assigned.targets) == 1 else None
+        if isinstance(target, ast.Name) and (scope := module.scope_of[target].find(target.id)) is not None:
+            yield from module.uses(target.id, scope)
+
+
+def _is_given_to_serve(module: Module, value: ast.expr) -> bool:
+    """Whether a value is an argument of a call of Ray Serve, or of a method of what such a call gives."""
+    outer = module.parent_of[value]
+    call = module.parent_of[outer] if isinstance(outer, ast.keyword) else outer
+    if not isinstance(call, ast.Call) or value is call.func:
+        return False
+    function: ast.expr = call.func
+    while isinstance(function, (ast.Attribute, ast.Call)):
+        if (module.qualified(function) or "").startswith(SERVE):
+            return True
+        function = function.func if isinstance(function, ast.Call) else function.value
+    made = module.value(function)
+    return made is not function and isinstance(made, ast.Call) and (module.qualified(made.func) or "").startswith(SERVE)

@@ -1,0 +1,168 @@
+"""RM603: what a script's own predictor inherits from the class of Ray that is gone."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from raymigrate.base.findings import Kind
+from raymigrate.cli import main
+from tests.rules.scripts import converted
+
+OWN = """
+import pandas as pd
+from ray.air import Checkpoint
+from ray.train.predictor import Predictor
+from ray.train.torch import TorchPredictor
+from transformers import AutoModel
+
+
+class P(Predictor):
+    def __init__(self, model, preprocessor=None):
+        super().__init__(preprocessor)
+        self.model = model
+
+    @classmethod
+    def from_checkpoint(cls, checkpoint: Checkpoint, **kwargs):
+        return cls(AutoModel.from_pretrained(checkpoint.path))
+
+    def _predict_pandas(self, data, **kwargs):
+        return data
+
+
+class Q(P):
+    pass
+
+
+class T(TorchPredictor):
+    def call_model(self, inputs):
+        return inputs
+
+
+class Full(Predictor):
+    def predict(self, data):
+        return data
+
+    def set_preprocessor(self, preprocessor):
+        self._preprocessor = preprocessor
+
+    def get_preprocessor(self):
+        return self._preprocessor
+
+
+c = Checkpoint.from_directory("/data/ckpt")
+{use}
+"""
+
+
+def told(use: str) -> list[str]:
+    """What is said of inherited methods."""
+    messages = converted(OWN.format(use=use)).messages
+    return [message for message in messages if " came from ray.train." in message]
+
+
+@pytest.mark.parametrize(
+    ("use", "names"),
+    [
+        ("p = P.from_checkpoint(c)\nprint(p.predict(df))", ["predict()"]),
+        ("print(P.from_checkpoint(c).predict(df))", ["predict()"]),
+        ("print(P(model).predict(df))", ["predict()"]),
+        ("p = Q.from_checkpoint(c)\np.predict(df)", ["predict()"]),
+        ("def serve(c, df):\n    return P.from_checkpoint(c).predict(df)", ["predict()"]),
+        ("def load(c):\n    return P.from_checkpoint(c)\n\n\nload(c).predict(df)", ["predict()"]),
+        (
+            "p = P(model)\np.set_preprocessor(None)\nprint(p.get_preprocessor())",
+            ["set_preprocessor()", "get_preprocessor()"],
+        ),
+        (
+            "class Server:\n    def __init__(self, c):\n        self.predictor = P.from_checkpoint(c)\n\n"
+            "    def __call__(self, df):\n        return self.predictor.predict(df)",
+            ["predict()"],
+        ),
+        (
+            "class R(P):\n    def show(self, df):\n        return self.predict(df), self._preprocessor",
+            ["predict()", "_preproc"],
+        ),
+        ("class S(P):\n    def predict(self, df):\n        return super().predict(df.dropna())", ["predict()"]),
+        ("T.from_checkpoint(c).predict(df)", ["predict()"]),
+        ("predictor = P.from_pandas_udf(lambda df: df)", ["from_pandas_udf()"]),
+        ("predict = P(model).predict\npredict(df)", ["predict came"]),
+    ],
+)
+def test_what_comes_from_the_base_class_is_told_where_it_is_asked_for(use: str, names: list[str]) -> None:
+    messages = told(use)
+    assert len(messages) == len(names)
+    assert all(message.startswith(name) for message, name in zip(messages, names, strict=True))
+
+
+def test_the_line_that_sets_no_preprocessor_goes() -> None:
+    (message,) = told("P(model).set_preprocessor(None)")
+    assert message.endswith("Delete the line.")
+    (message,) = told("P(model).set_preprocessor(scaler)")
+    assert "apply it to the data yourself" in message
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "Full(c).predict(df)\nFull(c).set_preprocessor(None)\nprint(Full(c).get_preprocessor())",
+        "print(P(model)._predict_pandas(df))",
+        "from sklearn.svm import SVC\nprint(SVC().predict(df))",
+        "def serve(p, df):\n    return p.predict(df)",
+        "if hasattr(P, 'predict'):\n    P(model).predict(df)",
+    ],
+)
+def test_what_the_class_has_itself_and_what_others_predict_is_no_news(use: str) -> None:
+    assert not told(use)
+
+
+def test_a_predictor_of_another_file_is_known(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(OWN.format(use=""))
+    use = "import ray\nfrom own import P as OwnPredictor\n\nprint(OwnPredictor.from_checkpoint(c).predict(1))\n"
+    (tmp_path / "serve.py").write_text(use)
+    shown = CliRunner().invoke(main, ["--check", str(tmp_path)]).stdout
+    assert [line for line in shown.splitlines() if "serve.py:4" in line and "predict() came from" in line]
+
+
+def test_the_class_is_still_told() -> None:
+    assert len(converted(OWN.format(use="")).lines("RM603", Kind.MANUAL)) == 3
+
+
+SERVED = """
+from ray import serve
+from ray.serve import PredictorDeployment
+from ray.train.huggingface import TransformersPredictor
+from ray.train.predictor import Predictor
+from ray.train.torch import TorchPredictor
+
+
+class P(Predictor):
+    pass
+
+
+{use}
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "served"),
+    [
+        ("serve.run(PredictorDeployment.options(name='a').bind(TransformersPredictor, c))", 1),
+        ("serve.run(PredictorDeployment.bind(predictor_cls=TorchPredictor, checkpoint=c))", 1),
+        ("predictor = TransformersPredictor(m, t)\nserve.create_deployment(name='a').set_predictor(predictor)", 1),
+        ("d = serve.create_deployment(name='a')\nd.set_predictor(P.from_checkpoint(c))", 1),
+        ("serve.run(PredictorDeployment.bind(P, c))", 1),
+        (
+            "@serve.deployment(num_replicas=2)\nclass D:\n    def __init__(self, c):\n"
+            "        self.p = TorchPredictor.from_checkpoint(c)",
+            1,
+        ),
+        ("p = TransformersPredictor(m, t)\nprint(p.predict(df))\nserve.run(D.bind())", 0),
+        ("class D:\n    def __init__(self, c):\n        self.p = TorchPredictor.from_checkpoint(c)", 0),
+        ("other = make()\nother.bind(P, c)", 0),
+    ],
+)
+def test_a_predictor_that_is_handed_to_serve_becomes_a_deployment(use: str, served: int) -> None:
+    outcome = converted(SERVED.format(use=use))
+    told = [message for message in outcome.messages if "ImportError" in message and "Predictor is gone" in message]
+    assert len([message for message in told if "@serve.deployment" in message]) == served
