@@ -34,6 +34,20 @@ def may_be_relative(module: Module, node: ast.expr) -> bool:
     return any(_is_absolute(source.module, source.node) is False for source in module.origins(node))
 
 
+def scheme(module: Module, node: ast.expr) -> str | None:
+    """What stands before `://` in a value; empty for a path, None where that is not known."""
+    found = {_scheme(source.module, source.node) for source in module.origins(node)}
+    return found.pop() if len(found) == 1 else None
+
+
+def _scheme(module: Module, node: ast.expr) -> str | None:
+    start = _start(module, node)
+    if start:
+        before, mark, _ = start.partition("://")
+        return before if mark and before != "file" else ""
+    return "" if _is_absolute(module, node) else None
+
+
 def absolute(module: Module, node: ast.expr) -> str:
     """Code that makes a path absolute: a template in which `$value` is the path.
 

@@ -302,3 +302,44 @@ class Scorer:
     outcome = converted(f"{FITTED}{scorer}rows = ray.data.range(8)\n{use}\n")
     whole = "ray.remote(Scorer)" not in use  # a use that is not understood may hand it something else
     assert ("from_pretrained(os.path.join(folder" in outcome.text) is whole
+
+
+@pytest.mark.parametrize(
+    ("made", "advice"),
+    [
+        ('TransformersCheckpoint.from_model(model, path="/m")', "This checkpoint is a folder with files"),
+        (
+            'TransformersCheckpoint.from_directory("/m")',
+            "Of a folder with other files the dict only carried them along",
+        ),
+        ('Checkpoint.from_directory("/m")', "Of a folder with other files the dict only carried them along"),
+        ('TransformersCheckpoint.from_dict({"a": 1})', "Use the dict that the checkpoint was made from."),
+        ('Checkpoint("/m")', "Of a folder with other files the dict only carried them along"),
+        ("results.checkpoint", "This checkpoint is a folder with files"),
+        ("results.best_checkpoints[0][0]", "This checkpoint is a folder with files"),
+    ],
+)
+def test_a_dict_of_a_folder_of_files_is_told_as_such(made: str, advice: str) -> None:
+    imports = "from ray.train.huggingface import TransformersCheckpoint\nfrom transformers import AutoModel\n"
+    model = 'model = AutoModel.from_pretrained("bert-base-cased")\n'
+    outcome = converted(f"{imports}{FITTED.lstrip()}{model}c = {made}\nstate = c.to_dict()\nprint(state)\n")
+    assert len(outcome.lines("RM304", Kind.MANUAL)) == 1
+    assert any(advice in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize(
+    "copy",
+    [
+        "TransformersCheckpoint.from_dict(c.to_dict())",
+        "TransformersCheckpoint.from_dict(data)",
+        "Checkpoint.from_dict(c.to_dict())",
+    ],
+)
+@pytest.mark.parametrize("made", ['TransformersCheckpoint.from_model(model, path="/m")', "results.checkpoint"])
+def test_a_dict_from_which_another_checkpoint_is_made_is_told_once(made: str, copy: str) -> None:
+    imports = "from ray.train.huggingface import TransformersCheckpoint\n"
+    data = "data = c.to_dict()\n" if "data" in copy else ""
+    outcome = converted(f"{imports}{FITTED.lstrip()}c = {made}\n{data}copy = {copy}\n")
+    assert not outcome.lines("RM304", Kind.MANUAL)
+    assert outcome.lines("RM303" if copy.startswith("Checkpoint") else "RM601", Kind.MANUAL)
+    assert any("Take the checkpoint itself" in message for message in outcome.messages) == copy.startswith("Check")

@@ -17,7 +17,15 @@ from raymigrate.codemods.shared.helpers import add
 from raymigrate.codemods.shared.local_names import local_name
 from raymigrate.edits.plan import Code
 from raymigrate.facts.helpers import Helper
-from raymigrate.facts.results import is_any_checkpoint, made_by_script
+from raymigrate.facts.module import Module
+from raymigrate.facts.results import (
+    CHECKPOINT_CLASSES,
+    Layout,
+    class_method,
+    is_any_checkpoint,
+    layout,
+    made_by_script,
+)
 from raymigrate.facts.values import sources
 
 RM304 = Rule(
@@ -40,12 +48,16 @@ def $name(checkpoint):
 ''',
     (("os", None), ("torch", None)),
 )
-# Ray 2.4.0 and 2.6.3 air/checkpoint.py, _DICT_CHECKPOINT_FILE_NAME.
+# Ray 2.4.0 and 2.6.3 air/checkpoint.py, _DICT_CHECKPOINT_FILE_NAME and _FS_CHECKPOINT_KEY.
+PACKED = "the dict only carried them along: read them in the folder that checkpoint.as_directory() gives."
 OPENED = (
     "A dict that legacy Ray wrote is in the file dict_checkpoint.pkl of the folder: read it with pickle.load(). One"
-    f" that converted code wrote is in {CHECKPOINT_FILE}: read it with torch.load(path, weights_only=False)."
+    f" that converted code wrote is in {CHECKPOINT_FILE}: read it with torch.load(path, weights_only=False). Of"
+    f" a folder with other files {PACKED}"
 )
-MADE_HERE = "Use the dict that the checkpoint was made from."
+FILES = f"This checkpoint is a folder with files, and {PACKED}"
+MADE_WITH = {"from_dict": "Use the dict that the checkpoint was made from.", "from_model": FILES}
+MAKERS = FROM_DICT | {f"{owner}.from_dict" for owner in CHECKPOINT_CLASSES}
 USUAL_NAMES = frozenset({"checkpoint", "ckpt", "best_checkpoint", "last_checkpoint"})
 
 
@@ -57,15 +69,46 @@ def to_dict(context: Context) -> None:
     written = bool(writers) and all(writer.root in context.rewritten for writer in writers)
     for node, method in module.method_calls("to_dict"):
         checkpoint = method.value
+        if _is_made_again(context, node):
+            continue  # told where the other checkpoint is made
         if not is_any_checkpoint(module, checkpoint):
             if _may_be_checkpoint(context, checkpoint):
                 context.manual(RM304, node, f"If this is a checkpoint of Ray: {MESSAGE}.", OPENED)
-        elif made := {made_by_script(module, source) for source in sources(module, checkpoint)} - {None}:
-            context.manual(RM304, node, f"{MESSAGE}.", MADE_HERE if made == {"from_dict"} else OPENED)
+        elif made := _makers(module, checkpoint):
+            context.manual(RM304, node, f"{MESSAGE}.", MADE_WITH.get(made.pop() if len(made) == 1 else "", OPENED))
+        elif layout(module, checkpoint) is Layout.NESTED:
+            context.manual(RM304, node, f"{MESSAGE}.", FILES)
         elif not written or node.args or node.keywords:
             context.manual(RM304, node, f"{MESSAGE}.", OPENED)
         elif context.converts(RM304, node, f"{MESSAGE}; now its file is read."):
             _load(context, module.statement(node), node)
+
+
+def _makers(module: Module, checkpoint: ast.expr) -> set[str]:
+    """The methods of checkpoint classes with which the script makes a checkpoint itself."""
+    found: set[str] = set()
+    for source in sources(module, checkpoint):
+        by_script = made_by_script(module, source)
+        method = class_method(module, source) if by_script is None else by_script
+        found |= {method} if method is not None and method != "from_checkpoint" else set()
+    return found
+
+
+def _is_made_again(context: Context, node: ast.Call) -> bool:
+    """Whether a dict is there for another checkpoint only, which no edit makes: `Checkpoint.from_dict(c.to_dict())`."""
+    module = context.module
+    assigned = module.parent_of[node]
+    target = assigned.targets[0] if isinstance(assigned, ast.Assign) and len(assigned.targets) == 1 else None
+    scope = module.scope_of[target].find(target.id) if isinstance(target, ast.Name) else None
+    uses: list[ast.expr] = [node]
+    if scope is not None and isinstance(target, ast.Name) and len(scope.bindings[target.id]) == 1:
+        uses = [*module.uses(target.id, scope)]
+    makers = [module.parent_of[use] for use in uses]
+    references = [module.reference_at.get(call.func) for call in makers if isinstance(call, ast.Call)]
+    return len(references) == len(uses) > 0 and all(
+        reference is not None and reference.qualified in MAKERS and reference.root not in context.rewritten
+        for reference in references
+    )
 
 
 def _may_be_checkpoint(context: Context, node: ast.expr) -> bool:

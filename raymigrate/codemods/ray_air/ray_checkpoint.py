@@ -56,6 +56,10 @@ ELSEWHERE = (
     "Use the dict itself, for example as fn_constructor_kwargs of map_batches. Where a Checkpoint is needed, write the"
     " dict to a file in a folder with torch.save, and take Checkpoint.from_directory(folder)."
 )
+ITSELF = (
+    "Take the checkpoint itself that gives the dict: both are folders today. Where its folder does not last, copy it"
+    " into one that does, with checkpoint.to_directory(path)."
+)
 GONE = ("from_bytes", "from_object_ref")
 
 REPORT = """
@@ -115,9 +119,18 @@ def from_dict(context: Context) -> None:
             context.handle(reference, gone=False)
         elif method == "from_dict" and not _rewrite_report(context, reference):
             message = "Checkpoint.from_dict() raises an AttributeError on Ray >= 2.7."
-            in_training = context.place_of(reference.node) is not Place.UNKNOWN
-            context.manual(RM303, reference.node, message, IN_TRAINING if in_training else ELSEWHERE)
+            context.manual(RM303, reference.node, message, _instead(context, reference))
             context.handle(reference, gone=False)
+
+
+def _instead(context: Context, reference: Reference) -> str:
+    """What to do in place of a from_dict() that is left."""
+    module = context.module
+    call = module.parent_of[reference.node]
+    given = module.value(call.args[0]) if isinstance(call, ast.Call) and len(call.args) == 1 else None
+    if isinstance(given, ast.Call) and isinstance(given.func, ast.Attribute) and given.func.attr == "to_dict":
+        return ITSELF
+    return IN_TRAINING if context.place_of(reference.node) is not Place.UNKNOWN else ELSEWHERE
 
 
 def _constructor(context: Context, reference: Reference) -> None:

@@ -7,7 +7,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.ray_checkpoint import RM308
-from raymigrate.codemods.results.results import is_placed, is_shown
+from raymigrate.codemods.results.results import is_shown
 from raymigrate.codemods.shared.checkpoint_files import can_open, files_in, is_looked_up, layout_after, opened
 from raymigrate.edits.plan import Code
 from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS, TRANSFORMERS_TRAINERS
@@ -23,17 +23,7 @@ RM602 = Rule(
     "https://docs.ray.io/en/latest/train/user-guides/checkpoints.html",
     errors=("Error no file named model.safetensors, or pytorch_model.bin, found in directory",),
 )
-RM607 = Rule(
-    "RM607",
-    "the URI of a checkpoint",
-    "ray.train.Checkpoint has no uri: it raises an AttributeError.",
-    "Use checkpoint.path, which has no file:// or s3:// in front.",
-    "https://docs.ray.io/en/latest/train/user-guides/checkpoints.html",
-    errors=("'Checkpoint' object has no attribute 'uri'",),
-)
 DEEPER = 'The files of Transformers lie in the folder "checkpoint" of the checkpoint'
-NO_URI = "Checkpoint.uri raises an AttributeError on Ray >= 2.7"
-SCHEME = "file://"
 # Modules whose predictors read the checkpoints of a Transformers trainer, an own subclass of Predictor among them.
 PREDICTORS = ("ray.train.predictor", "ray.train.batch_predictor", "ray.train.huggingface")
 FEW = 2  # uses of a folder up to which each is edited
@@ -47,13 +37,11 @@ OTHER_FORMS = {
 }
 
 
-@codemod("as_directory", "to_directory", "path", "uri", *OTHER_FORMS, phase=Phase.RESULTS)
+@codemod("as_directory", "to_directory", "path", *OTHER_FORMS, phase=Phase.RESULTS)
 def readers(context: Context) -> None:
     """Inserts the folder where a checkpoint of a Transformers run is read."""
-    for node in context.module.attributes("uri", "as_directory", "to_directory", "path", *OTHER_FORMS):
-        if node.attr == "uri":
-            _uri(context, node)
-        elif node.attr in OTHER_FORMS:
+    for node in context.module.attributes("as_directory", "to_directory", "path", *OTHER_FORMS):
+        if node.attr in OTHER_FORMS:
             if layout_after(context, node.value) is not None or is_any_checkpoint(context.module, node.value):
                 gone = f"Checkpoint.{node.attr}() raises an AttributeError on Ray >= 2.7."
                 context.manual(RM308, node, gone, OTHER_FORMS[node.attr])
@@ -104,7 +92,7 @@ def _is_of_model(module: Module, folder: ast.AST) -> bool:
 def _reader(context: Context, node: ast.Attribute, place: Layout) -> None:
     call = context.module.parent_of[node]
     if node.attr == "path":
-        understood = _path(context, node, place)
+        understood = reads_deeper(context, node, place)
     elif not isinstance(call, ast.Call) or call.func is not node:
         understood = False
     elif node.attr == "as_directory":
@@ -224,7 +212,7 @@ def _to_directory(context: Context, call: ast.Call, method: ast.Attribute, place
     return True
 
 
-def _path(context: Context, node: ast.expr, place: Layout) -> bool:
+def reads_deeper(context: Context, node: ast.expr, place: Layout) -> bool:
     """A path of a checkpoint that is only shown stays; one that is read from goes deeper."""
     module = context.module
     if is_shown(module, node) or is_looked_up(context, node):
@@ -260,41 +248,3 @@ def _reads_files(context: Context, node: ast.expr, place: Layout) -> bool:
         return False
     method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
     return method == "from_pretrained" or context.module.qualified(call.func) == "os.path.join"
-
-
-def _uri(context: Context, node: ast.Attribute) -> None:
-    """`checkpoint.uri.split("file://")[-1]` and similar expressions become `checkpoint.path`."""
-    place = layout_after(context, node.value)
-    if place is None and not is_any_checkpoint(context.module, node.value):
-        return
-    whole = _without_scheme(context, node)
-    shown = is_shown(context.module, node)
-    if (whole is node and not shown) or not is_placed(context.module, node):
-        context.manual(RM607, node, f"{NO_URI}.")
-    elif context.converts(RM607, node, f"{NO_URI}; now Checkpoint.path."):
-        context.plan.replace(whole, "$checkpoint.path", checkpoint=node.value)
-        if place not in (None, Layout.ROOT) and not _path(context, whole, place):
-            context.manual(RM602, whole, f"{DEEPER}.")
-
-
-def _without_scheme(context: Context, uri: ast.Attribute) -> ast.expr:
-    """The expression around a URI that cuts `file://` off; the URI itself where there is none."""
-    module = context.module
-    parent = module.parent_of[uri]
-    if isinstance(parent, ast.Subscript) and isinstance(parent.slice, ast.Slice):
-        start = parent.slice.lower
-        by_length = isinstance(start, ast.Call) and len(start.args) == 1 and module.constant(start.args[0]) == SCHEME
-        cut = module.constant(start) == len(SCHEME) or by_length
-        return parent if cut and parent.slice.upper is None and parent.slice.step is None else uri
-    call = module.parent_of[parent]
-    if isinstance(parent, ast.Call) and module.qualified(parent.func) == "urllib.parse.urlparse":
-        return call if isinstance(call, ast.Attribute) and call.attr == "path" else uri
-    if not isinstance(parent, ast.Attribute) or not isinstance(call, ast.Call) or not call.args:
-        return uri
-    arguments = [module.constant(argument) for argument in call.args]
-    if (parent.attr, arguments) in (("replace", [SCHEME, ""]), ("removeprefix", [SCHEME])):
-        return call
-    item = module.parent_of[call]
-    if parent.attr == "split" and arguments[0] == SCHEME and isinstance(item, ast.Subscript):
-        return item if module.constant(item.slice) in (1, -1) else uri
-    return uri

@@ -1,0 +1,120 @@
+"""RM607: the URI of a checkpoint, by the storage that it is on."""
+
+import pytest
+
+from raymigrate.base.findings import Kind
+from tests.rules.scripts import converted
+
+SCRIPT = """
+import os
+import subprocess
+import tempfile
+from ray import tune
+from ray.air import Checkpoint, RunConfig, ScalingConfig
+from ray.train.huggingface import TransformersCheckpoint, TransformersTrainer
+from job import build, cfg, log, rows
+
+
+def loop():
+    pass
+
+
+trainer = TransformersTrainer(
+    build, scaling_config=ScalingConfig(num_workers=2, use_gpu=True), datasets=rows, run_config={run_config}
+)
+result = trainer.fit()
+{use}
+"""
+LOCAL = [
+    "None",
+    "RunConfig(name='a')",
+    "RunConfig(storage_path='/mnt/runs')",
+    "RunConfig(local_dir=tempfile.mkdtemp())",
+]
+BUCKET = [
+    "RunConfig(storage_path='s3://bucket/runs')",
+    "RunConfig(storage_path=f's3://{cfg.bucket}/runs')",
+    "RunConfig(sync_config=tune.SyncConfig(upload_dir='s3://bucket/runs'))",
+    "RunConfig(storage_path=os.path.join('s3://bucket', 'runs'))",
+]
+UNKNOWN = [
+    "RunConfig(storage_path=cfg.storage)",
+    "RunConfig(storage_path=os.environ['STORAGE'])",
+    "RunConfig(storage_path='s3://b' if cfg.remote else '/mnt')",
+    "cfg.run",
+    "RunConfig(storage_path='hdfs://host:9000/runs')",
+    "RunConfig(storage_path='bucket/runs', storage_filesystem=cfg.filesystem)",
+]
+WRITTEN = 'open("last.txt", "w").write(result.checkpoint.uri)'
+
+
+def script(run_config: str, use: str) -> str:
+    return SCRIPT.replace("{run_config}", run_config).replace("{use}", use)
+
+
+@pytest.mark.parametrize("run_config", LOCAL)
+def test_a_uri_of_a_folder_is_its_path(run_config: str) -> None:
+    outcome = converted(script(run_config, WRITTEN))
+    assert WRITTEN.replace("uri", "path") in outcome.text
+    assert outcome.lines("RM607", Kind.CONVERTED) and not outcome.lines("RM607", Kind.NOTE)
+
+
+@pytest.mark.parametrize("run_config", BUCKET)
+def test_a_uri_of_a_bucket_keeps_its_scheme(run_config: str) -> None:
+    outcome = converted(script(run_config, WRITTEN))
+    assert 'write("s3://" + result.checkpoint.path)' in outcome.text
+    assert outcome.lines("RM607", Kind.CONVERTED) and not outcome.lines("RM607", Kind.NOTE)
+
+
+@pytest.mark.parametrize("run_config", UNKNOWN)
+def test_where_the_storage_may_be_any_the_scheme_is_spoken_of(run_config: str) -> None:
+    outcome = converted(script(run_config, WRITTEN))
+    assert WRITTEN.replace("uri", "path") in outcome.text
+    assert outcome.lines("RM607", Kind.NOTE)
+
+
+@pytest.mark.parametrize(
+    ("use", "after"),
+    [
+        ('log.info("at %s", result.checkpoint.uri)', 'log.info("at %s", "s3://" + result.checkpoint.path)'),
+        ('print("at %s" % result.checkpoint.uri)', 'print("at %s" % ("s3://" + result.checkpoint.path))'),
+        ('print("at " + result.checkpoint.uri)', 'print("at " + ("s3://" + result.checkpoint.path))'),
+        ("print(result.best_checkpoints[0][0].uri)", 'print("s3://" + result.best_checkpoints[0][0].path)'),
+    ],
+)
+def test_a_uri_stays_whole_in_what_is_shown(use: str, after: str) -> None:
+    assert after in converted(script(BUCKET[0], use)).text
+
+
+@pytest.mark.parametrize(
+    ("run_config", "use", "advice"),
+    [
+        (
+            BUCKET[0],
+            'subprocess.run(["aws", "s3", "sync", result.checkpoint.uri, "m"])',
+            'Use "s3://" + checkpoint.path',
+        ),
+        ("None", 'subprocess.run(["cp", "-r", result.checkpoint.uri, "m"])', '"file://" + checkpoint.path where a URI'),
+        ("cfg.run", 'subprocess.run(["sync", result.checkpoint.uri, "m"])', "It has no scheme in front"),
+        (BUCKET[0], "c = TransformersCheckpoint.from_uri(result.checkpoint.uri)", "Take the checkpoint itself"),
+        ("None", "c = Checkpoint.from_uri(result.checkpoint.uri)", "Take the checkpoint itself"),
+        ("cfg.run", "c = Checkpoint(uri=result.checkpoint.uri)", "Take the checkpoint itself"),
+        ("None", 'c = Checkpoint.from_uri("s3://b/c")\nstore = c.uri', 'Use "s3://" + checkpoint.path'),
+        ("None", 'c = Checkpoint.from_directory("/a/c")\nstore = c.uri', '"file://" + checkpoint.path where a URI'),
+        ("None", "def keep(c: Checkpoint):\n    return c.uri", "It has no scheme in front"),
+    ],
+)
+def test_what_works_with_a_uri_is_told_by_its_storage(run_config: str, use: str, advice: str) -> None:
+    outcome = converted(script(run_config, use))
+    assert len(outcome.lines("RM607", Kind.MANUAL)) == 1
+    assert any(advice in message for message in outcome.messages)
+
+
+def test_a_scheme_that_is_cut_off_stays_off() -> None:
+    outcome = converted(script("None", 'folder = result.checkpoint.uri.split("file://")[-1]\nprint(folder)'))
+    assert "folder = result.checkpoint.path\n" in outcome.text
+
+
+def test_uris_of_others_are_theirs() -> None:
+    outcome = converted(script("None", "import mlflow\nprint(mlflow.active_run().info.uri, cfg.uri)"))
+    assert not outcome.lines("RM607", Kind.CONVERTED) and not outcome.lines("RM607", Kind.MANUAL)
