@@ -120,6 +120,36 @@ def test_rows_that_are_no_dicts_are_told(body: str) -> None:
     assert converted(f"{HEAD}ds = ray.data.{body}\n").lines("RM511", Kind.MANUAL)
 
 
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (
+            "from_items([1]).map_batches(lambda b: {'a': [b[0]]})",
+            'by its number, is a KeyError. Use list(batch["item"])',
+        ),
+        ("from_items([1]).map_batches(lambda b: {'a': b[:2]})", "a slice of it raises an error. Use list(batch["),
+        (
+            "from_items(t).map_batches(lambda b: pd.DataFrame(b, columns=['a']))",
+            "the DataFrame has no rows, without an",
+        ),
+        ("from_items(t).map_batches(lambda b: {'a': [x for x in b]})", "goes over the names of its columns. Use list("),
+        ("read_text('a').map(lambda row: {'a': row.lower()})", 'lower of it is an AttributeError. Use row["text"], w'),
+        ("range(3).filter(lambda row: row > 1)", 'to compare it raises a TypeError. Use row["id"], which is what'),
+        ("range(3).filter(lambda row: row == 1)", "it equals nothing that it is compared with"),
+        ("from_numpy(a).map_batches(lambda b: {'a': b * 2})", 'raises a TypeError. Use batch["data"], which is what'),
+        (
+            "from_items(t).map_batches(lambda b: b['value'], batch_format='pandas')",
+            '"value" is a KeyError. Use batch["item"], which is what it was.',
+        ),
+        ("from_pandas(t).map_batches(lambda b: [1])", "Return a dict with a list or an array for each column, such"),
+        ("from_pandas(t).map(lambda row: 1)", 'Return a dict with a value for each column, such as {"output": re'),
+        ("from_pandas(t).flat_map(lambda row: [1, 2])", "Return a list of dicts, such as"),
+    ],
+)
+def test_what_comes_of_a_plain_row_is_told_and_advice_names_its_column(body: str, told: str) -> None:
+    assert any(told in message for message in converted(f"{HEAD}import pandas as pd\nds = ray.data.{body}\n").messages)
+
+
 @pytest.mark.parametrize("body", FINE)
 def test_rows_that_are_dicts_are_no_news(body: str) -> None:
     assert not converted(f"{HEAD}ds = ray.data.{body}\n").lines("RM511", Kind.MANUAL)

@@ -28,6 +28,12 @@ RM511 = Rule(
     ),
 )
 
+# What a function has to return instead, by the method that it is given to.
+RETURN = {
+    "map_batches": 'Return a dict with a list or an array for each column, such as {"output": results}.',
+    "map": 'Return a dict with a value for each column, such as {"output": result}.',
+    "flat_map": 'Return a list of dicts, such as [{"output": result} for result in results].',
+}
 MAPPERS = ("map_batches", "map", "flat_map", "filter")
 COLUMNS = {
     "ray.data.from_items": "item",
@@ -39,6 +45,7 @@ COLUMNS = {
     "ray.data.read_numpy": "data",
     "ray.data.read_text": "text",
 }
+OF_ONE_ARRAY = "data"
 OLD_COLUMN = "value"  # SimpleBlockAccessor.to_pandas() of Ray 2.4
 PREDICTORS = frozenset({"ray.train.predictor.Predictor", "ray.train.Predictor", "ray.ml.predictor.Predictor"})
 SAME_ROWS = frozenset(
@@ -85,18 +92,20 @@ def _taken(context: Context, call: ast.Call, method: str, function: BatchFunctio
     name = context.module.qualified(maker.func) or ""
     column = COLUMNS[name]
     as_table = argument(call, "batch_format") is not None
-    if _items_are_dicts(context.module, maker, name) or not any(
-        _is_old_column(function.module, use)
-        if as_table
-        else _is_plain_use(function.module, use, method, column) or _is_old_column(function.module, use)
-        for use in function.uses
-    ):
+    if _items_are_dicts(context.module, maker, name):
+        return
+    outcomes = [_of_old_column(function.module, use) for use in function.uses]
+    outcomes += [] if as_table else [_of_plain_use(function.module, use, method, column) for use in function.uses]
+    outcome = next(filter(None, outcomes), "")
+    if not outcome:
         return
     what = "batch" if method == "map_batches" else "row"
     holds = "a dict" if what == "row" else "a table" if as_table else "a dict of arrays"
-    context.manual(
-        RM511, function.given, f'A {what} of {name.rpartition(".")[2]}() is {holds} with "{column}" since Ray 2.5.'
-    )
+    message = f'A {what} of {name.rpartition(".")[2]}() is {holds} with "{column}" since Ray 2.5: {outcome}.'
+    read = f'{what}["{column}"]'
+    # A batch was a list, unless it was one array. Measured on 2.60: the column is an array of objects.
+    was = f"list({read})" if what == "batch" and column != OF_ONE_ARRAY and not as_table else read
+    context.manual(RM511, function.given, message, f"Use {was}, which is what it was.")
 
 
 @codemod("Predictor")
@@ -110,12 +119,12 @@ def batches_of_predictors(context: Context) -> None:
             continue
         for node in ast.walk(home):
             if isinstance(node, ast.Name) and isinstance(module.definition(node), ast.arg):
-                if _is_old_column(module, node):
+                if _of_old_column(module, node):
                     column = COLUMNS[module.qualified(made[0].func) or ""]
                     message = (
                         f'The column "{OLD_COLUMN}" of rows that are not dicts is called "{column}" since Ray 2.5.'
                     )
-                    context.manual(RM511, node, message)
+                    context.manual(RM511, node, message, f'Read the column "{column}".')
 
 
 def _maker(module: Module, dataset: ast.expr) -> ast.Call | None:
@@ -144,28 +153,41 @@ def _items_are_dicts(module: Module, maker: ast.Call, name: str) -> bool:
     return False
 
 
-def _is_plain_use(module: Module, use: ast.Name, method: str, column: str) -> bool:
-    """Whether a row or batch is used in a way in which a dict fails, or gives something else."""
+def _of_plain_use(module: Module, use: ast.Name, method: str, column: str) -> str:
+    """What comes of a use of a row or batch in which a dict fails, or gives something else; empty for other uses."""
     parent = module.parent_of[use]
     if isinstance(parent, ast.Subscript) and parent.value is use:
-        return isinstance(module.constant(parent.slice), int) or isinstance(parent.slice, ast.Slice)
+        if isinstance(parent.slice, ast.Slice):
+            return "a slice of it raises an error"
+        return "an item of it, by its number, is a KeyError" if isinstance(module.constant(parent.slice), int) else ""
     if isinstance(parent, ast.Attribute):
-        return parent.attr in OF_A_TEXT
+        return f"{parent.attr} of it is an AttributeError" if parent.attr in OF_A_TEXT else ""
     if isinstance(parent, ast.BinOp):
-        return not isinstance(parent.op, ast.BitOr)
+        return "" if isinstance(parent.op, ast.BitOr) else "to calculate with it raises a TypeError"
     if isinstance(parent, ast.Compare):
-        return not any(isinstance(op, (ast.In, ast.NotIn, ast.Is, ast.IsNot)) for op in parent.ops)
+        return _of_comparison(parent)
     if isinstance(parent, ast.Assign):
-        return isinstance(parent.targets[0], (ast.Tuple, ast.List))
+        return "its parts are names of columns" if isinstance(parent.targets[0], (ast.Tuple, ast.List)) else ""
     if isinstance(parent, (ast.For, ast.comprehension)) and parent.iter is use:
-        return method == "map_batches" and not isinstance(module.parent_of[parent], ast.DictComp)
-    return isinstance(parent, ast.Call) and _makes_frame(module, parent, use, column)
+        over_items = method == "map_batches" and not isinstance(module.parent_of[parent], ast.DictComp)
+        return "the loop goes over the names of its columns" if over_items else ""
+    made = isinstance(parent, ast.Call) and _makes_frame(module, parent, use, column)
+    return "the DataFrame has no rows, without an error" if made else ""
 
 
-def _is_old_column(module: Module, use: ast.Name) -> bool:
-    """Whether a batch is asked for the only column of a table that Ray 2.4 made of rows which are not dicts."""
+def _of_comparison(test: ast.Compare) -> str:
+    """What comes of a comparison with a dict."""
+    if any(isinstance(op, (ast.In, ast.NotIn, ast.Is, ast.IsNot)) for op in test.ops):
+        return ""
+    is_equality = all(isinstance(op, (ast.Eq, ast.NotEq)) for op in test.ops)
+    return "it equals nothing that it is compared with" if is_equality else "to compare it raises a TypeError"
+
+
+def _of_old_column(module: Module, use: ast.Name) -> str:
+    """What comes of asking a batch for the only column of a table that Ray 2.4 made of rows which are not dicts."""
     parent = module.parent_of[use]
-    return isinstance(parent, ast.Subscript) and parent.value is use and module.constant(parent.slice) == OLD_COLUMN
+    asked = isinstance(parent, ast.Subscript) and parent.value is use and module.constant(parent.slice) == OLD_COLUMN
+    return f'"{OLD_COLUMN}" is a KeyError' if asked else ""
 
 
 def _makes_frame(module: Module, call: ast.Call, batch: ast.Name, column: str) -> bool:
@@ -185,7 +207,7 @@ def _returned(context: Context, call: ast.Call, method: str, function: BatchFunc
         if any(_no_dict(function, row, of_a_batch=method == "map_batches") for row in rows):
             what = "rows that are not dicts" if method == "flat_map" else "no dict"
             message = f"{function.described} returns {what}: {method}() raises a ValueError since Ray 2.5."
-            context.manual(RM511, value if not function.elsewhere else call, message)
+            context.manual(RM511, value if not function.elsewhere else call, message, RETURN[method])
             return
 
 

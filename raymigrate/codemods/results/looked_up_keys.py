@@ -12,7 +12,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.results.filled_keys import INSTEAD, advice
-from raymigrate.codemods.results.results import RM604
+from raymigrate.codemods.results.results import RM604, results
 from raymigrate.facts.keys import keys_of
 from raymigrate.facts.module import Module
 from raymigrate.facts.project import with_imported
@@ -63,7 +63,7 @@ class Lookup:
 READS = ("metrics", "best_checkpoints", "metrics_dataframe", "get_best_checkpoint")
 
 
-@codemod(*READS, phase=Phase.RESULTS)
+@codemod(*READS, phase=Phase.RESULTS, after=[results])
 def looked_up_keys(context: Context) -> None:
     """Reports what is looked up in the metrics of a result, under whatever name, and was filled in by Tune."""
     module = context.module
