@@ -215,4 +215,5 @@ def trainer_class(module: Module, made: ast.expr) -> str | None:
     home = module.definition(maker)
     bases = [base for line in lineage(module, home) for base in line.bases] if isinstance(home, ast.ClassDef) else []
     names = [module.qualified(known) or "" for known in (maker, *bases)]
-    return next((name for name in names if name.startswith("ray.train.") and name.endswith("Trainer")), None)
+    of_train = (n for n in names if n in TRAINERS or (n.startswith("ray.train.") and n.endswith("Trainer")))
+    return next(of_train, None)

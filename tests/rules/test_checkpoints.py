@@ -332,13 +332,14 @@ def test_a_dict_of_a_folder_of_files_is_told_as_such(made: str, advice: str) -> 
     [
         "TransformersCheckpoint.from_dict(c.to_dict())",
         "TransformersCheckpoint.from_dict(data)",
+        "TransformersCheckpoint.from_dict(data_dict=c.to_dict())",
         "Checkpoint.from_dict(c.to_dict())",
     ],
 )
 @pytest.mark.parametrize("made", ['TransformersCheckpoint.from_model(model, path="/m")', "results.checkpoint"])
 def test_a_dict_from_which_another_checkpoint_is_made_is_told_once(made: str, copy: str) -> None:
     imports = "from ray.train.huggingface import TransformersCheckpoint\n"
-    data = "data = c.to_dict()\n" if "data" in copy else ""
+    data = "data = c.to_dict()\n" if "(data)" in copy else ""
     outcome = converted(f"{imports}{FITTED.lstrip()}c = {made}\n{data}copy = {copy}\n")
     assert not outcome.lines("RM304", Kind.MANUAL)
     assert outcome.lines("RM303" if copy.startswith("Checkpoint") else "RM601", Kind.MANUAL)

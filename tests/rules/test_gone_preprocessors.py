@@ -69,7 +69,7 @@ def test_the_stages_of_a_chain_are_named_one_by_one() -> None:
         ),
         "RM510",
     )
-    assert f"to a dataset transform(dataset) of the fitted scaler, {DATASET}; to a batch" in told
+    assert f"For a dataset: transform(dataset) of the fitted scaler, {DATASET}. For one batch:" in told
     assert "transform_batch(batch) of the fitted scaler, tokenize(batch)." in told
 
 

@@ -7,6 +7,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.predictors.predictors import OTHERS, PIPELINE_PREDICTORS, RM603
 from raymigrate.facts.guards import is_guarded
+from raymigrate.facts.items import DEEPEST, collections_of, items_of
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import Source, is_none, lineage
 
@@ -61,15 +62,25 @@ def _has(module: Module, home: ast.ClassDef, name: str) -> bool:
     return name in module.scope(home).bindings or any(module.inside(store, home) for store in stores)
 
 
-def _classes(module: Module, node: ast.expr) -> list[tuple[Module, ast.ClassDef]]:
+def _classes(module: Module, node: ast.expr, depth: int = 0) -> list[tuple[Module, ast.ClassDef]]:
     """The classes of the project that a value is, or is an object of."""
-    found: list[tuple[Module, ast.ClassDef]] = []
+    found: list[tuple[Module, ast.ClassDef] | None] = []
     for source in [Source(module, node), *module.origins(node)]:
         made = source.node.func if isinstance(source.node, ast.Call) else source.node
-        for maker in (made, made.value) if isinstance(made, ast.Attribute) else (made,):  # `P(...)`, `P.load(...)`
-            home = _class(source.module, maker)
-            found += [home] if home is not None else []
-    return found
+        makers = (made, made.value) if isinstance(made, ast.Attribute) else (made,)  # `P(...)`, `P.load(...)`
+        found += [_class(source.module, maker) for maker in makers]
+        found.append(_annotated(source.module, source.node))
+        for item in [i for whole in collections_of(source) for i in items_of(whole)] if depth < DEEPEST else ():
+            found += _classes(item.module, item.node, depth + 1)
+    return [home for home in found if home is not None]
+
+
+def _annotated(module: Module, node: ast.expr) -> tuple[Module, ast.ClassDef] | None:
+    """The class that a parameter or a variable is annotated with."""
+    definition = module.definition(node)
+    made = definition if isinstance(definition, ast.arg) else module.parent_of.get(definition) if definition else None
+    annotation = made.annotation if isinstance(made, (ast.arg, ast.AnnAssign)) else None
+    return _class(module, annotation) if annotation is not None else None
 
 
 def _class(module: Module, node: ast.expr) -> tuple[Module, ast.ClassDef] | None:

@@ -103,7 +103,8 @@ def _is_made_again(context: Context, node: ast.Call) -> bool:
     uses: list[ast.expr] = [node]
     if scope is not None and isinstance(target, ast.Name) and len(scope.bindings[target.id]) == 1:
         uses = [*module.uses(target.id, scope)]
-    makers = [module.parent_of[use] for use in uses]
+    outer = [module.parent_of[use] for use in uses]
+    makers = [module.parent_of[node] if isinstance(node, ast.keyword) else node for node in outer]
     references = [module.reference_at.get(call.func) for call in makers if isinstance(call, ast.Call)]
     return len(references) == len(uses) > 0 and all(
         reference is not None and reference.qualified in MAKERS and reference.root not in context.rewritten

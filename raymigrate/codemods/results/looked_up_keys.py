@@ -99,6 +99,9 @@ def _lookups(module: Module) -> Iterator[Lookup]:
         if isinstance(test.ops[0], (ast.In, ast.NotIn)):
             outcome = f"this is {isinstance(test.ops[0], ast.NotIn)}"
             yield Lookup(test.comparators[0], _names(module, test.left), outcome)
+    for filled in module.of_type(ast.BinOp):
+        if isinstance(filled.op, ast.Mod) and (fields := re.findall(r"%\((\w+)\)", _text(module, filled.left))):
+            yield Lookup(filled.right, frozenset(fields), RAISES)
     for name in INSTEAD:
         for read in module.attributes(name):
             if isinstance(read.ctx, ast.Load):
@@ -109,24 +112,30 @@ def _lookups(module: Module) -> Iterator[Lookup]:
 
 def _by_call(module: Module, call: ast.Call) -> Iterator[Lookup]:
     """What a call asks for keys: a method its object, a function that draws a table the table."""
-    named = _all_names(module, (k.value for k in call.keywords if NAMING.fullmatch(k.arg or "")))
     if not isinstance(call.func, ast.Attribute):
         return
     owner, method = call.func.value, call.func.attr
+    named = _all_names(module, (k.value for k in call.keywords if NAMING.fullmatch(k.arg or "")))
     if method in ("get", "pop") and call.args:
         outcome = RAISES if method == "pop" and len(call.args) == 1 and not call.keywords else DEFAULT
         yield Lookup(owner, _names(module, call.args[0]), outcome)
-    elif BY_COLUMN.fullmatch(method):
-        names = named | _all_names(module, call.args)
+    elif method in IN_TEXT and call.args:
+        yield Lookup(owner, frozenset(re.findall(r"\w+", _text(module, call.args[0]))), FAILS, of_table=True)
+    elif method == "format":
+        fields = frozenset(re.findall(r"\{(\w+)", _text(module, owner)))
+        yield from (Lookup(keyword.value, fields, RAISES) for keyword in call.keywords if keyword.arg is None)
+    else:
+        names = named | (_all_names(module, call.args) if BY_COLUMN.fullmatch(method) else frozenset())
         ignored = module.constant(keyword_argument(call, "errors")) == "ignore"
         yield Lookup(owner, names, NOTHING if ignored or method in LENIENT else RAISES, of_table=True)
-    elif method in IN_TEXT and call.args:
-        text = module.constant(call.args[0])
-        words = frozenset(re.findall(r"\w+", text)) if isinstance(text, str) else frozenset[str]()
-        yield Lookup(owner, words, FAILS, of_table=True)
     if named:
         for table in (*call.args[:1], *(k.value for k in call.keywords if k.arg in DATA)):
             yield Lookup(table, named, FAILS, of_table=True)
+
+
+def _text(module: Module, node: ast.expr) -> str:
+    text = module.constant(node)
+    return text if isinstance(text, str) else ""
 
 
 def _all_names(module: Module, nodes: Iterator[ast.expr] | list[ast.expr]) -> frozenset[str]:

@@ -8,7 +8,7 @@ from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.preprocessors import Mapper, Stage, Transformer, arguments, helper, stages
 from raymigrate.facts.results import trainers_behind
-from raymigrate.facts.values import is_none, keyword_argument
+from raymigrate.facts.values import is_none, keyword_argument, sources
 
 STRICT_MODE_SINCE = (2, 5)
 LONGEST = 60  # characters of a function that is quoted
@@ -46,6 +46,8 @@ def gone_preprocessor(context: Context, checkpoint: ast.expr) -> list[Stage]:
 
 def stages_of(module: Module, preprocessor: ast.expr) -> list[Stage]:
     """The stages of a preprocessor, which a function of the file may make; none where they cannot be followed."""
+    found = sources(module, preprocessor)
+    preprocessor = found[0] if isinstance(preprocessor, ast.Attribute) and len(found) == 1 else preprocessor
     made = helper(module, preprocessor)
     return (stages(module, preprocessor) if made is None else made.stages) or []
 
@@ -103,7 +105,7 @@ def in_its_place(context: Context, parts: list[Stage]) -> str:
     to_batch = ", ".join(_to_batch(context, part) for part in parts)
     if len(parts) == 1:
         return f"call {to_dataset} in place of transform(dataset), and {to_batch} in place of transform_batch(batch)"
-    return f"apply its stages one after another: to a dataset {to_dataset}; to a batch {to_batch}"
+    return f"apply its stages one after another. For a dataset: {to_dataset}. For one batch: {to_batch}"
 
 
 def on_rows(context: Context, parts: list[Stage]) -> str:
