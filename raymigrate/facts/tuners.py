@@ -214,6 +214,7 @@ def trainer_class(module: Module, made: ast.expr) -> str | None:
     maker = made.func.value if restores and isinstance(made.func, ast.Attribute) else made.func
     home = module.definition(maker)
     bases = [base for line in lineage(module, home) for base in line.bases] if isinstance(home, ast.ClassDef) else []
-    names = [module.qualified(known) or "" for known in (maker, *bases)]
+    handed = [source.module.qualified(source.node) for source in module.origins(maker)]  # a class in a parameter
+    names = [name or "" for name in (module.qualified(maker), *handed, *map(module.qualified, bases))]
     of_train = (n for n in names if n in TRAINERS or (n.startswith("ray.train.") and n.endswith("Trainer")))
     return next(of_train, None)

@@ -166,6 +166,22 @@ def test_results_of_restored_trainers_and_of_all_that_ray_has_are_results(traine
     assert outcome.lines("RM604", Kind.MANUAL) == [17, 17, 18]
 
 
+def test_results_of_a_class_in_a_parameter_are_results() -> None:
+    test = """
+    import pytest
+    from ray.train.lightgbm import LightGBMTrainer
+    from ray.train.xgboost import XGBoostTrainer
+
+
+    @pytest.mark.parametrize("trainer_cls", [XGBoostTrainer, LightGBMTrainer])
+    def test_restore(tmpdir, trainer_cls):
+        result = trainer_cls.restore(str(tmpdir)).fit()
+        assert result.metrics["training_iteration"] == 5
+        assert tmpdir in result.log_dir.parents
+    """
+    assert converted(test).lines("RM604", Kind.MANUAL) == [9, 10]
+
+
 @pytest.mark.parametrize("trainer", ['Own.restore("/runs/a")', "RLTrainer(algorithm=1)", 'keras.restore("a")'])
 def test_what_others_restore_or_fit_has_its_own_results(trainer: str) -> None:
     own = "class Own:\n    @classmethod\n    def restore(cls, path): ...\n\n\ntrainer = "
