@@ -111,6 +111,10 @@ def test_the_table_of_metrics_lacks_the_columns_that_tune_filled_in(read: str, o
     [
         'df["date"] = 1\nprint(df["date"])',
         'more = df.assign(date=1)\nprint(more["date"])',
+        'm = {**best[0][1], "date": 1}\nprint(m["date"])',
+        'm = best[0][1] | {"date": 1}\nprint(m["date"])',
+        'm = dict(best[0][1], date=1)\nprint(m["date"])',
+        'm = best[0][1]\nm.update({"date": 1})\nprint(m["date"])',
         'result.metrics["date"] = "today"\nprint(result.metrics["date"])',
         'def loop():\n    ray.train.report({"loss": 1, "date": 2})\n\n\nprint(result.metrics["date"])',
         'def loop():\n    m = {"loss": 1}\n    m["date"] = 2\n    ray.train.report(m)\n\n\nprint(best[0][1]["date"])',

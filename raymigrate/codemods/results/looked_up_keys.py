@@ -166,17 +166,29 @@ def _own_keys(module: Module) -> set[str]:
             keys = keys_of(home, given) if given is not None else None
             if keys is not None:
                 own |= {name for name, _ in keys.strings} | {str(keyword.arg) for _, keyword in keys.keywords}
-    stored = [(node.value, _names(module, node.slice)) for node in _stores(module)]
-    for call, method in module.method_calls("assign", "update"):
-        stored.append((method.value, frozenset(keyword.arg for keyword in call.keywords if keyword.arg)))
-    for owner, names in stored:
+    for owner, names in _additions(module):
         added = names & INSTEAD.keys()
         own |= added if added and metrics_behind(module, owner) is not None else set()
     return own
 
 
-def _stores(module: Module) -> list[ast.Subscript]:
-    return [node for node in module.of_type(ast.Subscript) if isinstance(node.ctx, ast.Store)]
+def _additions(module: Module) -> Iterator[tuple[ast.expr, frozenset[str]]]:
+    """Dicts and tables that get keys, or whose entries go into a dict with others, and these keys."""
+    for node in module.of_type(ast.Subscript):
+        if isinstance(node.ctx, ast.Store):
+            yield node.value, _names(module, node.slice)
+    for call in module.of_type(ast.Call):
+        names = frozenset(keyword.arg for keyword in call.keywords if keyword.arg)
+        if isinstance(call.func, ast.Attribute) and call.func.attr in ("assign", "update"):
+            yield call.func.value, names | _all_names(module, [arg for arg in call.args if isinstance(arg, ast.Dict)])
+        elif isinstance(call.func, ast.Name) and call.func.id == "dict" and call.args:
+            yield call.args[0], names
+    for display in module.of_type(ast.Dict):
+        names = _names(module, display)
+        yield from ((value, names) for key, value in zip(display.keys, display.values, strict=True) if key is None)
+    for merged in module.of_type(ast.BinOp):
+        if isinstance(merged.op, ast.BitOr):
+            yield merged.left, _names(module, merged.right)
 
 
 def _is_asked_for(module: Module, lookup: Lookup) -> bool:
