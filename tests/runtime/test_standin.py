@@ -66,9 +66,11 @@ def test_old_arguments_are_translated_or_refused(tmp_path: Path) -> None:
     assert results["synced"] == "file:///bucket/experiment"
     assert results["evaluation is split"] is False
     assert results["called with"] == {"lr": 2}  # though the parameter has a default
-    assert results["split"] == [["train"], ["evaluation"], ["train"]]
+    assert results["split"] == [["train"], ["evaluation"], ["train"], ["train"]]
     assert results["splits"] == [["train"], ["train"], "all", "all", ["train"]]  # the last has a preprocessor
     assert results["averaged"] is False
+    assert results["searched"] == {"grid_search": [1, 2]}
+    assert results["searched of ray.train"]
 
     refused = results["refused"]
     beginnings = {
@@ -78,7 +80,7 @@ def test_old_arguments_are_translated_or_refused(tmp_path: Path) -> None:
         "dataset": "ValueError: The Dataset under 'train' key is not a `ray.data.Dataset`.",
         "loop": "ValueError: train_loop_per_worker should take in 0 or 1 arguments",
         "accelerate": "TypeError: ClusterConfig.__init__() got an unexpected keyword argument 'split_batches'",
-        "stream": "NotImplementedError: DatasetConfig(use_stream_api=) is not known",
+        "stream": "DeprecationWarning: DatasetConfig.use_stream_api and DatasetConfig.stream_window_size have",
         "stopper": "NotImplementedError: RunConfig(stop=) with a function",
         "restore": "NotImplementedError: TransformersTrainer.restore() is not known",
         "hook": "NotImplementedError: A subclass of the old trainers with its own training_loop() is not known",
@@ -101,6 +103,9 @@ def test_a_tuner_takes_a_trainer_and_returns_old_checkpoints(tmp_path: Path) -> 
     for found in (of_trainer, of_function):
         assert found["logs"]
         assert not found["path in metrics"]
+    assert results["of ray.train"] == [True, "train"]
+    assert results["keywords"] == [0.5, 2, True]
+    assert sorted(results["workers"]) == [1, 2]  # a ScalingConfig in the search space
     assert results["experiment"] == "functions"
     assert results["trial"]
     assert "Tuner.restore() with a trainer is not known" in results["restore"]
@@ -166,6 +171,27 @@ def test_accelerate_config_becomes_environment_variables(accelerate_environment:
         read(str(path))
     with pytest.raises(NotImplementedError):
         environment(read({"distributed_type": "TPU"}), use_gpu=True)
+
+
+def test_datasets_are_prepared_as_they_were(tmp_path: Path) -> None:
+    results = run("ingest", tmp_path)
+    once = ["scaled", "materialize"]
+    assert results["nothing"] == [{"train": [], "valid": [], "raw": []}, []]
+    assert results["scaled"] == [dict.fromkeys(("train", "valid", "raw"), once), ["train"]]
+    told, _ = results["told"]
+    assert told["train"] == [*once, "cropped", "random_shuffle"]  # the last two in each pass
+    assert told["valid"] == ["randomize_block_order", "materialize", *once]
+    assert told["raw"] == []  # what is said of a dataset stands alone, without "*"
+    assert results["fitted elsewhere"] == ["valid"]
+    contradiction, two, missing = results["refused"]
+    assert contradiction.startswith("ValueError: Error configuring dataset `train`")
+    assert two.startswith("ValueError: More than one dataset was specified to be fit")
+    assert missing.startswith("ValueError: The required dataset `test` was not found")
+    assert results["streams"] == [
+        "NotImplementedError: DatasetConfig(use_stream_api=True) is not known to raymigrate's stand-in for the old "
+        "trainers (arm B); `raymigrate verify --arms A,O` runs the script on the old Ray itself.",
+        None,
+    ]
 
 
 def test_ray_data_answers_as_it_did(tmp_path: Path) -> None:

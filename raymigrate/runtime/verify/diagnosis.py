@@ -15,7 +15,7 @@ from raymigrate.runtime.verify.gates.contract import common_steps, optimizers_ap
 from raymigrate.runtime.verify.gates.end import workers_agree
 from raymigrate.runtime.verify.gates.evaluation import evaluated_rows, rows_by_metric, rows_lost_by_the_original
 from raymigrate.runtime.verify.gates.failure import last_checkpoint, resumption
-from raymigrate.runtime.verify.gates.outcome import reported_checkpoints
+from raymigrate.runtime.verify.gates.outcome import kept_by_checkpoint, reported_checkpoints
 from raymigrate.runtime.verify.pairs import Pair
 from raymigrate.runtime.verify.results import Cause
 from raymigrate.runtime.verify.trace import Attempt, Trace
@@ -276,7 +276,7 @@ def metrics_without_checkpoint(pair: Pair) -> Cause | None:
     """Train V2 makes `result.metrics` of the last report that carries a checkpoint (rule RM605)."""
     traces = (pair.left.trace, pair.right.trace)
     kept = [bool(trace.results and trace.results[-1]["metrics"]) for trace in traces]
-    if kept != [True, False] or any(reported_checkpoints(trace.first_rank) for trace in traces):
+    if kept != [True, False] or not kept_by_checkpoint(pair):
         return None
     return Cause(
         "metrics without a checkpoint are not kept",

@@ -165,6 +165,8 @@ class Trace:
         results: What each call of fit() by the script returned, in order: metrics, checkpoint, error.
         scaling: What each ScalingConfig asked Ray for, in order: number of workers, GPUs.
         asked_of_runs: What each RunConfig asked Ray for, in order: how often a run may fail, what it keeps.
+        searches: What came of each Tuner, in order: its scheduler; settings, metrics, checkpoint, error of each trial.
+        reads_metrics: Whether the script reads the metrics of a result.
     """
 
     folder: Path
@@ -172,6 +174,8 @@ class Trace:
     results: list[dict[str, Any]]
     scaling: list[dict[str, Any]] = field(default_factory=list)
     asked_of_runs: list[dict[str, Any]] = field(default_factory=list)
+    searches: list[dict[str, Any]] = field(default_factory=list)
+    reads_metrics: bool = True
 
     @cached_property
     def last(self) -> dict[int, Attempt]:
@@ -191,9 +195,10 @@ class Trace:
 
     @property
     def complete(self) -> bool:
-        """Whether the script's last fit() returned a result without an error, and every worker came to its end."""
+        """Whether the script's last fit() returned without an error, and every worker came to its end."""
         ended = all(attempt.final_weights is not None for attempt in self.last.values())
-        return ended and bool(self.results) and not self.results[-1]["error"]
+        results = self.results or (self.searches[-1]["trials"] if self.searches else [])
+        return ended and bool(results) and not results[-1]["error"]
 
     @property
     def versions(self) -> dict[str, str]:
@@ -219,7 +224,8 @@ def read_trace(folder: Path) -> Trace:
         folder: The folder named in the recorder's settings.
     """
     ranks: dict[int, list[Attempt]] = {}
-    by_driver: dict[str, list[dict[str, Any]]] = {"result": [], "asked of Ray": [], "asked of a run": []}
+    kinds = ("result", "asked of Ray", "asked of a run", "trials", "metrics read")
+    by_driver: dict[str, list[dict[str, Any]]] = {kind: [] for kind in kinds}
     for events in (list(_events(path)) for path in sorted(folder.glob("events-*.jsonl"))):
         attempt = None
         for event in events:
@@ -232,9 +238,16 @@ def read_trace(folder: Path) -> Trace:
                 ranks.setdefault(event["rank"], []).append(attempt)
             elif attempt is not None:
                 attempt.add(event)
-    results, scaling, runs = (sorted(found, key=lambda event: event["time"]) for found in by_driver.values())
-    ordered = {rank: _in_order(attempts, results) for rank, attempts in sorted(ranks.items())}
-    return Trace(folder, ordered, results, scaling, runs)
+    results, scaling, runs, searches, reads = (
+        sorted(found, key=lambda event: event["time"]) for found in by_driver.values()
+    )
+    ordered = {rank: _in_order(_that_train(attempts), results) for rank, attempts in sorted(ranks.items())}
+    return Trace(folder, ordered, results, scaling, runs, searches, bool(reads))
+
+
+def _that_train(attempts: list[Attempt]) -> list[Attempt]:
+    """Without the functions of Tune that made no step, as those that start a trainer; all if none made one."""
+    return [attempt for attempt in attempts if attempt.steps or not attempt.start.get("trial")] or attempts
 
 
 def _in_order(attempts: list[Attempt], results: list[dict[str, Any]]) -> list[Attempt]:

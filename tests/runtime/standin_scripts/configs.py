@@ -5,12 +5,14 @@ import os
 
 import ray.air
 import ray.train
+from ray import tune
 from ray.air import CheckpointConfig, DatasetConfig, FailureConfig, RunConfig, ScalingConfig
 from ray.train import DataConfig
 from ray.train.huggingface import AccelerateTrainer, TransformersTrainer
 from ray.train.torch import TorchTrainer
 from ray.tune import SyncConfig
-from raymigrate_standin.air_config import split_names
+from raymigrate_standin.air_config import scaling_arguments
+from raymigrate_standin.ingest import split_names
 from transformers import TrainingArguments
 
 results = {}
@@ -105,6 +107,12 @@ results["split"] = [
     split_names(None, ["train", "evaluation"]),
     split_names({"train": DatasetConfig(split=False), "*": DatasetConfig(split=True)}, ["train", "evaluation"]),
     split_names({"evaluation": DatasetConfig(fit=True)}, ["train", "evaluation"]),
+    split_names({"*": DatasetConfig(split=False)}, ["train", "evaluation"]),
+]
+searched = ScalingConfig(num_workers=tune.grid_search([1, 2]), use_gpu=False)
+results["searched"] = scaling_arguments(searched)["num_workers"]
+results["searched of ray.train"] = scaling_arguments(ray.train.ScalingConfig(num_workers=tune.choice([1])))[
+    "num_workers"
 ]
 
 results["splits"] = []

@@ -56,5 +56,35 @@ grid = tuner.fit()
 results["function"] = names(grid)
 results["experiment"] = grid[0].metrics["experiment"]
 results["trial"] = grid[0].metrics["dir"] == str(grid[0].log_dir)
+
+
+def of_ray_train(config):
+    assert ray.train.get_checkpoint() is None
+    named = ray.train.get_context().get_trial_id() in ray.train.get_context().get_trial_name()
+    ray.train.report({"loss": 1.0, "named": named, "experiment": ray.train.get_context().get_experiment_name()})
+
+
+def with_keywords(config):
+    tune.report(loss=0.5, step=2, named=tune.get_trial_id() in tune.get_trial_name())
+
+
+def last(trainable, **arguments):
+    [result] = tune.Tuner(trainable, run_config=RunConfig(name="train"), **arguments).fit()
+    return result.metrics
+
+
+found = last(of_ray_train)
+results["of ray.train"] = [found["named"], found["experiment"]]
+found = last(with_keywords)
+results["keywords"] = [found["loss"], found["step"], found["named"]]
+
+
+def count(config):
+    session.report({"workers": session.get_world_size()})
+
+
+space = {"scaling_config": ScalingConfig(num_workers=tune.grid_search([1, 2]))}
+grid = tune.Tuner(TorchTrainer(count), param_space=space, run_config=RunConfig(name="workers")).fit()
+results["workers"] = [result.metrics["workers"] for result in grid]
 ray.shutdown()
 print("\nRESULTS", json.dumps(results, default=str))

@@ -25,12 +25,14 @@ def made_up(name: str = "B", **changes: Any) -> Run:
         name: Name of the run.
         changes: Changes of `attempt`; `versions`, `checkpoint`, `metrics`, `prefix` of the names in the checkpoint, and
             `training`, the state of its optimizer; `workers_asked` and `gpu_asked`; `kept`, its checkpoints;
-            `failures`, how often it may fail.
+            `failures`, how often it may fail; `read`, whether the script reads `result.metrics`; `search`, what came of
+            a Tuner.
     """
     versions = changes.pop("versions", VERSIONS)
     has_checkpoint = changes.pop("checkpoint", True)
     has_metrics = changes.pop("metrics", True)
     kept, failures = changes.pop("kept", 2), changes.pop("failures", 0)
+    read, search = changes.pop("read", True), changes.pop("search", None)
     prefix, training = changes.pop("prefix", "model."), changes.pop("training", {})
     scaling = [{"workers": changes.pop("workers_asked", WORKERS), "use_gpu": changes.pop("gpu_asked", False)}]
     ranks = {rank: [attempt(rank, versions, **deepcopy(changes))] for rank in range(WORKERS)}
@@ -48,7 +50,8 @@ def made_up(name: str = "B", **changes: Any) -> Run:
     arm = Arm(name[0], Path("train.py"))
     pins = tuple(pin.name for pin in PINS)
     of_run = {"max_failures": failures, "num_to_keep": None, "checkpoint_score_order": "max"}
-    trace = Trace(Path("nowhere"), ranks, [result], scaling, [{"max_failures": 9}, of_run])
+    searches = [search] if search else []
+    trace = Trace(Path("nowhere"), ranks, [result], scaling, [{"max_failures": 9}, of_run], searches, read)
     return Run(name, arm, trace, 1.0, Path("log.txt"), pins=pins, kept=kept)
 
 
@@ -133,6 +136,15 @@ def attempt(
     made.memory = 2**20
     made.final_weights = {"a": initial if dead else ending, "b": initial if dead else ending}
     return made
+
+
+def trial(
+    rate: float, *, reports: int = 3, loss: float = 0.5, stored: str | None = "w9", **more: Any
+) -> dict[str, Any]:
+    """What a trial of a Tuner ended with."""
+    metrics = {"loss": loss, "training_iteration": reports, "pid": id(more)}
+    checkpoint = {"stored": {"a": [[2], "float32", stored, "a"]}} if stored else None
+    return {"settings": {"lr": rate, **more}, "metrics": metrics, "error": None, "checkpoint": checkpoint}
 
 
 def killed(name: str, resumed_behind: int, **changes: Any) -> Run:

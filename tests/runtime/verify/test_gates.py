@@ -10,7 +10,7 @@ import pytest
 from raymigrate.runtime.verify.compare import compare, compare_all, pair_of
 from raymigrate.runtime.verify.results import Comparison, Status
 from raymigrate.runtime.verify.trace import Batch
-from tests.runtime.verify.runs import killed, made_up
+from tests.runtime.verify.runs import killed, made_up, trial
 
 OLD = {"torch": "2.13.0", "transformers": "4.30.2", "accelerate": "0.20.3"}
 
@@ -181,6 +181,48 @@ def test_metrics_reported_without_a_checkpoint_are_named() -> None:
     comparison = compare(pair_of("B", "C", runs), "the conversion")
     assert failed_gates(comparison) == ["outcome"]
     assert causes(comparison) == ["metrics without a checkpoint are not kept"]
+
+
+def test_metrics_that_are_not_kept_are_explained_where_the_script_does_not_read_them() -> None:
+    nothing_stored = {"stored": False, "checkpoint": False, "read": False}
+    runs = [made_up("B", **nothing_stored), made_up("C", metrics=False, **nothing_stored)]
+    comparison = compare(pair_of("B", "C", runs), "the conversion")
+    assert comparison.status is Status.EXPLAINED
+    assert causes(comparison) == ["metrics without a checkpoint are not kept"]
+
+
+@pytest.mark.parametrize("changes", [{"reported": (4,)}, {"score": 2.0}])
+def test_reports_without_a_checkpoint_are_compared_in_a_loop_of_the_user(changes: dict[str, Any]) -> None:
+    nothing_stored = {"stored": False, "checkpoint": False, "read": False}
+    runs = [made_up("B", **nothing_stored), made_up("C", metrics=False, **nothing_stored, **changes)]
+    assert failed_gates(compare(pair_of("B", "C", runs), "the conversion")) == ["outcome"]
+
+
+def searched(*trials: dict[str, Any], scheduler: str | None = None) -> dict[str, Any]:
+    return {"scheduler": scheduler, "trials": list(trials)}
+
+
+@pytest.mark.parametrize(
+    ("trials", "scheduler", "status"),
+    [
+        ((trial(0.1, workers=2), trial(0.2, workers=2)), None, Status.PASS),  # the same in all trials of B
+        ((trial(0.1), trial(0.3)), None, Status.FAIL),
+        ((trial(0.1), trial(0.2, loss=0.6)), None, Status.FAIL),
+        ((trial(0.1), trial(0.2, stored="w8")), None, Status.FAIL),
+        ((trial(0.1), trial(0.2, stored=None)), None, Status.FAIL),
+        ((trial(0.1),), None, Status.FAIL),
+        ((trial(0.1), trial(0.2, reports=1, loss=0.9)), None, Status.FAIL),
+        ((trial(0.1), trial(0.2, reports=1, loss=0.9)), "FIFOScheduler", Status.FAIL),
+        ((trial(0.1), trial(0.2, reports=1, loss=0.9)), "ASHAScheduler", Status.EXPLAINED),
+        ((trial(0.1, loss=0.6), trial(0.2, reports=1)), "ASHAScheduler", Status.FAIL),
+    ],
+)
+def test_the_trials_of_a_tuner_are_compared(
+    trials: tuple[dict[str, Any], ...], scheduler: str | None, status: Status
+) -> None:
+    original = searched(trial(0.1, workers=2), trial(0.2, workers=2), scheduler=scheduler)
+    runs = [made_up("B", search=original), made_up("C", search=searched(*trials, scheduler=scheduler))]
+    assert compare(pair_of("B", "C", runs), "the conversion").status is status
 
 
 def test_drift_of_the_libraries_is_explained_within_its_bound_only() -> None:

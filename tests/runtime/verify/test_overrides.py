@@ -69,6 +69,25 @@ def test_results_go_to_the_folder_of_the_arm(module: str, tmp_path: Path) -> Non
     assert last_line(done) == str(tmp_path / "run" / "storage")
 
 
+def test_results_are_found_where_a_script_puts_them_in_its_own_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the stand-in makes below the folder of the arm stays, and so do results that are there already."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "run").touch()
+    (tmp_path / "empty").mkdir()
+    code = (
+        "import json, os; from ray.train import RunConfig\n"
+        "names = 'new/results', 'old', 'empty', '{storage}/experiment'\n"
+        "found = [RunConfig(storage_path=os.path.abspath(name)).storage_path for name in names]\n"
+        "print(json.dumps([found, [os.path.islink(name) for name in names]]))"
+    )
+    storage = str(tmp_path / "run" / "storage")
+    done = run(tmp_path / "run", "-c", code.format(storage=storage), rank=None)
+    assert last_line(done) == [[storage, storage, storage, f"{storage}/experiment"], [True, False, True, False]]
+
+
 def test_workers_on_one_gpu_do_not_name_another(tmp_path: Path) -> None:
     """accelerate takes a worker's number for that of its GPU."""
     code = """

@@ -143,6 +143,59 @@ def test_a_job_that_goes_on_from_a_checkpoint_of_accelerate_goes_on_with_its_ord
     assert begun + printed(str(tmp_path / "checkpoint"), "1", "yes") == undisturbed
 
 
+RAY_DATA = """
+import sys
+from ray.data._internal.batcher import ShufflingBatcher
+from ray.data._internal.random_config import RandomSeedConfig
+from types import SimpleNamespace
+
+context = SimpleNamespace(_execution_idx=7)
+shuffled, seeded = RandomSeedConfig(), RandomSeedConfig(seed=3)
+for config in (shuffled, shuffled, seeded, RandomSeedConfig()):
+    print(config.get_seed_tuple(data_context=context))
+print([ShufflingBatcher(4, 8, *seed)._rng.integers(1000) for seed in ((), (), (5,))])
+"""
+
+
+@pytest.mark.ray
+def test_ray_data_shuffles_by_the_seed_and_in_each_pass_anew(tmp_path: Path) -> None:
+    first, again = (run(tmp_path / name, "-c", RAY_DATA) for name in ("first", "again"))
+    assert first.stdout == again.stdout, first.stderr
+    passes = [line.partition("SeedTuple")[2] for line in first.stdout.splitlines()[:4]]
+    assert passes[0] == passes[3] != passes[1]
+    assert passes[2] == "(seed=3, execution_idx=7)"  # a seed of the script's own
+    drawn = first.stdout.splitlines()[-1].strip("[]").split(", ")
+    assert len(set(drawn)) == 3
+    assert drawn != run(tmp_path / "unpinned", "-c", RAY_DATA, pins={}).stdout.splitlines()[-1].strip("[]").split(", ")
+
+
+WATCHED = """
+import json, pickle
+from raymigrate_recorder import results
+from ray.train import Result
+
+def result(metrics):
+    return Result(metrics=metrics, checkpoint=None, error=None, path="p", metrics_dataframe=None, best_checkpoints=[],
+                  _storage_filesystem=None)
+
+read, unread = result({"loss": 1.0}), result({"loss": 2.0})
+for one in (read, unread):
+    results._watch(one)
+print(unread.path, isinstance(unread, Result), read.metrics["loss"])
+unread.metrics = {}
+again = pickle.loads(pickle.dumps(read))
+print(type(again) is Result, again.metrics)
+"""
+
+
+@pytest.mark.ray
+def test_it_is_noted_whether_a_script_reads_the_metrics_of_a_result(tmp_path: Path) -> None:
+    done = run(tmp_path, "-c", WATCHED, rank=None)
+    assert done.stdout.splitlines() == ["p True 1.0", "True {'loss': 1.0}"], done.stderr
+    assert read_trace(tmp_path).reads_metrics
+    assert sum("metrics read" in path.read_text() for path in tmp_path.glob("events-*")) == 1
+
+
 @pytest.mark.ray
 def test_a_job_stops_after_the_last_step_asked_for(tmp_path: Path) -> None:
     attempt = train(tmp_path, max_steps=5).first_rank
@@ -201,7 +254,8 @@ def test_starting_python_imports_nothing_heavy_and_runs_the_hidden_sitecustomize
 @pytest.mark.parametrize("pin", PINS, ids=lambda pin: pin.name)
 def test_every_pin_that_is_named_is_carried_out(pin: Any) -> None:
     """The names in the user's table are those that the recorder knows."""
-    source = (INJECTED / "raymigrate_recorder" / "pins.py").read_text(encoding="utf-8")
+    recorder = INJECTED / "raymigrate_recorder"
+    source = "".join((recorder / name).read_text(encoding="utf-8") for name in ("pins.py", "order.py"))
     assert f'@pin("{pin.name}")' in source or f'"{pin.name}" in settings.pins' in source
 
 

@@ -42,3 +42,14 @@ def test_what_the_script_fitted_itself_is_compared_and_not_the_trials_beside_it(
     result = {"kind": "result", "rank": None, "time": 3.0}
     (tmp_path / "events-7.jsonl").write_text(json.dumps(result) + "\n")
     assert read_trace(tmp_path).first_rank.settings["lr"] == "0.001"
+
+
+def test_a_function_of_tune_that_only_starts_a_trainer_is_no_training(tmp_path: Path) -> None:
+    write_worker(tmp_path, 0, 1.0, 1e-3)
+    driver = {"kind": "start", "rank": 0, "time": 2.0, "pid": 7, "settings": [["lr", 9.0]], "trial": True}
+    (tmp_path / "events-7.jsonl").write_text(json.dumps(driver) + "\n")
+    assert [attempt.pid for attempt in read_trace(tmp_path).ranks[0]] == [11]
+    step = {"kind": "step", "rank": 0, "step": 1, "losses": [], "gradient_norm": 1.0, "time": 3.0}
+    step |= {"learning_rates": [], "batches": []}
+    (tmp_path / "events-7.jsonl").write_text(json.dumps(driver) + "\n" + json.dumps(step) + "\n")
+    assert [attempt.pid for attempt in read_trace(tmp_path).ranks[0]] == [11, 7]

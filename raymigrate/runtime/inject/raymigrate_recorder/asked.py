@@ -44,9 +44,11 @@ def install() -> None:
 def scaling(arguments: dict[str, Any]) -> None:
     """Notes what the script asks of Ray, as keyword arguments of ScalingConfig, before overrides change it."""
     workers = arguments.get("num_workers")
+    known = workers is None or isinstance(workers, int)
     guarded(emit)(
         "asked of Ray",
-        workers=workers if isinstance(workers, int) else None,
+        workers=workers if known else None,
+        searched=not known,  # a Tuner finds their number
         use_gpu=bool(arguments.get("use_gpu")),
     )
     if settings.device is not None and bool(arguments.get("use_gpu")) != (settings.device == "gpu"):

@@ -75,3 +75,21 @@ def plain_name(name: str) -> str:
     """A parameter's name without what DDP, FSDP and torch.compile put before it."""
     parts = [part for part in name.split(".") if part not in ("module", "_orig_mod", "_fsdp_wrapped_module")]
     return ".".join(parts)
+
+
+def numbers(metrics: Any) -> dict[str, Any]:
+    """Metrics as JSON knows them: numpy's and torch's scalars become numbers."""
+    plain = {}
+    for key, value in dict(metrics or {}).items():
+        value = value.item() if hasattr(value, "item") and getattr(value, "size", 1) == 1 else value
+        if isinstance(value, (bool, int, float, str)):
+            plain[str(key)] = value
+    return plain
+
+
+def plain_settings(config: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """The plain values of a train function's configuration; they tell the trials of a Tuner apart."""
+    for key, value in sorted(config.items(), key=str) if isinstance(config, dict) else ():
+        if isinstance(value, (str, int, float)):
+            yield f"{name}{key}", value
+        yield from plain_settings(value, f"{name}{key}.")

@@ -1,21 +1,23 @@
-"""Records Ray's side of a job: the train function's begin and end, reports, results; and the Trainer's evaluations."""
+"""Records a job on its workers: the train function's begin and end, reports; and the Trainer's evaluations.
+
+A function of Tune is one worker, and records its steps as a train function does.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import functools
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
 from raymigrate_recorder import overrides, pins
-from raymigrate_recorder.checkpoints import contents
-from raymigrate_recorder.digests import model_digests
+from raymigrate_recorder.digests import model_digests, numbers, plain_settings
 from raymigrate_recorder.importing import after
-from raymigrate_recorder.trace import emit, guarded, rank
+from raymigrate_recorder.trace import begin_trial, emit, guarded, in_trial, rank
 from raymigrate_recorder.training import StopTraining, peak_memory, save_weights, worker
 
+TRIAL_IS_OVER = "__duplicate__"  # ray.tune.result.RESULT_DUPLICATE, reported behind a function of Tune
 LIBRARIES = ("ray", "torch", "transformers", "accelerate", "datasets", "evaluate", "numpy")
 
 
@@ -26,12 +28,12 @@ def install() -> None:
     for name in ("ray.train._internal.utils", "ray.train.v2._internal.util"):
         after(name)(_wrap_train_function)
 
+    after("ray.tune.trainable.function_trainable")(_wrap_trials)
+
     # Every spelling of report() ends here.
     after("ray.train._internal.session")(functools.partial(_wrap_report, owners=("_TrainSession", "_TrainSessionImpl")))
     after("ray.train.v2._internal.execution.context")(functools.partial(_wrap_report, owners=("TrainContext",)))
 
-    after("ray.train.base_trainer")(functools.partial(_wrap_fit, owner="BaseTrainer"))
-    after("ray.train.v2.api.data_parallel_trainer")(functools.partial(_wrap_fit, owner="DataParallelTrainer"))
     after("transformers.trainer")(_wrap_evaluation)
 
 
@@ -41,7 +43,7 @@ def _wrap_train_function(module: ModuleType) -> None:
     @functools.wraps(construct)
     def constructed(train_func: Any, config: Any = None, *args: Any, **kwargs: Any) -> Callable[[], Any]:
         function = construct(train_func, config, *args, **kwargs)
-        settings = list(_settings(config))
+        settings = list(plain_settings(config))
 
         @functools.wraps(function)
         def recorded() -> Any:
@@ -50,14 +52,6 @@ def _wrap_train_function(module: ModuleType) -> None:
         return recorded
 
     vars(module)["construct_train_func"] = constructed
-
-
-def _settings(config: Any, name: str = "") -> Iterator[tuple[str, Any]]:
-    """The plain values of a train function's configuration; they tell the trials of a Tuner apart."""
-    for key, value in sorted(config.items(), key=str) if isinstance(config, dict) else ():
-        if isinstance(value, (str, int, float)):
-            yield f"{name}{key}", value
-        yield from _settings(value, f"{name}{key}.")
 
 
 def run_train_function(function: Callable[[], Any], settings: Sequence[tuple[str, Any]] = ()) -> Any:
@@ -72,7 +66,38 @@ def run_train_function(function: Callable[[], Any], settings: Sequence[tuple[str
     return result
 
 
-def _begin(settings: Sequence[tuple[str, Any]]) -> None:
+def _wrap_trials(module: ModuleType) -> None:
+    wrap = module.wrap_function
+
+    @functools.wraps(wrap)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        trainable = wrap(*args, **kwargs)
+        function = trainable._trainable_func
+
+        def recorded(self: Any, config: Any, *others: Any, **named: Any) -> Any:
+            call = functools.partial(function, self, config, *others, **named)
+            return run_trial(call, list(plain_settings(config)))
+
+        trainable._trainable_func = recorded
+        return trainable
+
+    vars(module)["wrap_function"] = wrapped
+
+
+def run_trial(function: Callable[[], Any], settings: Sequence[tuple[str, Any]]) -> Any:
+    """Runs a function of Tune in the process of its trial. One that only starts a trainer makes no step."""
+    begin_trial()
+    guarded(_begin)(settings, trial=True)
+    try:
+        return function()
+    except StopTraining:
+        emit("stopped", step=worker.steps)
+        from ray.train._internal.session import get_session
+
+        get_session().report({TRIAL_IS_OVER: True})
+
+
+def _begin(settings: Sequence[tuple[str, Any]], *, trial: bool = False) -> None:
     from torch import distributed
 
     worker.reset()
@@ -85,6 +110,7 @@ def _begin(settings: Sequence[tuple[str, Any]]) -> None:
         backend=distributed.get_backend() if initialized else None,
         versions=versions(),
         settings=settings,
+        trial=trial,
     )
 
 
@@ -120,10 +146,12 @@ def _recorded_report(report: Callable[..., Any]) -> Callable[..., Any]:
     def recorded(session: Any, metrics: Any = None, *args: Any, **kwargs: Any) -> Any:
         # One report may pass through two of these on its way (ray.air's session calls ray.train's).
         outermost = rank() is not None and not worker.reporting
-        if outermost:
+        if in_trial():
+            guarded(end)()  # a scheduler may end the process within this call
+        if outermost and TRIAL_IS_OVER not in (metrics or ()):  # Tune says that itself
             worker.reporting = True
             checkpoint = kwargs.get("checkpoint", args[0] if args else None)
-            guarded(emit)("report", step=worker.steps, metrics=_numbers(metrics), checkpoint=checkpoint is not None)
+            guarded(emit)("report", step=worker.steps, metrics=numbers(metrics), checkpoint=checkpoint is not None)
         try:
             return report(session, metrics, *args, **kwargs)
         finally:
@@ -131,46 +159,6 @@ def _recorded_report(report: Callable[..., Any]) -> Callable[..., Any]:
                 worker.reporting = False
 
     return recorded
-
-
-def _numbers(metrics: Any) -> dict[str, Any]:
-    """Metrics as JSON knows them: numpy's and torch's scalars become numbers."""
-    plain = {}
-    for key, value in dict(metrics or {}).items():
-        value = value.item() if hasattr(value, "item") and getattr(value, "size", 1) == 1 else value
-        if isinstance(value, (bool, int, float, str)):
-            plain[str(key)] = value
-    return plain
-
-
-def _wrap_fit(module: ModuleType, owner: str) -> None:
-    trainer = getattr(module, owner)
-    fit = trainer.fit
-
-    @functools.wraps(fit)
-    def recorded(self: Any) -> Any:
-        result = fit(self)
-        if not _in_trial():
-            guarded(_record_result)(result)
-        return result
-
-    trainer.fit = recorded
-
-
-def _in_trial() -> bool:
-    """Whether this is a trial of a Tuner, whose result is the Tuner's and not that of the script's own fit()."""
-    module = sys.modules.get("ray.train._internal.session")
-    return module is not None and module.get_session() is not None
-
-
-def _record_result(result: Any) -> None:
-    checkpoint = getattr(result, "checkpoint", None)
-    emit(
-        "result",
-        metrics=_numbers(result.metrics),
-        error=repr(result.error) if getattr(result, "error", None) else None,
-        checkpoint=contents(checkpoint) if checkpoint is not None else None,
-    )
 
 
 def _wrap_evaluation(module: ModuleType) -> None:
@@ -182,7 +170,7 @@ def _wrap_evaluation(module: ModuleType) -> None:
         output = loop(self, *args, **kwargs)
         if rank() is not None:
             guarded(emit)(
-                "evaluation", step=worker.steps, rows=int(output.num_samples), metrics=_numbers(output.metrics)
+                "evaluation", step=worker.steps, rows=int(output.num_samples), metrics=numbers(output.metrics)
             )
         return output
 

@@ -6,7 +6,7 @@ import functools
 import inspect
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from types import ModuleType
 from typing import Any
 
@@ -26,6 +26,7 @@ def install() -> None:
     for name in ("ray.air.config", "ray.train.v2.api.config"):
         after(name)(_wrap_configs)
     after("ray.tune.impl.config")(_wrap_tune_config)
+    after("ray.tune.tune")(_wrap_tune_run)
     for name in ("ray.train.torch.torch_trainer", "ray.train.v2.torch.torch_trainer"):
         after(name)(_wrap_trainer)
     after("raymigrate_standin.transformers_trainer")(_accept_shares)
@@ -69,6 +70,17 @@ def _wrap_configs(module: ModuleType) -> None:
 def _wrap_tune_config(module: ModuleType) -> None:
     # Its __init__ is that of a dataclass of its own, which does not call the wrapped one of ray.air.config.
     _before_init(module.RunConfig, _storage)
+
+
+def _wrap_tune_run(module: ModuleType) -> None:
+    run = module.run
+
+    @functools.wraps(run)
+    def stored(*args: Any, **kwargs: Any) -> Any:
+        _own_folder(inspect.signature(run).parameters, kwargs)
+        return run(*args, **kwargs)
+
+    vars(module)["run"] = stored
 
 
 def _before_init(owner: Any, change: Callable[[Any, dict[str, Any]], None]) -> None:
@@ -198,10 +210,30 @@ def _backend_of_accelerate(module: ModuleType) -> None:
 def _storage(owner: Any, arguments: dict[str, Any]) -> None:
     """Results go to this arm's folder: a run with the name of an earlier one would go on from its checkpoint."""
     asked.run(arguments)
+    _own_folder(owner.__dataclass_fields__, arguments)
+
+
+def _own_folder(parameters: Collection[str], arguments: dict[str, Any]) -> None:
+    """Sets where results go in the keyword arguments of what has such parameters."""
+    named = str(arguments.pop("storage_path", None) or arguments.get("local_dir") or "")
     arguments.pop("local_dir", None)
     arguments.pop("storage_filesystem", None)
-    fields = owner.__dataclass_fields__
-    arguments["storage_path" if "storage_path" in fields else "local_dir"] = settings.storage
+    if not f"{named}/".startswith(f"{settings.storage}/"):  # the stand-in makes a folder below that
+        _lead_to_storage(named)
+        named = settings.storage
+    arguments["storage_path" if "storage_path" in parameters else "local_dir"] = named
+
+
+def _lead_to_storage(named: str) -> None:
+    """A script finds its results where it put them, if that is in its own folder: each run has a copy of it."""
+    place = os.path.abspath(os.path.expanduser(named))
+    if not named or "://" in named or not place.startswith(os.getcwd() + os.sep):
+        return
+    if os.path.isdir(place) and not os.path.islink(place) and not os.listdir(place):
+        os.rmdir(place)
+    if not os.path.lexists(place):
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        os.symlink(settings.storage, place)
 
 
 def _device_of_trainer(module: ModuleType) -> None:

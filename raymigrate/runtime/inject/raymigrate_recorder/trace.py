@@ -21,11 +21,25 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 IS_PLAIN_SCRIPT = bool(settings.plain) and os.path.basename(sys.argv[0]) == settings.plain
 
 
+_in_trial = False
+
+
+def begin_trial() -> None:
+    """This process runs a function of Tune from here on: a single worker, which no variable names."""
+    global _in_trial  # noqa: PLW0603 - one for each process
+    _in_trial = True
+
+
+def in_trial() -> bool:
+    """Whether this process runs a function of Tune."""
+    return _in_trial
+
+
 def rank() -> int | None:
     """The worker's rank, as Ray, torchrun and accelerate know it; 0 in a single process; None outside a worker."""
     value = os.environ.get("RANK")
     if value is None:
-        return 0 if IS_PLAIN_SCRIPT else None
+        return 0 if IS_PLAIN_SCRIPT or _in_trial else None
     return int(value)
 
 

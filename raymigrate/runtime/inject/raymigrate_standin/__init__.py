@@ -8,10 +8,11 @@ name `raymigrate_standin`, imports nothing of raymigrate, and is on the PYTHONPA
 defines can be pickled by name.
 
 Modules: `importing` makes the names importable; `air_config`, `air_checkpoint`, `air_session`, `logger_callbacks` and
-`preprocessors` are ray.air and its neighbours; `ray_data` is Ray Data; `torch_trainer` is what all trainers share, with
-`job` and `results`; `tuner` is what searches with them, and `predictors` what comes after; `transformers_trainer` is
-the driver's side of HuggingFaceTrainer alias TransformersTrainer, `transformers_loop` the workers' side and
-`transformers_report` its callback; `accelerate_trainer` and `accelerate_environment` are AccelerateTrainer.
+`preprocessors` are ray.air and its neighbours; `ray_data` is Ray Data, and `ingest` what became of datasets before
+training; `torch_trainer` is what all trainers share, with `job` and `results`; `tuner` is what searches with them,
+and `predictors` what comes after; `transformers_trainer` is the driver's side of HuggingFaceTrainer alias
+TransformersTrainer, `transformers_loop` the workers' side and `transformers_report` its callback;
+`accelerate_trainer` and `accelerate_environment` are AccelerateTrainer.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ def install(after: Callable[[str], Callable[[Patch], Any]]) -> None:
         after(module)(air_config.accept_old_sync_arguments)
     after("ray.air.session")(air_session.replace_session)
     after("ray.train")(air_session.replace_functions)
+    after("ray.tune")(air_session.replace_tune_functions)
     after("ray.train.v2.api.context")(air_session.replace_context)
     after("ray.data")(ray_data.old_functions)
     after("ray.data.dataset")(ray_data.old_methods)

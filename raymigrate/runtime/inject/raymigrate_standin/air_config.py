@@ -11,7 +11,6 @@ import functools
 import os
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -34,6 +33,8 @@ IGNORED = {
 }
 V2_ONLY = ("worker_runtime_env", "logging_config")
 REMEMBERED = {"RunConfig": "stop", "ScalingConfig": "trainer_resources"}
+SCALING = ("num_workers", "use_gpu", "resources_per_worker", "placement_strategy", "accelerator_type")
+SEARCHED = "raymigrate_searched"  # on a ScalingConfig: the arguments for which a Tuner finds a value
 
 
 def accept_old_arguments(module: ModuleType) -> None:
@@ -61,11 +62,19 @@ def _accept(owner: Any, ignored: tuple[str, ...], to_remember: str | None) -> No
         for keyword in ignored:
             kwargs.pop(keyword, None)
         value = kwargs.pop(to_remember, None) if to_remember else None
+        if name == "ScalingConfig":
+            searched = {keyword: kwargs.pop(keyword) for keyword in list(kwargs) if _is_searched(kwargs[keyword])}
+            setattr(self, SEARCHED, searched)
         init(self, *args, **kwargs)
         if to_remember:
             self.raymigrate_remembered = value
 
     owner.__init__ = accepting
+
+
+def _is_searched(value: Any) -> bool:
+    """Whether a value stands for those that a Tuner tries: `tune.grid_search([1, 2])`, `tune.choice([1, 2])`."""
+    return (isinstance(value, dict) and set(value) == {"grid_search"}) or hasattr(value, "get_sampler")
 
 
 def accept_old_sync_arguments(module: ModuleType) -> None:
@@ -115,19 +124,19 @@ def translated_scaling(config: Any) -> Any:
     """
     from ray.train.v2.api.config import ScalingConfig
 
-    if config is None:
-        return ScalingConfig()
     if isinstance(config, ScalingConfig):
         return config
+    return ScalingConfig(**scaling_arguments(config))
+
+
+def scaling_arguments(config: Any) -> dict[str, Any]:
+    """The arguments of a ScalingConfig of any kind, with what a Tuner is to search in the place of a value."""
+    if config is None:
+        return {}
     if isinstance(config, Mapping):
-        return ScalingConfig(**config)
-    return ScalingConfig(
-        num_workers=config.num_workers,
-        use_gpu=config.use_gpu,
-        resources_per_worker=config.resources_per_worker,
-        placement_strategy=config.placement_strategy,
-        accelerator_type=getattr(config, "accelerator_type", None),
-    )
+        return dict(config)
+    given = {name: getattr(config, name, None) for name in SCALING}
+    return {**given, **getattr(config, SEARCHED, {})}
 
 
 def translated_run(config: Any, experiment: str, trial: str) -> Any:
@@ -169,60 +178,7 @@ def translated_run(config: Any, experiment: str, trial: str) -> Any:
     )
 
 
-@dataclass
-class DatasetConfig:
-    """How a dataset is prepared for training; Ray had it up to 2.7 (ray 2.4.0, air/config.py:340-400).
-
-    What only concerned memory and speed is taken and not used, and so is `randomize_block_order`: Ray 2.6 did not
-    shuffle blocks any more.
-    """
-
-    fit: bool | None = None
-    split: bool | None = None
-    required: bool | None = None
-    transform: bool | None = None
-    max_object_store_memory_fraction: float | None = None
-    global_shuffle: bool | None = None
-    randomize_block_order: bool | None = None
-    per_epoch_preprocessor: Any = None
-    use_stream_api: bool | None = None
-    stream_window_size: float | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("global_shuffle", "per_epoch_preprocessor", "use_stream_api"):
-            if getattr(self, name):
-                raise NotImplementedError(unknown(f"DatasetConfig({name}=)"))
-
-
-def own_config(config: Any, name: str) -> Any:
-    """The DatasetConfig of a dataset in a dict of them, in which "*" stands for all others; or None."""
-    return config.get(name, config.get("*")) if isinstance(config, Mapping) else None
-
-
-def splits_all() -> bool:
-    """Whether the script was written for a Ray that split every dataset where nothing was said of it: 2.7 or later.
-
-    With a preprocessor or a dict of DatasetConfig it split as 2.6 did (ray 2.7.2, data_parallel_trainer.py:298-311).
-    """
-    return minor_version(default=0) >= 7
-
-
 def minor_version(default: int) -> int:
     """The Ray 2.x that the script was written for: x, or a default where that is not known."""
     _, _, minor = os.environ.get("RAYMIGRATE_STANDIN", "").partition(".")
     return int(minor) if minor.isdecimal() else default
-
-
-def split_names(config: Any, names: list[str]) -> list[str]:
-    """Names of the datasets that are split among the workers.
-
-    Without a word in `config`, only "train" is: ray 2.4.0, data_parallel_trainer.py, `_dataset_config`; ray 2.6.3,
-    _internal/data_config.py:40-42. Ray 2.7 split every dataset, and Hugging Face's Trainer then split the evaluation
-    data again, so that rows were left out (docs/semantics/data.md#split).
-    """
-    chosen = []
-    for name in names:
-        split = getattr(own_config(config, name), "split", None)
-        if split if split is not None else name == "train":
-            chosen.append(name)
-    return chosen

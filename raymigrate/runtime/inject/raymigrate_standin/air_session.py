@@ -7,6 +7,7 @@ Outside of a worker they return nothing, as they did.
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 import tempfile
 import warnings
@@ -16,6 +17,8 @@ from typing import Any
 
 from raymigrate_standin.importing import unknown
 from raymigrate_standin.job import Job, current_job
+
+REPORTS, ENDED = "reports", "ends"
 
 
 class TrialStopped(BaseException):
@@ -52,7 +55,7 @@ def report(metrics: Mapping[str, Any], *, checkpoint: Any = None) -> None:
         _report(metrics, checkpoint, keep=get_context().get_world_rank() == 0)
 
 
-def _report_to_tune(metrics: Mapping[str, Any], checkpoint: Any) -> None:
+def _report_to_tune(metrics: Mapping[str, Any], checkpoint: Any = None) -> None:
     from ray import tune
 
     with contextlib.ExitStack() as stack:
@@ -80,10 +83,34 @@ def _report(metrics: Mapping[str, Any], checkpoint: Any, *, keep: bool) -> None:
         if checkpoint is not None:
             folder = checkpoint.as_directory() if keep else tempfile.TemporaryDirectory(prefix="checkpoint_tmp_")
             checkpoint = ray.train.Checkpoint.from_directory(stack.enter_context(folder))
-        ray.train.report(plain, checkpoint=checkpoint)
+        ray.train.report(plain, checkpoint=checkpoint)  # that of `replace_functions`
     job = current_job()
     if job is not None and job.stop:
         _count_towards_stop(job, plain)
+
+
+def together(what: str) -> None:
+    """Ends a job whose workers do not report equally often, as the old trainers did; Train V2 waits for ever.
+
+    ray 2.6.3, train/_internal/backend_executor.py, `get_next_results`.
+
+    Args:
+        what: What this worker is about to do: `REPORTS` or `ENDED`.
+    """
+    from ray.train.collective import broadcast_from_rank_zero
+    from ray.train.v2._internal.exceptions import BroadcastCollectiveTimeoutError
+
+    if current_job() is None:
+        return
+    unequal = RuntimeError(
+        "Some workers returned results while others didn't. Make sure that `session.report()` are called the same "
+        "number of times on all workers."
+    )
+    try:
+        if broadcast_from_rank_zero(what) != what:
+            raise unequal
+    except BroadcastCollectiveTimeoutError:  # the others wait for this one elsewhere, such as for its gradients
+        raise unequal from None
 
 
 def _is_scalar_tensor(value: Any) -> bool:
@@ -260,9 +287,44 @@ def replace_session(module: ModuleType) -> None:
 
 
 def replace_functions(module: ModuleType) -> None:
-    """`ray.train.get_checkpoint` and `get_dataset_shard` of Ray 2.7; its `report` is today's."""
-    module.get_checkpoint = get_checkpoint  # type: ignore[attr-defined]
-    module.get_dataset_shard = get_dataset_shard  # type: ignore[attr-defined]
+    """`ray.train.get_checkpoint`, `get_dataset_shard`, `report` and `get_context` of Ray 2.7.
+
+    The last two are today's, but in a function that Tune runs, for which they are refused today.
+    """
+    current_report, current_context = module.report, module.get_context
+
+    @functools.wraps(current_report)
+    def report_of_27(metrics: Mapping[str, Any], *args: Any, **kwargs: Any) -> Any:
+        if _trial() is not None:
+            return _report_to_tune(metrics, *args, **kwargs)
+        together(REPORTS)
+        return current_report(metrics, *args, **kwargs)
+
+    @functools.wraps(current_context)
+    def context_of_27() -> Any:
+        return _trial() or current_context()
+
+    functions = {"report": report_of_27, "get_context": context_of_27}
+    vars(module).update(functions, get_checkpoint=get_checkpoint, get_dataset_shard=get_dataset_shard)
+
+
+def replace_tune_functions(module: ModuleType) -> None:
+    """`ray.tune.report(loss=...)` and the names of a trial, of Ray 2.6 (2.6.3, tune/trainable/session.py)."""
+    current = module.report
+
+    @functools.wraps(current)
+    def report_keywords(metrics: Any = None, /, **values: Any) -> None:
+        if not isinstance(metrics, Mapping) and not isinstance(values.get("metrics"), Mapping):
+            anonymous = {} if metrics is None else {"_metric": metrics}
+            current({**anonymous, **values})
+        elif metrics is None:
+            current(**values)
+        else:
+            current(metrics, **values)
+
+    vars(module)["report"] = report_keywords
+    for function in (get_trial_name, get_trial_id, get_trial_dir, get_trial_resources):
+        setattr(module, function.__name__, function)
 
 
 def replace_context(module: ModuleType) -> None:

@@ -33,11 +33,11 @@ ACCELERATE = {"AccelerateTrainer": "accelerate_trainer:AccelerateTrainer"}
 LENT_NAMES = {
     "ray.air": {
         "Checkpoint": CHECKPOINT,
-        "DatasetConfig": "air_config:DatasetConfig",
+        "DatasetConfig": "ingest:DatasetConfig",
         "session": "=ray.air.session",
         "checkpoint": "=ray.air.checkpoint",
     },
-    "ray.air.config": {"DatasetConfig": "air_config:DatasetConfig"},
+    "ray.air.config": {"DatasetConfig": "ingest:DatasetConfig"},
     "ray.air.integrations.comet": {"CometLoggerCallback": LOGGER},
     "ray.air.integrations.mlflow": {"MLflowLoggerCallback": LOGGER},
     "ray.air.integrations.wandb": {"WandbLoggerCallback": LOGGER},

@@ -14,9 +14,9 @@ from typing import Any
 from ray.train import DataConfig
 from ray.train.v2.torch import torch_trainer as current
 
-from raymigrate_standin import air_config
+from raymigrate_standin import air_config, ingest
 from raymigrate_standin.air_checkpoint import Checkpoint
-from raymigrate_standin.air_session import TrialStopped, check_stop
+from raymigrate_standin.air_session import ENDED, TrialStopped, check_stop, together
 from raymigrate_standin.importing import unknown
 from raymigrate_standin.job import ATTRIBUTE, Job
 from raymigrate_standin.results import Reports, complete_result
@@ -45,9 +45,11 @@ class WorkerFunction:
             # model per worker unless they are told (docs/semantics/traps.md#t3).
             os.environ["ACCELERATE_USE_CPU"] = "true"
         try:
-            return self.run()
+            found = self.run()
         except TrialStopped:
             return None
+        together(ENDED)
+        return found
 
     def run(self) -> Any:
         """Calls the user's function.
@@ -160,32 +162,22 @@ class TorchTrainer(current.TorchTrainer):  # type: ignore[misc]
                 "`datasets` should be a dict mapping from a string to `ray.data.Dataset` objects, "
                 f"found {type(datasets)} with value `{datasets}`."
             )
-        prepared: dict[str, Any] = {}
+        found: dict[str, Any] = {}
         for key, dataset in (datasets or {}).items():
             if not isinstance(dataset, ray.data.Dataset) and not callable(dataset):
                 raise ValueError(
                     f"The Dataset under '{key}' key is not a `ray.data.Dataset`. Received {dataset} instead."
                 )
-            prepared[key] = dataset if isinstance(dataset, ray.data.Dataset) else dataset()
-        if preprocessor is None:
-            return prepared
-        status = preprocessor.FitStatus
-        if preprocessor.fit_status() not in (status.FITTED, status.NOT_FITTABLE):
-            chosen = [key for key in prepared if getattr(air_config.own_config(config, key), "fit", None)]
-            for key in chosen or ["train"]:
-                preprocessor.fit(prepared[key])
-        for key, dataset in prepared.items():
-            if getattr(air_config.own_config(config, key), "transform", None) is not False:
-                prepared[key] = preprocessor.transform(dataset)
-        return prepared
+            found[key] = dataset if isinstance(dataset, ray.data.Dataset) else dataset()
+        return ingest.prepared(found, config, preprocessor)
 
     def _data_config(self, config: Any, names: list[str]) -> Any:
-        """The old Ray's way to split, unless a DataConfig says otherwise; see `air_config.split_names`."""
+        """The old Ray's way to split, unless a DataConfig says otherwise; see `ingest.split_names`."""
         if isinstance(config, DataConfig):
             return config
-        if config is None and air_config.splits_all():
+        if config is None and ingest.splits_all():
             return DataConfig()
-        return DataConfig(datasets_to_split=air_config.split_names(config, names))
+        return DataConfig(datasets_to_split=ingest.split_names(config, names))
 
     def _initialize_and_run_controller(self, **arguments: Any) -> Any:
         """Runs the job and makes its result what the old trainers returned.

@@ -58,10 +58,15 @@ def _with_trials(trainer: Any, arguments: dict[str, Any]) -> tuple[Any, dict[str
     from ray import tune
 
     run = arguments.get("run_config") or trainer.arguments.get("run_config") or ray.train.RunConfig()
-    scaling = air_config.translated_scaling(trainer.scaling_config)
+    space = dict(arguments.get("param_space") or {})
+    if "scaling_config" in space:
+        space["scaling_config"] = air_config.scaling_arguments(space["scaling_config"])
     search = arguments.get("tune_config") or tune.TuneConfig()
-    at_once = min(search.max_concurrent_trials or 1_000, _trials_at_once(scaling))
+    # How much room a trial needs is not known where that is searched.
+    fitting = 1 if "scaling_config" in space else _trials_at_once(trainer.scaling_config)
+    at_once = min(search.max_concurrent_trials or 1_000, fitting)
     changed = {
+        "param_space": space,
         "run_config": tune.RunConfig(name=run.name, storage_path=run.storage_path),
         "tune_config": replace(search, max_concurrent_trials=at_once),
     }

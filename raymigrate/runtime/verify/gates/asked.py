@@ -94,6 +94,8 @@ def hidden(pair: Pair) -> tuple[str, ...]:
 def _of_ray(pair: Pair) -> Check:
     """Workers and GPUs, which `--workers` and `--device` set in both."""
     name = "workers and GPUs asked for"
+    if any(asked.get("searched") for asked in pair.left.trace.scaling):
+        return not_applicable(name, "a Tuner finds them")
     left, right = map(_scaling, pair.traces)
     if left is None or right is None:
         return not_applicable(name, "a script names them to Ray in no ScalingConfig")

@@ -12,6 +12,14 @@ from raymigrate.runtime.verify.trace import Attempt, Trace
 # Metrics that measure the machine, not the model.
 TIMINGS = ("_runtime", "_per_second", "_time", "_flos", "_duration", "_compilation_time")
 
+# What Ray Tune wrote into every result (docs/semantics/results.md#metrics); Train V2 does not, and rule RM604 tells who
+# reads it.
+AUTOFILLED = {
+    "timestamp", "should_checkpoint", "done", "training_iteration", "trial_id", "date", "time_this_iter_s",
+    "time_total_s", "pid", "hostname", "node_ip", "config", "time_since_restore", "iterations_since_restore",
+    "checkpoint_dir_name", "experiment_tag", "timesteps_total", "episodes_total", "warmup_time", "experiment_id",
+}  # fmt: skip
+
 
 def gate(pair: Pair) -> Gate:
     """Compares the evaluations."""
@@ -126,6 +134,11 @@ def compared_metrics(name: str, left: list[dict[str, Any]], right: list[dict[str
     if compared.status is Status.FAIL or not explained:
         return compared
     return Check(name, Status.EXPLAINED, "; ".join([compared.figures, *explained.values()]))
+
+
+def of_training(metrics: dict[str, Any]) -> dict[str, Any]:
+    """The metrics that the script reports of the model."""
+    return {key: value for key, value in metrics.items() if key not in AUTOFILLED and not key.endswith(TIMINGS)}
 
 
 def known_reason(pair: Pair, metric: str) -> str:

@@ -5,18 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from raymigrate.runtime.verify.gates.evaluation import TIMINGS, compared_metrics
+from raymigrate.runtime.verify.gates import trials
+from raymigrate.runtime.verify.gates.evaluation import compared_metrics, of_training
 from raymigrate.runtime.verify.pairs import Pair, check, not_applicable
-from raymigrate.runtime.verify.results import Check, Gate
+from raymigrate.runtime.verify.results import Check, Gate, Status
 from raymigrate.runtime.verify.trace import Attempt
-
-# What Ray Tune wrote into every result (docs/semantics/results.md#metrics); Train V2 does not, and rule RM604 tells who
-# reads it.
-AUTOFILLED = {
-    "timestamp", "should_checkpoint", "done", "training_iteration", "trial_id", "date", "time_this_iter_s",
-    "time_total_s", "pid", "hostname", "node_ip", "config", "time_since_restore", "iterations_since_restore",
-    "checkpoint_dir_name", "experiment_tag", "timesteps_total", "episodes_total", "warmup_time", "experiment_id",
-}  # fmt: skip
 
 
 def gate(pair: Pair) -> Gate:
@@ -31,6 +24,7 @@ def gate(pair: Pair) -> Gate:
         _content(pair),
         _training(pair),
         _state(pair),
+        trials.check_of(pair),
         _script(pair),
     )
     return Gate("outcome", "Do results and checkpoints hold the same?", checks)
@@ -54,20 +48,23 @@ def _reports(pair: Pair) -> Check:
 
 
 def _reported_metrics(pair: Pair) -> Check:
-    """What rank 0 reports with each checkpoint: it says which of them is the best."""
+    """What rank 0 reports: with each checkpoint it says which of them is the best.
+
+    The old TransformersTrainer reported each time that Hugging Face's Trainer logged, and converted code when that
+    saves; a loop of the user's own reports as often in both.
+    """
     name = "metrics of each report"
-    reports = [[report for report in trace.first_rank.reports if report["checkpoint"]] for trace in pair.traces]
+    all_count = not any(trace.first_rank.trainer for trace in pair.traces)
+    reports = [
+        [report for report in trace.first_rank.reports if all_count or report["checkpoint"]] for trace in pair.traces
+    ]
     if pair.left.arm.processes or not reports[0]:
-        return not_applicable(name, f"{pair.left.name} reports no checkpoint")
+        return not_applicable(name, f"{pair.left.name} reports {'nothing' if all_count else 'no checkpoint'}")
     if len(reports[0]) != len(reports[1]):
-        return not_applicable(name, "there are not as many in both")
-    left, right = ([_of_training(report["metrics"]) for report in of_run] for of_run in reports)
+        figures = f"{len(reports[0])} and {len(reports[1])} reports"
+        return check(name, False, figures) if all_count else not_applicable(name, "there are not as many in both")
+    left, right = ([of_training(report["metrics"]) for report in of_run] for of_run in reports)
     return compared_metrics(name, left, right, pair)
-
-
-def _of_training(metrics: dict[str, Any]) -> dict[str, Any]:
-    """The metrics that the script reports of the model."""
-    return {key: value for key, value in metrics.items() if key not in AUTOFILLED and not key.endswith(TIMINGS)}
 
 
 def _kept(pair: Pair) -> Check:
@@ -92,10 +89,18 @@ def _result_metrics(pair: Pair) -> Check:
     results = _results(pair)
     if results is None:
         return not_applicable("result.metrics", "fit() did not return in both")
-    left, right = (_of_training(result["metrics"]) for result in results)
+    left, right = (of_training(result["metrics"]) for result in results)
     if not left:
         return not_applicable("result.metrics", f"{pair.left.name} has none")
+    if not right and kept_by_checkpoint(pair) and not any(trace.reads_metrics for trace in pair.traces):
+        why = f"{pair.right.name} keeps none, as no report carries a checkpoint, and the script does not read them"
+        return Check("result.metrics", Status.EXPLAINED, why)
     return compared_metrics("result.metrics", [left], [right], pair)
+
+
+def kept_by_checkpoint(pair: Pair) -> bool:
+    """Whether no report carries a checkpoint: Train V2 makes `result.metrics` of the last that does (rule RM605)."""
+    return not any(reported_checkpoints(trace.first_rank) for trace in pair.traces)
 
 
 def _checkpoint(pair: Pair) -> Check:
