@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -27,7 +28,7 @@ from raymigrate.base.options import Options
 from raymigrate.documents import open_document
 from raymigrate.run.conversion import convert_document
 from raymigrate.runtime.verify.reporting.json import json_verification
-from raymigrate.runtime.verify.results import Verification
+from raymigrate.runtime.verify.results import Status, Verification
 from scripts.verify_bundled_jobs import SIGNS, explanations
 
 ROOT = Path(__file__).parent.parent
@@ -192,6 +193,17 @@ def entry(found: Verification, command: str, inputs: str) -> dict[str, Any]:
     }
 
 
+def proved(found: dict[str, Any]) -> bool:
+    """Whether two arms were compared and nothing differs between them that is not explained."""
+    return "gates" in found and SIGNS[Status.FAIL] not in found["gates"].values()
+
+
+def rules(case: Path, kind: str) -> str:
+    """The rules with findings of a kind in a fixture, as a regular expression."""
+    told = (case / "findings.txt").read_text(encoding="utf-8")
+    return ", ".join(sorted(set(re.findall(rf"^\S+ (RM\d+) {kind}:", told, re.MULTILINE)))) or "-"
+
+
 def known(path: Path) -> dict[str, Any]:
     """What was written before, by the name of each run."""
     text = path.read_text(encoding="utf-8") if path.exists() else ""
@@ -207,7 +219,10 @@ def write(path: Path, results: dict[str, Any]) -> None:
 
 def table(results: dict[str, Any]) -> str:
     """The page."""
-    lines = [HEAD, f"| script | fixture | workers | {' | '.join(GATES)} |", f"|---|---|---|{'---|' * len(GATES)}"]
+    equal = {name.split()[0] for name, found in results.items() if proved(found)}
+    lines = [HEAD, f"{len(equal)} scripts train as before.\n"]
+    lines += [f"| script | fixture | converted | arms | workers | {' | '.join(GATES)} |"]
+    lines += [f"|---|---|---|---|---|{'---|' * len(GATES)}"]
     told: list[str] = []
     for job in JOBS:
         for workers in job.workers:
@@ -215,7 +230,8 @@ def table(results: dict[str, Any]) -> str:
             if found is None:
                 continue
             cells = " | ".join(found["gates"].get(gate, "-") for gate in GATES)
-            lines.append(f"| {job.shape} | `{job.case}` | {workers} | {cells} |")
+            converted = rules(FIXTURES / job.case, "converted")
+            lines.append(f"| {job.shape} | `{job.case}` | {converted} | P, C | {workers} | {cells} |")
             told += [f"* `{job.case}`, {workers} workers: {text}" for text in found["told"]]
     versions: dict[str, set[str]] = {}
     for found in results.values():

@@ -151,6 +151,7 @@ def run_arm(
     timeout: float,
     progress: Callable[[str], None],
     cluster: Cluster | None = None,
+    limit: str = "see --timeout",
 ) -> Run:
     """Runs an arm with the recorder in it.
 
@@ -165,6 +166,7 @@ def run_arm(
         timeout: Seconds.
         progress: Called with a few words on how far it is.
         cluster: Where to run it; None for a Ray of its own on this machine.
+        limit: Where the timeout comes from.
 
     Raises:
         VerifyError: If it fails, takes too long or leaves no trace.
@@ -200,7 +202,7 @@ def run_arm(
             watch=lambda: progress(f"step {steps_done(trace)}"),
         )
     except TimedOut:
-        raise ArmFailure(name, f"was stopped after {timeout:g} s (see --timeout)", arm, log) from None
+        raise ArmFailure(name, f"was stopped after {timeout:g} s ({limit})", arm, log, _where_it_hung(trace)) from None
     seconds = time.monotonic() - started
     for fault in sorted(trace.glob("fault-*.txt")):
         reason = fault.read_text(encoding="utf-8").strip().splitlines()[-1]
@@ -213,6 +215,16 @@ def run_arm(
     raised = last_error(log) if status else None
     error = raised.text.splitlines()[0] if raised else ""
     return Run(name, arm, recorded, seconds, log, status, error, tuple(pins), kept_checkpoints(folder / "storage"))
+
+
+def _where_it_hung(folder: Path) -> str:
+    """How far the workers of a run came that did not end, one sentence; empty if they made no step."""
+    steps = {rank: len(attempts[-1].steps) for rank, attempts in read_trace(folder).ranks.items()}
+    if not any(steps.values()):
+        return ""
+    told = ", ".join(f"{made} on rank {rank}" for rank, made in steps.items())
+    waiting = " They wait for each other where one has fewer batches than another, or reports less often."
+    return f"Optimizer steps until then: {told}.{waiting if len(steps) > 1 else ''}"
 
 
 def kept_checkpoints(storage: Path) -> int:
@@ -268,15 +280,17 @@ class ArmFailure(VerifyError):
         what: What happened.
         arm: What was run.
         log: Its output.
+        known: What is known of the reason besides.
     """
 
-    def __init__(self, name: str, what: str, arm: Arm, log: Path) -> None:
+    def __init__(self, name: str, what: str, arm: Arm, log: Path, known: str = "") -> None:
         self.headline = f"Arm {name} ({TITLES[name[0]]}) {what}."
-        self.reason = explained(log, log.parent / WORK, arm.variables.get("RAYMIGRATE_STANDIN", ""))
+        told = explained(log, log.parent / WORK, arm.variables.get("RAYMIGRATE_STANDIN", ""))
+        self.reason = f"{known}\n\n{told}" if known else told
         self.log = log
         notes = "".join(f"\n  {note}" for note in arm.notes)
-        known = f"\n\nKnown of its script:{notes}" if notes else ""
-        super().__init__(f"{self.headline}\n\n{self.reason}{known}")
+        of_script = f"\n\nKnown of its script:{notes}" if notes else ""
+        super().__init__(f"{self.headline}\n\n{self.reason}{of_script}")
 
     def with_log(self, log: Path) -> ArmFailure:
         """The same, told with where its log is to be found."""

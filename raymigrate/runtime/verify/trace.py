@@ -46,6 +46,7 @@ class Step:
         gradient_norm: 2-norm over all gradients as the optimizer saw them.
         learning_rates: One for each parameter group.
         batches: The micro-batches.
+        clipped: To what gradients were clipped, call by call.
         time: When it was over, in seconds since the epoch; no part of what is equal.
     """
 
@@ -56,6 +57,7 @@ class Step:
     learning_rates: tuple[float, ...]
     batches: tuple[Batch, ...]
     time: float = field(compare=False)
+    clipped: tuple[float, ...] = ()
 
     @property
     def loss(self) -> float | None:
@@ -76,8 +78,9 @@ class Attempt:
         evaluation_batches: (worker's step, batch) of every forward pass in evaluation mode.
         evaluations: The Trainer's evaluations: step, rows, metrics.
         metric_rows: What entered metrics or was gathered for them, in order: step, metric, rows, hashes of the values.
-        reports: Calls of report(): step, metrics, whether with a checkpoint.
+        reports: Calls of report(): step, metrics, whether with a checkpoint, and its files with a hash of each.
         accelerators: What each Accelerator was asked for, in order (`raymigrate_recorder.asked`).
+        prepare_seed: The seed that was in force at the first prepare(); None in another loop.
         trainer: What the Hugging Face Trainer that trained was asked for; empty in another loop.
         final_weights: Parameter -> hash, or None if the train function did not end.
         memory: The most bytes that the worker used, of its GPU or else of the machine; None if it did not end.
@@ -94,6 +97,7 @@ class Attempt:
     metric_rows: list[dict[str, Any]] = field(default_factory=list)
     reports: list[dict[str, Any]] = field(default_factory=list)
     accelerators: list[dict[str, Any]] = field(default_factory=list)
+    prepare_seed: int | None = None
     trainer: dict[str, Any] = field(default_factory=dict)
     final_weights: dict[str, str] | None = None
     memory: int | None = None
@@ -129,6 +133,8 @@ class Attempt:
             self.reports.append(event)
         elif kind == "asked of accelerate":
             self.accelerators.append(event)
+        elif kind == "asked at prepare":
+            self.prepare_seed = event["seed"] if self.prepare_seed is None else self.prepare_seed
         elif kind == "asked of the Trainer":
             self.trainer = event
         elif kind == "end":
@@ -151,6 +157,7 @@ def _step(event: dict[str, Any]) -> Step:
         tuple(event["learning_rates"]),
         tuple(Batch.read(batch) for batch in event["batches"]),
         event["time"],
+        tuple(event.get("clipped", ())),
     )
 
 

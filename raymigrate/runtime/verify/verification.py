@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from functools import partial
@@ -30,6 +30,8 @@ from raymigrate.runtime.verify.results import Verification
 from raymigrate.runtime.verify.scripts import RAY_ONLY, Sources, uses_ray, workers_of
 from raymigrate.runtime.watcher import MARKER, temporary_folder
 
+TIMES_AS_LONG = 8  # as the slowest arm before; then a run hangs
+LEAST_PATIENCE = 300.0  # seconds
 OLD_LIBRARIES = "current"  # the environment of arm O: current Ray, old libraries
 
 
@@ -311,7 +313,7 @@ def run_arms(
         progress.tell(told)
     runs: list[Run] = []
     for arm in arms:
-        run = partial(_run, arm, request, folder, progress, keep=keep)
+        run = partial(_run, arm, request, folder, progress, keep=keep, before=runs)
         undisturbed = run(arm.letter)
         runs.append(undisturbed)
         runs += [run(f"{arm.letter}{number}") for number in range(2, request.repeat + 1)]
@@ -344,8 +346,10 @@ def _run(
     kill: dict[str, int] | None = None,
     *,
     keep: bool,
+    before: Sequence[Run] = (),
 ) -> Run:
     progress.start(name, TITLES[arm.letter])
+    timeout, limit = _patience(request.timeout, before)
     run = run_arm(
         arm,
         name,
@@ -354,15 +358,24 @@ def _run(
         pins=request.pins,
         overrides=request.overrides,
         kill=kill,
-        timeout=request.timeout,
+        timeout=timeout,
         progress=progress.update,
         cluster=request.cluster,
+        limit=limit,
     )
     if not keep:
         for written in ("storage", WORK):
             shutil.rmtree(folder / "runs" / name / written, ignore_errors=True)
     progress.done(run.seconds)
     return run
+
+
+def _patience(timeout: float, before: Sequence[Run]) -> tuple[float, str]:
+    """How long a run may take, and why: workers that wait for each other are not waited for as long as that."""
+    slowest = max(before, key=lambda run: run.seconds, default=None)
+    if slowest is None or (enough := max(LEAST_PATIENCE, TIMES_AS_LONG * slowest.seconds)) >= timeout:
+        return timeout, "see --timeout"
+    return round(enough), f"{slowest.name} took {slowest.seconds:.0f} s"
 
 
 def where_to_kill(run: Run) -> dict[str, int]:

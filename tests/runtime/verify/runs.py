@@ -23,20 +23,20 @@ def made_up(name: str = "B", **changes: Any) -> Run:
 
     Args:
         name: Name of the run.
-        changes: Changes of `attempt`; `versions`, `checkpoint`, `metrics`, `prefix` of the names in the checkpoint, and
-            `training`, the state of its optimizer; `workers_asked` and `gpu_asked`; `kept`, its checkpoints;
-            `failures`, how often it may fail; `read`, whether the script reads `result.metrics`; `search`, what came of
-            a Tuner.
+        changes: Changes of `attempt`; `versions`, `checkpoint`, `metrics`, `prefix` of the names in the checkpoint,
+            `held`, the weights in it, and `training`, the state of its optimizer; `workers_asked` and `gpu_asked`;
+            `kept`, its checkpoints; `failures`, how often it may fail; `read`, whether the script reads
+            `result.metrics`; `search`, what came of a Tuner.
     """
     versions = changes.pop("versions", VERSIONS)
     has_checkpoint = changes.pop("checkpoint", True)
     has_metrics = changes.pop("metrics", True)
     kept, failures = changes.pop("kept", 2), changes.pop("failures", 0)
-    read, search = changes.pop("read", True), changes.pop("search", None)
+    read, search, held = changes.pop("read", True), changes.pop("search", None), changes.pop("held", None)
     prefix, training = changes.pop("prefix", "model."), changes.pop("training", {})
     scaling = [{"workers": changes.pop("workers_asked", WORKERS), "use_gpu": changes.pop("gpu_asked", False)}]
     ranks = {rank: [attempt(rank, versions, **deepcopy(changes))] for rank in range(WORKERS)}
-    weights = ranks[0][0].final_weights or {}
+    weights = {name: held or digest for name, digest in (ranks[0][0].final_weights or {}).items()}
     tensors = {f"model.{parameter}": [digest] for parameter, digest in weights.items()}
     stored = {f"{prefix}{name}": [[2], "float32", digest, f"model.{name}"] for name, digest in weights.items()}
     checkpoint = {"files": [], "tensors": tensors, "stored": stored, "training": training, "unreadable": {}}
@@ -88,6 +88,16 @@ def attempt(
     accelerator: dict[str, Any] | None = None,
     gathered: int | None = None,
     references: str = "r",
+    clipped: float | None = None,
+    seed_asked: int = 42,
+    prepare_seed: int | None = None,
+    callbacks: tuple[str, ...] = (),
+    files_of_rank: bool = False,
+    held_by_step: int = 2,
+    of_training: bool = False,
+    never_evaluates: bool = False,
+    goes_on: bool = False,
+    norms: tuple[float, ...] | None = None,
     dead: bool = False,
     begin: int = 0,
 ) -> Attempt:
@@ -101,9 +111,10 @@ def attempt(
         "precision": precision,
         "attention": attention,
         "weights": {"a": initial, "b": initial},
-        "asked": {"attention": "sdpa", "dtype": dtype_asked, "seed": 42},
+        "asked": {"attention": "sdpa", "dtype": dtype_asked, "seed": seed_asked},
     }
-    made = Attempt(0.0, 100 + rank, start, model, {"optimizer": optimizer, "groups": [{"lr": 1e-3, "eps": 1e-8}]})
+    optimized = {"optimizer": optimizer, "groups": [{"lr": 1e-3, "eps": 1e-8}], "goes_on": goes_on}
+    made = Attempt(0.0, 100 + rank, start, model, optimized, prepare_seed=prepare_seed)
     all_rates = rates or tuple(1e-3 * (1 - step / STEPS) for step in range(steps))
     for number in range(begin, steps):
         first = (number * WORKERS + rank) * batch
@@ -111,20 +122,28 @@ def attempt(
         digest = "".join(rows) + f"/{padding}"
         tensors = {"input_ids": ((batch, padding), "int64", digest), "labels": ((batch,), "int64", "".join(rows))}
         loss = 0.0 if dead else scale * (2.0 - 0.1 * number)
-        norm = 0.0 if dead else norm_scale * 1.5
+        norm = 0.0 if dead else norms[number] if norms else norm_scale * 1.5
         seen = Batch(tensors, tuple(rows), loss)
-        step = Step(number - begin + 1, number + 1, (loss,), norm, (all_rates[number],), (seen,), 0.5 * number)
-        made.steps.append(step)
+        batches = (seen, seen) if never_evaluates else (seen,)
+        bounds = () if clipped is None else (clipped,)
+        rates = (all_rates[number],)
+        made.steps.append(Step(number - begin + 1, number + 1, (loss,), norm, rates, batches, 0.5 * number, bounds))
     for step in (4, 8):
-        for row in range(rank, evaluated, WORKERS):
-            made.evaluation_batches.append((step, Batch({}, (f"eval{row}",), 0.7)))
+        for row in range(rank, 0 if never_evaluates else evaluated, WORKERS):
+            made.evaluation_batches.append((step, Batch({}, (f"{'row' if of_training else 'eval'}{row}",), 0.7)))
         if gathered is None:
             made.evaluations.append({"step": step, "rows": counted, "metrics": {"eval_loss": eval_loss}})
         else:
             entered = {"step": step, "metric": "glue", "rows": gathered, "values": ["p", references]}
             made.metric_rows.append(entered)
     made.reports = [
-        {"step": step, "metrics": {"eval_loss": eval_loss, "score": score * step}, "checkpoint": stored}
+        {
+            "step": step,
+            "metrics": {"eval_loss": eval_loss, "score": score * step},
+            "checkpoint": stored,
+            "held": [held_by_step, 2] if rank == 0 else None,
+            "files": {"model.pt": f"{step} of {rank if files_of_rank else 'all'}"},
+        }
         for step in reported
     ]
     ending = f"{final}-of-rank-{rank}" if final_of_rank else final
@@ -132,7 +151,7 @@ def attempt(
     if trainer is not None:
         arguments = {"gradient_accumulation_steps": 1, "use_cpu": cpu_asked, "output_dir": f"of rank {rank}", **trainer}
         made.trainer = {"arguments": arguments, "cpu": arguments["use_cpu"], "divides_loss": divides_loss}
-        made.trainer |= {"given": given or {}, "defaults": defaults or {}}
+        made.trainer |= {"given": given or {}, "defaults": defaults or {}, "callbacks": callbacks}
     made.memory = 2**20
     made.final_weights = {"a": initial if dead else ending, "b": initial if dead else ending}
     return made

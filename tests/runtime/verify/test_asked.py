@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from raymigrate.runtime.verify.compare import compare, pair_of
-from raymigrate.runtime.verify.pins import PINS
+from raymigrate.runtime.verify.pins import PINS, SEED
 from raymigrate.runtime.verify.reporting.wording import verdict
 from raymigrate.runtime.verify.results import Comparison, Status
 from raymigrate.runtime.verify.scripts import Sources
@@ -55,6 +55,18 @@ def compared(of_both: dict[str, Any] | None = None, **of_converted: Any) -> Comp
             {"trainer": {"gradient_accumulation_steps": 2}, "divides_loss": False},
             "other arguments of the Trainer",
         ),
+        # Hidden by the pins "seed", "data-order" and "dropout".
+        ({}, {"seed_asked": SEED}, "another seed"),
+        ({"prepare_seed": 42}, {"prepare_seed": SEED}, "another seed"),
+        (
+            {"accelerator": {"use_seedable_sampler": True}},
+            {"accelerator": {"use_seedable_sampler": False}},
+            "other arguments of the Accelerator",
+        ),
+        # Hidden by a short run.
+        ({"clipped": 100.0}, {"clipped": None}, "gradients are clipped otherwise"),
+        ({"clipped": 100.0}, {"clipped": 1.0}, "gradients are clipped otherwise"),
+        ({"trainer": {}, "callbacks": ("EarlyStoppingCallback",)}, {"callbacks": ()}, "a callback is missing"),
         # Hidden by the pin "dtype".
         ({"dtype_asked": "bfloat16"}, {"dtype_asked": "default"}, "the model is loaded in another way"),
     ],
@@ -302,7 +314,79 @@ def test_rows_of_sklearn_and_torchmetrics_are_counted(tmp_path: Path) -> None:
 @pytest.mark.ray
 def test_the_seed_in_force_is_recorded(tmp_path: Path) -> None:
     trace: Trace = train(tmp_path)
-    assert trace.first_rank.model["asked"]["seed"] == 42
+    assert trace.first_rank.model["asked"]["seed"] == SEED
+    assert trace.first_rank.prepare_seed is None
+
+
+LOOP = """
+import torch
+from accelerate import Accelerator
+torch.manual_seed(7)
+accelerator = Accelerator(cpu=True)
+model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Linear(2, 1))
+model, optimizer = accelerator.prepare(model, torch.optim.Adam(model.parameters(), lr=0.1))
+torch.manual_seed(8)
+accelerator.prepare(torch.optim.Adam(model.parameters(), lr=0.1))
+for _ in range(2):
+    accelerator.backward(model(torch.ones(1, 2)).sum())
+    accelerator.clip_grad_norm_(model.parameters(), max_norm=50)
+    torch.nn.utils.clip_grad_value_(model.parameters(), 30)
+    optimizer.step()
+accelerator.backward(model(torch.ones(1, 2)).sum())
+optimizer.step()
+"""
+
+
+@pytest.mark.ray
+def test_what_a_short_run_does_not_show_is_recorded(tmp_path: Path) -> None:
+    """The seed at prepare(), where the order of rows is drawn, and bounds that no gradient exceeds."""
+    recorded(tmp_path, "pass", LOOP)
+    assert [event["seed"] for event in events(tmp_path, "asked at prepare")] == [7]
+    assert [event["clipped"] for event in events(tmp_path, "step")] == [[50.0, 30.0], [50.0, 30.0], []]
+    assert [event["goes_on"] for event in events(tmp_path, "optimizer")] == [False]
+
+
+CALLBACKS = """
+from transformers import EarlyStoppingCallback, ProgressCallback, TrainerCallback
+from raymigrate_recorder.asked import _acts
+
+class Own(TrainerCallback):
+    pass
+
+class TrainReportCallback(TrainerCallback):
+    __module__ = "raymigrate_standin.transformers_report"
+
+callbacks = Own(), EarlyStoppingCallback(2), ProgressCallback(), TrainReportCallback()
+print([type(callback).__name__ for callback in callbacks if _acts(callback)])
+"""
+
+
+@pytest.mark.ray
+def test_callbacks_that_show_or_report_are_not_compared(tmp_path: Path) -> None:
+    assert recorded(tmp_path, "pass", CALLBACKS).split("\n")[0] == "['Own', 'EarlyStoppingCallback']"
+
+
+FILES = """
+import os, sys
+from types import SimpleNamespace
+from raymigrate_recorder.checkpoints import outline
+
+def written(name, content):
+    os.makedirs(f"{sys.argv[0]}/{name}/below", exist_ok=True)
+    with open(f"{sys.argv[0]}/{name}/below/model.pt", "wb") as stream:
+        stream.write(content)
+    return outline(SimpleNamespace(path=f"{sys.argv[0]}/{name}"))
+
+large = bytes(300_000)
+first, same, other, longer = map(written, "abcd", (large + b"1", large + b"1", large + b"2", large + b"11"))
+print(list(first) == ["below/model.pt"], first == same, first != other, first != longer, outline(SimpleNamespace()))
+"""
+
+
+@pytest.mark.ray
+def test_files_of_a_checkpoint_are_told_apart_by_their_ends(tmp_path: Path) -> None:
+    code = FILES.replace("sys.argv[0]", repr(str(tmp_path / "files")))
+    assert recorded(tmp_path / "trace", "pass", code).split() == ["True", "True", "True", "True", "{}"]
 
 
 SCALED = """

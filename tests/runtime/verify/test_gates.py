@@ -61,6 +61,19 @@ def test_equal_runs_pass_every_gate_that_can_be_asked() -> None:
         ({"score": 2.0}, "outcome", None),
         ({"kept": 1}, "outcome", None),
         ({"failures": 1}, "contract", "other failures or checkpoints are asked for"),
+        ({"clipped": 1.0}, "contract", "gradients are clipped otherwise"),
+        ({"batch": 3, "steps": 6, "reported": (3, 6)}, "contract", "another batch size"),
+        ({"of_training": True}, "evaluation", "training rows are evaluated"),
+        ({"never_evaluates": True}, "evaluation", "the evaluation runs in training mode"),
+        ({"files_of_rank": True}, "outcome", "every worker writes the checkpoint"),
+        ({"held": "w8"}, "outcome", "a checkpoint holds the weights of an earlier step"),
+        ({"held_by_step": 0}, "outcome", "a checkpoint holds the weights of an earlier step"),
+        ({"steps": 7, "reported": (4, 7)}, "contract", "another number of batches"),
+        ({"evaluated": 0}, "evaluation", "the evaluation is missing"),
+        ({"scale": 0.25, "final": "other"}, "course", "the loss is scaled"),
+        ({"scale": 3.0}, "course", "the loss is scaled"),
+        ({"scale": 1.3}, "course", "another loss"),
+        ({"norms": (1.5, *[2.5] * 7)}, "course", "gradients of the step before remain"),
         ({"dead": True}, "alive", None),
     ],
 )
@@ -77,6 +90,40 @@ def test_a_difference_fails_its_gate_and_gets_its_name(changes: dict[str, Any], 
 )
 def test_a_difference_fails_no_gate_that_does_not_look_at_it(changes: dict[str, Any]) -> None:
     assert len(failed_gates(compared(**changes))) == 1
+
+
+def test_rows_that_come_in_the_same_order_in_each_pass_are_not_shuffled() -> None:
+    shuffled = (*range(16), *(number * 5 % 16 for number in range(16)))
+    runs = [made_up("B", order=shuffled), made_up("C")]
+    assert causes(compare(pair_of("B", "C", runs), "it"))[:1] == ["rows are not shuffled"]
+    assert "rows are not shuffled" not in causes(compare(pair_of("B", "C", [made_up("B"), runs[1]]), "it"))
+
+
+def test_a_loss_that_is_scaled_by_as_many_workers_as_batches_gets_both_names() -> None:
+    left, right = made_up("B"), made_up("C", scale=0.5)
+    for run in (left, right):
+        for attempts in run.trace.ranks.values():
+            attempts[0].steps = [replace(step, batches=step.batches * 2) for step in attempts[0].steps]
+    found = causes(compare(pair_of("B", "C", [left, right]), "it"))
+    assert found == ["loss scaled by the number of workers or of accumulated batches"]
+
+
+def test_other_rows_are_told_where_nothing_else_is_known() -> None:
+    other = made_up("C", order=(*range(4), *(number + 20 for number in range(12))))
+    found = causes(compare(pair_of("B", "C", [made_up("B", order=(*range(16), 30, 31, 1, 2)), other]), "it"))
+    assert found == ["other rows"]
+
+
+def test_steps_of_other_batches_are_not_rows_in_another_order() -> None:
+    """As where gradient_accumulation_steps is lost."""
+    accumulated, each = made_up("B"), made_up("C")
+    for attempts in accumulated.trace.ranks.values():
+        steps = attempts[0].steps
+        pairs = [(steps[number], steps[number + 1]) for number in range(0, len(steps), 2)]
+        attempts[0].steps = [replace(a, batches=a.batches + b.batches) for a, b in pairs]
+    comparison = compare(pair_of("B", "C", [accumulated, each]), "the conversion")
+    assert "contract" in failed_gates(comparison)
+    assert "rows in another order" not in causes(comparison)
 
 
 def test_a_run_that_made_no_step_is_dead() -> None:
@@ -113,6 +160,14 @@ def test_beginning_anew_fails_the_failure_gate_alone() -> None:
     assert "the checkpoint is not resumed from" in causes(comparison)
 
 
+def test_beginning_anew_with_the_saved_weights_is_told_from_beginning_anew() -> None:
+    anew = killed("C-killed", 0, final="other")
+    for attempts in anew.trace.ranks.values():
+        attempts[-1].model["weights"] = {"a": "w4", "b": "w4"}
+    runs = [made_up("B"), made_up("C"), killed("B-killed", 4), anew]
+    assert causes(compare(pair_of("B", "C", runs), "it")) == ["the training begins anew with the saved weights"]
+
+
 def test_a_killed_run_that_did_not_start_again_fails_the_failure_gate() -> None:
     once = replace(made_up("C-killed"))
     runs = [made_up("B"), made_up("C"), killed("B-killed", 4), once]
@@ -137,6 +192,30 @@ def test_without_ray_before_beginning_anew_fails_where_there_is_a_checkpoint() -
     comparison = alone(0)
     assert failed_gates(comparison) == ["failure"]
     assert causes(comparison) == ["the checkpoint is not resumed from"]
+
+
+def test_weights_that_are_loaded_without_the_state_of_the_optimizer_are_named() -> None:
+    original, anew = killed("B-killed", 4, goes_on=True), killed("C-killed", 4, final="other")
+    comparison = compare(pair_of("B", "C", [made_up("B"), made_up("C"), original, anew]), "the conversion")
+    assert failed_gates(comparison) == ["failure"]
+    assert causes(comparison) == ["the optimizer begins anew"]
+    state = {"optimizer.pt: step": 8}
+    runs = [made_up("P"), made_up("C", training=state), killed("C-killed", 4, final="other")]
+    assert causes(compare(pair_of("P", "C", runs), "it")) == ["the optimizer begins anew"]
+
+
+@pytest.mark.parametrize(
+    ("kept", "found"), [((4, 4, 2), "incomplete batches are dropped"), ((4, 4), "incomplete batches are kept")]
+)
+def test_the_last_batch_of_a_pass_is_kept_or_dropped(kept: tuple[int, ...], found: str) -> None:
+    whole = {"batch": 4, "steps": 4}
+    short = made_up("C", **whole)
+    for attempts in short.trace.ranks.values():
+        last = attempts[0].steps[-1]
+        [seen] = last.batches
+        attempts[0].steps.append(replace(last, batches=(replace(seen, rows=seen.rows[:2]),)))
+    runs = [made_up("B", **whole), short] if len(kept) == 2 else [replace(short, name="B"), made_up("C", **whole)]
+    assert found in causes(compare(pair_of("B", "C", runs), "the conversion"))
 
 
 def test_rows_in_the_order_of_the_first_epoch_after_a_failure_are_named() -> None:

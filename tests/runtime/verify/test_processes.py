@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
 import pytest
 
+from raymigrate.runtime.verify import verification
 from raymigrate.runtime.verify.arms import Arm, Overrides, Run, own_ray_variables, run_arm
 from raymigrate.runtime.verify.errors import VerifyError
 from raymigrate.runtime.verify.processes import RUN_VARIABLE, TimedOut, log_tail, run_logged
+from tests.runtime.verify.runs import made_up
 
 
 def arm_of(folder: Path, code: str, *, timeout: float = 60) -> Run:
@@ -59,6 +62,30 @@ def test_an_arm_that_hangs_is_stopped(tmp_path: Path) -> None:
     with pytest.raises(VerifyError, match=r"was stopped after 2 s \(see --timeout\)"):
         arm_of(tmp_path, "import time; print('waiting for a worker', flush=True); time.sleep(600)", timeout=2)
     assert time.monotonic() - started < 30
+
+
+def test_of_workers_that_wait_for_each_other_it_is_told_how_far_they_came(tmp_path: Path) -> None:
+    code = (
+        "import os, json, time\n"
+        "folder = json.loads(os.environ['RAYMIGRATE_RECORDER'])['trace']\n"
+        "step = {'losses': [], 'gradient_norm': 1.0, 'learning_rates': [], 'batches': [], 'time': 1.0}\n"
+        "for rank, steps in enumerate((4, 3)):\n"
+        "    events = [{'kind': 'start', 'time': 0.0, 'pid': rank}]\n"
+        "    events += [{'kind': 'step', 'step': number, **step} for number in range(1, steps + 1)]\n"
+        "    with open(f'{folder}/events-{rank}.jsonl', 'w') as stream:\n"
+        "        stream.writelines(json.dumps({**event, 'rank': rank}) + '\\n' for event in events)\n"
+        "time.sleep(600)"
+    )
+    with pytest.raises(VerifyError, match="until then: 4 on rank 0, 3 on rank 1"):
+        arm_of(tmp_path, code, timeout=2)
+
+
+def test_a_run_that_takes_much_longer_than_another_arm_is_not_waited_for() -> None:
+    runs = [replace(made_up("B"), seconds=60.0), replace(made_up("B-killed"), seconds=90.0)]
+    assert verification._patience(3600, []) == (3600, "see --timeout")
+    assert verification._patience(3600, runs) == (720, "B-killed took 90 s")
+    assert verification._patience(3600, [replace(runs[0], seconds=5.0)]) == (300, "B took 5 s")
+    assert verification._patience(200, runs) == (200, "see --timeout")
 
 
 def test_a_recorder_that_fails_is_named(tmp_path: Path) -> None:

@@ -23,14 +23,18 @@ ON_INSTANCE = "_raymigrate_asked"  # what TrainingArguments were given before a 
 # Settings of an Accelerator that decide on batches and steps, as accelerate >= 0.20 names them.
 OF_ACCELERATOR = (
     *("gradient_accumulation_steps", "split_batches", "dispatch_batches", "even_batches"),
-    *("step_scheduler_with_optimizer", "device_placement"),
+    *("step_scheduler_with_optimizer", "device_placement", "use_seedable_sampler"),
 )
 # Settings of a CheckpointConfig that every Ray has, and their defaults.
 OF_CHECKPOINTS = {"num_to_keep": None, "checkpoint_score_attribute": None, "checkpoint_score_order": "max"}
 
+# Callbacks that every Trainer has.
+SHOWING = ("DefaultFlowCallback", "PrinterCallback", "ProgressCallback", "FollowTrainer")
+
 # Model class -> what its loading asked for, before the pins "attention" and "dtype".
 attention: dict[str, str] = {}
 dtypes: dict[str, str] = {}
+PREPARED = "_raymigrate_prepared"  # on an Accelerator: its first prepare(), which draws the order of rows, is over
 GIVEN = "_raymigrate_given"  # on TrainingArguments: what the script gave that is not the default of its libraries
 
 
@@ -101,6 +105,18 @@ def _accelerator(module: ModuleType) -> None:
             guarded(emit)("asked of accelerate", cpu=cpu, arguments=arguments, given=sorted(given.keys() - {"self"}))
 
     module.Accelerator.__init__ = asked
+    prepare = module.Accelerator.prepare
+
+    @functools.wraps(prepare)
+    def prepared(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if rank() is not None and not hasattr(self, PREPARED):
+            import torch
+
+            setattr(self, PREPARED, True)
+            guarded(emit)("asked at prepare", seed=torch.initial_seed())
+        return prepare(self, *args, **kwargs)
+
+    module.Accelerator.prepare = prepared
 
 
 def _cpu(given: dict[str, Any]) -> bool | None:
@@ -165,7 +181,15 @@ def _record_trainer(trainer: Any) -> None:
         defaults=_plain({name: _default(field) for name, field in arguments.__dataclass_fields__.items()}),
         cpu=bool(values.get("use_cpu") or values.get("no_cuda")) or _by_environment(),
         divides_loss=not getattr(trainer, "model_accepts_loss_kwargs", False),
+        callbacks=sorted(type(callback).__name__ for callback in trainer.callback_handler.callbacks if _acts(callback)),
     )
+
+
+def _acts(callback: Any) -> bool:
+    """Whether a callback may change a training: not those that show and log, and not those of Ray and of verify."""
+    module = type(callback).__module__
+    shows = ("raymigrate_", "ray.", "transformers.integrations", "transformers.utils.notebook")
+    return not module.startswith(shows) and type(callback).__name__ not in SHOWING
 
 
 def _plain(values: dict[str, Any]) -> dict[str, Any]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterator
 from typing import Any
 
-from raymigrate_recorder.digests import described, named_leaves, named_tensors, plain_name
+from raymigrate_recorder.digests import described, named_leaves, named_tensors, plain_name, tensor_digest
 
 # Files that hold other things than the model, as Hugging Face's Trainer and accelerate name them.
 OF_TRAINING = ("optimizer", "scheduler", "scaler")
 LEFT_OUT = ("rng_state", "random_states", "training_args", "sampler")
+AT_MOST = 2**16  # bytes that are read of a file's beginning and of its end
 READABLE = (".safetensors", ".pt", ".pth", ".bin", ".ckpt", ".pkl")
 
 
@@ -30,10 +32,8 @@ def contents(checkpoint: Any) -> dict[str, Any]:
         stored: dict[str, list[Any]] = {}
         training: dict[str, Any] = {}
         unreadable: dict[str, str] = {}
-        for name in files:
+        for name in filter(_is_read, files):
             short = os.path.basename(name)
-            if not name.endswith(READABLE) or short.startswith(LEFT_OUT):
-                continue
             try:
                 loaded = _loaded(os.path.join(folder, name))
                 if short.startswith(OF_TRAINING):
@@ -53,6 +53,59 @@ def contents(checkpoint: Any) -> dict[str, Any]:
         "unreadable": unreadable,
         "state": _trainer_state(checkpoint),
     }
+
+
+def held(checkpoint: Any, weights: dict[str, str]) -> int | None:
+    """How many parameters a checkpoint in a folder holds as they are, whatever stands before their names.
+
+    Args:
+        checkpoint: What is reported.
+        weights: Parameter -> hash.
+
+    Returns:
+        Their number; None if there is no such folder, or nothing in it can be read.
+    """
+    folder = _folder(checkpoint)
+    found: dict[str, set[str]] = {}
+    for name in filter(_is_read, _files(folder) if folder else ()):
+        if os.path.basename(name).startswith(OF_TRAINING):
+            continue
+        try:
+            loaded = _loaded(os.path.join(str(folder), name))
+        except Exception:
+            continue  # told of the last one
+        for tensor_name, tensor in named_tensors(loaded):
+            parts = plain_name(tensor_name).split(".")
+            ends = {".".join(parts[start:]) for start in range(len(parts))} & weights.keys()
+            if ends:
+                found.setdefault(max(ends, key=len), set()).add(tensor_digest(tensor))
+    return sum(weights[name] in digests for name, digests in found.items()) if found else None
+
+
+def _folder(checkpoint: Any) -> str | None:
+    """Where a checkpoint lies; None for a dict of the old Ray, and for one on another machine."""
+    folder = getattr(checkpoint, "path", None)
+    return folder if folder is not None and os.path.isdir(folder) else None
+
+
+def _is_read(name: str) -> bool:
+    return name.endswith(READABLE) and not os.path.basename(name).startswith(LEFT_OUT)
+
+
+def outline(checkpoint: Any) -> dict[str, str]:
+    """File of a checkpoint in a folder -> a hash of its size, beginning and end, which tells two versions apart."""
+    folder = _folder(checkpoint)
+    return {name: _outline(os.path.join(folder, name)) for name in sorted(_files(folder))} if folder else {}
+
+
+def _outline(path: str) -> str:
+    size = os.path.getsize(path)
+    digest = hashlib.sha1(str(size).encode())
+    with open(path, "rb") as stream:
+        digest.update(stream.read(AT_MOST))
+        stream.seek(max(0, size - AT_MOST))
+        digest.update(stream.read(AT_MOST))
+    return digest.hexdigest()[:16]
 
 
 def _files(folder: str) -> Iterator[str]:

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from raymigrate_recorder import overrides, pins
+from raymigrate_recorder.checkpoints import held, outline
 from raymigrate_recorder.digests import model_digests, numbers, plain_settings
 from raymigrate_recorder.importing import after
 from raymigrate_recorder.trace import begin_trial, emit, guarded, in_trial, rank
@@ -151,7 +152,7 @@ def _recorded_report(report: Callable[..., Any]) -> Callable[..., Any]:
         if outermost and TRIAL_IS_OVER not in (metrics or ()):  # Tune says that itself
             worker.reporting = True
             checkpoint = kwargs.get("checkpoint", args[0] if args else None)
-            guarded(emit)("report", step=worker.steps, metrics=numbers(metrics), checkpoint=checkpoint is not None)
+            guarded(_note_report)(metrics, checkpoint)
         try:
             return report(session, metrics, *args, **kwargs)
         finally:
@@ -159,6 +160,20 @@ def _recorded_report(report: Callable[..., Any]) -> Callable[..., Any]:
                 worker.reporting = False
 
     return recorded
+
+
+def _note_report(metrics: Any, checkpoint: Any) -> None:
+    known = {} if checkpoint is None else {"files": outline(checkpoint), "held": _held(checkpoint)}
+    emit("report", step=worker.steps, metrics=numbers(metrics), checkpoint=checkpoint is not None, **known)
+
+
+def _held(checkpoint: Any) -> list[int] | None:
+    """How many parameters a reported checkpoint holds with their present weights, and how many there are."""
+    if rank() != 0 or worker.model is None:
+        return None
+    weights = model_digests(worker.model)
+    found = held(checkpoint, weights)
+    return None if found is None else [found, len(weights)]
 
 
 def _wrap_evaluation(module: ModuleType) -> None:

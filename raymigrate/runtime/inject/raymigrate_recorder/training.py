@@ -8,6 +8,7 @@ register_module_forward_pre_hook and register_module_forward_hook of torch.nn.mo
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 import signal
 import threading
@@ -43,6 +44,7 @@ class Worker:
         self.losses: list[float] = []
         self.gradient_norm: float | None = None
         self.learning_rates: list[float] = []
+        self.clipped: list[float] = []  # to what gradients were clipped
         self.progress: dict[str, Any] = {}  # a Hugging Face Trainer's own count of steps and epochs
         self.reporting = False  # within a call of report()
 
@@ -77,8 +79,28 @@ def install() -> None:
 
         module.Tensor.backward = recorded
 
+    after("torch.nn.utils.clip_grad")(_note_clipping)
     for name in ("torch.amp.grad_scaler", "torch.cuda.amp.grad_scaler"):  # the second alone before torch 2.3
         after(name)(_remember_scale)
+
+
+def _note_clipping(module: ModuleType) -> None:
+    """A bound that no gradient exceeds leaves no other trace."""
+    for name in ("clip_grad_norm_", "clip_grad_value_"):
+        setattr(module, name, _noted(getattr(module, name)))
+
+
+def _noted(clip: Any) -> Any:
+    signature = inspect.signature(clip)
+
+    @functools.wraps(clip)
+    def noted(*args: Any, **kwargs: Any) -> Any:
+        if rank() is not None:
+            given = signature.bind(*args, **kwargs).arguments
+            worker.clipped.append(float(given["max_norm"] if "max_norm" in given else given["clip_value"]))
+        return clip(*args, **kwargs)
+
+    return noted
 
 
 def _remember_scale(module: ModuleType) -> None:
@@ -212,7 +234,9 @@ def _before_step(optimizer: Any, args: Any, kwargs: Any) -> None:
         return
     _kill_if_asked()
     if worker.steps == 0:
-        emit("optimizer", optimizer=type(optimizer).__name__, groups=[_scalars(g) for g in optimizer.param_groups])
+        groups = [_scalars(group) for group in optimizer.param_groups]
+        # What it goes on with is there before its first step.
+        emit("optimizer", optimizer=type(optimizer).__name__, groups=groups, goes_on=bool(optimizer.state))
     worker.gradient_norm = _gradient_norm(optimizer)
     worker.learning_rates = [float(group["lr"]) for group in optimizer.param_groups]
 
@@ -229,9 +253,10 @@ def _after_step(optimizer: Any, args: Any, kwargs: Any) -> None:
         gradient_norm=worker.gradient_norm,
         learning_rates=worker.learning_rates,
         batches=worker.forwards,
+        clipped=worker.clipped,
         **worker.progress,
     )
-    worker.losses, worker.forwards = [], []
+    worker.losses, worker.forwards, worker.clipped = [], [], []
     # A Hugging Face Trainer ends in its own way, by `overrides.StopAtStep`: with its last evaluation and checkpoint.
     if settings.max_steps and worker.steps >= settings.max_steps and not worker.progress:
         raise StopTraining

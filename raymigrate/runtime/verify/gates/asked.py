@@ -6,11 +6,12 @@ A pin or an override is the same in both arms, and would hide an argument that o
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
 from raymigrate.runtime.verify.pairs import Pair, check, not_applicable
-from raymigrate.runtime.verify.pins import PINS
+from raymigrate.runtime.verify.pins import PINS, SEED
 from raymigrate.runtime.verify.results import Cause, Check, Status
 from raymigrate.runtime.verify.trace import Attempt, Trace
 
@@ -27,6 +28,8 @@ CONVERTED = {
     "max_steps",  # of a dataset without a length; the steps themselves are counted
 }  # fmt: skip
 
+# What the conversion of a plain script sets so that rows come in their order after a failure (RM8xx).
+OF_ORDER = {"use_seedable_sampler"}
 OF_A_RUN = ("max_failures", "num_to_keep", "checkpoint_score_attribute", "checkpoint_score_order")
 
 LEFT_OUT = "(left to the library)"  # no argument of a script has this value
@@ -49,13 +52,21 @@ CAUSES = {
         "other arguments of the Trainer",
         "give TrainingArguments what the original gave; a pin or an override may hide the difference in a run",
     ),
+    "callbacks of the Trainer": (
+        "a callback is missing",
+        "give the Trainer the callbacks of the original, also those that have nothing to do in a short run",
+    ),
     "arguments of the Accelerator": (
         "other arguments of the Accelerator",
         "give the Accelerator what accelerate_config= or the original's Accelerator said",
     ),
-    "attention, dtype and seed asked for": (
+    "attention and dtype asked for": (
         "the model is loaded in another way",
-        "load the model with the original's arguments, after the same seed",
+        "load the model with the original's arguments",
+    ),
+    "seeds asked for": (
+        "another seed",
+        "set the seed of the original, and in its place: before prepare(), which draws the order of rows",
     ),
 }
 
@@ -65,7 +76,8 @@ def checks(pair: Pair) -> tuple[Check, ...]:
     if pair.drift and not pair.as_they_are:
         reason = "other versions of the libraries have other arguments and defaults"
         return (not_applicable("what the scripts ask for", reason),)
-    return (_of_ray(pair), _of_a_run(pair), _device(pair), _trainer(pair), _accelerators(pair), _loading(pair))
+    of_all = (_of_ray, _of_a_run, _device, _trainer, _callbacks, _accelerators, _loading, _seeds)
+    return tuple(compared(pair) for compared in of_all)
 
 
 def cause(pair: Pair) -> Cause | None:
@@ -176,6 +188,16 @@ def _trainer(pair: Pair) -> Check:
     return check(name, not apart, "; ".join(apart) or f"{len(shared)} are the same")
 
 
+def _callbacks(pair: Pair) -> Check:
+    """The user's own callbacks, and those of transformers that may end a training; a conversion adds one of its own."""
+    name = "callbacks of the Trainer"
+    left, right = (Counter(trace.first_rank.trainer.get("callbacks", ())) for trace in pair.traces)
+    if not left or not pair.right.trace.first_rank.trainer:
+        return not_applicable(name, f"{pair.left.name} gives its Trainer none")
+    lost = ", ".join((left - right).elements())
+    return check(name, not lost, f"{pair.right.name} lacks {lost}" if lost else ", ".join(left.elements()))
+
+
 def _compared(pair: Pair) -> list[str]:
     """The arguments of the Trainer that both have and that say how it trains."""
     a, b = (trace.first_rank.trainer.get("arguments", {}) for trace in pair.traces)
@@ -227,7 +249,7 @@ def _accelerators(pair: Pair) -> Check:
     changed: dict[str, None] = {}
     for a, b in zip(left, right, strict=True):
         for key, value in a["arguments"].items():
-            if value != b["arguments"].get(key):
+            if value != b["arguments"].get(key) and not (key in OF_ORDER and pair.left.arm.letter == "P"):
                 by_default = pair.drift and not {key, "dataloader_config"} & {*a.get("given", ()), *b.get("given", ())}
                 (changed if by_default else apart)[f"{key} is {value} and {b['arguments'].get(key)}"] = None
     if changed and not apart:
@@ -236,14 +258,37 @@ def _accelerators(pair: Pair) -> Check:
 
 
 def _loading(pair: Pair) -> Check:
-    """Attention and dtype that the loading of the model asks for, and the seed in force when training begins."""
-    name = "attention, dtype and seed asked for"
+    """Attention and dtype that the loading of the model asks for."""
+    name = "attention and dtype asked for"
     left, right = (trace.first_rank.model.get("asked") for trace in pair.traces)
     if not left or not right:
         return not_applicable(name, "no model was seen in both")
-    apart = [f"{key} is {left[key]} and {right[key]}" for key in left if left[key] != right.get(key)]
-    figures = ", ".join(f"{key} {_told(value)}" for key, value in left.items() if value is not None)
-    return check(name, not apart, "; ".join(apart) or figures)
+    asked = {key: value for key, value in left.items() if key != "seed"}
+    apart = [f"{key} is {value} and {right.get(key)}" for key, value in asked.items() if value != right.get(key)]
+    figures = ", ".join(f"{key} {_told(value)}" for key, value in asked.items() if value is not None)
+    return check(name, not apart, "; ".join(apart) or figures or "left to the library")
+
+
+def _seeds(pair: Pair) -> Check:
+    """The seeds in force where something is drawn by them, which the pins "seed" and "data-order" hide."""
+    name = "seeds asked for"
+    left, right = (
+        {
+            "at the first prepare()": trace.first_rank.prepare_seed,
+            "as training begins": trace.first_rank.model.get("asked", {}).get("seed"),
+        }
+        for trace in pair.traces
+    )
+    known = [place for place in left if left[place] is not None and right[place] is not None]
+    if not known:
+        return not_applicable(name, "no model was seen in both")
+    apart = [place for place in known if left[place] != right[place]]
+    told = [f"{_seed(left[place])} and {_seed(right[place])} {place}" for place in apart]
+    return check(name, not apart, "; ".join(told) or ", ".join(f"{_seed(left[place])} {place}" for place in known))
+
+
+def _seed(value: int | None) -> str:
+    return "none" if value == SEED else str(value)
 
 
 def _told(value: Any) -> str:

@@ -23,6 +23,7 @@ def gate(pair: Pair) -> Gate:
         _rows(pair),
         _tensors(pair),
         _rates(pair),
+        _clipping(pair),
         _optimizer(pair),
         _model(pair),
         *asked.checks(pair),
@@ -116,6 +117,28 @@ def _rates(pair: Pair) -> Check:
                 rates = [f"{step.learning_rates[0]:.6g}" if step.learning_rates else "none" for step in (left, right)]
                 first = f"; first at step {number} of rank {rank}: {rates[0]} and {rates[1]}"
     return check("learning rate of each step", equal == compared, f"equal in {equal} of {compared}{first}")
+
+
+def _clipping(pair: Pair) -> Check:
+    """To what gradients are clipped; a bound that none of them exceeds changes nothing in a short run."""
+    name = "clipping of gradients"
+    left, right = clipping(pair)
+    if not left and not right:
+        return not_applicable(name, "neither job clips them")
+    figures = " and ".join(_bounds(found) for found in (left, right))
+    return check(name, left == right, _bounds(left) if left == right else figures)
+
+
+def clipping(pair: Pair) -> tuple[Counter[float], Counter[float]]:
+    """Of both runs: bound -> in how many steps gradients are clipped to it."""
+    left, right = (
+        Counter(bound for step in trace.first_rank.steps for bound in set(step.clipped)) for trace in pair.traces
+    )
+    return left, right
+
+
+def _bounds(found: Counter[float]) -> str:
+    return ", ".join(f"to {bound:g} in {steps} steps" for bound, steps in sorted(found.items())) or "not at all"
 
 
 def _optimizer(pair: Pair) -> Check:

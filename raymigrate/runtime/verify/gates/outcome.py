@@ -9,7 +9,7 @@ from raymigrate.runtime.verify.gates import trials
 from raymigrate.runtime.verify.gates.evaluation import compared_metrics, of_training
 from raymigrate.runtime.verify.pairs import Pair, check, not_applicable
 from raymigrate.runtime.verify.results import Check, Gate, Status
-from raymigrate.runtime.verify.trace import Attempt
+from raymigrate.runtime.verify.trace import Attempt, Trace
 
 
 def gate(pair: Pair) -> Gate:
@@ -17,6 +17,8 @@ def gate(pair: Pair) -> Gate:
     checks = (
         _reports(pair),
         _reported_metrics(pair),
+        _held(pair),
+        _files(pair),
         _kept(pair),
         _result_metrics(pair),
         _checkpoint(pair),
@@ -67,6 +69,54 @@ def _reported_metrics(pair: Pair) -> Check:
     return compared_metrics(name, left, right, pair)
 
 
+def _held(pair: Pair) -> Check:
+    """Whether each checkpoint holds the weights of the step at which it is reported."""
+    name = "weights in each checkpoint"
+    left, right = (held_by_step(trace) for trace in pair.traces)
+    shared = sorted(left.keys() & right.keys())
+    if not shared:
+        return not_applicable(name, "no worker reports one that can be read in both")
+    for step in shared:
+        (a, total), (b, _) = left[step], right[step]
+        if a != b:
+            return check(name, False, f"after step {step}: {a} and {b} of {total} parameters are those of that step")
+    complete = all(found == total for found, total in left.values())
+    return check(name, True, "those of their step" if complete else "those of their step, as far as they are in both")
+
+
+def held_by_step(trace: Trace) -> dict[int, tuple[int, int]]:
+    """Step -> how many parameters its checkpoint holds as they are then, and how many there are."""
+    reports = (report for report in trace.first_rank.reports if report.get("held"))
+    return {report["step"]: tuple(report["held"]) for report in reports}
+
+
+def _files(pair: Pair) -> Check:
+    """Files that several workers report under one name: Train V2 keeps either, whichever comes last."""
+    name = "files of each checkpoint"
+    reported = pair.right.trace.last.values()
+    if not any(report.get("files") for attempt in reported for report in attempt.reports):
+        return not_applicable(name, f"{pair.right.name} reports none in a folder")
+    found = files_apart(pair.right.trace)
+    if found is None:
+        return check(name, True, "no two workers report one name with other contents")
+    step, file = found
+    figures = f"after step {step} the workers of {pair.right.name} report {file}, not alike"
+    return check(name, False, f"{figures}: which of them is kept is chance")
+
+
+def files_apart(trace: Trace) -> tuple[int, str] | None:
+    """Step and name of the first file that several workers report with other contents."""
+    for reports in zip(*(attempt.reports for attempt in trace.last.values()), strict=False):
+        versions: dict[str, set[str]] = {}
+        for report in reports:
+            for file, digest in report.get("files", {}).items():
+                versions.setdefault(file, set()).add(digest)
+        apart = [file for file, found in versions.items() if len(found) > 1]
+        if apart:
+            return reports[0]["step"], apart[0]
+    return None
+
+
 def _kept(pair: Pair) -> Check:
     """How many checkpoints are left; another version of Ray may also keep the last one, or not."""
     name = "checkpoints kept"
@@ -92,15 +142,28 @@ def _result_metrics(pair: Pair) -> Check:
     left, right = (of_training(result["metrics"]) for result in results)
     if not left:
         return not_applicable("result.metrics", f"{pair.left.name} has none")
-    if not right and kept_by_checkpoint(pair) and not any(trace.reads_metrics for trace in pair.traces):
-        why = f"{pair.right.name} keeps none, as no report carries a checkpoint, and the script does not read them"
-        return Check("result.metrics", Status.EXPLAINED, why)
-    return compared_metrics("result.metrics", [left], [right], pair)
+    compared = compared_metrics("result.metrics", [left], [right], pair)
+    why = kept_by_checkpoint(pair)
+    if compared.status is Status.FAIL and why and not any(trace.reads_metrics for trace in pair.traces):
+        return Check("result.metrics", Status.EXPLAINED, f"{why}; the script does not read them")
+    return compared
 
 
-def kept_by_checkpoint(pair: Pair) -> bool:
-    """Whether no report carries a checkpoint: Train V2 makes `result.metrics` of the last that does (rule RM605)."""
-    return not any(reported_checkpoints(trace.first_rank) for trace in pair.traces)
+def kept_by_checkpoint(pair: Pair) -> str:
+    """Which report Train V2 makes `result.metrics` of: the last that carries a checkpoint (rule RM605).
+
+    Returns:
+        What is known of it; empty if that is the last report, or the original does not report its checkpoints then.
+    """
+    left, right = ([report["checkpoint"] for report in trace.first_rank.reports] for trace in pair.traces)
+    if left != right or not right or right[-1]:
+        return ""
+    steps = reported_checkpoints(pair.right.trace.first_rank)
+    if not steps:
+        return f"no report carries a checkpoint, so result.metrics of {pair.right.name} is empty"
+    return (
+        f"the last report carries no checkpoint, so result.metrics of {pair.right.name} is that after step {steps[-1]}"
+    )
 
 
 def _checkpoint(pair: Pair) -> Check:
@@ -122,12 +185,7 @@ def _loads(pair: Pair) -> Check:
     results = _results(pair)
     if results is None or not all(result["checkpoint"] for result in results):
         return not_applicable("checkpoint loads back", "there are not two checkpoints")
-    found = []
-    for run, result in zip((pair.left, pair.right), results, strict=True):
-        weights = run.trace.first_rank.final_weights or {}
-        kept = stored_weights(weights, result["checkpoint"]["tensors"])
-        found.append((len(weights), len(kept), sum(kept[name] == weights[name] for name in kept)))
-    (total, stored, final), (total_right, stored_right, final_right) = found
+    (total, stored, final), (total_right, stored_right, final_right) = map(_found_again, pair.traces)
     if not stored:
         return not_applicable("checkpoint loads back", f"the checkpoint of {pair.left.name} holds no parameter by name")
     same = (total, stored, final) == (total_right, stored_right, final_right)
@@ -141,6 +199,21 @@ def _loads(pair: Pair) -> Check:
             "weights"
         )
     return check("checkpoint loads back", same and stored == total, figures)
+
+
+def _found_again(trace: Trace) -> tuple[int, int, int]:
+    """How many parameters a model has, how many the last checkpoint holds, and how many of these as they end."""
+    weights = trace.first_rank.final_weights or {}
+    kept = stored_weights(weights, trace.results[-1]["checkpoint"]["tensors"])
+    return len(weights), len(kept), sum(kept[name] == weights[name] for name in kept)
+
+
+def stored_at_the_end(trace: Trace) -> int | None:
+    """How many parameters the last checkpoint holds as the training ends; None if there is no checkpoint of all."""
+    if not trace.results or not trace.results[-1]["checkpoint"]:
+        return None
+    total, stored, final = _found_again(trace)
+    return final if stored == total else None
 
 
 def _content(pair: Pair) -> Check:

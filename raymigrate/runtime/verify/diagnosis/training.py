@@ -1,38 +1,19 @@
-"""Names the reason of a difference by its signature.
-
-Each function looks at a pair for one signature, and returns a `Cause` or nothing. They are asked in the order in which
-they stand here; several may answer.
-"""
+"""Signatures of what is trained otherwise: rows, batches, settings, losses."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 
-from raymigrate.run.rules import rules_by_text
+from raymigrate.runtime.verify.diagnosis.signatures import signature
 from raymigrate.runtime.verify.gates import asked
-from raymigrate.runtime.verify.gates.contract import common_steps, optimizers_apart
+from raymigrate.runtime.verify.gates.contract import clipping, common_steps, optimizers_apart
+from raymigrate.runtime.verify.gates.course import relative_difference
 from raymigrate.runtime.verify.gates.end import workers_agree
-from raymigrate.runtime.verify.gates.evaluation import evaluated_rows, rows_by_metric, rows_lost_by_the_original
-from raymigrate.runtime.verify.gates.failure import last_checkpoint, resumption
-from raymigrate.runtime.verify.gates.outcome import kept_by_checkpoint, reported_checkpoints
 from raymigrate.runtime.verify.pairs import Pair
 from raymigrate.runtime.verify.results import Cause
 from raymigrate.runtime.verify.trace import Attempt, Trace
 
-Signature = Callable[[Pair], "Cause | None"]
-SIGNATURES: list[Signature] = []
-
-
-def signature(function: Signature) -> Signature:
-    """Decorator: `diagnose` asks the function."""
-    SIGNATURES.append(function)
-    return function
-
-
-def diagnose(pair: Pair) -> tuple[Cause, ...]:
-    """The named reasons for what differs between two runs."""
-    return tuple(cause for ask in SIGNATURES if (cause := ask(pair)) is not None)
+ROUNDING = 1e-4  # relative; sums of a few thousand float32 in another order stay below
 
 
 @signature
@@ -51,14 +32,29 @@ def averaged_over_devices(pair: Pair) -> Cause | None:
         for factor in (float(workers), 1 / workers):
             # Later steps drift apart, because the weights do; the first ones show the factor.
             if all(abs(ratio / factor - 1) < 0.02 for ratio in ratios[:2]):
-                return Cause(
-                    "loss scaled by the number of workers",
-                    f"{what} of {pair.right.name} are {ratios[0]:.4g} times those of {pair.left.name}; there are "
-                    f"{workers} workers",
-                    "set average_tokens_across_devices=False in TrainingArguments, or average once: DDP averages "
-                    "gradients already",
-                )
+                told = f"{what} of {pair.right.name} are {ratios[0]:.4g} times those of {pair.left.name}; there are "
+                return _scaled_by(workers, f"{told}{workers} workers", _batches_of_a_step(pair))
     return None
+
+
+def _scaled_by(workers: int, evidence: str, accumulated: int) -> Cause:
+    """By how many a loss is multiplied or divided; workers and batches of a step may be as many."""
+    if accumulated == workers:
+        return Cause(
+            "loss scaled by the number of workers or of accumulated batches",
+            f"{evidence}, and as many batches in a step",
+            "divide by gradient_accumulation_steps once, as accelerator.backward() does, and average over workers once,"
+            " as DDP does; in TrainingArguments average_tokens_across_devices=False",
+        )
+    return Cause(
+        "loss scaled by the number of workers",
+        evidence,
+        "set average_tokens_across_devices=False in TrainingArguments, or average once: DDP averages gradients already",
+    )
+
+
+def _batches_of_a_step(pair: Pair) -> int:
+    return max((len(step.batches) for step in pair.left.trace.first_rank.steps), default=0)
 
 
 @signature
@@ -121,17 +117,39 @@ def batch_size(pair: Pair) -> Cause | None:
 
 
 @signature
+def number_of_batches(pair: Pair) -> Cause | None:
+    """As many rows in each batch, but more batches, or fewer; passes without a loss do not count."""
+    left, right = map(_batch_sizes, pair.traces)
+    counts = [sum(len(step.losses) for step in trace.first_rank.steps) for trace in pair.traces]
+    if left.keys() != right.keys() or counts[0] == counts[1]:
+        return None
+    return Cause(
+        "another number of batches",
+        f"{counts[0]} batches on the first worker of {pair.left.name}, {counts[1]} in {pair.right.name}, of "
+        f"{' or '.join(map(str, sorted(left)))} rows",
+        "compare drop_last, the number of epochs, and the rows of the dataset",
+    )
+
+
+@signature
 def last_batch(pair: Pair) -> Cause | None:
-    """Only some batches, the last of each pass, have another number of rows."""
+    """Only some batches, the last of each pass, have another number of rows, or are left out."""
     left, right = map(_batch_sizes, pair.traces)
     if left == right or not left or not right or left.most_common(1)[0][0] != right.most_common(1)[0][0]:
         return None
+    figures = (
+        f"rows per batch: {dict(sorted(left.items()))} in {pair.left.name}, {dict(sorted(right.items()))} in "
+        f"{pair.right.name}"
+    )
+    if len(left) == 1 < len(right) and max(right) == max(left):
+        return Cause("incomplete batches are kept", figures, "give the loader drop_last=True, as in the original")
+    if len(right) == 1 < len(left) and max(right) == max(left) and sum(right.values()) < sum(left.values()):
+        return Cause("incomplete batches are dropped", figures, "give the loader drop_last=False, as in the original")
     if sum(left.values()) != sum(right.values()):
         return None
     return Cause(
         "the last batch of a pass",
-        f"rows per batch: {dict(sorted(left.items()))} in {pair.left.name}, {dict(sorted(right.items()))} in "
-        f"{pair.right.name}",
+        figures,
         "complete the last batch from the first rows, as the old trainer did, or set dataloader_drop_last in both",
     )
 
@@ -165,11 +183,18 @@ def data_order(pair: Pair) -> Cause | None:
     seen = []
     in_order = []
     for trace in pair.traces:
-        steps = [[row for batch in step.batches for row in batch.rows] for step in trace.first_rank.steps]
-        in_order.append(steps)
-        seen.append(Counter(row for a in trace.last.values() for s in a.steps for b in s.batches for row in b.rows))
+        # One after the other: how many batches make a step is another matter.
+        in_order.append([row for step in rows_by_step(trace.first_rank) for row in step])
+        seen.append(Counter(row for a in trace.last.values() for step in rows_by_step(a) for row in step))
     if in_order[0] == in_order[1]:
         return None
+    mostly_the_same = 2 * len(seen[0].keys() & seen[1].keys()) >= len(seen[0])
+    if mostly_the_same and _repeats(in_order[1]) and not _repeats(in_order[0]):
+        return Cause(
+            "rows are not shuffled",
+            f"each pass of {pair.right.name} has the rows in the same order, those of {pair.left.name} do not",
+            "give the loader shuffle=True, or shuffle the Ray Dataset: random_shuffle()",
+        )
     if seen[0] == seen[1]:
         return Cause(
             "rows in another order", "both jobs saw the same rows equally often, in other steps or on other workers"
@@ -182,6 +207,12 @@ def data_order(pair: Pair) -> Cause | None:
             "check how the dataset is split among the workers",
         )
     return None
+
+
+def _repeats(rows: list[str]) -> bool:
+    """Whether rows are several passes over a dataset, each in the same order."""
+    lengths = (length for length in range(max(1, len(set(rows))), len(rows) // 2 + 1) if len(rows) % length == 0)
+    return any(rows == rows[:length] * (len(rows) // length) for length in lengths)
 
 
 @signature
@@ -203,7 +234,9 @@ def schedule_length(pair: Pair) -> Cause | None:
             + (f", at step {left} of {left_count} in {pair.left.name}" if left else f", never in {pair.left.name}"),
             "give the scheduler the steps of the whole training; prepared by accelerate, it moves once per worker",
         )
-    if left_rates != right_rates and len(left_rates) == len(right_rates):
+    # Of another number of batches another schedule follows.
+    as_many = sum(_batch_sizes(pair.left.trace).values()) == sum(_batch_sizes(pair.right.trace).values())
+    if left_rates != right_rates and len(left_rates) == len(right_rates) and as_many:
         step = next(number for number, (a, b) in enumerate(zip(left_rates, right_rates, strict=True), 1) if a != b)
         return Cause(
             "another learning rate schedule",
@@ -214,110 +247,16 @@ def schedule_length(pair: Pair) -> Cause | None:
 
 
 @signature
-def evaluation_split(pair: Pair) -> Cause | None:
-    """A job evaluates a part of the rows only, or counts each several times."""
-    left, right = (next(iter(evaluated.values()), set()) for evaluated in evaluated_rows(pair))
-    counted = [[event["rows"] for event in trace.first_rank.evaluations][:1] for trace in pair.traces]
-    if left and right < left:
-        return Cause(
-            "evaluation rows split away",
-            f"{pair.right.name} evaluates {len(right)} of {len(left)} rows with {pair.left.trace.world_size} workers",
-            'give every worker the whole evaluation set: DataConfig(datasets_to_split=["train"])',
-        )
-    if counted[0] and counted[1] and counted[1][0] > max(counted[0][0], len(left)):
-        return Cause(
-            "evaluation rows counted several times",
-            f"metrics are made of {counted[0][0]} rows in {pair.left.name} and of {counted[1][0]} in {pair.right.name}",
-            "let one side split the evaluation set, the Trainer or Ray Data, not neither",
-        )
-    return None
-
-
-@signature
-def part_of_the_rows(pair: Pair) -> Cause | None:
-    """A metric of the user's own loop gets fewer rows on a worker."""
-    for rank in pair.ranks:
-        left, right = (rows_by_metric(attempt) for attempt in pair.attempts(rank))
-        for (step, metric), events in left.items():
-            a, b = (sum(event["rows"] for event in found) for found in (events, right.get((step, metric), [])))
-            if b < a:
-                return Cause(
-                    "metrics of a part of the rows",
-                    f"{metric} gets {a} rows after step {step} on rank {rank} in {pair.left.name}, {b} in "
-                    f"{pair.right.name}",
-                    "gather what the workers predict with accelerator.gather_for_metrics() before a metric sees it",
-                )
-    return None
-
-
-@signature
-def rows_lost(pair: Pair) -> Cause | None:
-    """The original counts fewer rows than it evaluates: a defect of the old trainer, which is not repeated."""
-    lost = rows_lost_by_the_original(pair)
-    return Cause("the old trainer lost evaluation rows", lost) if lost else None
-
-
-@signature
-def final_checkpoint(pair: Pair) -> Cause | None:
-    """The last checkpoint, or all of them, are not reported."""
-    left, right = (reported_checkpoints(trace.first_rank) for trace in pair.traces)
-    if left == right or not left or (right and right[-1] >= left[-1]):
+def clipped_otherwise(pair: Pair) -> Cause | None:
+    """Gradients are clipped to another bound, or not at all."""
+    left, right = clipping(pair)
+    if set(left) == set(right):
         return None
-    last = f"the last one after step {right[-1]}" if right else "none at all"
+    bounds = [", ".join(f"{bound:g}" for bound in sorted(found)) or "none" for found in (left, right)]
     return Cause(
-        "the final checkpoint is missing",
-        f"{pair.left.name} reports one after step {left[-1]}, {pair.right.name} {last}",
-        "save and report at the end of training, whatever save_strategy is",
-    )
-
-
-@signature
-def metrics_without_checkpoint(pair: Pair) -> Cause | None:
-    """Train V2 makes `result.metrics` of the last report that carries a checkpoint (rule RM605)."""
-    traces = (pair.left.trace, pair.right.trace)
-    kept = [bool(trace.results and trace.results[-1]["metrics"]) for trace in traces]
-    if kept != [True, False] or not kept_by_checkpoint(pair):
-        return None
-    return Cause(
-        "metrics without a checkpoint are not kept",
-        f"no report carries one, so result.metrics of {pair.right.name} is empty on Ray >= 2.51 (RM605)",
-        "report a checkpoint with the metrics, or return them from the train function and read result.return_value"
-        " (Ray >= 2.56)",
-    )
-
-
-@signature
-def resume_dropped(pair: Pair) -> Cause | None:
-    """After a worker died, a job begins from the start again."""
-    if pair.killed is None:
-        return None
-    left, right = resumption(pair)
-    wanted = f"{pair.left.name} goes on behind step {left}"
-    if pair.killed[0] is None:
-        left = last_checkpoint(pair.killed[1])
-        wanted = f"there is a checkpoint of step {left}"
-    if right is not None and left is not None and right < left:
-        return Cause(
-            "the checkpoint is not resumed from",
-            f"after the failure {wanted}, {pair.right.name} goes on behind step {right}",
-            "load ray.train.get_checkpoint() before training",
-        )
-    return None
-
-
-@signature
-def shuffled_as_at_first(pair: Pair) -> Cause | None:
-    """After a worker died, rows come again in the order of the first epoch (docs/semantics/plain-accelerate.md)."""
-    resumed = resumption(pair)[1] if pair.killed is not None else None
-    if pair.killed is None or not resumed:
-        return None
-    whole, killed = (rows_by_step(run.trace.first_rank) for run in (pair.right, pair.killed[1]))
-    if not killed or killed == whole[resumed:] or killed[0] != whole[0]:
-        return None
-    return Cause(
-        "after the failure the rows come in the order of the first epoch",
-        f"step {resumed + 1} of {pair.killed[1].name} has the rows of step 1",
-        "use_seedable_sampler=True in DataLoaderConfiguration, and train_loader.iteration = epoch before the loop",
+        "gradients are clipped otherwise",
+        f"the bound is {bounds[0]} in {pair.left.name}, {bounds[1]} in {pair.right.name}",
+        "call clip_grad_norm_() with the bound of the original behind backward(), or give max_grad_norm=",
     )
 
 
@@ -357,39 +296,16 @@ def attention(pair: Pair) -> Cause | None:
 def reduction(pair: Pair) -> Cause | None:
     """Weights and gradient norms are equal while the losses are not: they are only summed up in another way."""
     losses = norms = 0
+    apart = 0.0
     for rank in pair.ranks:
         for _, left, right in common_steps(*pair.attempts(rank)):
             losses += left.loss != right.loss
             norms += left.gradient_norm != right.gradient_norm
+            apart = max(apart, relative_difference(left.loss, right.loss))
     same = all(a.final_weights == b.final_weights for a, b in map(pair.attempts, pair.ranks))
-    if losses and same and not norms:
+    if losses and same and not norms and apart <= ROUNDING:
         return Cause(
             "the loss is summed in another order",
             f"{losses} losses differ while every gradient norm and every final weight is bit-equal",
         )
     return None
-
-
-@signature
-def library_versions(pair: Pair) -> Cause | None:
-    """Other versions of the libraries that compute, where something differs that nothing above explains."""
-    left, right = (trace.versions for trace in pair.traces)
-    names = ("torch", "transformers", "accelerate")
-    apart = [f"{name} {left.get(name)} and {right.get(name)}" for name in names if left.get(name) != right.get(name)]
-    same = all(a.final_weights == b.final_weights for a, b in map(pair.attempts, pair.ranks))
-    return Cause("other library versions", "; ".join(apart)) if apart and not same else None
-
-
-@signature
-def script_failed_after_training(pair: Pair) -> Cause | None:
-    """One script ends with an error when its training is over, or the two with different ones."""
-    left, right = pair.left, pair.right
-    failed = right if right.error else left
-    if not failed.error or left.error == right.error:
-        return None
-    rules = "; ".join(f"{rule.code}: {rule.fix}" for rule in rules_by_text(failed.error))
-    return Cause(
-        "the script fails after its training",
-        f"{failed.name} ends with {failed.error}",
-        rules or "what was recorded of its training is compared all the same",
-    )
