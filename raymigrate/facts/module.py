@@ -76,7 +76,7 @@ class Module(Nodes):
         self.asked = values.Asked()
         self.classes: dict[ast.AST, str] = {}  # of values, as far as `facts/instances.py` was asked for them
         self.classes_of_bound: dict[ast.AST, frozenset[str]] = {}  # likewise, of names by what binds them
-        self.datasets: dict[tuple[Scope, str], bool] = {}  # of names, as far as `facts/ray_data.py` was asked
+        self.datasets: dict[tuple[ast.AST, bool], bool] = {}  # as far as `facts/ray_data.py` was asked
         self.gpus: dict[str, dict[ast.AST, UseGpu]] = {}  # of training functions: see `facts/trainers.py`
         self.comments: list[Comment] | None = None  # as far as `facts/comments.py` was asked for them
         self.keys: dict[tuple[Scope, str], Keys] = {}  # of dicts, by their uses, likewise of `facts/keys.py`

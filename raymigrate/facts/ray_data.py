@@ -1,12 +1,19 @@
 """Which expressions are Ray Datasets, or a worker's shard of one."""
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
 
+from raymigrate.facts.items import collections_of, items_of
 from raymigrate.facts.module import Module
-from raymigrate.facts.scopes import Scope
+from raymigrate.facts.values import Source, is_none
 
 GET_SHARD = frozenset({"ray.air.session.get_dataset_shard", "ray.train.get_dataset_shard"})
+CLASSES = frozenset(
+    f"ray.data.{place}"
+    for place in ("Dataset", "MaterializedDataset", "dataset.Dataset", "dataset.MaterializedDataset")
+)
+FROM_HUGGINGFACE = "ray.data.from_huggingface"
 MAKERS = ("ray.data.read_", "ray.data.from_", "ray.data.range")
 # Methods of a Dataset that give a Dataset, in Ray 2.6.3 or today.
 CHAINED = frozenset(
@@ -17,6 +24,7 @@ CHAINED = frozenset(
         "flat_map",
         "fully_executed",
         "lazy",
+        "join",
         "limit",
         "map",
         "map_batches",
@@ -29,71 +37,104 @@ CHAINED = frozenset(
         "select_columns",
         "sort",
         "union",
+        "with_column",
         "zip",
     ]
 )
+# Those that give several, and those that read one out of a dict.
+SPLITS = frozenset({"split", "split_at_indices", "split_proportionately", "train_test_split"})
+READERS = frozenset({"get", "pop"})
 PIPELINES = frozenset({"window", "repeat"})
 
 
-def is_dataset(module: Module, node: ast.expr) -> bool:
-    """Whether an expression is a Ray Dataset for sure: made by ray.data, perhaps through methods and plain names.
+@dataclass(frozen=True)
+class _Value:
+    """An expression that is asked about: whether it is a Ray Dataset, or a dict, list or tuple of several."""
 
-    Names that are being looked at count as Datasets: `ds = ds.limit(5)` is one if the other values of `ds` are. What is
-    found of a name is kept, so that a chain of many is walked once.
+    module: Module
+    node: ast.expr
+    several: bool = False
+
+
+def is_dataset(module: Module, node: ast.expr) -> bool:
+    """Whether an expression is a Ray Dataset for sure: made by ray.data, wherever that is, perhaps through methods.
+
+    So are the items of what legacy `ray.data.from_huggingface` gave for a DatasetDict, and those of a split. A name
+    that leads back to itself is a Dataset if its other values are: `ds = ds.limit(5)`. What is found is kept, so that
+    a chain of many is walked once.
 
     Args:
         module: The module.
         node: The expression.
     """
-    pending: list[ast.expr] = [node]
-    assumed: dict[tuple[Scope, str], bool] = {}
-    asked = None
-    while pending:
-        source = _source(module, pending.pop())
-        values: Iterable[ast.expr] | None = None
-        if isinstance(source, ast.Name) and (scope := module.scope_of[source].find(source.id)) is not None:
-            key = scope, source.id
-            asked = asked or key
-            if key in assumed or module.datasets.get(key):
-                continue
-            values = None if key in module.datasets else _assigned(module, scope, source.id)
-            assumed[key] = True
-        elif isinstance(source, ast.Call):
-            values = ()
-        if values is None:
-            if asked is not None:
-                module.datasets[asked] = False
+    waiting, seen, starts_somewhere = [_Value(module, node)], set[_Value](), False
+    while waiting:
+        value = waiting.pop()
+        known = value.module.datasets.get((value.node, value.several))
+        if known or value in seen:
+            starts_somewhere |= bool(known)
+            continue
+        seen.add(value)
+        behind = None if known is False else _behind(value)
+        if behind is None:
+            module.datasets[node, False] = False
             return False
-        pending += values
-    module.datasets.update(assumed)
-    return True
+        starts_somewhere |= not behind
+        waiting += behind
+    for value in seen:
+        value.module.datasets[value.node, value.several] = starts_somewhere
+    return starts_somewhere
 
 
-def _source(module: Module, value: ast.expr) -> ast.expr | None:
-    """What the methods of a chain start from: a name, or the call that makes a Dataset; None if neither."""
-    while not isinstance(value, ast.Name):
-        if not isinstance(value, ast.Call):
-            return None
-        if (module.qualified(value.func) or "").startswith(MAKERS):
-            return value
-        method = value.func
-        if not isinstance(method, ast.Attribute) or method.attr not in CHAINED | PIPELINES:
-            return None
-        if method in module.reference_at:
-            return None
-        value = method.value
-    return value
+def _ways(value: _Value) -> list[_Value]:
+    """What a value can come from; None is no way: it has none of the methods of a Dataset."""
+    found = [_Value(source.module, source.node, value.several) for source in value.module.origins(value.node)]
+    return [way for way in found if not is_none(way.node)] or found
 
 
-def _assigned(module: Module, scope: Scope, name: str) -> list[ast.expr] | None:
-    """Everything that is assigned to a name; None if it is bound in another way too."""
-    values = []
-    for binding in scope.bindings[name]:
-        parent = module.parent_of.get(binding.node)
-        if not isinstance(parent, ast.Assign) or binding.node not in parent.targets:
-            return None
-        values.append(parent.value)
-    return values
+def _behind(value: _Value) -> list[_Value] | None:
+    """What else has to be Datasets, or collections of them, for a value to be what is asked; None where it is not."""
+    ways = _ways(value)
+    if value not in ways:
+        return ways
+    own = (_behind_several if value.several else _behind_one)(value.module, value.node)
+    return [*own, *(way for way in ways if way != value)] if own is not None else None
+
+
+def _behind_one(module: Module, node: ast.expr) -> list[_Value] | None:
+    if isinstance(node, ast.Call):
+        if (module.qualified(node.func) or "").startswith(MAKERS):
+            return []
+        if isinstance(node.func, ast.Attribute) and node.func not in module.reference_at:
+            if node.func.attr in CHAINED | PIPELINES:
+                return [_Value(module, node.func.value)]
+            if node.func.attr in READERS and node.args:
+                return [_Value(module, node.func.value, several=True)]
+    if isinstance(node, ast.Name):
+        target = module.definition(node)
+        if isinstance(target, ast.arg) and target.annotation is not None:
+            return [] if module.qualified(target.annotation) in CLASSES else None
+        if (whole := _unpacked(module, target)) is not None:
+            return [_Value(module, whole, several=True)]
+    collections = collections_of(Source(module, node))
+    return [_Value(found.module, found.node, several=True) for found in collections] or None
+
+
+def _behind_several(module: Module, node: ast.expr) -> list[_Value] | None:
+    if isinstance(node, ast.Call):
+        if module.qualified(node.func) == FROM_HUGGINGFACE:
+            return []
+        method = node.func if isinstance(node.func, ast.Attribute) else None
+        return [_Value(module, method.value)] if method is not None and method.attr in SPLITS else None
+    items = items_of(Source(module, node))
+    return [_Value(item.module, item.node) for item in items] or None
+
+
+def _unpacked(module: Module, target: ast.AST | None) -> ast.expr | None:
+    """What is taken apart where a name is one of the targets of `a, b = value`."""
+    row = module.parent_of.get(target) if target is not None else None
+    statement = module.parent_of.get(row) if isinstance(row, (ast.Tuple, ast.List)) else None
+    return statement.value if isinstance(statement, ast.Assign) and row in statement.targets else None
 
 
 def is_shard(module: Module, node: ast.expr) -> bool:

@@ -64,6 +64,60 @@ def test_a_function_that_picks_columns_gets_a_frame(function: str) -> None:
     assert 'batch_format="pandas"' in outcome.text
 
 
+SPLIT = 'load_dataset("nyu-mll/glue", "sst2")'
+OF_A_SPLIT = {
+    "by name": f'ds = ray.data.from_huggingface({SPLIT})\nds["test"].map_batches(pick)',
+    "by a variable": f"ds = ray.data.from_huggingface({SPLIT})\nds[key].map_batches(pick)",
+    "get()": f'ds = ray.data.from_huggingface({SPLIT})\nds.get("test").limit(5).map_batches(pick)',
+    "named": f'ds = ray.data.from_huggingface({SPLIT})\nds = ds["test"]\nds = ds.limit(5)\nds.map_batches(pick)',
+    "in a loop": f"for name, ds in ray.data.from_huggingface({SPLIT}).items():\n    ds.map_batches(pick)",
+    "values()": f"ds = ray.data.from_huggingface({SPLIT})\n[split.map_batches(pick) for split in ds.values()]",
+    "each split": f'ds = {{n: ray.data.from_huggingface(s) for n, s in {SPLIT}.items()}}\nds["test"].map_batches(pick)',
+    "dict": "ds = {'train': ray.data.read_csv(a), 'test': None}\nds['train'].map_batches(pick)",
+    "filled dict": "ds = {}\nds['a'] = ray.data.read_csv(a)\nfor name in ds:\n    ds[name].map_batches(pick)",
+    "returned": f"def load():\n    return ray.data.from_huggingface({SPLIT})\n\nload()['test'].map_batches(pick)",
+    "handed over": f"def f(ds):\n    ds['a'].map_batches(pick)\n\nf(ray.data.from_huggingface({SPLIT}))",
+    "attribute": (
+        f"class Job:\n    def __init__(self):\n        self.ds = ray.data.from_huggingface({SPLIT})\n\n"
+        "    def run(self):\n        return self.ds['test'].map_batches(pick)"
+    ),
+    "annotated": "def f(ds: ray.data.Dataset):\n    return ds.map_batches(pick)",
+    "train_test_split": "train, test = ray.data.read_csv(a).train_test_split(0.2)\ntest.map_batches(pick)",
+    "split": "ray.data.read_csv(a).split(2)[0].map_batches(pick)",
+    "switch": "ds = None\nif path:\n    ds = ray.data.read_csv(path)\nds.map_batches(pick)",
+}
+OF_SOMETHING_ELSE = {
+    "one caller unknown": (
+        f"def f(ds):\n    ds['a'].map_batches(pick)\n\nf(ray.data.from_huggingface({SPLIT}))\nf(load())"
+    ),
+    "another library": f'{SPLIT}["train"].map_batches(pick)',
+    "its own split": f'train, test = {SPLIT}["train"].train_test_split(0.2)\ntrain.map_batches(pick)',
+    "unpacked": "ds = {'a': ray.data.read_csv(a), **load()}\n[split.map_batches(pick) for split in ds.values()]",
+    "a class of one's own": "def f(ds: Rows):\n    return ds.map_batches(pick)",
+    "itself": "ds = ds.limit(5)\nds.map_batches(pick)",
+}
+PICK = 'import ray\nfrom datasets import load_dataset\n\n\ndef pick(batch):\n    return batch[["a"]]\n\n\n'
+
+
+@pytest.mark.parametrize("body", OF_A_SPLIT.values(), ids=OF_A_SPLIT)
+def test_what_a_collection_of_ray_datasets_holds_are_ray_datasets(body: str) -> None:
+    outcome = converted(PICK + body)
+    assert outcome.lines("RM508", Kind.CONVERTED)
+    assert 'map_batches(pick, batch_format="pandas")' in outcome.text
+
+
+@pytest.mark.parametrize("body", OF_SOMETHING_ELSE.values(), ids=OF_SOMETHING_ELSE)
+def test_what_may_be_something_else_than_a_ray_dataset_is_left_alone(body: str) -> None:
+    assert not converted(PICK + body).lines("RM508", Kind.CONVERTED)
+
+
+@pytest.mark.parametrize("method", ["fully_executed", "window", "iter_rows(prefetch_blocks=1)"])
+def test_other_rules_know_a_split_as_well(method: str) -> None:
+    call = method if method.endswith(")") else f"{method}()"
+    outcome = converted(f'import ray\nds = ray.data.from_huggingface(load())\nprint(ds["test"].{call})')
+    assert {code for code, _, line in outcome.findings if line == 3} & {"RM506", "RM507"}
+
+
 PLAIN = [
     'from_items([(1, 2)]).map_batches(lambda rows: pd.DataFrame(rows, columns=["a", "b"]))',
     "from_items(list(zip([1], [2]))).map_batches(lambda rows: pd.DataFrame(rows, columns=['a', 'b']))",

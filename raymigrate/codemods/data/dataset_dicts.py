@@ -6,7 +6,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.facts.module import Module
-from raymigrate.facts.ray_data import argument
+from raymigrate.facts.ray_data import FROM_HUGGINGFACE, argument
 from raymigrate.facts.readers import readers
 
 RM505 = Rule(
@@ -16,7 +16,6 @@ RM505 = Rule(
     "Call it once for each split.",
     "https://docs.ray.io/en/latest/data/api/doc/ray.data.from_huggingface.html",
 )
-FROM_HUGGINGFACE = "ray.data.from_huggingface"
 
 
 @codemod("from_huggingface")

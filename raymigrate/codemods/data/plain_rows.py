@@ -129,13 +129,14 @@ def batches_of_predictors(context: Context) -> None:
 
 def _maker(module: Module, dataset: ast.expr) -> ast.Call | None:
     """The call that makes the rows of a Dataset, if nothing has mapped them since."""
-    value = module.value(dataset)
-    while isinstance(value, ast.Call):
+    seen = set[ast.expr]()
+    while (found := sources(module, dataset)) and len(found) == 1 and isinstance(value := found[0], ast.Call):
         if module.qualified(value.func) in COLUMNS:
             return value
-        if not isinstance(value.func, ast.Attribute) or value.func.attr not in SAME_ROWS:
+        if not isinstance(value.func, ast.Attribute) or value.func.attr not in SAME_ROWS or value in seen:
             return None
-        value = module.value(value.func.value)
+        seen.add(value)
+        dataset = value.func.value
     return None
 
 
