@@ -43,6 +43,10 @@ LOADED_QUANTIZED = (
     "Weights that stay unquantized are loaded in the dtype of the checkpoint since transformers 5, before in float16"
 )
 IN_HALF = "if it holds half precision, dtype=torch.float32 here keeps that"
+FUSED = (
+    "The default optimizer is torch's fused AdamW since transformers 5, and was torch's plain one from 4.32 on; up to"
+    ' 4.31 it was that of optim="adamw_hf".'
+)
 LOSS_MEAN = "{trainer}.model_accepts_loss_kwargs = False  # the mean over each batch, as before transformers 4.46"
 
 
@@ -60,7 +64,7 @@ def freeze_numerics(context: Context) -> None:
         _note_half_precision(context)
         return
     for call in context.module.calls(*TRAINING_ARGUMENTS):
-        _set(context, call, "optim", '"adamw_torch"', "The default optimizer is the fused AdamW since transformers 5.")
+        _set(context, call, "optim", '"adamw_torch"', FUSED)
     for node in context.module.of_type(ast.Call):
         if MODEL.fullmatch(context.module.qualified(node.func) or ""):
             loads_weights = isinstance(node.func, ast.Attribute) and node.func.attr == "from_pretrained"

@@ -28,15 +28,6 @@ RM711 = Rule(
         *gone_names("datasets", "GenerateMode"),
     ),
 )
-RM712 = Rule(
-    "RM712",
-    "transformers.AdamW",
-    "transformers >= 5 has no AdamW; torch.optim.AdamW has other defaults for eps and weight_decay.",
-    "torch.optim.AdamW with the old defaults written out. It has nothing like correct_bias=False: drop it"
-    " deliberately, or bring your own optimizer.",
-    "https://pytorch.org/docs/stable/generated/torch.optim.AdamW.html",
-    errors=(*gone_names("transformers", "AdamW"), *gone_names("transformers.optimization", "AdamW")),
-)
 RM713 = Rule(
     "RM713",
     "datasets.load_metric",
@@ -67,10 +58,6 @@ MOVED = {
     "transformers.is_torch_tpu_available": Move("transformers", "is_torch_xla_available"),
     "datasets.GenerateMode": Move("datasets", "DownloadMode"),
 }
-ADAMW = ("transformers.AdamW", "transformers.optimization.AdamW")
-ADAMW_PARAMETERS = ("params", "lr", "betas", "eps", "weight_decay", "correct_bias", "no_deprecation_warning")
-ADAMW_DEFAULTS = {"eps": "1e-6", "weight_decay": "0.0"}
-ADAMW_GONE = {"correct_bias", "no_deprecation_warning"}
 METRIC_PARAMETERS = (
     *("path", "config_name", "process_id", "num_process", "cache_dir", "experiment_id", "keep_in_memory"),
     *("download_config", "download_mode", "revision"),
@@ -115,42 +102,3 @@ def load_metric(context: Context) -> None:
 def names_for_evaluate(call: ast.Call) -> list[str]:
     """The names of the arguments by position of load_metric(), where evaluate.load() has them at other positions."""
     return list(METRIC_PARAMETERS[: len(call.args)]) if len(call.args) > SAME_POSITIONS else []
-
-
-@codemod("AdamW")
-def adamw(context: Context) -> None:
-    """`AdamW(parameters, lr=...)` of transformers becomes torch's, with the same numbers."""
-    for reference in list(context.references(*ADAMW)):
-        call = context.module.parent_of[reference.node]
-        if (
-            not isinstance(call, ast.Call)
-            or call.func is not reference.node
-            or any(k.arg is None for k in call.keywords)
-        ):
-            context.manual(RM712, reference.node, "transformers has no AdamW today.")
-            context.handle(reference, gone=False)
-        elif _corrects_no_bias(context, call):
-            context.manual(
-                RM712,
-                reference.node,
-                "transformers has no AdamW today, and torch.optim.AdamW always corrects the bias.",
-            )
-            context.handle(reference, gone=False)
-        elif context.converts(RM712, reference.node, "transformers has no AdamW today; now torch.optim.AdamW."):
-            context.plan.need_import("torch", near=context.nested(reference.binding.statement))
-            edit = context.plan.call(call)
-            edit.function = "torch.optim.AdamW"
-            edit.remove |= ADAMW_GONE
-            given = {keyword.arg for keyword in call.keywords} | set(ADAMW_PARAMETERS[: len(call.args)])
-            for name, default in ADAMW_DEFAULTS.items():
-                if name not in given:
-                    edit.set(name, default)
-            context.handle(reference, gone=True)
-
-
-def _corrects_no_bias(context: Context, call: ast.Call) -> bool:
-    """Whether a call says, or may say, `correct_bias=False`, which torch's AdamW has no place for."""
-    if any(isinstance(argument, ast.Starred) for argument in call.args) or len(call.args) > 5:
-        return True
-    values = [keyword.value for keyword in call.keywords if keyword.arg == "correct_bias"]
-    return any(context.module.constant(value) is not True for value in values)

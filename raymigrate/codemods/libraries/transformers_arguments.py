@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.libraries.adamw import keep_in_trainers
 from raymigrate.codemods.libraries.argument_changes import (
     ACCELERATOR_CHANGES,
     ADVICE,
@@ -345,5 +346,14 @@ def _change_value(context: Context, call: ast.Call, keyword: ast.keyword) -> Non
         new, message = choices[value], f"{keyword.arg}={value!r} raises a ValueError today"
         if source.node is not keyword.value:
             context.manual(RM705, keyword, f"{message}.", f"Write {new} where the value is set.")
-        elif context.converts(RM705, keyword, f"{message}; now {new}."):
+        elif context.converts(RM705, keyword, f"{message}; now {new}{_differs(context, call, value)}."):
             context.plan.call(call).set(keyword.arg, new)
+
+
+def _differs(context: Context, call: ast.Call, value: object) -> str:
+    """What is to be known of the value that takes the place of one that is refused now."""
+    if value != "adamw_hf":
+        return ""
+    if context.options.freeze_numerics and keep_in_trainers(context, call):
+        return ", and the Trainer gets the old optimizer"
+    return ", which takes longer first steps along gradients below 1e-6 (--freeze-numerics keeps the old optimizer)"

@@ -12,7 +12,7 @@ TAKES_PLACE = ("ray", "mlflow", "wandb")  # whose imports take the place of the 
 
 
 def take(
-    context: Context, helper: Helper, near: ast.stmt | None = None, nested: ast.stmt | None = None
+    context: Context, helper: Helper, near: ast.stmt | None = None, nested: ast.stmt | None = None, name: str = ""
 ) -> tuple[str, str]:
     """Lets a script have a helper: asks for its imports, or imports it.
 
@@ -21,11 +21,12 @@ def take(
         helper: The helper.
         near: An import statement whose place new imports of Ray and of trackers take.
         nested: One in a function, which has to hold all that is new.
+        name: What it is to be called, where that is free; else a name is looked for.
 
     Returns:
         The helper's name here, and the source to put before its first use; empty where it is imported.
     """
-    name = context.fresh(helper.name)
+    name = name or context.fresh(helper.name)
     if helper.shareable:
         context.helpers.append(helper)
     project = context.module.project

@@ -171,25 +171,6 @@ def _optimizer(name: str) -> None:
 
         module.TrainingArguments.__post_init__ = remembered
 
-    @after("transformers.optimization")
-    def _optimization(module: ModuleType) -> None:
-        if not hasattr(module, "AdamW") or module.AdamW.__module__ != module.__name__:
-            return
-        import torch
-
-        def adamw(
-            params: Any,
-            lr: float = 1e-3,
-            betas: Any = (0.9, 0.999),
-            eps: float = 1e-6,
-            weight_decay: float = 0.0,
-            correct_bias: bool = True,
-            no_deprecation_warning: bool = False,
-        ) -> Any:
-            return torch.optim.AdamW(params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay)
-
-        vars(module)["AdamW"] = adamw
-
 
 @pin("dtype")
 def _dtype(name: str) -> None:
