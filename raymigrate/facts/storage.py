@@ -48,6 +48,11 @@ def _scheme(module: Module, node: ast.expr) -> str | None:
     return "" if _is_absolute(module, node) else None
 
 
+def may_be_absolute(module: Module, node: ast.expr) -> bool:
+    """Whether a value is known to be an absolute path in one of the cases."""
+    return any(_is_absolute(source.module, source.node) is True for source in module.origins(node))
+
+
 def absolute(module: Module, node: ast.expr) -> str:
     """Code that makes a path absolute: a template in which `$value` is the path.
 

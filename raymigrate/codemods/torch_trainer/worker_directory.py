@@ -13,11 +13,12 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.torch_trainer.captured_metrics import worker_functions
+from raymigrate.facts.instances import ACCELERATOR, instance_of
 from raymigrate.facts.legacy import ACCELERATORS
 from raymigrate.facts.module import Module
 from raymigrate.facts.project import with_imported
-from raymigrate.facts.storage import is_absolute, may_be_relative
-from raymigrate.facts.values import argument, is_none, keyword_argument, leading_text
+from raymigrate.facts.storage import is_absolute, may_be_absolute, may_be_relative
+from raymigrate.facts.values import Source, argument, head, is_none, keyword_argument, leading_text
 
 STORAGE = "https://docs.ray.io/en/latest/train/user-guides/persistent-storage.html"
 RM482 = Rule(
@@ -51,6 +52,9 @@ WITH_FOLDERS = (
     "accelerate.utils.ProjectConfiguration",
     "accelerate.utils.dataclasses.ProjectConfiguration",
 )
+PATHS = ("path", "name")  # of a checkpoint and of a temporary file
+OPENED = ("open", "as_directory", "to_directory", "get_trial_dir", "get_trial_name")
+UNSEEN = "If"
 LEGACY_TRIGGERS = ("ray.air", "ray.train.huggingface")
 
 
@@ -73,27 +77,24 @@ def relative_writes(context: Context) -> None:
     legacy = any(reference.qualified.startswith(LEGACY_TRIGGERS) for reference in module.references)
     if not legacy or not context.is_ray_script:
         return
-    functions = worker_functions(module)
-    methods = [call for call, _ in module.method_calls(*WRITERS)]
-    for node in (*module.calls("torch.save"), *module.named_calls("open"), *module.calls(*WITH_FOLDERS), *methods):
+    functions, told = worker_functions(module), set[str]()
+    methods = [call for call, _ in module.method_calls(*WRITERS, "save")]
+    writes = (*module.calls("torch.save"), *module.named_calls("open"), *module.calls(*WITH_FOLDERS), *methods)
+    for node in sorted(dict.fromkeys(writes), key=module.start):
         path = _path(module, node)
         if path is None or not functions.intersection(module.ancestors(node)):
             continue
-        where = _where(module, path, is_folder=module.qualified(node.func) in WITH_FOLDERS)
-        if where and not _is_reported(module, leading_text(module, path)):
+        where = _where(module, path)
+        is_open = where.startswith(UNSEEN) and module.source(head(module, path).node) in told
+        if where and not is_open and not _is_reported(module, path):
+            told.add(module.source(head(module, path).node))
             context.manual(
                 RM483, node, f"{where} written to the session's folder on Ray >= 2.51, not kept with the trial."
             )
 
 
-def _where(module: Module, path: ast.expr, *, is_folder: bool) -> str:
-    """What is written to the working directory, and whether that is sure, as the first half of a sentence.
-
-    Args:
-        module: The module.
-        path: The path that is written to.
-        is_folder: Whether all that a run writes goes there: then a path that cannot be seen is told as well.
-    """
+def _where(module: Module, path: ast.expr) -> str:
+    """What is written to the working directory, and whether that is sure, as the first half of a sentence."""
     text, source = module.constant(path), " ".join(module.source(path).split())
     absolute = is_absolute(module, path)
     if is_none(path) or text in (None, "") or leading_text(module, path).startswith("~") or absolute:
@@ -102,14 +103,34 @@ def _where(module: Module, path: ast.expr, *, is_folder: bool) -> str:
         return f'"{text}" is' if isinstance(text, str) else f"{source} is a relative path:"
     if may_be_relative(module, path):
         return f"{source} can be a relative path, which is"
-    return f"If {source} is a relative path, it is" if is_folder else ""
+    is_open = not may_be_absolute(module, path) and _is_path(head(module, path))
+    return f"{UNSEEN} {source} is a relative path, it is" if is_open else ""
+
+
+def _is_path(first: Source) -> bool:
+    """Whether what a path begins with may be a path of the user's choice: no file that is open, nor a folder of Ray."""
+    return not any(_is_known(source.module, source.node) for source in first.module.origins(first.node))
+
+
+def _is_known(module: Module, node: ast.expr) -> bool:
+    if any(isinstance(part, ast.Name) and part.id == "__file__" for part in ast.walk(node)):
+        return True
+    if isinstance(node, ast.Name):
+        bound = module.definition(node)
+        return bound is not None and isinstance(module.parent_of.get(bound), ast.withitem)
+    if isinstance(node, ast.Attribute):
+        return node.attr in PATHS or module.qualified(node) == "os.devnull"
+    if not isinstance(node, ast.Call):
+        return False
+    method = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    return method in OPENED or (module.qualified(node.func) or "").startswith(("tempfile.", "io.", "ray."))
 
 
 def _path(module: Module, call: ast.Call) -> ast.expr | None:
     """The path that a call writes to; None where it writes to none."""
     method = call.func.attr if isinstance(call.func, ast.Attribute) else None
     name = module.qualified(call.func)
-    if name == "torch.save":
+    if name == "torch.save" or (method == "save" and _owner(module, call) == ACCELERATOR):
         return argument(call, 1, "f")
     if isinstance(call.func, ast.Name) and call.func.id == "open" and _mode(module, call)[:1] in ("w", "a", "x"):
         return argument(call, 0, "file")
@@ -119,17 +140,38 @@ def _path(module: Module, call: ast.Call) -> ast.expr | None:
     return argument(call, len(call.args), *FOLDERS) if name in WITH_FOLDERS else None
 
 
+def _owner(module: Module, call: ast.Call) -> str:
+    """The class of the object whose method a call calls."""
+    return instance_of(module, call.func.value) if isinstance(call.func, ast.Attribute) else ""
+
+
 def _mode(module: Module, call: ast.Call) -> str:
     node = call.args[1] if len(call.args) > 1 else keyword_argument(call, "mode")
     mode = module.constant(node)
     return mode if isinstance(mode, str) else "r"
 
 
-def _is_reported(module: Module, path: str) -> bool:
+def _is_reported(module: Module, path: ast.expr) -> bool:
     """Whether the path lies in a folder that the file, or one that it imports, makes a checkpoint of."""
+    text, start = leading_text(module, path), _starts(head(module, path))
     for home in with_imported(module):
         for call, _ in home.method_calls("from_directory"):
-            folder = home.constant(call.args[0]) if call.args else ...
-            if not isinstance(folder, str) or folder in (".", "./") or path.startswith(folder):
+            given = argument(call, 0, "path")
+            folder = home.constant(given)
+            if isinstance(folder, str):
+                if folder in (".", "./") or (text and text.startswith(folder)):
+                    return True
+            elif given is None or _is_handed_over(first := head(home, given)) or start & _starts(first):
                 return True
     return False
+
+
+def _starts(first: Source) -> set[ast.AST | str]:
+    """What a path can begin with: what binds the names, the text of other expressions."""
+    found = first.module.origins(first.node)
+    return {source.module.definition(source.node) or ast.unparse(source.node) for source in found}
+
+
+def _is_handed_over(first: Source) -> bool:
+    """Whether a path is given to a function that is called in other files."""
+    return any(isinstance(start, ast.arg) for start in _starts(first))
