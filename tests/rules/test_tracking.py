@@ -1,5 +1,11 @@
 """RM408: what the callbacks of trackers need to log in from the controller."""
 
+import ast
+import contextlib
+import os
+from pathlib import Path
+from unittest.mock import MagicMock
+
 import pytest
 
 from raymigrate.base.findings import Kind
@@ -101,3 +107,74 @@ def test_loggers_that_a_run_config_gets_later_are_told_to_do_nothing(run_config:
 def test_callbacks_of_other_objects_are_their_own() -> None:
     script = BUILT.format(run_config=f"run_config = RunConfig()\narguments.callbacks = [{MLFLOW}]")
     assert not [code for code, _, _ in converted(script).findings if code == "RM408"]
+
+
+ON_DATABRICKS = {
+    "argument": ("", 'MLflowLoggerCallback(tracking_uri="databricks", experiment_name="/Shared/x")'),
+    "profile": ("", 'MLflowLoggerCallback(tracking_uri="databricks://prod", experiment_name="/Shared/x")'),
+    "set before": ('mlflow.set_tracking_uri("databricks")', 'MLflowLoggerCallback(experiment_name="/Shared/x")'),
+    "asked for": ("", 'MLflowLoggerCallback(tracking_uri=mlflow.get_tracking_uri(), experiment_name="/Shared/x")'),
+    "by the place": ("spark = dbutils.widgets", 'MLflowLoggerCallback(experiment_name="/Shared/x")'),
+    "in a name": ('uri = "databricks"', 'MLflowLoggerCallback(tracking_uri=uri, experiment_name="/Shared/x")'),
+}
+ELSEWHERE = {
+    "server": ("", 'MLflowLoggerCallback(tracking_uri="http://mlflow:5000", experiment_name="x")'),
+    "folder": (
+        "spark = dbutils.widgets",
+        'MLflowLoggerCallback(tracking_uri=f"file:///runs/{name}", experiment_name="x")',
+    ),
+    "set before": ('mlflow.set_tracking_uri("sqlite:///runs.db")', 'MLflowLoggerCallback(experiment_name="x")'),
+    "by default": (
+        'parser.add_argument("--uri", default="http://mlflow:5000")\nargs = parser.parse_args()',
+        'MLflowLoggerCallback(tracking_uri=args.uri, experiment_name="x")',
+    ),
+    "nothing said": ("", 'MLflowLoggerCallback(experiment_name="x")'),
+}
+
+
+def _logged(before: str, callback: str) -> str:
+    run_config = f"import mlflow\n{before}\nrun_config = RunConfig(callbacks=[{callback}])"
+    outcome = converted(BUILT.format(run_config=run_config))
+    assert outcome.lines("RM408", Kind.CONVERTED)
+    return outcome.text
+
+
+@pytest.mark.parametrize(("before", "callback"), ON_DATABRICKS.values(), ids=ON_DATABRICKS)
+def test_the_login_of_a_databricks_notebook_goes_to_the_controller(before: str, callback: str) -> None:
+    assert "self.login.update(login)" in _logged(before, callback)
+
+
+@pytest.mark.parametrize(("before", "callback"), ELSEWHERE.values(), ids=ELSEWHERE)
+def test_other_servers_need_no_login_of_databricks(before: str, callback: str) -> None:
+    assert "databricks_utils" not in _logged(before, callback)
+
+
+def test_the_login_of_a_profile_is_read_on_the_driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mlflow = pytest.importorskip("mlflow")
+    utils = pytest.importorskip("mlflow.utils.databricks_utils")
+    (tmp_path / ".databrickscfg").write_text("[prod]\nhost = https://example.org\ntoken = secret\n")
+    monkeypatch.setenv("DATABRICKS_CONFIG_FILE", str(tmp_path / ".databrickscfg"))
+    monkeypatch.setattr(mlflow, "MlflowClient", lambda *uri: MagicMock(uri=uri))
+    tree = ast.parse(_logged("", ON_DATABRICKS["profile"][1]))
+    callback = next(n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "MLflowCallback")
+    names = {"UserCallback": object, "os": os, "contextlib": contextlib, "mlflow": mlflow}
+    names["get_databricks_env_vars"] = utils.get_databricks_env_vars
+    exec(ast.unparse(callback), names)
+    try:
+        made = names["MLflowCallback"](experiment_name="x", tracking_uri="databricks://prod")
+    finally:
+        mlflow.set_tracking_uri(None)
+    assert made.login["DATABRICKS_HOST"] == "https://example.org"
+    assert made.login["DATABRICKS_TOKEN"] == "secret"
+    assert made.tracking_uri == "databricks"  # whose controller has no such profile
+
+
+def test_all_that_hinders_is_told_at_once() -> None:
+    callbacks = (
+        'WandbLoggerCallback(project="p", api_key_file="key", log_config=True), '
+        'MLflowLoggerCallback(experiment_name="e", log_params=True, save_artifact=late)'
+    )
+    outcome = converted(SCRIPT.format(variable="X", callback=callbacks))
+    (message,) = [text for text in outcome.messages if "not converted" in text]
+    for reason in ("api_key_file=", "log_config=", "log_params= has no successor", "save_artifact= is decided"):
+        assert reason in message

@@ -17,6 +17,7 @@ class $name(UserCallback):
         $setup
         self.tracking_uri = mlflow.get_tracking_uri()
         self.login = {key: value for key, value in os.environ.items() if key.startswith(("MLFLOW_", "DATABRICKS_"))}
+        $databricks
         client = mlflow.MlflowClient()
         experiment = client.get_experiment_by_name(experiment_name)
         experiment_id = experiment.experiment_id if experiment else client.create_experiment(experiment_name)
@@ -51,6 +52,16 @@ class $name(UserCallback):
         ("ray.tune.utils", "flatten_dict"),
     ),
 )
+# MLflow takes the login out of the notebook's context, out of a variable or out of ~/.databrickscfg, in this order
+# (mlflow 3.17, utils/databricks_utils.py:1312); the first and the last are not to be had in the controller. What cannot
+# be handed on, a login by the databricks command, is left where it is.
+MLFLOW_DATABRICKS = """\
+        with contextlib.suppress(mlflow.MlflowException):
+            login = get_databricks_env_vars(self.tracking_uri)  # that of a notebook is in no variable
+            self.login.update(login)
+            self.tracking_uri = login.get("MLFLOW_TRACKING_URI", self.tracking_uri)
+"""
+DATABRICKS_LOGIN = ("mlflow.utils.databricks_utils", "get_databricks_env_vars")
 MLFLOW_PARAMS = """\
             for key, value in flatten_dict({"train_loop_config": run_context.train_loop_config or {}}).items():
                 client.log_param(self.run_id, key, value)

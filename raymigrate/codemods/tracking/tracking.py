@@ -21,7 +21,7 @@ from raymigrate.facts.legacy import CONFIG_CLASSES, TRANSFORMERS_TRAINERS
 from raymigrate.facts.runs import fits, only_use, trainers_of
 from raymigrate.facts.trainers import TrainerCall
 from raymigrate.facts.tuners import REPORT_TO_TUNE, made
-from raymigrate.facts.values import fillings, seen_items, written
+from raymigrate.facts.values import argument, fillings, leading_text, seen_items, written
 
 RM408 = Rule(
     "RM408",
@@ -46,6 +46,8 @@ LOGGERS = {
 }
 # Arguments whose effect the emitted callback has; any other one is reported. wandb.init takes the rest of W&B's.
 MLFLOW_ARGUMENTS = ("experiment_name", "tracking_uri", "registry_uri", "tags", "save_artifact")
+# Words of scripts that run on Databricks, where MLflow logs to it unless told otherwise.
+DATABRICKS_SIGNS = ("databricks", "dbutils", "ray.util.spark")
 WANDB_REFUSED = {
     "api_key": "set WANDB_API_KEY in the driver",
     "api_key_file": "set WANDB_API_KEY in the driver",
@@ -122,12 +124,12 @@ def _tracked(context: Context, config: ast.Call) -> Tracked:
     items = _listed(context, keyword) if keyword is not None else None
     if keyword is None or items is None:
         raise NotSure("the list cannot be followed")
+    named = [(item, tune_callback(context, item) or "") for item in items]
+    if others := [_last(name) or module.source(item) for item, name in named if name not in LOGGERS]:
+        raise NotSure(f"nothing is known to take the place of {', '.join(others)}")
     loggers, reasons = [], list[str]()
-    for item in items:
-        name = tune_callback(context, item)
+    for item, name in named:
         made = module.value(item)
-        if name not in LOGGERS:
-            raise NotSure(f"nothing is known to take the place of {_last(name or module.source(item))}")
         assert isinstance(made, ast.Call)
         reasons += _refused_arguments(made, LOGGERS[name])
         if only_use(module, made) is None or only_use(module, module.value(keyword.value)) is None:
@@ -254,6 +256,7 @@ def _mlflow(context: Context, tracked: Tracked, logger: ast.Call) -> Helper:
     given = {keyword.arg: keyword.value for keyword in logger.keywords}
     parameters = [p for p in ("experiment_name", "tracking_uri", "registry_uri", "tags") if p in given]
     setup = "".join(f"        mlflow.set_{uri}({uri})\n" for uri in ("tracking_uri", "registry_uri") if uri in given)
+    databricks = _may_be_databricks(context, given.get("tracking_uri"))
     artifacts = written(given.get("save_artifact")) is True
     # A TransformersTrainer logged no parameters: trainer_init_config was none of the fields that its trial had.
     params = context.module.qualified(tracked.trainer.func) not in TRANSFORMERS_TRAINERS
@@ -262,10 +265,23 @@ def _mlflow(context: Context, tracked: Tracked, logger: ast.Call) -> Helper:
     )
     template = (
         helper.template.replace("        $setup\n", setup)
+        .replace("        $databricks\n", emitted_tracking.MLFLOW_DATABRICKS if databricks else "")
         .replace("            $params\n", emitted_tracking.MLFLOW_PARAMS if params else "")
         .replace("        $finish\n", emitted_tracking.MLFLOW_ARTIFACTS if artifacts else emitted_tracking.MLFLOW_END)
     )
-    return replace(helper, template=template)
+    imports = (*helper.imports, emitted_tracking.DATABRICKS_LOGIN) if databricks else helper.imports
+    return replace(helper, template=template, imports=imports)
+
+
+def _may_be_databricks(context: Context, tracking_uri: ast.expr | None) -> bool:
+    """Whether the runs may be logged to Databricks, whose login MLflow takes out of the notebook."""
+    module = context.module
+    set_before = [argument(call, 0, "uri") for call in module.calls("mlflow.set_tracking_uri")]
+    given = [tracking_uri] if tracking_uri is not None else [uri for uri in set_before if uri is not None]
+    if not given:
+        return any(sign in module.text.lower() for sign in DATABRICKS_SIGNS)
+    starts = [leading_text(source.module, source.node) for uri in given for source in module.origins(uri)]
+    return any(start.startswith("databricks") for start in starts) or not any(starts)
 
 
 def _variable(context: Context, logger: ast.Call, wanted: str) -> str:
