@@ -76,6 +76,9 @@ def test_a_constructor_that_takes_it_hands_it_on_under_the_new_name(init: str) -
     [
         'def __init__(self, **kw):\n    self.words = kw["tokenizer"]\n    super().__init__(**kw)',
         "def __init__(self, **kw):\n    build(self, kw)",
+        "def __init__(self, **kw):\n    build(kw)\n    super().__init__(**kw)",
+        "def __init__(self, **kw):\n    build(self, **kw)\n    super().__init__(**kw)",
+        "def __init__(self, **kw):\n    self.given = kw\n    super().__init__(**kw)",
         "def __init__(self, *args, smooth=0.0):\n    super().__init__(*args)",
     ],
 )

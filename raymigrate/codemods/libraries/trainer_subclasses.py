@@ -15,6 +15,7 @@ from raymigrate.facts.values.members import is_empty
 from raymigrate.knowledge.libraries import LIBRARIES, constructor, lineage, look_up, takes
 
 OLD, NEW = "tokenizer", "processing_class"
+LOOKS = (ast.Subscript, ast.Compare, ast.Attribute)  # kwargs["key"], "key" in kwargs, kwargs.pop("key")
 Made = tuple[Module, ast.ClassDef]
 
 
@@ -120,7 +121,8 @@ def _hands_on(module: Module, init: ast.FunctionDef) -> bool:
     uses = module.uses(name, module.scope(init)) if name else []
     handed = [use for use in uses if _is_handed_on(module, use)]
     read = {key for use in handed for key, _ in keys_of(module, use).reads}
-    return bool(handed) and OLD not in read
+    given_away = any(use not in handed and not isinstance(module.parent_of[use], LOOKS) for use in uses)
+    return bool(handed) and not given_away and OLD not in read
 
 
 def _is_handed_on(module: Module, use: ast.Name) -> bool:
