@@ -15,6 +15,9 @@ CLASSES = frozenset(
 )
 FROM_HUGGINGFACE = "ray.data.from_huggingface"
 MAKERS = ("ray.data.read_", "ray.data.from_", "ray.data.range")
+# Functions whose datasets hold their rows in memory.
+IN_MEMORY = frozenset(f"ray.data.from_{kind}" for kind in ("huggingface", "items", "pandas", "arrow", "numpy"))
+MAPS = frozenset({"add_column", "filter", "flat_map", "map", "map_batches"})
 # Methods of a Dataset that give a Dataset, in Ray 2.6.3 or today.
 CHAINED = frozenset(
     [
@@ -41,9 +44,10 @@ CHAINED = frozenset(
         "zip",
     ]
 )
-# Those that give several, and those that read one out of a dict.
+# Those that give several, those that read one out of a dict, and those whose Datasets are in memory.
 SPLITS = frozenset({"split", "split_at_indices", "split_proportionately", "train_test_split"})
 READERS = frozenset({"get", "pop"})
+MATERIALIZE = SPLITS | {"materialize", "fully_executed"}
 PIPELINES = frozenset({"window", "repeat"})
 
 
@@ -135,6 +139,48 @@ def _unpacked(module: Module, target: ast.AST | None) -> ast.expr | None:
     row = module.parent_of.get(target) if target is not None else None
     statement = module.parent_of.get(row) if isinstance(row, (ast.Tuple, ast.List)) else None
     return statement.value if isinstance(statement, ast.Assign) and row in statement.targets else None
+
+
+def is_in_memory(module: Module, dataset: ast.expr) -> bool:
+    """Whether the rows of a Dataset are there already: it is materialized, or made of rows that the script has."""
+    return all(_is_in_memory(source) for source in module.origins(dataset))
+
+
+def _is_in_memory(source: Source) -> bool:
+    for module, call in _chain(source):
+        if module.qualified(call.func) in IN_MEMORY:
+            return True
+        if not isinstance(call.func, ast.Attribute) or call.func.attr != "limit":
+            return isinstance(call.func, ast.Attribute) and call.func.attr in MATERIALIZE
+    return False
+
+
+def is_mapped(module: Module, dataset: ast.expr) -> bool:
+    """Whether a function of the user's makes the rows of a Dataset anew each time that they are read."""
+    return any(_is_mapped(source) for source in module.origins(dataset))
+
+
+def _is_mapped(source: Source) -> bool:
+    for _, call in _chain(source):
+        method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+        if method in MATERIALIZE | MAPS:
+            return method in MAPS
+    return False
+
+
+def _chain(source: Source) -> Iterator[tuple[Module, ast.Call]]:
+    """The calls that a Dataset comes from, the last one first, as far as each has one value only."""
+    waiting, seen = [source], set[ast.expr]()
+    while len(waiting) == 1 and waiting[0].node not in seen:
+        module, node = waiting[0].module, waiting[0].node
+        seen.add(node)
+        if isinstance(node, ast.Call):
+            yield module, node
+            waiting = module.origins(node.func.value) if isinstance(node.func, ast.Attribute) else []
+        else:
+            collections = collections_of(waiting[0])
+            items = [item for collection in collections for item in items_of(collection)] or collections
+            waiting = [origin for item in items for origin in item.module.origins(item.node)]
 
 
 def is_shard(module: Module, node: ast.expr) -> bool:

@@ -310,3 +310,76 @@ def test_a_chain_of_many_names_is_followed_to_its_end(first: str, is_dataset: bo
 def test_a_name_is_a_dataset_if_all_that_it_is_bound_to_are(other: str, is_dataset: bool) -> None:
     outcome = converted(f"import ray\nrows = ray.data.read_csv(path)\n{other}\nrows.fully_executed()\n")
     assert bool(outcome.lines("RM506", Kind.CONVERTED)) is is_dataset
+
+
+COUNTED = """
+import ray
+from ray.air.config import ScalingConfig
+from ray.train.huggingface import HuggingFaceTrainer
+from transformers import Trainer, TrainingArguments
+
+
+def build(train_dataset, eval_dataset=None, **config):
+    args = TrainingArguments("out", {arguments})
+    return Trainer(model=config["model"](), args=args, train_dataset=train_dataset, eval_dataset=eval_dataset)
+
+
+{before}
+HuggingFaceTrainer(
+    build, datasets={datasets}, scaling_config=ScalingConfig(num_workers=2, use_gpu=True)
+).fit()
+"""
+MAPPED = {
+    "in place": ("rows = ray.data.read_csv(path)", '{"train": rows.map_batches(encode)}'),
+    "by name": (
+        "rows = ray.data.read_csv(path)\nrows = rows.map(encode)",
+        '{"train": rows, "evaluation": rows.limit(9)}',
+    ),
+    "shuffled behind": ("rows = ray.data.read_csv(path).filter(keep).random_shuffle()", '{"train": rows}'),
+    "by a function": ("def load():\n    return ray.data.read_csv(path).map(encode)", '{"train": load()}'),
+    "each of a dict": (
+        "sets = ray.data.from_huggingface(load())\nsets = {name: split.map(encode) for name, split in sets.items()}",
+        '{"train": sets["train"], "evaluation": sets["test"]}',
+    ),
+    "all in a name": ("datasets = {'train': ray.data.from_items(rows).map(encode)}", "datasets"),
+}
+NOT_MAPPED = {
+    "read": ("rows = ray.data.read_csv(path)", '{"train": rows}'),
+    "in memory": ("rows = ray.data.from_pandas(frame)", '{"train": rows}'),
+    "materialized": ("rows = ray.data.read_csv(path).map(encode).materialize()", '{"train": rows}'),
+    "split": ("rows, rest = ray.data.read_csv(path).map(encode).train_test_split(0.1)", '{"train": rows}'),
+    "of a dict": ("sets = ray.data.from_huggingface(load())", '{"train": sets["train"], "evaluation": sets["test"]}'),
+    "unknown": ("from job import load", '{"train": load()}'),
+}
+
+
+@pytest.mark.parametrize(("before", "datasets"), MAPPED.values(), ids=MAPPED)
+def test_rows_that_are_counted_are_mapped_once_as_before(before: str, datasets: str) -> None:
+    outcome = converted(COUNTED.format(arguments="num_train_epochs=3", before=before, datasets=datasets))
+    assert "name: dataset.materialize()" in outcome.text
+    assert '["train"].count()' in outcome.text
+    assert converted(outcome.text).text == outcome.text
+
+
+@pytest.mark.parametrize(("before", "datasets"), NOT_MAPPED.values(), ids=NOT_MAPPED)
+def test_rows_that_nothing_maps_are_left_as_they_are(before: str, datasets: str) -> None:
+    outcome = converted(COUNTED.format(arguments="num_train_epochs=3", before=before, datasets=datasets))
+    assert "dataset.materialize()" not in outcome.text
+    assert not outcome.lines("RM107", Kind.NOTE)
+
+
+def test_rows_that_a_later_ray_may_have_streamed_are_only_noted() -> None:
+    before, datasets = MAPPED["by name"]
+    outcome = converted(COUNTED.format(arguments="max_steps=20", before=before, datasets=datasets))
+    assert "materialize()" not in outcome.text
+    assert outcome.lines("RM107", Kind.NOTE)
+
+
+@pytest.mark.parametrize("is_short", [True, False])
+def test_a_dict_of_datasets_is_written_once_where_it_is_short(is_short: bool) -> None:
+    datasets = '{"train": first, "evaluation": second}' if is_short else '{\n        "train": first,\n    }'
+    before = "from ray.data.preprocessors import BatchMapper\nmapper = BatchMapper(encode, batch_format='pandas')"
+    script = COUNTED.format(arguments="max_steps=20", before=before, datasets=f"{datasets}, preprocessor=mapper")
+    text = converted(script).text
+    assert text.count("datasets = {") == (1 if is_short else 2)
+    assert ("for name, dataset in {" in text) is is_short

@@ -102,7 +102,7 @@ class Preprocessing:
         """The lines that fit the preprocessor and transform the datasets.
 
         Args:
-            source: Name of the dict of datasets.
+            source: Name of the dict of datasets, or a placeholder for it.
             target: Name for the dict of transformed datasets.
             choices: Which dataset to fit on and which to leave.
         """
@@ -127,6 +127,12 @@ class Preprocessing:
                 found += self._fit_and_transform(members, source, target, choices)
             source = target
         return found
+
+    @property
+    def reads_source_once(self) -> bool:
+        """Whether the lines of `codes` read the dict of datasets once, so that it can stand there itself."""
+        made = self.helper is not None or self._is_changed_elsewhere
+        return made or isinstance(self.stages[0], Mapper)
 
     @property
     def _is_changed_elsewhere(self) -> bool:

@@ -5,11 +5,13 @@ import ast
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context, Prepared
 from raymigrate.codemods.data.dataset_config import convert_dataset_config, shuffles
-from raymigrate.codemods.data.preprocessors import preprocessing
+from raymigrate.codemods.data.preprocessors import preprocessing, transformed
 from raymigrate.codemods.data.split_datasets import SPLIT_ALL_SINCE, leaves_split_open, split_train_only
 from raymigrate.codemods.shared.train_function import TrainFunction
-from raymigrate.edits.plan import Code
+from raymigrate.edits.plan import Code, Part
 from raymigrate.facts import values
+from raymigrate.facts.legacy import TRAINING_ARGUMENTS
+from raymigrate.facts.ray_data import IN_MEMORY, is_mapped
 from raymigrate.facts.trainers import TrainerCall
 from raymigrate.facts.values import is_none
 
@@ -29,10 +31,8 @@ RM109 = Rule(
     "The argument is dropped: the workers need no Ray Data.",
     "https://docs.ray.io/en/latest/train/user-guides/data-loading-preprocessing.html",
 )
-
-
-# Functions whose datasets hold their rows in memory.
-IN_MEMORY = frozenset(f"ray.data.from_{kind}" for kind in ("huggingface", "items", "pandas", "arrow", "numpy"))
+STREAMED_SINCE = (2, 6)
+LONGEST_INLINE = 75  # of a dict that is looped over where it stands
 
 
 def convert_trainer_arguments(context: Context, call: TrainerCall, function: TrainFunction) -> None:
@@ -45,23 +45,49 @@ def convert_trainer_arguments(context: Context, call: TrainerCall, function: Tra
             edit.remove |= {"datasets", "preprocessor"}
         return
     mapped = "preprocessor" in call.arguments
-    datasets = prepare_datasets(context, call, counted=function.counts_rows)
+    once = function.counts_rows and not mapped and _was_mapped_once(context, function)
+    datasets = prepare_datasets(context, call, counted=function.counts_rows, once=once)
     if function.counts_rows:
         whole = function.splits_train_only and call.datasets.may_have("evaluation")
         evaluation = ", and each gets all evaluation rows" if whole else ""
         counted = "Workers cannot tell how many training rows there are; now they are given the number"
-        context.converts(RM107, call.datasets.node, f"{counted}{evaluation}.")
+        kept = "; to count them and for each epoch they would be mapped anew, now once" if once else ""
+        context.converts(RM107, call.datasets.node, f"{counted}{evaluation}{kept}.")
         _hand_over_counts(context, function, datasets)
     # Nobody reads another dataset, but a second run that knows of Ray 2.6 would keep it whole.
     is_read = call.datasets.may_have("evaluation") or context.from_ray.surely_before(SPLIT_ALL_SINCE)
     if function.splits_train_only and is_read and leaves_split_open(context, call):
         options = ""
-        if not mapped and not _in_memory(context, call):
+        if not mapped and not once and not _in_memory(context, call):
             # Each worker reads the evaluation rows for itself, so they have to come in the same order.
             near = context.module.reference_at[call.node.func].binding.statement
             context.plan.need_import("ray.data", "ExecutionOptions", near=near)
             options = ", execution_options=ExecutionOptions(preserve_order=True)"
         split_train_only(context, call, options)
+
+
+def _was_mapped_once(context: Context, function: TrainFunction) -> bool:
+    """Whether the script maps the training data, and legacy Ray did so once, before training.
+
+    Up to 2.5 it did (2.4.0 train/_internal/dataset_spec.py, `split`), and only so had they a length: later one had to
+    say materialize() for that, or max_steps=.
+    """
+    train = (function.call.datasets.keys or {}).get("train")
+    if train is None or not is_mapped(function.call.module, train):
+        return False
+    if context.from_ray.surely_before(STREAMED_SINCE):
+        return True
+    module, body = function.body_module, function.body
+    made = [call for call in module.calls(*TRAINING_ARGUMENTS) if body is not None and module.inside(call, body)]
+    has_length = bool(made) and not any(
+        keyword.arg in ("max_steps", None) for call in made for keyword in call.keywords
+    )
+    if not has_length:
+        note = (
+            "count() maps the training data for their number, each epoch maps them again: .materialize() does it once."
+        )
+        context.note(RM107, train, note)
+    return has_length
 
 
 def _in_memory(context: Context, call: TrainerCall) -> bool:
@@ -73,13 +99,14 @@ def _in_memory(context: Context, call: TrainerCall) -> bool:
     return value.func.attr == "materialize" or context.module.qualified(value.func) in IN_MEMORY
 
 
-def prepare_datasets(context: Context, call: TrainerCall, *, counted: bool = False) -> str | None:
+def prepare_datasets(context: Context, call: TrainerCall, *, counted: bool = False, once: bool = False) -> str | None:
     """Gives the datasets a name where they need one, and applies the preprocessor and the DatasetConfig.
 
     Args:
         context: The module.
         call: The trainer call.
         counted: Whether the caller refers to the datasets a second time.
+        once: Whether their rows are to be made once, before training.
 
     Returns:
         The name that holds them, or None where their expressions can stand twice.
@@ -96,21 +123,30 @@ def prepare_datasets(context: Context, call: TrainerCall, *, counted: bool = Fal
         edit.set("datasets", context.prepared[known])
         return context.prepared[known]
     before: list[Code] = []
-    if isinstance(node, ast.Name):
-        source = name = node.id
-    elif applied or (config and config.shuffle) or (counted and not _can_stand_twice(call)):
+    parts: dict[str, Part] = {}
+    if not isinstance(node, ast.Name):
+        is_plain = not counted or _can_stand_twice(call)
+        if not applied and not once and not (config and config.shuffle) and is_plain:
+            return None
         source = name = context.fresh("datasets", "ray_datasets", "trainer_datasets")
-        before.append(Code(f"{name} = $datasets", {"datasets": node}))
+        is_short = call.module.end(node)[0] == node.lineno and len(call.module.source(node)) <= LONGEST_INLINE
+        is_read_once = once or (applied is not None and applied.reads_source_once)
+        if is_read_once and is_short and not (config and config.shuffle):
+            source, parts = "$datasets", {"datasets": node}
+        else:
+            before.append(Code(f"{name} = $datasets", {"datasets": node}))
     else:
-        return None
-    if applied and not before:
-        name = context.fresh("datasets", "ray_datasets", "trainer_datasets")
+        source = name = node.id
+        if applied or once:
+            name = context.fresh("datasets", "ray_datasets", "trainer_datasets")
     early, late = shuffles(config, source, name, list(call.datasets.keys or ())) if config else ([], [])
     before += early
     if applied:
-        first, *others = applied.codes(source, name, choices)
+        first, *others = [Code(code.template, {**code.parts, **parts}) for code in applied.codes(source, name, choices)]
         edit.remove.add("preprocessor")
         before += [Code(applied.finish() + first.template, first.parts), *others]
+    elif once:
+        before.append(transformed(source, name, "dataset.materialize()", choices, parts))
     before += late
     if before:
         context.plan.statement(call.statement).before.extend(before)
