@@ -201,6 +201,10 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         "from ray.data._internal.planner.plan_udf_map_op import _validate_row_output as v; v(3)",
         "from ray.data._internal.planner.plan_udf_map_op import _validate_batch_output as v; v([3])",
     ],
+    "RM512": [
+        # In a process that no core worker serves, as in a client.
+        "from ray.data._internal.execution.block_ref_counter import BlockRefCounter\nBlockRefCounter()",
+    ],
     "RM601": [
         "from ray.train.huggingface import TransformersCheckpoint",
         "from ray.train.huggingface import HuggingFaceCheckpoint",

@@ -1,0 +1,127 @@
+"""RM512: Ray Data that a script runs through Ray Client.
+
+Measured on Ray 2.60 (docs/semantics/data.md#ray-client): what runs a plan of Ray Data fails in a client, since it
+registers callbacks in the core worker (data/_internal/execution/block_ref_counter.py:29), which a client does not have.
+Making a Dataset and mapping it runs nothing; neither do count(), split() and to_pandas() of rows that are in memory
+already. TorchTrainer.fit() works, with datasets too: these are run in the cluster.
+"""
+
+import ast
+from collections.abc import Iterator
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
+from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
+from raymigrate.facts.module import Module
+from raymigrate.facts.places import Place
+from raymigrate.facts.ray_data import argument, is_dataset, is_in_memory
+from raymigrate.facts.values import is_none, keyword_argument, leading_text
+
+RM512 = Rule(
+    "RM512",
+    "Ray Data run through Ray Client",
+    "A script that connects with ray:// is a client outside of the cluster, and cannot run Ray Data on current Ray: an"
+    " AttributeError. Training works, with datasets too, and so does Ray Data in a remote function.",
+    "Run the script in the cluster (`ray job submit`), or do what runs the data in a function with @ray.remote, and use"
+    " the Dataset that it returns.",
+    "https://docs.ray.io/en/latest/cluster/running-applications/job-submission/ray-client.html",
+    errors=("'Worker' object has no attribute 'core_worker'",),
+    unproven="It takes a cluster that serves clients, which needs grpc.",
+)
+
+ADDRESS = "ray://"
+CONNECTS = ("ray.client", "ray.util.connect", "ray.ClientBuilder", "ray.client_builder.client")
+VARIABLE = "RAY_ADDRESS"
+ENVIRONMENT = "os.environ"
+# Methods of a Dataset that always run its plan, and those that do so unless its rows are in memory already.
+RUNS = frozenset(
+    [
+        *(
+            "aggregate",
+            "iter_batches",
+            "iter_rows",
+            "iter_tf_batches",
+            "iter_torch_batches",
+            "max",
+            "mean",
+            "min",
+            "show",
+        ),
+        *("std", "sum", "take", "take_all", "take_batch", "to_tf", "to_torch", "unique", "write_csv", "write_json"),
+        *("write_numpy", "write_parquet"),
+    ]
+)
+RUNS_A_PLAN = frozenset(
+    ["count", "fully_executed", "materialize", "split", "split_at_indices", "to_pandas", "train_test_split"]
+)
+
+
+@codemod("ray", phase=Phase.RESULTS)
+def ray_client(context: Context) -> None:
+    """Reports a connection of a client beside Ray Data that the client runs."""
+    connections = list(_connections(context.module))
+    runs = list(dict.fromkeys(_runs(context))) if connections else []
+    if runs:
+        several = f"{', '.join(runs[:-1])} and {runs[-1]} raise" if len(runs) > 1 else f"{runs[0]} raises"
+        message = f"Through Ray Client {several} an AttributeError today: a client cannot run Ray Data."
+        context.manual(RM512, connections[0], message)
+
+
+def _connections(module: Module) -> Iterator[ast.AST]:
+    """Where a script says that it is a client of a cluster, in source order."""
+    for call in module.calls("ray.init", *CONNECTS):
+        address = argument(call, "address", 0)
+        name = module.qualified(call.func)
+        if name != "ray.init" or (address is not None and _is_client_address(module, address)):
+            yield call
+    for text in module.of_type(ast.Constant):
+        if text.value == VARIABLE and (value := _set_to(module, text)) is not None:
+            if _is_client_address(module, value):
+                yield text
+
+
+def _set_to(module: Module, key: ast.Constant) -> ast.expr | None:
+    """What a variable of the environment is set to where its name stands; None where it is not."""
+    outer = module.parent_of[key]
+    if isinstance(outer, ast.Subscript) and module.qualified(outer.value) == ENVIRONMENT:
+        return module.assigned(outer)
+    is_set = isinstance(outer, ast.Call) and module.qualified(outer.func) == f"{ENVIRONMENT}.setdefault"
+    return argument(outer, "value", 1) if is_set and isinstance(outer, ast.Call) else None
+
+
+def _is_client_address(module: Module, node: ast.expr) -> bool:
+    return any(leading_text(found.module, found.node).startswith(ADDRESS) for found in module.origins(node))
+
+
+def _runs(context: Context) -> Iterator[str]:
+    """What has a plan of Ray Data run where the script runs, as it stands in the finding."""
+    module = context.module
+    for call, method in module.method_calls(*RUNS, *RUNS_A_PLAN):
+        if is_dataset(module, method.value) and _is_on_driver(context, call):
+            if method.attr in RUNS or not is_in_memory(module, method.value):
+                yield f"{method.attr}()"
+    shown = [given for call in module.named_calls("print") for given in call.args]
+    if context.path.endswith(".ipynb"):
+        shown += [statement.value for statement in module.of_type(ast.Expr)]
+    if any(isinstance(value, ast.Name) and is_dataset(module, value) for value in shown):
+        yield "showing a Dataset"
+    for call in module.calls(*TRAINERS, *TORCH_TRAINERS):
+        datasets, preprocessor = keyword_argument(call, "datasets"), keyword_argument(call, "preprocessor")
+        if datasets is None or not _is_on_driver(context, call):
+            continue
+        if preprocessor is not None and not is_none(preprocessor):
+            yield "materialize() in place of preprocessor="
+        elif module.qualified(call.func) in TRANSFORMERS_TRAINERS:
+            train = (module.entries(datasets) or {}).get("train")
+            if train is not None and is_dataset(module, train) and not is_in_memory(module, train):
+                yield "count() of the training data"
+
+
+def _is_on_driver(context: Context, node: ast.AST) -> bool:
+    """Whether code may run in the script's own process: neither on workers nor in a task or an actor."""
+    if context.place_of(node) is not Place.UNKNOWN:
+        return False
+    around = [outer for outer in context.module.ancestors(node) if hasattr(outer, "decorator_list")]
+    return not any("remote" in ast.unparse(decorator) for outer in around for decorator in outer.decorator_list)
