@@ -21,6 +21,16 @@ def resolved(text: str) -> list[str]:
         ("def f():\n    from ray.air import session\n    session\nsession\n", ["ray.air.session"]),
         ("from ray.air import session\ndef f(session):\n    session.report\n", []),
         ("from ray.air import session\n[session for session in x]\n", []),
+        ("from ray.air import session\n[session for session in session.all]\n", ["ray.air.session.all"]),
+        (
+            "from ray.air import session\n[x for x in y if (lambda: session) for y in session]\n",
+            ["ray.air.session"] * 2,
+        ),
+        ("from ray.air import session\n[x for x in y for session in session.all]\n", []),
+        (
+            "from ray.air import session\nclass C:\n    session = 1\n    a = [session for b in session]\n",
+            ["ray.air.session"],
+        ),
         ("from ray.air import session\nclass C:\n    session = 1\n    def f(self): session\n", ["ray.air.session"]),
         ("from ray.air import session\nsession = Session()\nsession.report\n", []),
         (

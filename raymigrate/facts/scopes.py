@@ -9,7 +9,7 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 ScopeNode = ast.Module | ast.ClassDef | FunctionNode | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-SCOPED = frozenset({*FUNCTIONS, *COMPREHENSIONS, ast.ClassDef})
+SCOPED = frozenset({*FUNCTIONS, *COMPREHENSIONS, ast.comprehension, ast.ClassDef})
 BINDING = frozenset(
     {
         *(ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Name, ast.arg),
@@ -165,6 +165,9 @@ class ScopeBuilder:
 
     def _inside(self, node: ast.AST, scope: Scope) -> tuple[Scope, Collection[ast.AST]]:
         """The scope in which the children of a node are evaluated, and those of them that belong outside of it."""
+        if isinstance(node, ast.comprehension):  # the first iterable is evaluated around it: `[a for a in a]`
+            is_first = self.parent_of[node].generators[0] is node  # type: ignore[attr-defined]
+            return (scope.parent, {node.target, *node.ifs}) if is_first and scope.parent else (scope, ())
         outside: set[ast.AST] = set() if isinstance(node, (ast.Lambda, *COMPREHENSIONS)) else {*node.decorator_list}  # type: ignore[attr-defined]
         if isinstance(node, ast.ClassDef):
             outside |= {*node.bases, *node.keywords}
