@@ -31,6 +31,7 @@ RUN = {
     "materialize": "rows.map_batches(clean).materialize()",
     "through a name": "mapped = rows.map(clean)\nprint(mapped.count())",
     "take": "rows.take(1)",
+    "each, by the name of the whole": "[rows.materialize() for rows in [rows.map(clean)]]",
     "loop": "for row in rows.iter_rows():\n    print(row)",
     "written": "rows.write_parquet('/shared/rows')",
     "read": "print(ray.data.read_parquet('/shared/rows').count())",

@@ -62,7 +62,7 @@ RUNS_A_PLAN = frozenset(
 def ray_client(context: Context) -> None:
     """Reports a connection of a client beside Ray Data that the client runs."""
     connections = list(_connections(context.module))
-    runs = list(dict.fromkeys(_runs(context))) if connections else []
+    runs = sorted(set(_runs(context))) if connections else []
     if runs:
         several = f"{', '.join(runs[:-1])} and {runs[-1]} raise" if len(runs) > 1 else f"{runs[0]} raises"
         message = f"Through Ray Client {several} an AttributeError today: a client cannot run Ray Data."
@@ -112,11 +112,11 @@ def _runs(context: Context) -> Iterator[str]:
         if datasets is None or not _is_on_driver(context, call):
             continue
         if preprocessor is not None and not is_none(preprocessor):
-            yield "materialize() in place of preprocessor="
+            yield "materialize()"  # which takes its place
         elif module.qualified(call.func) in TRANSFORMERS_TRAINERS:
             train = (module.entries(datasets) or {}).get("train")
             if train is not None and is_dataset(module, train) and not is_in_memory(module, train):
-                yield "count() of the training data"
+                yield "count()"  # of the training data, for the length of an epoch
 
 
 def _is_on_driver(context: Context, node: ast.AST) -> bool:
