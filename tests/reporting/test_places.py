@@ -50,8 +50,10 @@ SPEAKS_OF = {
     "RM501": "BatchMapper|preprocessor|^mapper$",
     "RM502": "Scaler",
     "RM504": "dataset_config",
+    "RM508": "^lambda",
     "RM509": "train",
     "RM511": r"^lambda|_(?:batch|row)$|^row\b|^self\.model\(",  # the function, or what it returns
+    "RM512": "ray://|RAY_ADDRESS",
     "RM602": "_directory",
     "RM706": r"\*\*",
     "RM714": r"dataset|^[A-Z]+$|^sys\.argv",
