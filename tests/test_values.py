@@ -5,7 +5,7 @@ import ast
 import pytest
 
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import constant, leading_text, origins, reaching, seen_items
+from raymigrate.facts.values import all_items, constant, leading_text, origins, reaching, seen_items
 
 
 def last(text: str, kind: type[ast.AST] = ast.Call) -> tuple[Module, ast.expr]:
@@ -242,11 +242,42 @@ def test_dicts_and_lists_made_of_themselves_are_unknown(text: str) -> None:
         ("f(['a', 'b'])", ["a", "b"]),
         ("x = ['a']\nx.append('b')\nx.extend(['c'])\nf(x)", ["a", "b", "c"]),
         ("x = ['a']\nf([*x, 'b'] + y + ['c'])", ["a", "b", "c"]),
+        ("x = list()\nx.insert(0, 'a')\nx[0] = 'b'\nx[1:] = ['c']\nf(x)", ["a", "b", "c"]),
+        ("class A:\n  x = ['a']\n  def b(self):\n    self.x += ['b']\n    f(self.x)", ["a", "b"]),
+        ("class A:\n  x: list = []\ndef b(a):\n  a.x.append('a')\nf(A().x)", ["a"]),
+        ("class A:\n  x = []\n  def b(self):\n    x = self.x\n    x.extend(['a'])\n    f(self.x)", ["a"]),
     ],
 )
 def test_the_items_of_a_list_are_seen_although_there_may_be_more(text: str, found: list[str]) -> None:
     module, node = last(text)
     assert [module.constant(item) for item in seen_items(module, node)] == found
+    assert (all_items(module, node) is None) == ("+ y" in text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x = []\nx.extend(y)\nf(x)",
+        "x = [*y]\nf(x)",
+        "x = y\nf(x)",
+        "class A:\n  def __init__(self, y):\n    self.x = []\n    self.x += y\n    f(self.x)",
+    ],
+)
+def test_a_list_may_hold_items_that_are_not_seen(text: str) -> None:
+    module, node = last(text)
+    assert all_items(module, node) is None
+
+
+@pytest.mark.parametrize(
+    "filled",
+    ["self.x.append(1)", "self.x += [1]", "self.x[0] = 1", "y = self.x; y.append(1)", "A().x.insert(0, 1)"],
+)
+def test_an_attribute_that_gets_items_is_not_the_empty_list_that_it_starts_as(filled: str) -> None:
+    text = f"class A:\n  def __init__(self):\n    self.x = []\n  def b(self):\n    {filled}\n    f(self.x)"
+    module, node = last(text)
+    assert constant(module, node) is ...
+    module, node = last(text.replace(filled, "print(self.x)"))
+    assert constant(module, node) == []
 
 
 def test_methods_that_call_each_other_are_followed_only_so_far() -> None:

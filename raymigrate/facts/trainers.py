@@ -12,7 +12,7 @@ from raymigrate.facts.places import functions_behind
 from raymigrate.facts.project import Definition
 from raymigrate.facts.scaling import UNKNOWN, UseGpu, same_gpus, use_gpu
 from raymigrate.facts.scopes import FunctionNode
-from raymigrate.facts.values import is_none
+from raymigrate.facts.values import Source, is_none
 
 # Classes that take a function for the workers, by the name of the parameter.
 WITH_FUNCTION = {
@@ -32,10 +32,12 @@ class Datasets:
     Args:
         node: The argument; None where there is none.
         keys: The dataset names with their expressions, where the argument leads to a dict display.
+        may_be_none: Whether the argument may be None at run time.
     """
 
     node: ast.expr | None
     keys: dict[str, ast.expr] | None
+    may_be_none: bool = False
 
     def may_have(self, key: str) -> bool:
         """Whether a dataset of this name can be among them."""
@@ -95,7 +97,8 @@ class TrainerCall:
         node = self.arguments.get("datasets")
         if node is None or is_none(node):
             return Datasets(None, {})
-        return Datasets(node, self.module.entries(node))
+        keys = self.module.entries(node)
+        return Datasets(node, keys, may_be_none=keys is None and _may_be_none(self.module, node))
 
     @cached_property
     def gpus(self) -> UseGpu:
@@ -131,6 +134,20 @@ def _gpus_by_function(module: Module, first: str) -> dict[ast.AST, UseGpu]:
             for function in call.functions:
                 found[function] = own if same_gpus(found.get(function, own), own) else UNKNOWN
     return module.gpus[first]
+
+
+def _may_be_none(module: Module, node: ast.expr) -> bool:
+    """Whether a value is None on one of the ways to it, or a parameter that is declared so: `Optional[dict]`."""
+    return any(is_none(source.node) or _is_optional(source) for source in module.origins(node))
+
+
+def _is_optional(source: Source) -> bool:
+    parameter = source.module.definition(source.node)
+    annotation = parameter.annotation if isinstance(parameter, ast.arg) else None
+    if isinstance(annotation, ast.BinOp):
+        return is_none(annotation.left) or is_none(annotation.right)
+    named = annotation.value if isinstance(annotation, ast.Subscript) else None
+    return named is not None and source.module.qualified(named) == "typing.Optional"
 
 
 def is_no_trainer(module: Module, node: ast.expr) -> bool:

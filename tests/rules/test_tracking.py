@@ -91,6 +91,68 @@ def test_loggers_in_a_list_that_is_put_together_are_told(run_config: str) -> Non
     assert any("raises for MLflowLoggerCallback on Ray >= 2.51; " in message for message in outcome.messages)
 
 
+RUNNER = """
+class Runner:
+    def __init__(self):
+        self.callbacks{start}
+    def track(self):
+        {filled}
+    def config(self):
+        return RunConfig(callbacks=self.callbacks)
+run_config = Runner().config()
+"""
+
+
+@pytest.mark.parametrize("start", [" = []", ": list = list()"])
+@pytest.mark.parametrize(
+    "filled",
+    [
+        f"self.callbacks.append({MLFLOW})",
+        f"self.callbacks.extend([{MLFLOW}])",
+        f"self.callbacks.insert(0, {MLFLOW})",
+        f"self.callbacks += [{MLFLOW}]",
+        f"self.callbacks[:] = [{MLFLOW}]",
+        f"callbacks = self.callbacks\n        callbacks.append({MLFLOW})",
+    ],
+)
+def test_loggers_that_an_attribute_gets_later_are_told(start: str, filled: str) -> None:
+    outcome = converted(BUILT.format(run_config=RUNNER.format(start=start, filled=filled)))
+    assert len(outcome.lines("RM408", Kind.MANUAL)) == 1
+    assert any("raises for MLflowLoggerCallback on Ray >= 2.51; " in message for message in outcome.messages)
+
+
+OWN = """
+from ray.train import UserCallback
+class Mine(UserCallback):
+    pass
+class Theirs(MLflowLoggerCallback):
+    pass
+"""
+
+
+@pytest.mark.parametrize(
+    "run_config",
+    [
+        RUNNER.format(start=" = []", filled="self.callbacks.append(Mine())"),
+        RUNNER.format(start=" = [Mine()]", filled="pass"),
+        "callbacks = []\ncallbacks.append(Mine())\nrun_config = RunConfig(callbacks=callbacks)",
+        "callbacks = [Mine()]\ncallbacks.clear()\nrun_config = RunConfig(callbacks=callbacks)",
+    ],
+)
+def test_callbacks_of_train_are_no_loggers_of_tune(run_config: str) -> None:
+    outcome = converted(BUILT.format(run_config=OWN + run_config))
+    assert not [code for code, _, _ in outcome.findings if code == "RM408"]
+
+
+@pytest.mark.parametrize("item", ["Theirs()", "make()", "callback"])
+def test_what_may_be_a_callback_of_tune_is_told(item: str) -> None:
+    run_config = (
+        f"def configure(callback):\n    return RunConfig(callbacks=[{item}])\nrun_config = configure(None or x)"
+    )
+    outcome = converted(BUILT.format(run_config=OWN + run_config))
+    assert len(outcome.lines("RM408", Kind.MANUAL)) == 1
+
+
 @pytest.mark.parametrize(
     "run_config",
     [

@@ -18,10 +18,11 @@ from raymigrate.codemods.tracking import emitted_tracking
 from raymigrate.edits.plan import Code
 from raymigrate.facts.helpers import Helper
 from raymigrate.facts.legacy import CONFIG_CLASSES, TRANSFORMERS_TRAINERS
+from raymigrate.facts.module import Module
 from raymigrate.facts.runs import fits, only_use, trainers_of
-from raymigrate.facts.trainers import TrainerCall
+from raymigrate.facts.trainers import TrainerCall, library_bases
 from raymigrate.facts.tuners import REPORT_TO_TUNE, made
-from raymigrate.facts.values import argument, fillings, leading_text, seen_items, written
+from raymigrate.facts.values import Source, all_items, argument, fillings, is_none, leading_text, seen_items, written
 
 RM408 = Rule(
     "RM408",
@@ -84,33 +85,47 @@ def _callbacks(config: ast.Call) -> ast.keyword | None:
 
 
 def _listed(context: Context, keyword: ast.keyword) -> list[ast.expr] | None:
-    """The callbacks of a RunConfig; None where there may be others."""
+    """The callbacks of a RunConfig, where they stand in one list."""
     name, value = keyword.value, context.module.value(keyword.value)
-    if isinstance(name, ast.Name) and fillings(context.module, name) and seen_items(context.module, name):
+    if isinstance(name, ast.Name) and fillings(context.module, name):
         return None
     return value.elts if isinstance(value, (ast.List, ast.Tuple)) else None
 
 
-def _tune_callbacks(context: Context, callbacks: ast.expr) -> list[str]:
+def _items(module: Module, callbacks: ast.expr) -> tuple[list[Source], bool]:
+    """The items of a list of callbacks that can be seen, and whether there may be others."""
+    made = [source for source in module.origins(callbacks) if not is_none(source.node)]
+    items = [Source(s.module, item) for s in made for item in seen_items(s.module, s.node)]
+    return list(dict.fromkeys(items)), any(all_items(source.module, source.node) is None for source in made)
+
+
+def _tune_callbacks(items: list[Source]) -> list[str]:
     """The names of the classes of Tune in a list of callbacks, as far as its items can be seen."""
-    found = []
-    for source in context.module.origins(callbacks, elsewhere=False):
-        found += [tune_callback(context, item) for item in seen_items(context.module, source.node)]
-    return [_last(name) for name in dict.fromkeys(found) if name is not None]
+    found = [_last(name) for item in items for name in _classes(item) if name]
+    return list(dict.fromkeys(found))
 
 
-def tune_callback(context: Context, node: ast.expr) -> str | None:
-    """The name of the Tune callback class that an expression makes an instance of."""
-    value = context.module.value(node)
-    if not isinstance(value, ast.Call):
+def _classes(item: Source) -> list[str | None]:
+    """The callback classes of Tune that a value may be an object of; "" for any other, None where unknown."""
+    return [tune_callback(source.module, source.node) for source in item.module.origins(item.node)]
+
+
+def tune_callback(module: Module, made: ast.expr) -> str | None:
+    """The callback class of Tune that an expression makes an object of; "" for any other, None where it is unknown."""
+    if not isinstance(made, ast.Call):
         return None
-    name = context.module.qualified(value.func)
-    if name is not None:  # TuneReportCallback is a UserCallback, although it is Tune's
-        return name if name.startswith(("ray.air.", "ray.tune.")) and name != REPORT_TO_TUNE else None
-    definition = context.module.definition(value.func)
-    bases = definition.bases if isinstance(definition, ast.ClassDef) else []
-    tune = any((context.module.qualified(base) or "").startswith("ray.tune.") for base in bases)
-    return definition.name if tune and isinstance(definition, ast.ClassDef) else None
+    home: ast.AST | None = module.definition(made.func)
+    other = module.elsewhere(made.func) if not isinstance(home, ast.ClassDef) else None
+    owner, home = (other.module, other.node) if other is not None else (module, home)
+    if isinstance(home, ast.ClassDef):
+        return home.name if any(_is_of_tune(base) for base in library_bases(owner, home)) else ""
+    name = module.qualified(made.func) if other is None else None
+    return None if name is None else name if _is_of_tune(name) else ""
+
+
+def _is_of_tune(name: str) -> bool:
+    """Whether a class is a callback of Tune. TuneReportCallback is a UserCallback, although it is there too."""
+    return name.startswith(("ray.air.", "ray.tune.")) and name != REPORT_TO_TUNE
 
 
 def _tracked(context: Context, config: ast.Call) -> Tracked:
@@ -124,7 +139,7 @@ def _tracked(context: Context, config: ast.Call) -> Tracked:
     items = _listed(context, keyword) if keyword is not None else None
     if keyword is None or items is None:
         raise NotSure("the list cannot be followed")
-    named = [(item, tune_callback(context, item) or "") for item in items]
+    named = [(item, tune_callback(module, module.value(item)) or "") for item in items]
     if others := [_last(name) or module.source(item) for item, name in named if name not in LOGGERS]:
         raise NotSure(f"nothing is known to take the place of {', '.join(others)}")
     loggers, reasons = [], list[str]()
@@ -172,9 +187,9 @@ def convert(context: Context) -> None:
         keyword = _callbacks(config)
         if keyword is None or context.module.constant(keyword.value) in (None, []) or config in context.tuned:
             continue
-        items = _listed(context, keyword)
-        names = _tune_callbacks(context, keyword.value)
-        if items is not None and not names:
+        items, others = _items(context.module, keyword.value)
+        names = _tune_callbacks(items)
+        if not names and not others and not any(None in _classes(item) for item in items):
             continue  # somebody's UserCallback
         if not _for_trainer(context, config):
             continue
@@ -200,7 +215,7 @@ def _report_stored(context: Context, stored: ast.Attribute) -> None:
     configs = [c for c in made if isinstance(c, ast.Call) and context.module.qualified(c.func) in RUN_CONFIGS]
     if not isinstance(assignment, ast.Assign) or not any(config not in context.tuned for config in configs):
         return
-    if names := _tune_callbacks(context, assignment.value):
+    if names := _tune_callbacks(_items(context.module, assignment.value)[0]):
         silent = f"Nothing calls {', '.join(names)} on Ray >= 2.51, and no error says so: nothing is logged."
         context.manual(RM408, stored, silent, f"Give it to RunConfig(callbacks=). {RM408.fix}")
 

@@ -14,7 +14,17 @@ from raymigrate.facts.values.behind import UNKNOWN, Asked, Behind, Source
 from raymigrate.facts.values.bindings import reaching
 from raymigrate.facts.values.calls import argument, given_to, has_unpacking, keyword_argument, returned
 from raymigrate.facts.values.constants import constant, constants, head, is_none, leading_text, written
-from raymigrate.facts.values.dicts import WELL_KNOWN_KEYS, entries, fillings, key_name, seen_entries, seen_items
+from raymigrate.facts.values.dicts import (
+    WELL_KNOWN_KEYS,
+    all_items,
+    entries,
+    fillings,
+    holds_items,
+    imported_value,
+    key_name,
+    seen_entries,
+    seen_items,
+)
 from raymigrate.facts.values.members import (
     attribute,
     item,
@@ -34,6 +44,7 @@ __all__ = [
     "WELL_KNOWN_KEYS",
     "Asked",
     "Source",
+    "all_items",
     "argument",
     "assigned",
     "constant",
@@ -231,15 +242,13 @@ def _behind_name(module: Module, node: ast.Name, *, elsewhere: bool) -> Behind:
             behind = unpacked(module, binding.node, elsewhere=elsewhere)
             found += behind.found
             whole &= behind.whole
-        elif _holds_items(given) and fillings(module, node):
+        elif holds_items(given) and fillings(module, node):
             whole = False
         else:
             found.append(Source(module, given))
     other = module.elsewhere(node) if not found and elsewhere else None
-    made = other.value if other is not None else None
+    made = imported_value(other) if other is not None else None
     if other is not None and made is not None:
-        if isinstance(other.node, ast.Name) and fillings(other.module, other.node):
-            made = other.node
         return Behind([Source(other.module, made)], whole=True)
     return Behind(found, whole)
 
@@ -254,13 +263,3 @@ def _looped_over(module: Module, target: ast.AST) -> list[ast.expr] | None:
         return None
     filled = isinstance(loop.iter, ast.Name) and fillings(module, loop.iter)
     return None if filled or not items.elts else items.elts
-
-
-def _holds_items(node: ast.expr) -> bool:
-    """Whether an expression makes a list, dict or set."""
-    if isinstance(node, ast.Call):
-        is_copy = isinstance(node.func, ast.Attribute) and node.func.attr == "copy"
-        return is_copy or (isinstance(node.func, ast.Name) and node.func.id in ("dict", "list", "set"))
-    if isinstance(node, ast.BinOp):
-        return isinstance(node.op, ast.BitOr)
-    return isinstance(node, (ast.List, ast.Dict, ast.Set))

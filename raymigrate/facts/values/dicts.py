@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from raymigrate.facts.module import Module
+    from raymigrate.facts.project import Definition
 
 # Constants of Ray that name a dataset.
 WELL_KNOWN_KEYS = {
@@ -14,9 +16,8 @@ WELL_KNOWN_KEYS = {
     "ray.train.constants.EVALUATION_DATASET_KEY": "evaluation",
     "ray.train.TRAIN_DATASET_KEY": "train",
 }
-FILLERS = frozenset(
-    ["append", "extend", "insert", "add", "update", "setdefault", "pop", "popitem", "clear", "remove", "discard"]
-)
+TAKING = frozenset(["pop", "popitem", "clear", "remove", "discard"])
+FILLERS = TAKING | {"append", "extend", "insert", "add", "update", "setdefault"}
 
 
 def entries(module: Module, node: ast.expr, above: tuple[ast.expr, ...] = ()) -> dict[str, ast.expr] | None:
@@ -109,34 +110,63 @@ def seen_entries(module: Module, node: ast.expr, above: tuple[ast.expr, ...] = (
     return found
 
 
-def seen_items(module: Module, node: ast.expr, above: tuple[ast.expr, ...] = ()) -> list[ast.expr]:
-    """The items of a list or tuple that can be seen, although there may be others: of displays, sums, `append`."""
+def seen_items(module: Module, node: ast.expr) -> list[ast.expr]:
+    """The items of a list or tuple that can be seen, although there may be others: see `all_items`."""
+    return _items(module, node, ())[0]
+
+
+def all_items(module: Module, node: ast.expr) -> list[ast.expr] | None:
+    """The items that a list or tuple may hold; None where not all of them can be seen.
+
+    Understands displays, sums and `list(...)`, a name or attribute of such a list, and what is put into that by
+    `append`, `insert`, `extend` and assignments to its items.
+    """
+    items, whole = _items(module, node, ())
+    return items if whole else None
+
+
+def _items(module: Module, node: ast.expr, above: tuple[ast.expr, ...]) -> tuple[list[ast.expr], bool]:
+    """The items of a list that can be seen, and whether they are all."""
     if node in above:
-        return []
+        return [], False
     above = (*above, node)
+
+    def of(*parts: ast.expr) -> list[tuple[list[ast.expr], bool]]:
+        return [_items(module, part, above) for part in parts]
+
+    found: list[tuple[list[ast.expr], bool]] = [([], False)]
     if isinstance(node, ast.Name):
         target = module.definition(node)
         made = module.assigned(target) if isinstance(target, ast.Name) else None
-        if made is None or not isinstance(target, ast.Name):
-            return []
-        more = [item for statement in fillings(module, target) for item in _appended(module, statement)]
-        return seen_items(module, made, above) + more
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        return seen_items(module, node.left, above) + seen_items(module, node.right, above)
-    found: list[ast.expr] = []
-    for item in node.elts if isinstance(node, (ast.List, ast.Tuple)) else ():
-        found += seen_items(module, item.value, above) if isinstance(item, ast.Starred) else [item]
-    return found
+        if made is not None and isinstance(target, ast.Name):
+            found = [*of(made), *(_added(module, statement, above) for statement in fillings(module, target))]
+    elif isinstance(node, ast.Attribute):
+        filled = attribute_fillings(module, node.attr)
+        made_of = [source.node for source in module.origins(node, elsewhere=False) if source.node is not node]
+        if made_of:
+            found = [*of(*made_of), *(_added(module, statement, above) for statement in filled)]
+    elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        found = of(node.left, node.right)
+    elif isinstance(node, (ast.List, ast.Tuple)):
+        found = [of(item.value)[0] if isinstance(item, ast.Starred) else ([item], True) for item in node.elts]
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "list":
+        found = of(*node.args)
+    return [item for items, _ in found for item in items], all(whole for _, whole in found)
 
 
-def _appended(module: Module, statement: ast.stmt) -> list[ast.expr]:
-    """The items that one statement adds to a list."""
+def _added(module: Module, statement: ast.stmt, above: tuple[ast.expr, ...]) -> tuple[list[ast.expr], bool]:
+    """The items that one statement adds to a list, and whether it adds no others."""
+    if isinstance(statement, ast.Assign) and isinstance(target := statement.targets[0], ast.Subscript):
+        several = isinstance(target.slice, ast.Slice)
+        return _items(module, statement.value, above) if several else ([statement.value], True)
+    if isinstance(statement, ast.AugAssign):
+        return _items(module, statement.value, above)
     call = statement.value if isinstance(statement, ast.Expr) else None
-    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or len(call.args) != 1:
-        return []
-    if call.func.attr == "append":
-        return call.args
-    return seen_items(module, call.args[0]) if call.func.attr == "extend" else []
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return [], False
+    if call.func.attr in ("append", "insert", "extend") and call.args and not call.keywords:
+        return _items(module, call.args[-1], above) if call.func.attr == "extend" else ([call.args[-1]], True)
+    return [], call.func.attr in TAKING
 
 
 def _merged(parts: list[dict[str, ast.expr] | None]) -> dict[str, ast.expr] | None:
@@ -174,7 +204,20 @@ def fillings(module: Module, target: ast.Name) -> list[ast.stmt]:
     return known[scope, target.id]
 
 
-def _fillings(module: Module, uses: list[ast.Name]) -> list[ast.stmt]:
+def attribute_fillings(module: Module, name: str) -> list[ast.stmt]:
+    """The same of an attribute, of whatever object: `self.x.append(1)`, `self.x += [1]`, `x = self.x` and `x.pop()`."""
+    known = module.asked.filled_attributes
+    if name not in known:
+        uses = module.attributes(name)
+        around = [(use, module.parent_of[use]) for use in uses]
+        known[name] = [node for use, node in around if isinstance(node, ast.AugAssign) and node.target is use]
+        known[name] += _fillings(module, uses)
+        for target in (node.targets[0] for use, node in around if isinstance(node, ast.Assign) and node.value is use):
+            known[name] += fillings(module, target) if isinstance(target, ast.Name) else []
+    return known[name]
+
+
+def _fillings(module: Module, uses: Sequence[ast.expr]) -> list[ast.stmt]:
     found = []
     for use in uses:
         outer = module.parent_of[use]
@@ -182,6 +225,22 @@ def _fillings(module: Module, uses: list[ast.Name]) -> list[ast.stmt]:
         if stored or (isinstance(outer, ast.Attribute) and outer.attr in FILLERS):
             found.append(module.statement(use))
     return found
+
+
+def imported_value(found: Definition) -> ast.expr | None:
+    """The expression that another file assigns to a name; the name there, if it is of a list or dict that is filled."""
+    name = found.node
+    return name if isinstance(name, ast.Name) and fillings(found.module, name) else found.value
+
+
+def holds_items(node: ast.expr) -> bool:
+    """Whether an expression makes a list, dict or set."""
+    if isinstance(node, ast.Call):
+        is_copy = isinstance(node.func, ast.Attribute) and node.func.attr == "copy"
+        return is_copy or (isinstance(node.func, ast.Name) and node.func.id in ("dict", "list", "set"))
+    if isinstance(node, ast.BinOp):
+        return isinstance(node.op, ast.BitOr)
+    return isinstance(node, (ast.List, ast.Dict, ast.Set))
 
 
 def _with_fillings(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from raymigrate.facts.values.behind import UNKNOWN, Behind, Source, joined
 from raymigrate.facts.values.calls import argument, has_unpacking, keyword_argument, returned_by
+from raymigrate.facts.values.dicts import attribute_fillings, holds_items, imported_value
 
 if TYPE_CHECKING:
     from raymigrate.facts.module import Module
@@ -33,8 +34,9 @@ READERS = ("get", "pop", "setdefault")
 def attribute(module: Module, node: ast.Attribute, *, elsewhere: bool) -> Behind:
     """What is behind `owner.name`."""
     found = module.elsewhere(node) if elsewhere else None
-    if found is not None and found.value is not None:
-        return Behind([Source(found.module, found.value)], whole=True)
+    value = imported_value(found) if found is not None else None
+    if found is not None and value is not None:
+        return Behind([Source(found.module, value)], whole=True)
     home = _class_of(module, node.value, elsewhere=elsewhere)
     if home is not None:
         behind = _of_class(*home, node.attr)
@@ -44,7 +46,14 @@ def attribute(module: Module, node: ast.Attribute, *, elsewhere: bool) -> Behind
         home = None if behind.whole else _annotated_class(module, node.value, elsewhere=elsewhere)
         if home is not None:  # its objects may have another value than the default
             behind = Behind([*behind.found, *_of_class(*home, node.attr).found])
-    return Behind([*_stored(module, node.attr), *behind.found], behind.whole)
+    whole = behind.whole and not _is_filled(module, node.attr, behind.found)
+    return Behind([*_stored(module, node.attr), *behind.found], whole)
+
+
+def _is_filled(module: Module, name: str, given: Sequence[Source]) -> bool:
+    """Whether what an attribute is given is a list or dict that gets more items later: `self.callbacks = []`."""
+    homes = [module, *(source.module for source in given if holds_items(source.node))]
+    return len(homes) > 1 and any(attribute_fillings(home, name) for home in dict.fromkeys(homes))
 
 
 def _stored(module: Module, name: str) -> Iterator[Source]:
