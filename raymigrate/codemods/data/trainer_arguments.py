@@ -124,14 +124,17 @@ def prepare_datasets(context: Context, call: TrainerCall, *, counted: bool = Fal
         return context.prepared[known]
     before: list[Code] = []
     parts: dict[str, Part] = {}
-    if not isinstance(node, ast.Name):
-        is_plain = not counted or _can_stand_twice(call)
-        if not applied and not once and not (config and config.shuffle) and is_plain:
+    is_shuffled = config is not None and config.shuffle
+    if call.datasets.may_be_none and (applied or once or is_shuffled or counted):  # which Ray 2.5 to 2.8 allowed
+        source = name = context.fresh("datasets", "ray_datasets", "trainer_datasets")
+        before.append(Code(f"{name} = $datasets or {{}}", {"datasets": _without_none(node)}))
+    elif not isinstance(node, ast.Name):
+        if not applied and not once and not is_shuffled and (not counted or _can_stand_twice(call)):
             return None
         source = name = context.fresh("datasets", "ray_datasets", "trainer_datasets")
         is_short = call.module.end(node)[0] == node.lineno and len(call.module.source(node)) <= LONGEST_INLINE
         is_read_once = once or (applied is not None and applied.reads_source_once)
-        if is_read_once and is_short and not (config and config.shuffle):
+        if is_read_once and is_short and not is_shuffled:
             source, parts = "$datasets", {"datasets": node}
         else:
             before.append(Code(f"{name} = $datasets", {"datasets": node}))
@@ -154,6 +157,12 @@ def prepare_datasets(context: Context, call: TrainerCall, *, counted: bool = Fal
     if known is not None:
         context.prepared[known] = name
     return name
+
+
+def _without_none(node: ast.expr) -> ast.expr:
+    """`datasets` of `datasets or None`."""
+    is_pair = isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or) and len(node.values) == 2
+    return node.values[0] if is_pair and is_none(node.values[1]) else node  # type: ignore[attr-defined]
 
 
 def _same_datasets(call: TrainerCall) -> Prepared | None:
@@ -185,7 +194,8 @@ def _hand_over_counts(context: Context, function: TrainFunction, name: str | Non
     entries = {}
     if call.datasets.may_have("train"):
         train = f'{name}["train"]' if name is not None or keys is None else context.module.source(keys["train"])
-        entries[function.rows_key] = f"{train}.count()"
+        may_lack = f' if "train" in {name} else None' if call.datasets.may_be_none else ""
+        entries[function.rows_key] = f"{train}.count(){may_lack}"
     if keys is None:
         entries[function.evaluation_key] = f'"evaluation" in {name}'
     config = call.arguments.get("trainer_init_config")

@@ -213,7 +213,11 @@ class TrainFunction:
         train, evaluation = self.dataset_parameters
         config, datasets = self._config_name(), self.call.datasets
         lines = []
-        if datasets.may_have("train"):
+        if datasets.may_be_none:
+            rows = self._rows
+            lines.append(f'{rows} = {config}.pop("{self.rows_key}")')
+            lines.append(f"{train} = {self._support_name('TrainShard')}({rows}) if {rows} is not None else None")
+        elif datasets.may_have("train"):
             lines.append(f'{train} = {self._support_name("TrainShard")}({config}.pop("{self.rows_key}"))')
         elif self.inline:
             lines.append(f"{train} = None")
@@ -270,7 +274,13 @@ class TrainFunction:
         """Lines that let the built Trainer read this worker's data."""
         if not (self.uses_ray_data and self.call.datasets.may_have("train")):
             return ""
-        return f"{trainer}.get_train_dataloader = lambda: {self._support_name('shard_dataloader')}({trainer})\n"
+        line = f"{trainer}.get_train_dataloader = lambda: {self._support_name('shard_dataloader')}({trainer})\n"
+        return f"if {self._rows} is not None:\n    {line}" if self.call.datasets.may_be_none else line
+
+    @cached_property
+    def _rows(self) -> str:
+        """A local name for the number of training rows; None is its value where no datasets are given."""
+        return self._local("num_rows")
 
     def _emit_inline(self) -> None:
         init = self.init
