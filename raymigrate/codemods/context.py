@@ -92,6 +92,11 @@ class Context:
         used = {reference.qualified for reference in self.module.references}
         return any(name in TRAINERS or f"{name}.".startswith("ray.air.") for name in imported | used)
 
+    @property
+    def of_legacy_job(self) -> bool:
+        """Whether the module uses what Ray had before 2.7, or is part of a job that does."""
+        return self.options.part_of_job or self.is_legacy_script
+
     # -- other files of the project -------------------------------------------------------------
 
     def may_ask(self, path: str) -> bool:

@@ -54,6 +54,7 @@ class Together:
         self._layers: dict[str, list[Patterns]] = {}  # by folder
         self.links: dict[str, set[str]] = {}  # the files of the project that each script of a job imports
         self.new: dict[str, FileResult] = {}  # by real path: what was converted here
+        self.parts: set[str] = set()  # real paths of what was converted as part of a job
         self.unstable: dict[str, FileResult] = {}  # by real path: what is refused, as a second run would change it
 
     def convert(self, waiting: Iterable[str]) -> None:
@@ -65,6 +66,7 @@ class Together:
         waiting = dict.fromkeys(waiting)
         while True:
             self.new.clear()
+            self.parts.clear()
             self.links.clear()
             self.project.asked.clear()
             self.project.uses.clear()
@@ -102,6 +104,8 @@ class Together:
         real = os.path.realpath(path)
         result = self.unstable.get(real) or self._converted(path, job)
         self.new[real] = result
+        if job is self.part:
+            self.parts.add(real)
         for request in result.asked:
             asked = self.project.asked.setdefault(os.path.realpath(request.path), [])
             if not any((other.path, other.name) == (request.path, request.name) for other in asked):
@@ -161,7 +165,7 @@ class Together:
                     continue
                 seen.add(imported)
                 queue.append(imported)
-                if imported not in results:
+                if imported not in self.parts and not is_settled(results.get(imported)):
                     self._add(path, self.part)
 
     def _refused(self) -> set[str]:
@@ -282,6 +286,11 @@ def is_job(result: FileResult) -> bool:
     codes = {(f.code, f.kind) for f in result.findings}
     legacy = any(code[:3] in ("RM1", "RM2") and kind is not Kind.SKIPPED for code, kind in codes)
     return legacy or any(is_to_ray(code) and kind is Kind.CONVERTED for code, kind in codes)
+
+
+def is_settled(result: FileResult | None) -> bool:
+    """Whether a file would come out the same as part of another job: it is one itself, or cannot be converted."""
+    return result is not None and (is_job(result) or has_error(result))
 
 
 def has_error(result: FileResult) -> bool:

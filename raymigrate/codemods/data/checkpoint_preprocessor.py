@@ -44,7 +44,7 @@ def checkpoint_preprocessors(context: Context) -> None:
     module = context.module
     for call, method in module.method_calls(*METHODS):
         known = is_any_checkpoint(module, method.value)
-        if not known and not (context.is_legacy_script and is_called_checkpoint(module, method.value)):
+        if not known and not (context.of_legacy_job and is_called_checkpoint(module, method.value)):
             continue
         if has_method(module, method.value, method.attr):  # those of current Ray for Torch, XGBoost and others
             continue

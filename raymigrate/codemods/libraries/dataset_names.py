@@ -190,7 +190,7 @@ def _several_names(context: Context, told: _Told, given: ast.expr, found: list[t
     for name in short:
         advice = f'Use "{NAMESPACES[name]}/{name}" where the name is set.' if name in NAMESPACES else None
         told.add(given, f'load_dataset {RAISES} if this is "{name}".', advice)
-    if not short and any(value is ... for _, value in found) and context.is_legacy_script:
+    if not short and any(value is ... for _, value in found) and context.of_legacy_job:
         told.add(given, f"load_dataset {RAISES} if this is a name without its namespace.", UNSEEN)
 
 

@@ -74,7 +74,7 @@ def freeze_numerics(context: Context) -> None:
 def _note_half_precision(context: Context) -> None:
     """Notes models of a legacy job whose weights may come in half precision today."""
     module = context.module
-    if not context.options.part_of_job and not context.is_legacy_script:
+    if not context.of_legacy_job:
         return
     what = "fp16 needs dtype=torch.float32 here if it holds float16" if _scales_gradients(module) else IN_HALF
     for call, method in module.method_calls("from_pretrained"):
