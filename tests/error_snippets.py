@@ -320,6 +320,10 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         "transformers.TrainingArguments(HERE, optim='adamw_apex_fused')",
         "transformers.Trainer(Model(), transformers.TrainingArguments(HERE, use_cpu=True, report_to=None))",
     ],
+    "RM706": [
+        "transformers.HfArgumentParser(transformers.TrainingArguments).parse_dict({'no_cuda': True})",
+        "transformers.HfArgumentParser(transformers.TrainingArguments).parse_args_into_dataclasses(['--no_cuda'])",
+    ],
     "RM711": [
         "from transformers import AutoModelForVision2Seq",
         "from transformers import is_torch_tpu_available",

@@ -96,6 +96,13 @@ def importing_modules(project: Project, module: Module, word: str = "") -> Itera
             yield other
 
 
+def settings_files(project: Project, folder: str) -> Iterator[tuple[str, bytes]]:
+    """The files of a folder that hold settings or command lines, and what is in them."""
+    for path in _files(project, folder):
+        if path.endswith(CONFIGURATION):
+            yield path, _content(project, folder, path)
+
+
 def takers(module: Module, name: str) -> Iterator[tuple[Module, ast.AST]]:
     """Where other files take a name from a module that it has imported itself: one place in each of them."""
     project = module.project

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 MAX_CHARACTERS = 100_000  # PyYAML reads some 500,000 in a second
 MAX_VALUES = 10_000  # with each alias counted as often as it is used
 
@@ -25,6 +27,25 @@ def load_yaml(text: str) -> object:
         raise ValueError(f"is not YAML: {error}") from error
     except RecursionError as error:
         raise ValueError("is nested too deeply") from error
+
+
+def composed(text: str) -> list[Any]:
+    """The nodes of PyYAML at the top of the documents of a text, of which nothing is made.
+
+    Raises:
+        ValueError: If it is not YAML, or too large.
+    """
+    import yaml  # noqa: PLC0415 - only for projects with such files
+
+    if len(text) > MAX_CHARACTERS:
+        raise ValueError(f"has more than {MAX_CHARACTERS:,} characters")
+    try:
+        roots = [root for root in yaml.compose_all(text, yaml.SafeLoader) if root is not None]
+    except (yaml.YAMLError, RecursionError) as error:
+        raise ValueError(f"is not YAML: {error}") from error
+    for root in roots:
+        _refuse_many(root)
+    return roots
 
 
 def _refuse_many(root: object) -> None:

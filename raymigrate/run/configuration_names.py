@@ -1,6 +1,7 @@
 """RM695 in YAML: settings from which a job makes its objects by name, as Hydra does."""
 
 import re
+from collections.abc import Iterable
 
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.base.options import Options
@@ -24,15 +25,20 @@ def legacy_names(path: str, data: bytes, options: Options) -> FileResult:
         options: What the user asked for.
     """
     script = decode(data)
-    findings = []
-    if options.enabled(RM695.code):
-        lines, whole = script.text.split("\n"), skipped_whole(script.text, RM695.code)
-        bare = COMMENT.sub(lambda found: " " * len(found[0]), script.text)
-        places = Places(bare)
-        for found in NAME.finditer(bare):
-            line, column = places.place(found.start())
-            name = found[0]
-            finding = Finding(RM695.code, Kind.MANUAL, message(name), advice(name), line, column, path)
-            skip = comment_at(lines, line, RM695.code) or whole
-            findings.append(finding if skip is None else finding.skipped(skip.reason))
-    return FileResult(path, findings, script.text, document=Plain(script))
+    bare = COMMENT.sub(lambda found: " " * len(found[0]), script.text)
+    places = Places(bare)
+    found = [
+        Finding(RM695.code, Kind.MANUAL, message(name[0]), advice(name[0]), *places.place(name.start()), path)
+        for name in NAME.finditer(bare)
+    ]
+    return FileResult(path, heeded(found, script.text, options), script.text, document=Plain(script))
+
+
+def heeded(findings: Iterable[Finding], text: str, options: Options) -> list[Finding]:
+    """The findings in a settings file that the user wants, with those marked that a comment there silences."""
+    lines, found = text.split("\n"), list[Finding]()
+    for finding in findings:
+        skip = comment_at(lines, finding.line, finding.code) or skipped_whole(text, finding.code)
+        if options.enabled(finding.code):
+            found.append(finding if skip is None else finding.skipped(skip.reason))
+    return found

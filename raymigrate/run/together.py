@@ -83,6 +83,7 @@ class Together:
             if (self._is_covered(result.path) or result.path in waiting) and (result.findings or result.changes):
                 self.results[result.path] = result
         self._report_outside()
+        self._report_settings()
 
     @property
     def legacy(self) -> set[str]:
@@ -234,6 +235,19 @@ class Together:
             earlier = earlier.without_stale({skip.line})
         needed = replace(needed, line=line, path=importer)
         self.results[importer] = earlier.with_findings([*earlier.findings, needed])
+
+    def _report_settings(self) -> None:
+        """Says what the settings files of legacy jobs hold that is gone."""
+        results = {**self.alone, **self.new}
+        jobs = [result for real, result in results.items() if is_job(result) or real in self.parts]
+        if not jobs:
+            return
+        from raymigrate.run.settings_files import told_in_settings  # noqa: PLC0415 - few runs have jobs
+
+        for told in told_in_settings(jobs, self.project, self.job.options, self._is_covered):
+            known = self.results.get(told.path, told)
+            more = [finding for finding in told.findings if finding not in known.findings]
+            self.results[told.path] = known.with_findings([*known.findings, *more])
 
     # -- summaries -------------------------------------------------------------------------------------
 

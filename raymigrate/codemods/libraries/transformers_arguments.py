@@ -30,6 +30,7 @@ from raymigrate.codemods.libraries.argument_changes import (
     is_falsy,
 )
 from raymigrate.codemods.phases import Phase
+from raymigrate.facts.indirect import calls_by_name, calls_of_subclasses
 from raymigrate.facts.keys import keys_of, taken_out
 from raymigrate.facts.legacy import ACCELERATORS, HF_TRAINERS, TRAINERS, TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
@@ -125,6 +126,10 @@ RM706 = Rule(
     "Look for evaluation_strategy (now eval_strategy), no_cuda (use_cpu) and the others that `raymigrate explain RM701`"
     " and `raymigrate explain RM702` name.",
     GUIDE,
+    errors=(
+        "Some keys are not used by the HfArgumentParser",
+        "Some specified arguments are not used by the HfArgumentParser",
+    ),
 )
 
 
@@ -149,23 +154,31 @@ def keyword_arguments(context: Context) -> None:
         (ACCELERATORS, ACCELERATOR_CHANGES),
         (LOAD_DATASET, DATASET_CHANGES),
     ):
-        for call in context.module.calls(*names):
+        calls = list(context.module.calls(*names))
+        for call in calls:
             _by_position(context, call, names)
-            for keyword in call.keywords:
-                name = keyword.arg or ""
-                if not name:
-                    _unpacked(context, call, keyword, names, changes)
-                elif name in changes:
-                    _change(context, call, keyword, changes[name])
-                elif name in VALUES and names is TRAINING_ARGUMENTS:
-                    _change_value(context, call, keyword)
-                elif not _is_taken(context, call, name) and name not in DATALOADER_ARGUMENTS:
-                    context.manual(
-                        RM702, keyword, f"{name}= raises a TypeError today.", "Drop it, or write what replaces it."
-                    )
+        for call in (*calls, *calls_by_name(context.module, names)):
+            _by_keyword(context, call, names, changes)
+    changes = TRAINING_ARGUMENTS_CHANGES
+    for call, own in calls_of_subclasses(context.module, TRAINING_ARGUMENTS, changes):
+        left = {name: change for name, change in changes.items() if name not in own}
+        _by_keyword(context, call, TRAINING_ARGUMENTS, left)
     for call in context.module.calls(*ACCELERATORS):
         _dataloader_config(context, call)
     _loading_arguments(context)
+
+
+def _by_keyword(context: Context, call: ast.Call, names: frozenset[str], changes: Mapping[str, Change]) -> None:
+    for keyword in call.keywords:
+        name = keyword.arg or ""
+        if not name:
+            _unpacked(context, call, keyword, names, changes)
+        elif name in changes:
+            change_argument(context, call, keyword, changes[name])
+        elif name in VALUES and names is TRAINING_ARGUMENTS:
+            _change_value(context, call, keyword)
+        elif not _is_taken(context, call, name) and name not in DATALOADER_ARGUMENTS:
+            context.manual(RM702, keyword, f"{name}= raises a TypeError today.", "Drop it, or write what replaces it.")
 
 
 def _unpacked(
@@ -175,16 +188,16 @@ def _unpacked(
     keys = keys_of(context.module, keyword.value)
     for call, inner in keys.keywords:
         if inner.arg in changes:
-            _change(context, call, inner, changes[str(inner.arg)])
+            change_argument(context, call, inner, changes[str(inner.arg)])
     read = {name for name, _ in keys.reads}
     named = {name for name, _ in keys.strings}
     for name, key in keys.strings:
         if (name in changes or not _is_taken(context, of, name)) and not (keys.hidden and name in read):
             change = changes.get(name, Change())
-            _change_key(context, key, name, change, sure=name not in keys.read_in_text and change.name not in named)
+            change_key(context, key, name, change, sure=name not in keys.read_in_text and change.name not in named)
     for name, key in [] if keys.hidden else keys.reads:  # a key that comes from elsewhere keeps its name
         if name in changes and name not in keys.read_in_text and _is_renamed(changes[name]):
-            _change_key(context, key, name, changes[name])
+            change_key(context, key, name, changes[name])
     of_legacy_job = context.options.part_of_job or any(
         reference.qualified in TRAINERS for reference in context.module.references_within(*TRAINERS)
     )
@@ -231,7 +244,16 @@ def _is_renamed(change: Change) -> bool:
     return change.name is not None and change.value is None
 
 
-def _change_key(context: Context, key: ast.expr, name: str, change: Change, *, sure: bool = True) -> None:
+def change_key(context: Context, key: ast.expr, name: str, change: Change, *, sure: bool = True) -> None:
+    """Changes a key of a dict that becomes keyword arguments, or tells of it.
+
+    Args:
+        context: The module.
+        key: The key.
+        name: What it is.
+        change: What becomes of the argument.
+        sure: Whether nothing else depends on the key.
+    """
     if change.name is None:
         context.manual(RM702, key, f"{name}= raises a TypeError today.", "Drop the key, or write what replaces it.")
     elif not sure or not _is_renamed(change) or not isinstance(key, ast.Constant):
@@ -249,7 +271,7 @@ def _loading_arguments(context: Context) -> None:
             for keyword in node.keywords:
                 change = FROM_PRETRAINED_CHANGES.get(keyword.arg or "")
                 if change is not None:
-                    _change(context, node, keyword, change)
+                    change_argument(context, node, keyword, change)
 
 
 def _dataloader_config(context: Context, call: ast.Call) -> None:
@@ -286,7 +308,15 @@ def _by_position(context: Context, call: ast.Call, names: frozenset[str]) -> Non
             edit(call).names = list(TRAINER_PARAMETERS[: len(call.args)])
 
 
-def _change(context: Context, call: ast.Call, keyword: ast.keyword, change: Change) -> None:
+def change_argument(context: Context, call: ast.Call, keyword: ast.keyword, change: Change) -> None:
+    """Changes a keyword argument, or tells of it.
+
+    Args:
+        context: The module.
+        call: The call.
+        keyword: The argument.
+        change: What becomes of it.
+    """
     name = keyword.arg
     assert name is not None
     value = written(keyword.value)

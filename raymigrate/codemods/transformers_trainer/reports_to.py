@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.train_function import TrainFunction
+from raymigrate.facts.indirect import unseen_makers
 from raymigrate.facts.keys import keys_of
-from raymigrate.facts.legacy import TRAINING_ARGUMENTS
+from raymigrate.facts.legacy import HF_TRAINERS, TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
 from raymigrate.facts.trainers import TrainerCall
 
@@ -72,6 +73,7 @@ def silence_loggers(context: Context, call: TrainerCall, function: TrainFunction
     homes = dict.fromkeys((module, context.module))
     places = [place for home in homes for place in (home.stores("report_to") if made else _settings(home))]
     places += [place for arguments in made for place in _left_in(module, arguments, ours=ours)]
+    places += [place for home in homes for place in unseen_makers(home, HF_TRAINERS, TRAINING_ARGUMENTS)]
     if places:
         _remove_loggers(context, call, function, places[0])
 
@@ -118,7 +120,7 @@ def _remove_loggers(context: Context, call: TrainerCall, function: TrainFunction
     """Lets the training function take the loggers out of its Trainer."""
     here = place in context.module.parent_of
     where = "" if here else f" in {function.body_module.path}"
-    unseen = isinstance(place, ast.keyword) and place.arg is None
+    unseen = isinstance(place, ast.Call) or (isinstance(place, ast.keyword) and place.arg is None)
     what = "report_to, if it is among these," if unseen else f"report_to{where}"
     message = f"{what} had no effect under the legacy trainer; the loggers that it starts on current Ray are removed."
     if context.converts(RM105, place if here else call.node, message):

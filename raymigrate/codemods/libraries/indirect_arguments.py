@@ -1,0 +1,104 @@
+"""RM701, RM702, RM706: arguments of TrainingArguments that is made out of sight, by hydra or by an HfArgumentParser.
+
+hydra hands every key beside `_target_` to the class (hydra.utils.instantiate). An HfArgumentParser refuses what none of
+its classes takes (transformers 5.23, hf_argparser.py): "Some keys are not used by the HfArgumentParser", and of the
+command line "Some specified arguments are not used by the HfArgumentParser". Where it is asked to, it passes that over.
+"""
+
+import ast
+
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.libraries.argument_changes import TRAINING_ARGUMENTS_CHANGES
+from raymigrate.codemods.libraries.settings_keys import OPTION, gone_key, gone_keys
+from raymigrate.codemods.libraries.transformers_arguments import RM706, change_argument, change_key
+from raymigrate.codemods.phases import Phase
+from raymigrate.facts.files import file_named
+from raymigrate.facts.indirect import Parsing, configurations, instantiated, parsings
+from raymigrate.facts.keys import Keys, keys_of
+from raymigrate.facts.legacy import HF_TRAINERS, TRAINING_ARGUMENTS
+from raymigrate.facts.settings import mappings
+from raymigrate.facts.values import argument
+from raymigrate.facts.yaml_files import MAX_CHARACTERS
+from raymigrate.files.contents import read_bytes
+
+OF_FILES = ("parse_json_file", "parse_yaml_file")
+HYDRA = "What hydra makes this of cannot be seen here: a key that TrainingArguments lost is a TypeError."
+
+
+@codemod("_target_", "instantiate", "HfArgumentParser", phase=Phase.LIBRARIES)
+def indirect_arguments(context: Context) -> None:
+    """Changes or tells of the keys that get to TrainingArguments by way of hydra or an HfArgumentParser."""
+    module = context.module
+    for made in configurations(module, TRAINING_ARGUMENTS):
+        _change_keys(context, keys_of(module, made))
+    if not context.of_legacy_job:
+        return
+    for trainer in module.calls(*HF_TRAINERS):
+        given = argument(trainer, 1, "args")
+        for call in instantiated(module, given) if given is not None else ():
+            _change_keys(context, Keys(keywords=[(call, keyword) for keyword in call.keywords]))
+            if not call.args or module.entries(call.args[0]) is None:
+                context.manual(RM706, call, HYDRA)
+    for parsing in parsings(module, TRAINING_ARGUMENTS):
+        _parsing(context, parsing)
+
+
+def _change_keys(context: Context, keys: Keys, own: frozenset[str] = frozenset()) -> None:
+    """Gives the keys of a dict their new names, except those that belong to classes of the project."""
+    for name, key in keys.strings:
+        if name in TRAINING_ARGUMENTS_CHANGES and name not in own:
+            change_key(context, key, name, TRAINING_ARGUMENTS_CHANGES[name])
+    for call, keyword in keys.keywords:
+        change = TRAINING_ARGUMENTS_CHANGES.get(keyword.arg or "")
+        if change is not None and keyword.arg not in own:
+            change_argument(context, call, keyword, change)
+
+
+def _parsing(context: Context, parsing: Parsing) -> None:
+    outcome = "are passed over, and no error says so" if parsing.is_lenient else "are a ValueError"
+    what = "What is parsed here cannot be seen"
+    if parsing.method in OF_FILES:
+        known = _keys_of_file(context, parsing)
+        if known is None:
+            context.manual(RM706, parsing.call, f"{what}: keys that TrainingArguments lost {outcome}.")
+        elif known:
+            message = f"The file gives {', '.join(known)}, which TrainingArguments lost: such keys {outcome}."
+            context.manual(RM706, parsing.call, message, "Change the keys in the file.")
+    elif parsing.method == "parse_dict":
+        keys = keys_of(context.module, parsing.given) if parsing.given is not None else Keys(hidden=True)
+        _change_keys(context, keys, parsing.fields)
+        if keys.hidden:
+            context.manual(RM706, parsing.call, f"{what}: keys that TrainingArguments lost {outcome}.")
+    else:
+        options = list(_options(context, parsing))
+        for node, name in options:
+            told = gone_key(name)
+            context.manual(told.rule, node, told.message, told.advice)
+        if parsing.given is None or context.module.constant(parsing.given) in (None, ...):
+            context.manual(RM706, parsing.call, f"{what}: options that TrainingArguments lost {outcome}.")
+
+
+def _keys_of_file(context: Context, parsing: Parsing) -> list[str] | None:
+    """The keys of a file beside the script that TrainingArguments has lost; None where the file cannot be seen."""
+    here = context.path if parsing.given is not None else ""
+    path = file_named(context.module, parsing.given, here) if here and parsing.given is not None else None
+    try:
+        text = read_bytes(str(path), at_most=MAX_CHARACTERS).decode() if path is not None else None
+    except (OSError, ValueError):
+        return None
+    found = mappings(text) if text is not None else None
+    return None if found is None else [key.name for keys in found for key in gone_keys(keys, parsing.fields)]
+
+
+def _options(context: Context, parsing: Parsing) -> list[tuple[ast.Constant, str]]:
+    """The options in strings of the module that are for TrainingArguments; a docstring is none."""
+    module = context.module
+    found = [
+        (node, option["name"])
+        for node in module.of_type(ast.Constant)
+        if isinstance(node.value, str) and not isinstance(module.parent_of[node], ast.Expr)
+        for option in OPTION.finditer(node.value)
+    ]
+    own = {module.constant(flag) for call, _ in module.method_calls("add_argument") for flag in call.args}
+    return [(node, name) for node, name in found if name not in parsing.fields and f"--{name}" not in own]

@@ -1,0 +1,166 @@
+"""Objects that are made by the name of their class, or out of a dict, a file or the command line."""
+
+import ast
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from raymigrate.facts.keys import keys_of
+from raymigrate.facts.module import Module
+from raymigrate.facts.trainers import library_bases
+from raymigrate.facts.values import argument, keyword_argument, lineage, method_of
+from raymigrate.facts.values.members import HF_PARSERS, HF_PARSING
+
+# Functions that give a class by its dotted name.
+LOOKS_UP = ("hydra.utils.get_class", "hydra.utils.get_object", "hydra.utils.get_method", "pydoc.locate")
+# Functions that make an object of the class that the key `_target_` of a configuration names.
+INSTANTIATES = ("hydra.utils.instantiate", "hydra.utils.call")
+TARGET = "_target_"
+
+
+def calls_by_name(module: Module, names: frozenset[str]) -> Iterator[ast.Call]:
+    """Calls of classes that are looked up by their names, and calls of partial() that are given one."""
+    for lookup in module.calls(*LOOKS_UP):
+        if lookup.args and module.constant(lookup.args[0]) in names:
+            yield from _calls_of(module, lookup)
+    for lookup in module.named_calls("getattr"):
+        if len(lookup.args) > 1 and f"{module.qualified(lookup.args[0])}.{module.constant(lookup.args[1])}" in names:
+            yield from _calls_of(module, lookup)
+    for call in module.calls("functools.partial"):
+        if call.args and module.qualified(call.args[0]) in names:
+            yield call
+
+
+def calls_of_subclasses(
+    module: Module, names: frozenset[str], keywords: Collection[str]
+) -> Iterator[tuple[ast.Call, frozenset[str]]]:
+    """Calls with one of these keywords, or with unseen ones, of classes of the module that are made from one of these.
+
+    Args:
+        module: The module.
+        names: Classes of a library.
+        keywords: The keywords. Other calls are of no interest, and what they call may be defined in another file.
+
+    Returns:
+        The calls, each with the fields that its class adds.
+    """
+    for home in module.of_type(ast.ClassDef):
+        uses = module.uses(home.name, module.scope_of[home]) if home.bases else []
+        calls = [(use, module.parent_of[use]) for use in uses]
+        made = [call for use, call in calls if isinstance(call, ast.Call) and call.func is use]
+        made = [call for call in made if any(k.arg is None or k.arg in keywords for k in call.keywords)]
+        builds_itself = method_of(module, home, "__init__")
+        if made and not builds_itself and not names.isdisjoint(library_bases(module, home)):
+            fields = frozenset(field for line in lineage(module, home) for field in _fields(line))
+            yield from ((call, fields) for call in made)
+
+
+def _calls_of(module: Module, function: ast.expr) -> Iterator[ast.Call]:
+    """The calls of what an expression gives, at once or by a name of it."""
+    outer = module.parent_of[function]
+    if isinstance(outer, ast.Call) and outer.func is function:
+        yield outer
+    elif isinstance(outer, ast.Assign) and len(outer.targets) == 1 and isinstance(outer.targets[0], ast.Name):
+        target = outer.targets[0]
+        calls = (module.parent_of[use] for use in module.uses(target.id, module.scope_of[target]))
+        yield from (c for c in calls if isinstance(c, ast.Call) and module.value(c.func) is function)
+
+
+def configurations(module: Module, names: frozenset[str]) -> Iterator[ast.expr]:
+    """The dicts, written out or made by dict(), whose key `_target_` names one of these classes; or names of them."""
+    for made in _with_target(module, names):
+        outer = module.parent_of[made]
+        target = outer.targets[0] if isinstance(outer, ast.Assign) and len(outer.targets) == 1 else None
+        uses = module.uses(target.id, module.scope_of[target]) if isinstance(target, ast.Name) else []
+        yield next((use for use in uses if module.value(use) is made), made)
+
+
+def _with_target(module: Module, names: frozenset[str]) -> Iterator[ast.Dict | ast.Call]:
+    for key in module.spelling(TARGET):
+        outer = module.parent_of[key]
+        if isinstance(outer, ast.Dict) and key in outer.keys:
+            if module.constant(outer.values[outer.keys.index(key)]) in names:
+                yield outer
+    for call, keyword in module.keywords(TARGET):
+        if isinstance(call.func, ast.Name) and call.func.id == "dict" and module.constant(keyword.value) in names:
+            yield call
+
+
+def instantiated(module: Module, value: ast.expr) -> list[ast.Call]:
+    """The calls of hydra in this module that make a value, or an object that has it: `instantiate(config).args`."""
+    found = []
+    for source in module.origins(value):
+        node = source.node
+        while isinstance(node, (ast.Attribute, ast.Subscript)):
+            node = source.module.value(node.value)
+        if source.module is module and isinstance(node, ast.Call) and module.qualified(node.func) in INSTANTIATES:
+            found.append(node)
+    return found
+
+
+@dataclass(frozen=True)
+class Parsing:
+    """A call of an HfArgumentParser that makes objects, of one of the classes that were asked for among them.
+
+    Args:
+        call: The call.
+        method: The method that is called.
+        given: The dict, the file or the list of arguments that it is given; None for the command line.
+        fields: What the dataclasses of the project take: a key of theirs is none of the library's.
+        is_lenient: Whether keys that no class takes are passed over.
+    """
+
+    call: ast.Call
+    method: str
+    given: ast.expr | None
+    fields: frozenset[str]
+    is_lenient: bool
+
+
+def parsings(module: Module, names: frozenset[str]) -> Iterator[Parsing]:
+    """The calls by which parsers of transformers make objects of one of these classes, or of one made from it."""
+    for call, method in module.method_calls(*HF_PARSING):
+        classes = [found for source in module.origins(method.value) for found in _classes(source.module, source.node)]
+        own = [(home, node) for home, node, _ in classes if isinstance(node, ast.ClassDef)]
+        known = [name for _, _, name in classes] + [base for home, node in own for base in library_bases(home, node)]
+        if not names.isdisjoint(known):
+            lenient = keyword_argument(call, "allow_extra_keys", "return_remaining_strings")
+            given = argument(call, 0, "args", "json_file", "yaml_file")
+            fields = frozenset(field for _, node in own for field in _fields(node))
+            yield Parsing(call, method.attr, given, fields, module.constant(lenient) not in (None, False))
+
+
+def unseen_makers(module: Module, trainers: frozenset[str], names: frozenset[str]) -> Iterator[ast.Call]:
+    """The calls that make objects of these classes of what is not seen, for one of these trainers or by a parser.
+
+    Args:
+        module: The module.
+        trainers: Classes whose argument `args` is such an object.
+        names: The classes.
+    """
+    for trainer in module.calls(*trainers):
+        given = argument(trainer, 1, "args")
+        for call in instantiated(module, given) if given is not None else ():
+            if not call.args or module.entries(call.args[0]) is None:
+                yield call
+    for parsing in parsings(module, names):
+        if parsing.method != "parse_dict" or parsing.given is None or keys_of(module, parsing.given).hidden:
+            yield parsing.call
+
+
+def _classes(module: Module, parser: ast.expr) -> list[tuple[Module, ast.AST | None, str | None]]:
+    """The classes that a parser makes objects of: the definition of each in the project, or its name in a library."""
+    if not isinstance(parser, ast.Call) or module.qualified(parser.func) not in HF_PARSERS:
+        return []
+    given = argument(parser, 0, "dataclass_types")
+    several = module.value(given) if given is not None else None
+    items = several.elts if isinstance(several, (ast.List, ast.Tuple)) else [given] if given is not None else []
+    found: list[tuple[Module, ast.AST | None, str | None]] = []
+    for item in items:
+        home, other = module.definition(item), module.elsewhere(item)
+        owner, node = (module, home) if isinstance(home, ast.ClassDef) or other is None else (other.module, other.node)
+        found.append((owner, node, module.qualified(item)))
+    return found
+
+
+def _fields(home: ast.ClassDef) -> list[str]:
+    return [n.target.id for n in home.body if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)]

@@ -1,0 +1,54 @@
+"""Settings in YAML and JSON files of a project: which keys stand together, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from raymigrate.facts.yaml_files import composed
+
+TARGET = "_target_"
+
+
+@dataclass(frozen=True)
+class Key:
+    """One key of a mapping.
+
+    Args:
+        name: The key.
+        value: Its value as it is written, without quotes; None where that is no scalar.
+        line: The line, from one.
+        column: The column, from one.
+    """
+
+    name: str
+    value: str | None
+    line: int
+    column: int
+
+
+def mappings(text: str) -> Iterator[list[Key]]:
+    """The keys of each mapping of a YAML or JSON document, those of inner ones too; none of a text that is neither.
+
+    JSON is YAML, once the tabs between its tokens are spaces: in its strings there are none.
+    """
+    try:
+        nodes = composed(text.replace("\t", " "))
+    except ValueError:
+        return
+    seen = set[int]()
+    for node in nodes:  # which grows meanwhile
+        held = node.value
+        if id(node) in seen or not isinstance(held, list):
+            continue
+        seen.add(id(node))
+        pairs = [part for part in held if isinstance(part, tuple)]
+        if pairs:
+            yield [_key(key, value) for key, value in pairs if isinstance(key.value, str)]
+        nodes += [value for _, value in pairs] if pairs else held
+
+
+def _key(key: Any, value: Any) -> Key:  # nodes of PyYAML
+    written = value.value if isinstance(value.value, str) else None
+    return Key(key.value, written, key.start_mark.line + 1, key.start_mark.column + 1)

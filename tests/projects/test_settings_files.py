@@ -1,0 +1,129 @@
+"""Keys and options for TrainingArguments in the settings files and shell scripts of a legacy job."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from raymigrate.base.options import Options
+from raymigrate.cli import main
+from raymigrate.run.job import Job
+from raymigrate.run.outcome import Summary
+from tests.projects.files import convert, write
+
+JOB = """
+import json
+import sys
+from dataclasses import dataclass
+from ray.train.huggingface import TransformersTrainer
+from transformers import HfArgumentParser, Trainer, TrainingArguments
+
+
+@dataclass
+class Data:
+    past_index: int = 0
+
+
+def init(train_dataset, eval_dataset=None, **config):
+    return Trainer(make(), {args}, train_dataset=train_dataset)
+
+
+TransformersTrainer(init, datasets={{"train": rows}}).fit()
+"""
+SEEN = 'TrainingArguments("out", evaluation_strategy=config["evaluation_strategy"])'
+UNSEEN = [
+    "TrainingArguments(**json.load(open(sys.argv[1])))",
+    "HfArgumentParser(TrainingArguments).parse_json_file(sys.argv[1])[0]",
+    "HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()[0]",
+]
+ALIKE = {
+    "args.json": '{\n\t"output_dir": "out",\n\t"evaluation_strategy": "epoch"}\n',
+    "conf/a.yaml": "job:\n  trainer:\n    learning_rate: 1\n    evaluation_strategy: epoch  # each\n",
+    "b.yml": "evaluation_strategy: epoch\n",
+    "run.sh": "python job.py --output_dir out \\\n  --evaluation_strategy=epoch\n",
+    "hydra.sh": "python job.py \\\n  trainer.evaluation_strategy=epoch\n",
+}
+SURE = "trainer:\n  _target_: transformers.TrainingArguments\n  no_cuda: true\n"
+
+
+def told(summary: Summary) -> list[tuple[str, str, int]]:
+    return [(Path(f.path).name, f.code, f.line) for f in summary.findings if not f.path.endswith(".py")]
+
+
+@pytest.mark.parametrize("args", UNSEEN)
+@pytest.mark.parametrize("name", ALIKE)
+def test_keys_like_those_of_training_arguments_are_told_where_these_are_made_of_what_is_not_seen(
+    args: str, name: str, tmp_path: Path
+) -> None:
+    write(tmp_path, {"job.py": JOB.format(args=args), "setup.py": ""})
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text(ALIKE[name])
+    [(file, code, line)] = told(convert(tmp_path))
+    assert (file, code) == (Path(name).name, "RM701")
+    assert "evaluation_strategy" in ALIKE[name].split("\n")[line - 1]
+
+
+def test_keys_that_a_script_reads_one_by_one_may_stay(tmp_path: Path) -> None:
+    write(tmp_path, {"job.py": JOB.format(args=SEEN), "setup.py": "", **ALIKE})
+    assert not told(convert(tmp_path))
+
+
+@pytest.mark.parametrize("args", [SEEN, *UNSEEN])
+def test_what_names_its_class_is_told_in_any_case(args: str, tmp_path: Path) -> None:
+    write(tmp_path, {"job.py": JOB.format(args=args), "setup.py": "", "conf/a.yaml": SURE})
+    assert told(convert(tmp_path)) == [("a.yaml", "RM701", 3)]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.json", '{"past_index": 1, "output_dir": "out"}'),  # of Data, in the other one's dataclass
+        ("a.json", '{"_target_": "mine.Arguments", "output_dir": "o", "no_cuda": true}'),
+        ("a.yaml", "no_cuda: true\nepochs: 3\n"),
+        ("a.yaml", "output_dir: out\neval_strategy: epoch\n# evaluation_strategy: epoch\n"),
+        ("a.yaml", "{% if a %}\noutput_dir: out\nevaluation_strategy: epoch\n"),  # a template
+        ("a.yaml", "a: &a [*a]\noutput_dir: o\n: evaluation_strategy"),
+        ("a.json", '{"text": "evaluation_strategy"}'),
+        ("run.sh", "python job.py --no_cuda_graphs --my_evaluation_strategy x"),
+        ("notes.txt", "evaluation_strategy: epoch\n"),
+    ],
+)
+def test_other_keys_are_left_alone(name: str, text: str, tmp_path: Path) -> None:
+    args = "HfArgumentParser((Data, TrainingArguments)).parse_json_file(sys.argv[1])[1]"
+    write(tmp_path, {"job.py": JOB.format(args=args), "setup.py": ""})
+    (tmp_path / name).write_text(text)
+    assert not told(convert(tmp_path))
+
+
+def test_a_file_beside_the_script_is_read(tmp_path: Path) -> None:
+    args = 'HfArgumentParser(TrainingArguments).parse_json_file("a.json")[0]'
+    write(tmp_path, {"job.py": JOB.format(args=args), "a.json": '{"output_dir": "o", "no_cuda": true}'})
+    messages = [f.message for f in convert(tmp_path / "job.py").findings if f.code == "RM706"]
+    assert messages == ["The file gives no_cuda, which TrainingArguments lost: such keys are a ValueError."]
+    write(tmp_path, {"job.py": JOB.format(args=args), "a.json": '{"output_dir": "o", "use_cpu": true}'})
+    assert not [f for f in convert(tmp_path / "job.py").findings if f.code == "RM706"]
+
+
+def test_comments_and_choices_of_rules_hold_for_settings(tmp_path: Path) -> None:
+    skipped = SURE.replace("no_cuda: true", "no_cuda: true  # raymigrate: skip RM701")
+    write(tmp_path, {"job.py": JOB.format(args=SEEN), "setup.py": "", "a.yaml": SURE, "b.yaml": skipped})
+    shown = CliRunner().invoke(main, ["--check", "--verbose", str(tmp_path)]).stdout
+    assert "a.yaml:3:3: RM701 manual" in shown and "b.yaml:3:3: RM701 skipped" in shown
+    assert not told(convert(tmp_path, job=Job(Options(ignore=("RM701",)))))
+
+
+def test_settings_outside_the_paths_given_and_of_no_job_are_not_told(tmp_path: Path) -> None:
+    files = {"job/job.py": JOB.format(args=SEEN), "setup.py": "", "conf/a.yaml": SURE}
+    write(tmp_path, files)
+    assert not told(convert(tmp_path / "job"))
+    write(tmp_path, files)
+    assert told(convert(tmp_path))
+    write(tmp_path, {"job/job.py": "import ray.air\nfrom ray.air import session\nsession.report({})\n"})
+    assert not told(convert(tmp_path))
+
+
+def test_names_of_legacy_ray_in_the_same_file_are_told_too(tmp_path: Path) -> None:
+    text = f"{SURE}scaling:\n  _target_: ray.air.config.ScalingConfig\n"
+    write(tmp_path, {"job.py": JOB.format(args=SEEN), "setup.py": "", "a.yaml": text})
+    shown = CliRunner().invoke(main, ["--check", str(tmp_path)]).stdout
+    assert "a.yaml:3:3: RM701" in shown and "a.yaml:5:13: RM695" in shown
