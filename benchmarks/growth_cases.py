@@ -56,6 +56,19 @@ from ray.train.huggingface import AccelerateTrainer
 def loop(config):
     accelerator = Accelerator()
 """
+FACTORY = f"{ACCELERATED}\n\ndef make():\n    return AccelerateTrainer(loop, accelerate_config={{}})\n"
+READER = 'from common import make\n\nresult = make().fit()\nprint(result.metrics["time_total_s"], result.log_dir)\n'
+SHOW = "def show_<n>(found):\n    print(found.log_dir)\n\n\nshow_<n>(result)\n"
+LISTED = f"{JOB}from ray.air import RunConfig\n\n\nclass A:\n    def f(self):\n        self.x = []\n"
+LISTED_END = "        return RunConfig(callbacks=self.x)\n"
+SETTINGS = "output_dir: o\nno_cuda: 1\n"
+PARSED = f"""\
+{JOB}import sys
+from transformers import HfArgumentParser
+
+args = HfArgumentParser(TrainingArguments).parse_yaml_file(sys.argv[1])
+TransformersTrainer(init).fit()
+"""
 SETUP = "from setuptools import setup\n\nsetup(name='a', install_requires=[\n"
 
 
@@ -63,6 +76,12 @@ def _baseline(number: int) -> str:
     """A file of known findings."""
     entry = {"file": "train.py", "rule": "RM302", "line": "x", "count": 1}
     return json.dumps({"version": 1, "findings": [{**entry, "line": str(n)} for n in range(number)]})
+
+
+def _handed_on(number: int) -> dict[str, str]:
+    """A factory, and modules of which each hands on what the one before has."""
+    links = {f"m{n + 1}.py": f"from m{n} import make\n" for n in range(number)}
+    return {"m0.py": FACTORY, **links, "run.py": READER.replace("common", f"m{number}")}
 
 
 LINES = [
@@ -272,6 +291,19 @@ FILES = [
         100,
         project("import m<n+1>\n", "m<n>.py", train=DRIVER, common=INIT + "import m0\n"),
     ),
+    Case("scripts that read the result of another's trainer", 50, project(READER, "s<n>.py", common=FACTORY)),
+    Case(
+        "jobs of one name, each with a script that reads its result",
+        30,
+        lambda n: {f"s{i}/{name}.py": text for i in range(n) for name, text in (("common", FACTORY), ("run", READER))},
+    ),
+    Case("modules that hand a trainer on", 20, _handed_on),
+    Case("functions that a result is given to", 100, script(SHOW, f"{FACTORY}\nresult = make().fit()\n")),
+    Case("items of a list in an attribute", 300, script("        self.x.append(<n>)\n", LISTED, LISTED_END)),
+    Case(
+        "keys for TrainingArguments in a file", 300, beside("a.yaml", "- {output_dir: o, no_cuda: 1}\n", script=PARSED)
+    ),
+    Case("files with keys for TrainingArguments", 50, project(SETTINGS, "s<n>/a.yaml", train=PARSED)),
     Case("lines of requirements", 1_000, beside("requirements.txt", "package-<n>==1.0\n"), ("--unsafe",)),
     Case("versions of requirements", 500, beside("requirements.txt", "ray==2.6.<n>\n"), ("--unsafe",)),
     Case("lines of a setup.cfg", 1_000, beside("setup.cfg", "    ray==2.6.<n>\n", "[options]\ninstall_requires =\n")),

@@ -2,7 +2,8 @@
 
 from raymigrate.facts.helpers import NOTHING_SHARED, SharedHelpers
 from raymigrate.facts.module import Module
-from raymigrate.facts.project import Project, Searched
+from raymigrate.facts.project import Project
+from raymigrate.facts.searched import Searched
 
 
 class OtherFileNeeded(Exception):
@@ -19,6 +20,7 @@ class Alone(Project):
         run: Tells runs apart. The files of a run mostly lie in the same folders, which each process searches once.
     """
 
+    reads_others = False
     last: tuple[int, Searched] = (0, Searched())
 
     def __init__(self, shared: SharedHelpers = NOTHING_SHARED, run: int = 0) -> None:

@@ -9,6 +9,11 @@ if TYPE_CHECKING:
     from raymigrate.facts.module import Module
 
 DefinitionNode = ast.FunctionDef | ast.AsyncFunctionDef
+# Words in the name of a function that trains, and in that of one that only prepares it.
+TRAINS = frozenset(["finetune", "finetuning", "pretrain", "train", "training", "tune", "tuning"])
+MAKES = frozenset(
+    ["build", "builder", "create", "factory", "get", "init", "initialize", "load", "make", "new", "prepare", "setup"]
+)
 
 
 def parameters(function: DefinitionNode | ast.Lambda) -> list[ast.arg]:
@@ -52,3 +57,9 @@ def is_generator_or_async(module: Module, function: DefinitionNode) -> bool:
         return True
     yields = [*module.of_type(ast.Yield), *module.of_type(ast.YieldFrom)]
     return any(module.function(node) is function for node in yields)
+
+
+def trains(name: str) -> bool:
+    """Whether the name of an init function fits a training function too: `train_fn`, but not `get_train_setup`."""
+    words = name.lower().strip("_").split("_")
+    return any(word in TRAINS for word in words) and not MAKES.intersection(words)

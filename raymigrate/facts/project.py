@@ -12,7 +12,7 @@ import copy
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from raymigrate.base.isolation import working_on
@@ -23,6 +23,7 @@ from raymigrate.facts.own_modules import LIBRARIES, is_own_module
 from raymigrate.facts.packages import is_below, module_file, package_root, upwards
 from raymigrate.facts.requests import Request
 from raymigrate.facts.scopes import Binding
+from raymigrate.facts.searched import Searched
 from raymigrate.files.contents import read_bytes
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 MARKERS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
 RE_EXPORTS = 8
 MODULES_KEPT = 64
-BYTES_KEPT = 30_000_000  # of files that are searched for names
 
 
 @dataclass(frozen=True)
@@ -65,23 +65,6 @@ class Definition:
         return None if value is self.node else value
 
 
-@dataclass
-class Searched:
-    """What was found when the files of folders were searched, whatever they were searched for.
-
-    Args:
-        contents: What the files hold, by folder and file; None where it was not read, or is not kept.
-        room: How many bytes may still be kept.
-        importing: The files with a word in an import, by folder and word.
-        importers: Who may get names from a file, by folder and file.
-    """
-
-    contents: dict[str, dict[str, bytes | None]] = field(default_factory=dict)
-    room: int = BYTES_KEPT
-    importing: dict[str, dict[bytes, list[str]]] = field(default_factory=dict)
-    importers: dict[tuple[str, str], list[str]] = field(default_factory=dict)
-
-
 class Project:
     """Finds definitions in other files; each file is read and parsed once.
 
@@ -91,7 +74,12 @@ class Project:
         may_write: Whether a file may be changed.
         crashed: Real paths of files that end the process when they are parsed.
         shared: The helpers that scripts import from modules which the run writes.
+
+    Attributes:
+        reads_others: Whether several files may be read.
     """
+
+    reads_others = True
 
     def __init__(
         self,
@@ -283,16 +271,21 @@ class Project:
     def imported_files(self, module: Module) -> Iterator[tuple[str, ast.stmt]]:
         """The files of the project that a module imports, with the statement that does so."""
         for statement in module.imports:
-            for alias in statement.names:
-                if isinstance(statement, ast.Import):
-                    names, level = [alias.name], 0
-                else:
-                    source = statement.module or ""
-                    names, level = [source, f"{source}.{alias.name}".strip(".")], statement.level
-                for name in names:
-                    file = self.file(module.path, name, level)
-                    if file is not None:
-                        yield file, statement
+            for file in self.files_of_import(module.path, statement):
+                yield file, statement
+
+    def files_of_import(self, path: str, statement: ast.Import | ast.ImportFrom) -> Iterator[str]:
+        """The files of the project that one import in a file leads to."""
+        for alias in statement.names:
+            if isinstance(statement, ast.Import):
+                names, level = [alias.name], 0
+            else:
+                source = statement.module or ""
+                names, level = [source, f"{source}.{alias.name}".strip(".")], statement.level
+            for name in names:
+                file = self.file(path, name, level)
+                if file is not None:
+                    yield file
 
     # -- definitions -----------------------------------------------------------------------------
 

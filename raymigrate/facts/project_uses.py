@@ -85,15 +85,50 @@ def uses_of(project: Project, definition: Definition) -> Uses:
     return uses
 
 
-def importing_modules(project: Project, module: Module, word: str = "") -> Iterator[Module]:
-    """The other files of a project that import a module, and hold a word."""
+def importing_modules(project: Project, module: Module, *words: str) -> Iterator[Module]:
+    """The other files of a project that import a module, and that hold one of some words or pass all names on."""
     home, folder = project.real(module.path), project.folder(module.path)
+    wanted = [*(word.encode() for word in words), b"import *"] if words else []
     for path in _with_import(project, folder, module.path):
-        if project.real(path) == home or word.encode() not in _content(project, folder, path):
+        if project.real(path) == home:
+            continue
+        if wanted and not any(word in _content(project, folder, path) for word in wanted):
+            continue
+        if not _leads_to(project, folder, path, home):
             continue  # not parsed: what is asked of a file joins it to this one
         other = project.module(path)
         if other is not None and any(project.real(f) == home for f, _ in project.imported_files(other)):
             yield other
+
+
+def is_imported(project: Project, path: str) -> bool:
+    """Whether another file of a project may import a file."""
+    home, folder = project.real(path), project.folder(path)
+    others = (other for other in _with_import(project, folder, path) if project.real(other) != home)
+    return any(_leads_to(project, folder, other, home) for other in others)
+
+
+def _leads_to(project: Project, folder: str, path: str, home: str) -> bool:
+    """Whether an import in a file may lead to another one. Only the imports of the file are parsed for that."""
+    known = project.searched.imported
+    if path not in known:
+        known[path] = _imported(project, folder, path)
+    found = known[path]
+    return found is None or home in found
+
+
+def _imported(project: Project, folder: str, path: str) -> frozenset[str] | None:
+    found = set[str]()
+    for statement in IMPORT.findall(_content(project, folder, path)):
+        try:
+            parsed = ast.parse(statement)
+        except (SyntaxError, ValueError):
+            if b"(" in statement:  # it may be cut off in the middle; else these are words in a string
+                return None
+            continue
+        imports = (node for node in parsed.body if isinstance(node, (ast.Import, ast.ImportFrom)))
+        found.update(project.real(file) for node in imports for file in project.files_of_import(path, node))
+    return frozenset(found)
 
 
 def settings_files(project: Project, folder: str) -> Iterator[tuple[str, bytes]]:

@@ -5,8 +5,10 @@ from collections.abc import Iterator
 from enum import Enum
 
 from raymigrate.facts.module import Module
+from raymigrate.facts.project import with_imported
 from raymigrate.facts.ranks import tests_rank
 
+MOST_IMPORTED = 30  # files that are looked through for reports
 REPORTS = ("ray.air.session.report", "ray.train.report")
 
 
@@ -35,6 +37,28 @@ def carried(module: Module) -> Carried | None:
         return Carried.NONE
     without = [report for report in reports if report not in always and not _other_ranks(module, report, always)]
     return Carried.SOME if without else Carried.ALL
+
+
+def carried_by_job(module: Module) -> tuple[Carried | None, Module]:
+    """How many reports carry a checkpoint in the job whose result a module reads, and where these reports are.
+
+    They are those of the module itself; else those of a file that it imports, or that one of these imports. None where
+    there are none, and where several files make some: it is not asked which of them run.
+    """
+    own = carried(module)
+    others = list(_imported(module)) if own is None else []
+    reporting = [(found, other) for other in others if (found := carried(other)) is not None]
+    return reporting[0] if len(reporting) == 1 else (own, module)
+
+
+def _imported(module: Module) -> Iterator[Module]:
+    """The files of its project that a module imports, and those that these import; not those of very many."""
+    found = [module]
+    for home in found:  # which grows meanwhile
+        for other in with_imported(home):
+            if all(other.path != known.path for known in found) and len(found) < MOST_IMPORTED:
+                found.append(other)
+                yield other
 
 
 def checkpoint_argument(report: ast.Call) -> ast.expr | None:

@@ -5,12 +5,11 @@ from collections.abc import Iterator
 from enum import Enum
 
 from raymigrate.facts.best_checkpoints import CHECKPOINT, results_of_part
+from raymigrate.facts.handed_on import handed_on, trainer_classes
 from raymigrate.facts.items import DEEPEST, collections_of, items_of
-from raymigrate.facts.legacy import HF, HF_UNRELEASED, TRAINERS, TRANSFORMERS_TRAINERS
+from raymigrate.facts.legacy import HF, HF_UNRELEASED, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
-from raymigrate.facts.tuners import trainer_class
 from raymigrate.facts.values import Source, is_none, keyword_argument, sources
-from raymigrate.knowledge.libraries import look_up
 
 CHECKPOINT_CLASSES = tuple(
     f"{module}.{name}"
@@ -56,25 +55,20 @@ def trainers_of(module: Module, result: ast.expr, depth: int = 0) -> set[str | N
     names: set[str | None] = set()
     for source in _but_none(module, result):
         fitted = _fitted(source)
-        if fitted is not None:
-            names |= {_class_of_trainer(module, trainer) for trainer in _but_none(module, fitted)}
+        made = trainer_classes(module, fitted) if fitted is not None else {None}
+        if made != {None}:
+            names |= made
+        elif depth < DEEPEST and (others := handed_on(module, source)):
+            for other in others:
+                names |= trainers_of(other.module, other.node, depth + 1)
         else:
             collections = collections_of(Source(module, source)) if depth < DEEPEST else []
             items = [item for collection in collections for item in items_of(collection)]
             for item in items:
-                names |= trainers_of(module, item.node, depth + 1) if item.module is module else {None}
+                names |= trainers_of(item.module, item.node, depth + 1)
             if not items:
                 names.add(None)
     return names
-
-
-def _class_of_trainer(module: Module, trainer: ast.expr) -> str | None:
-    """The class of a trainer that is made, or restored from an earlier run: a legacy one, or one that is still there.
-
-    What took the place of others, such as RLTrainer, gives other results.
-    """
-    name = trainer_class(module, trainer)
-    return name if name in TRAINERS or (name is not None and look_up(name).gone is None) else None
 
 
 def _is_fitted(module: Module, result: ast.expr) -> bool:

@@ -8,13 +8,14 @@ written. Files outside the paths that were given are read, and never written.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from raymigrate.base.findings import Finding, Kind, is_to_ray
 from raymigrate.comments.skips import RM906, Skips
 from raymigrate.facts.own_modules import may_import_files
 from raymigrate.facts.project import Project
+from raymigrate.facts.users import users
 from raymigrate.files.contents import read_bytes
 from raymigrate.files.discovery import SKIPPED, Discovery
 from raymigrate.files.gitignore import Patterns, is_ignored
@@ -24,6 +25,7 @@ from raymigrate.run.job import Job
 from raymigrate.run.neighbours import looked_at_again
 from raymigrate.run.outcome import FileResult, ProjectSummary
 from raymigrate.run.pins import layers_of
+from raymigrate.run.settings_files import told_in_settings
 
 DUE = (Kind.CONVERTED, Kind.UNSAFE, Kind.MANUAL)
 
@@ -55,6 +57,7 @@ class Together:
         self.links: dict[str, set[str]] = {}  # the files of the project that each script of a job imports
         self.new: dict[str, FileResult] = {}  # by real path: what was converted here
         self.parts: set[str] = set()  # real paths of what was converted as part of a job
+        self.followed: set[str] = set()  # real paths of the files whose imports were followed
         self.unstable: dict[str, FileResult] = {}  # by real path: what is refused, as a second run would change it
 
     def convert(self, waiting: Iterable[str]) -> None:
@@ -67,6 +70,7 @@ class Together:
         while True:
             self.new.clear()
             self.parts.clear()
+            self.followed.clear()
             self.links.clear()
             self.project.asked.clear()
             self.project.uses.clear()
@@ -147,10 +151,32 @@ class Together:
                 self._add(path, self.job if known else self.part)
 
     def _convert_imported(self) -> None:
-        """Converts the modules of the same project that converted jobs import: their functions run in the job."""
+        """Converts what belongs to converted jobs: the modules that they import, whose functions run in the job, and
+        the files that use their trainers and results, with what these import.
+        """
         results = {**self.alone, **self.new}
-        queue = [real for real, result in results.items() if is_job(result)]
-        seen = set(queue)
+        jobs = [real for real, result in results.items() if is_job(result)]
+        self._follow_imports(jobs)
+        if jobs and (self.found.roots or len(self.given) > 1):  # else there is no other file that may be written
+            self._follow_imports(list(self._convert_users(jobs)))
+
+    def _convert_users(self, jobs: list[str]) -> Iterator[str]:
+        """Converts the files that use what jobs hand on, and gives their real paths."""
+        for module in users(self.project, [self.project.name(real) for real in jobs]):
+            if self._is_covered(module.path):
+                self._add_part(module.path)
+                yield os.path.realpath(module.path)
+
+    def _add_part(self, path: str) -> None:
+        """Converts a file as part of a job, unless it was, or would come out the same."""
+        real = os.path.realpath(path)
+        if real not in self.parts and not is_settled(self.new.get(real) or self.alone.get(real)):
+            self._add(path, self.part)
+
+    def _follow_imports(self, start: list[str]) -> None:
+        """Converts the modules of the project that files import, and those that these import."""
+        queue = [real for real in start if real not in self.followed]
+        self.followed.update(queue)
         while queue:
             real = queue.pop()
             result = self.new.get(real) or self.alone.get(real)
@@ -162,12 +188,10 @@ class Together:
                 imported = os.path.realpath(path)
                 if imported != real:
                     self.links.setdefault(real, set()).add(imported)
-                if imported in seen:
-                    continue
-                seen.add(imported)
-                queue.append(imported)
-                if imported not in self.parts and not is_settled(results.get(imported)):
-                    self._add(path, self.part)
+                if imported not in self.followed:
+                    self.followed.add(imported)
+                    queue.append(imported)
+                    self._add_part(path)
 
     def _refused(self) -> set[str]:
         """The files that cannot be changed as they are asked, or for a script that cannot be converted."""
@@ -242,12 +266,9 @@ class Together:
         jobs = [result for real, result in results.items() if is_job(result) or real in self.parts]
         if not jobs:
             return
-        from raymigrate.run.settings_files import told_in_settings  # noqa: PLC0415 - few runs have jobs
-
         for told in told_in_settings(jobs, self.project, self.job.options, self._is_covered):
             known = self.results.get(told.path, told)
-            more = [finding for finding in told.findings if finding not in known.findings]
-            self.results[told.path] = known.with_findings([*known.findings, *more])
+            self.results[told.path] = known.with_findings([*dict.fromkeys([*known.findings, *told.findings])])
 
     # -- summaries -------------------------------------------------------------------------------------
 

@@ -188,6 +188,6 @@ def test_results_of_a_class_in_a_parameter_are_results() -> None:
 
 @pytest.mark.parametrize("trainer", ['Own.restore("/runs/a")', "RLTrainer(algorithm=1)", 'keras.restore("a")'])
 def test_what_others_restore_or_fit_has_its_own_results(trainer: str) -> None:
-    own = "class Own:\n    @classmethod\n    def restore(cls, path): ...\n\n\ntrainer = "
+    own = "import keras\n\n\nclass Own:\n    @classmethod\n    def restore(cls, path): ...\n\n\ntrainer = "
     outcome = converted(RESTORED.format(trainer=trainer).replace("trainer = ", own))
     assert not outcome.lines("RM604", Kind.MANUAL)

@@ -122,7 +122,7 @@ def _may_be_checkpoint(context: Context, node: ast.expr) -> bool:
         return False  # made by a call of something else
     name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
     ray = any(reference.qualified.startswith(("ray.air", "ray.train")) for reference in module.references)
-    return ray and name in USUAL_NAMES
+    return (ray or context.options.part_of_job) and name in USUAL_NAMES
 
 
 def _load(context: Context, statement: ast.stmt, node: ast.Call) -> None:

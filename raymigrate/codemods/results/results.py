@@ -11,7 +11,7 @@ from raymigrate.codemods.results.filled_keys import INSTEAD
 from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.project import with_imported
-from raymigrate.facts.reports import Carried, carried
+from raymigrate.facts.reports import Carried, carried_by_job
 from raymigrate.facts.results import results as reads_of_results
 
 RESULT_GUIDE = "https://docs.ray.io/en/latest/train/user-guides/results.html"
@@ -69,7 +69,8 @@ ATTRIBUTES = {
 @codemod("metrics", "log_dir", "config", "dataset_stats", "metrics_dataframe", phase=Phase.RESULTS)
 def results(context: Context) -> None:
     """Reads of a trainer's result that find nothing, or something else, on current Ray."""
-    legacy = any(reference.qualified.startswith("ray.air.") for reference in context.module.references)
+    uses_air = any(reference.qualified.startswith("ray.air.") for reference in context.module.references)
+    legacy = uses_air or context.options.part_of_job
     for read, trainers in reads_of_results(context.module, *ATTRIBUTES):
         if read.attr == "log_dir":
             _log_dir(context, read, sure=None not in trainers)
@@ -144,16 +145,18 @@ def is_placed(module: Module, node: ast.expr) -> bool:
 
 def _last_report(context: Context, read: ast.Attribute) -> None:
     """Reports that result.metrics are those of the last report, if that carries no checkpoint."""
-    found = carried(context.module)
-    if found not in (Carried.NONE, Carried.SOME) or _has_report_callback(context.module):
+    found, home = carried_by_job(context.module)
+    if found not in (Carried.NONE, Carried.SOME) or _has_report_callback(context.module) or _has_report_callback(home):
         return
+    here = "here" if home is context.module else f"in {home.path}"
     if found is Carried.NONE:
-        context.manual(RM605, read, "No report here carries a checkpoint, so result.metrics is None on Ray >= 2.51.")
+        context.manual(RM605, read, f"No report {here} carries a checkpoint, so result.metrics is None on Ray >= 2.51.")
     else:
         context.manual(
             RM605,
             read,
-            "Some reports here carry no checkpoint: on Ray >= 2.51 result.metrics are those of the last one that does.",
+            f"Some reports {here} carry no checkpoint: on Ray >= 2.51 result.metrics are those of the last one that"
+            " does.",
         )
 
 

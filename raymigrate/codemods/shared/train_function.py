@@ -16,7 +16,7 @@ from raymigrate.codemods.shared.helpers import take, top_level
 from raymigrate.codemods.shared.import_cleanup import is_exported
 from raymigrate.edits.docstrings import adapted
 from raymigrate.edits.plan import Code
-from raymigrate.facts.functions import is_generator_or_async, returns
+from raymigrate.facts.functions import is_generator_or_async, returns, trains
 from raymigrate.facts.helpers import Helper
 from raymigrate.facts.import_places import is_seen, needs_at_once
 from raymigrate.facts.module import Module
@@ -25,12 +25,6 @@ from raymigrate.facts.trainers import TrainerCall
 INLINE_PARAMETERS = 2
 # Modules that the first lines of a training function use, and how it imports them where they are local to it.
 LOCAL = {"os": "import os", "ray": "import ray.train"}
-
-# Words in the name of a function that trains, and in that of one that only prepares it.
-TRAINS = frozenset(["finetune", "finetuning", "pretrain", "train", "training", "tune", "tuning"])
-MAKES = frozenset(
-    ["build", "builder", "create", "factory", "get", "init", "initialize", "load", "make", "new", "prepare", "setup"]
-)
 
 
 class TrainFunction:
@@ -380,12 +374,6 @@ class TrainFunction:
         methods = [part for part in owner.body if isinstance(part, ast.FunctionDef)] if owner is not None else []
         is_bound = any(method.name == self.given.attr and not method.decorator_list for method in methods)
         return not is_bound and not isinstance(self.module.definition(name), ast.ClassDef)
-
-
-def trains(name: str) -> bool:
-    """Whether the name of an init function fits a training function too: `train_fn`, but not `get_train_setup`."""
-    words = name.lower().strip("_").split("_")
-    return any(word in TRAINS for word in words) and not MAKES.intersection(words)
 
 
 def has_inline_form(module: Module, init: ast.FunctionDef) -> bool:

@@ -54,6 +54,7 @@ class Asked:
         searches: For the bindings that reach uses of a name, by its scope.
         fillings: The statements that change what a list or dict holds by a name of it, by its scope.
         filled_attributes: The same for attributes, by their name.
+        given_elsewhere: What other files give for parameters.
         reads: The reads that see each binding of a name, by its scope.
         places: The block of each statement in a compound one, and its position there.
         derived: The classes that have each class in their line, once they were looked for.
@@ -66,6 +67,7 @@ class Asked:
     searches: dict[tuple[Scope, str], Search] = field(default_factory=dict)
     fillings: dict[tuple[Scope, str], list[ast.stmt]] = field(default_factory=dict)
     filled_attributes: dict[str, list[ast.stmt]] = field(default_factory=dict)
+    given_elsewhere: dict[ast.arg, list[Source]] = field(default_factory=dict)
     reads: dict[tuple[Scope, str], dict[Binding, list[ast.Name]]] = field(default_factory=dict)
     places: dict[ast.AST, dict[ast.AST, tuple[list[ast.stmt], int]]] = field(default_factory=dict)
     derived: dict[ast.ClassDef, list[ast.ClassDef]] = field(default_factory=dict)

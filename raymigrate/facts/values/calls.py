@@ -51,16 +51,25 @@ def returned(module: Module, call: ast.Call, *, elsewhere: bool) -> Behind:
     function: ast.AST | None = module.definition(call.func)
     if not isinstance(function, ast.FunctionDef):
         function = module.value(call.func)
-    found = (
-        module.elsewhere(call.func) if elsewhere and not isinstance(function, (ast.FunctionDef, ast.Lambda)) else None
-    )
-    if found is not None:
-        module, function = found.module, found.function
+    if elsewhere and not isinstance(function, (ast.FunctionDef, ast.Lambda)):
+        module, function = _function_elsewhere(module, call.func) or (module, function)
     if isinstance(function, ast.Lambda):
         return Behind([Source(module, function.body)], whole=True)
     if not isinstance(function, ast.FunctionDef) or function.decorator_list:
         return UNKNOWN
     return returned_by(module, function)
+
+
+def _function_elsewhere(module: Module, node: ast.expr) -> tuple[Module, ast.AST] | None:
+    """What another file defines under a name, or under the one that it gives the name: `build = make`."""
+    found = module.elsewhere(node)
+    if found is None or not isinstance(found.value, (ast.Name, ast.Attribute)):
+        return (found.module, found.node) if found is not None else None
+    made = found.module.definition(found.value)
+    if isinstance(made, ast.FunctionDef):
+        return found.module, made
+    other = found.module.elsewhere(found.value)
+    return (other.module, other.node) if other is not None else None
 
 
 def returned_by(module: Module, function: ast.FunctionDef) -> Behind:

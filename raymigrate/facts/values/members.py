@@ -39,13 +39,13 @@ def attribute(module: Module, node: ast.Attribute, *, elsewhere: bool) -> Behind
         return Behind([Source(found.module, value)], whole=True)
     home = _class_of(module, node.value, elsewhere=elsewhere)
     if home is not None:
-        behind = _of_class(*home, node.attr)
+        behind = _of_class(*home, node.attr, elsewhere=elsewhere)
     else:
         owners = module.origins(node.value, elsewhere=elsewhere)
         behind = joined([_of_object(owner, node.attr, elsewhere=elsewhere) for owner in owners])
         home = None if behind.whole else _annotated_class(module, node.value, elsewhere=elsewhere)
         if home is not None:  # its objects may have another value than the default
-            behind = Behind([*behind.found, *_of_class(*home, node.attr).found])
+            behind = Behind([*behind.found, *_of_class(*home, node.attr, elsewhere=elsewhere).found])
     whole = behind.whole and not _is_filled(module, node.attr, behind.found)
     return Behind([*_stored(module, node.attr), *behind.found], whole)
 
@@ -95,19 +95,44 @@ def _annotated_class(module: Module, owner: ast.expr, *, elsewhere: bool) -> tup
     return _class_of(module, statement.annotation, elsewhere=elsewhere)
 
 
-def _of_class(module: Module, home: ast.ClassDef, name: str, below: tuple[ast.ClassDef, ...] = ()) -> Behind:
+def _of_class(
+    module: Module, home: ast.ClassDef, name: str, below: tuple[ast.ClassDef, ...] = (), *, elsewhere: bool
+) -> Behind:
     """What a class gives an attribute, in its body and its methods; its base classes may do so too."""
     targets = [binding.node for binding in module.scope(home).bindings.get(name, [])]
     if len(targets) == 1 and isinstance(targets[0], ast.FunctionDef) and _is_property(targets[0]):
         return returned_by(module, targets[0])
     targets += [node for node in module.stores(name) if _owner(module, node.value) is home]
     bases = [base for base in home.bases if not is_empty(module, base)]
-    parents = [parent for base in bases if isinstance(parent := module.definition(base), ast.ClassDef)]
-    if not targets and len(parents) == len(bases) == 1 and parents[0] not in (home, *below):
-        return _of_class(module, parents[0], name, (home, *below))
+    if not targets and len(bases) == 1:
+        parent = _class_named(module, bases[0], elsewhere=elsewhere)
+        if parent is not None and parent[1] not in (home, *below) and len(below) < MOST_BASES:
+            return _of_class(*parent, name, (home, *below), elsewhere=elsewhere)
     values = [_default(module, module.assigned(target)) for target in targets]
     found = [Source(module, value) for value in values if value is not None]
     return Behind(found, bool(found) and len(found) == len(targets) and not bases)
+
+
+def _class_named(module: Module, node: ast.expr, *, elsewhere: bool) -> tuple[Module, ast.ClassDef] | None:
+    """The class of the project that an expression names."""
+    found = module.definition(node)
+    if isinstance(found, ast.ClassDef):
+        return module, found
+    other = module.elsewhere(node) if elsewhere else None
+    return (other.module, other.node) if other is not None and isinstance(other.node, ast.ClassDef) else None
+
+
+def _method(module: Module, home: ast.ClassDef, name: str, *, elsewhere: bool) -> tuple[Module, ast.FunctionDef] | None:
+    """The method of a class, or of the nearest of its base classes that has one; None where that has several."""
+    line = [(module, home)]
+    for owner, current in line:  # which grows meanwhile
+        if bindings := owner.scope(current).bindings.get(name):
+            function = bindings[0].node if len(bindings) == 1 else None
+            return (owner, function) if isinstance(function, ast.FunctionDef) else None
+        if len(line) <= MOST_BASES:
+            parents = (_class_named(owner, base, elsewhere=elsewhere) for base in current.bases)
+            line += [parent for parent in parents if parent is not None and parent not in line]
+    return None
 
 
 def is_empty(module: Module, base: ast.expr) -> bool:
@@ -140,16 +165,15 @@ def returned_by_method(module: Module, call: ast.Call, *, elsewhere: bool) -> Be
         homes = [_class_of_object(owner, elsewhere=elsewhere) for owner in owners]
     parts = []
     for home in homes:
-        found = home[0].scope(home[1]).bindings.get(call.func.attr, []) if home is not None else []
-        function = found[0].node if len(found) == 1 else None
-        if home is None or not isinstance(function, ast.FunctionDef):
+        found = _method(*home, call.func.attr, elsewhere=elsewhere) if home is not None else None
+        if found is None:
             return None
-        plain = [ast.unparse(decorator) for decorator in function.decorator_list] in (
+        plain = [ast.unparse(decorator) for decorator in found[1].decorator_list] in (
             [],
             ["staticmethod"],
             ["classmethod"],
         )
-        parts.append(returned_by(home[0], function) if plain else UNKNOWN)
+        parts.append(returned_by(*found) if plain else UNKNOWN)
     return joined(parts)
 
 
@@ -218,7 +242,7 @@ def _of_object(source: Source, name: str, *, elsewhere: bool) -> Behind:
     module, made = source.module, source.node
     home = _class_of_object(source, elsewhere=elsewhere)
     if not isinstance(made, ast.Call):  # annotated: its objects may have another value than the default
-        return Behind(_of_class(*home, name).found) if home is not None else UNKNOWN
+        return Behind(_of_class(*home, name, elsewhere=elsewhere).found) if home is not None else UNKNOWN
     if isinstance(made.func, ast.Attribute) and made.func.attr in PARSING:
         return _parsed(module, name)
     if module.qualified(made.func) in NAMESPACES:
@@ -232,7 +256,7 @@ def _of_object(source: Source, name: str, *, elsewhere: bool) -> Behind:
     given = argument(made, fields.index(name), name) if name in fields else None
     if given is not None:
         return Behind([Source(module, given)], whole=True)
-    return _of_class(*home, name)
+    return _of_class(*home, name, elsewhere=elsewhere)
 
 
 def _parsed(module: Module, name: str) -> Behind:

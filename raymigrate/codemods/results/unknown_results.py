@@ -1,0 +1,84 @@
+"""RM604, where it is not seen whose result it is: in legacy jobs that choose their trainer at run time.
+
+Ray's fit() takes nothing, unlike that of most other libraries; and few others call anything "time_total_s".
+"""
+
+import ast
+from collections.abc import Iterator
+
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
+from raymigrate.codemods.results.filled_keys import INSTEAD, advice
+from raymigrate.codemods.results.results import RM604
+from raymigrate.facts.instances import instance_of
+from raymigrate.facts.module import Module
+from raymigrate.facts.results import trainers_of
+from raymigrate.facts.values import sources
+
+# The keys that Tune put into metrics and that others hardly have.
+KEYS = INSTEAD.keys() - {"config", "date", "done", "hostname", "pid", "timestamp"}
+PERHAPS = "If this is the result of a trainer"
+
+
+@codemod("fit", "metrics", phase=Phase.RESULTS)
+def unknown_results(context: Context) -> None:
+    """Tells of what is gone from results, where a value of which nothing is known may be one."""
+    module = context.module
+    if not context.of_legacy_job:
+        return
+    for read in module.attributes("log_dir"):
+        if any(_is_fit_of_unknown(module, source) for source in sources(module, read.value)):
+            message = f"{PERHAPS}: result.log_dir raises an AttributeError on Ray >= 2.51."
+            context.manual(RM604, read, message, "result.path is the folder of the run, a str.")
+    for metrics, keys, outcome in _lookups(module):
+        names = (module.constant(key) for key in keys)
+        missing = sorted({name for name in names if isinstance(name, str)} & KEYS)
+        if missing and any(_may_be_metrics(module, source) for source in sources(module, metrics)):
+            listed = " and ".join(f'"{name}"' for name in missing)
+            message = f"{PERHAPS}: result.metrics has no {listed} on Ray >= 2.51, and {outcome}."
+            context.manual(RM604, metrics, message, advice(missing))
+
+
+def _lookups(module: Module) -> Iterator[tuple[ast.expr, list[ast.expr], str]]:
+    """What is asked for keys, with the keys and what comes of one that is not there."""
+    for node in module.of_type(ast.Subscript):
+        several = isinstance(node.slice, (ast.List, ast.Tuple))
+        yield node.value, node.slice.elts if several else [node.slice], "this raises a KeyError"  # type: ignore[attr-defined]
+    for call, method in module.method_calls("get"):
+        yield method.value, call.args[:1], "this gives the default"
+
+
+def _may_be_metrics(module: Module, value: ast.expr) -> bool:
+    """Whether a value is the `metrics` of something of which nothing is known."""
+    if not isinstance(value, ast.Attribute) or value.attr != "metrics":
+        return False
+    return any(_is_fit_of_unknown(module, s) or _is_unknown_argument(module, s) for s in sources(module, value.value))
+
+
+def _is_unknown_argument(module: Module, value: ast.expr) -> bool:
+    """Whether a value is a parameter of which neither callers nor an annotation tell what it is."""
+    parameter = module.definition(value)
+    is_free = isinstance(parameter, ast.arg) and parameter.annotation is None
+    return is_free and trainers_of(module, value) == {None}
+
+
+def _is_fit_of_unknown(module: Module, value: ast.expr) -> bool:
+    """Whether a value is what fit() gives, without arguments, of an object of which nothing is known."""
+    if not isinstance(value, ast.Call) or value.args or value.keywords:
+        return False
+    if not isinstance(value.func, ast.Attribute) or value.func.attr != "fit":
+        return False
+    owner = value.func.value
+    made = [source.func for source in sources(module, owner) if isinstance(source, ast.Call)]
+    of_others = any(_is_of_library(module, maker) or _is_method_of_class(module, maker) for maker in made)
+    return not of_others and not instance_of(module, owner) and trainers_of(module, value) == {None}
+
+
+def _is_of_library(module: Module, maker: ast.expr) -> bool:
+    return module.qualified(maker) is not None and module.elsewhere(maker) is None
+
+
+def _is_method_of_class(module: Module, maker: ast.expr) -> bool:
+    """Whether a function is a method of a class of the module, as in `Own.restore(path)`."""
+    return isinstance(maker, ast.Attribute) and isinstance(module.definition(maker.value), ast.ClassDef)

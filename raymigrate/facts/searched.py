@@ -1,0 +1,26 @@
+"""What was found when the files of a project were searched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+BYTES_KEPT = 30_000_000  # of files that are searched for names
+
+
+@dataclass
+class Searched:
+    """What was found when the files of folders were searched, whatever they were searched for.
+
+    Args:
+        contents: What the files hold, by folder and file; None where it was not read, or is not kept.
+        room: How many bytes may still be kept.
+        importing: The files with a word in an import, by folder and word.
+        importers: Who may get names from a file, by folder and file.
+        imported: The real paths of the files that the imports of a file lead to; None where not all can be told.
+    """
+
+    contents: dict[str, dict[str, bytes | None]] = field(default_factory=dict)
+    room: int = BYTES_KEPT
+    importing: dict[str, dict[bytes, list[str]]] = field(default_factory=dict)
+    importers: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    imported: dict[str, frozenset[str] | None] = field(default_factory=dict)
