@@ -8,14 +8,19 @@ MAX_CHARACTERS = 100_000  # PyYAML reads some 500,000 in a second
 MAX_VALUES = 10_000  # with each alias counted as often as it is used
 
 
+def _library() -> Any:
+    import yaml  # noqa: PLC0415 - only for jobs with such files
+
+    return yaml
+
+
 def load_yaml(text: str) -> object:
     """The value of a YAML document; no tag of it makes an object of Python.
 
     Raises:
         ValueError: If it is not YAML, or too large; the message is half a sentence.
     """
-    import yaml  # noqa: PLC0415 - only for scripts with such a file
-
+    yaml = _library()
     if len(text) > MAX_CHARACTERS:
         raise ValueError(f"has more than {MAX_CHARACTERS:,} characters")
     try:
@@ -35,8 +40,7 @@ def composed(text: str) -> list[Any]:
     Raises:
         ValueError: If it is not YAML, or too large.
     """
-    import yaml  # noqa: PLC0415 - only for projects with such files
-
+    yaml = _library()
     if len(text) > MAX_CHARACTERS:
         raise ValueError(f"has more than {MAX_CHARACTERS:,} characters")
     try:
