@@ -198,6 +198,46 @@ def test_results_of_others_are_their_own(run: str, tmp_path: Path) -> None:
     assert not told(found(tmp_path, "", {"run.py": text})) - {("RM601", Kind.MANUAL)}
 
 
+@pytest.mark.parametrize(
+    "read",
+    [
+        "print(TransformersCheckpoint.from_checkpoint(result.checkpoint).get_model(AutoModelForMaskedLM))",
+        "with result.checkpoint.as_directory() as folder:\n    model = AutoModelForMaskedLM.from_pretrained(folder)",
+        'with result.checkpoint.as_directory() as folder:\n    print(open(f"{folder}/vocab.txt").read())',
+        "folder = result.checkpoint.to_directory()\nmodel = AutoModelForMaskedLM.from_pretrained(folder)",
+    ],
+)
+def test_files_of_a_checkpoint_are_looked_for_one_folder_deeper_once(read: str, tmp_path: Path) -> None:
+    """The proof of one file sees the other one as it was: with the trainer whose checkpoints had no such folder."""
+    factory = """
+    from ray.train.huggingface import TransformersTrainer
+    from transformers import Trainer
+
+
+    def init(train_dataset, eval_dataset=None, **config):
+        return Trainer(model=config["model"], train_dataset=train_dataset)
+
+
+    def make(datasets):
+        return TransformersTrainer(init, datasets=datasets)
+    """
+    run = f"""
+from factory import make
+from ray.train.huggingface import TransformersCheckpoint
+from transformers import AutoModelForMaskedLM
+
+result = make({{}}).fit()
+{read}
+"""
+    write(tmp_path, {"factory.py": factory, "run.py": run})
+    summary = convert(tmp_path)
+    assert not [finding for finding in summary.findings if finding.kind is Kind.ERROR]
+    assert (tmp_path / "run.py").read_text().count('"checkpoint"') + (tmp_path / "run.py").read_text().count(
+        "/checkpoint/"
+    ) == 1
+    assert not convert(tmp_path).changed
+
+
 def test_a_script_that_uses_nothing_of_the_job_is_none_of_it(tmp_path: Path) -> None:
     other = f"from loops import helper\nargs = TrainingArguments(no_cuda=True)\nresult = helper()\n{READ}\n"
     write(tmp_path, {"loops.py": "helper = None\n"})

@@ -8,7 +8,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.ray_checkpoint import RM308
 from raymigrate.codemods.results.results import is_shown
-from raymigrate.codemods.shared.checkpoint_files import can_open, files_in, is_looked_up, layout_after, opened
+from raymigrate.codemods.shared.checkpoint_files import can_open, files_in, layout_after, leads_to_files, opened
 from raymigrate.edits.plan import Code
 from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
@@ -114,7 +114,7 @@ def _as_directory(context: Context, call: ast.Call, place: Layout) -> bool:
         return False
     name = item.optional_vars.id
     scope = module.scope_of[item.optional_vars].find(name)
-    if scope is not None and any(is_looked_up(context, use) for use in module.uses(name, scope)):
+    if scope is not None and any(leads_to_files(context, use) for use in module.uses(name, scope)):
         return True
     if scope is None or any(
         module.inside(binding.node, block) and binding.node is not item.optional_vars
@@ -197,7 +197,7 @@ def _to_directory(context: Context, call: ast.Call, method: ast.Attribute, place
     given = [*call.args, *(keyword.value for keyword in call.keywords)]
     if not given:
         if (
-            not is_looked_up(context, call)
+            not leads_to_files(context, call)
             and not isinstance(module.parent_of[call], ast.Expr)
             and context.converts(RM602, call, f"{DEEPER}; the folder is added.")
         ):
@@ -215,7 +215,7 @@ def _to_directory(context: Context, call: ast.Call, method: ast.Attribute, place
 def reads_deeper(context: Context, node: ast.expr, place: Layout) -> bool:
     """A path of a checkpoint that is only shown stays; one that is read from goes deeper."""
     module = context.module
-    if is_shown(module, node) or is_looked_up(context, node):
+    if is_shown(module, node) or leads_to_files(context, node):
         return True
     parent = module.parent_of[node]
     if (

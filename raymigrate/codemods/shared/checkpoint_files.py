@@ -110,14 +110,27 @@ def files_in(context: Context, user: ast.AST, place: Layout, folder: str, *names
     return f"os.path.join({', '.join([folder, *(string_literal(name) for name in names)])})"
 
 
-def is_looked_up(context: Context, folder: ast.expr) -> bool:
-    """Whether the folder of a checkpoint is given to the function that looks at both places, as converted code does."""
-    call = context.module.parent_of[folder]
-    if not isinstance(call, ast.Call):
+def leads_to_files(context: Context, folder: ast.expr) -> bool:
+    """Whether the files of Transformers are looked for where they are now, as in converted code.
+
+    Such code may be seen with the trainer that wrote the checkpoint as it was: in another file, which is converted too.
+
+    Args:
+        context: The module.
+        folder: What stands for the folder of a checkpoint.
+    """
+    user = context.module.parent_of[folder]
+    text = context.module.parent_of.get(user)
+    if isinstance(user, ast.FormattedValue) and isinstance(text, ast.JoinedStr):
+        rest = [part.value for part in text.values[1:2] if isinstance(part, ast.Constant)]
+        return text.values[0] is user and bool(rest) and f"{rest[0]!s}/".startswith("/checkpoint/")
+    if not isinstance(user, ast.Call):
         return False
-    function, project = context.module.definition(call.func), context.module.project
+    if context.module.qualified(user.func) == "os.path.join" and len(user.args) > 1 and user.args[0] is folder:
+        return context.module.constant(user.args[1]) == "checkpoint"
+    function, project = context.module.definition(user.func), context.module.project
     if isinstance(function, ast.alias) and project is not None:
-        imported = project.definition(context.module, call.func)
+        imported = project.definition(context.module, user.func)
         function = imported.function if imported is not None else None
     return isinstance(function, ast.FunctionDef) and ast.get_docstring(function) == EITHER_PLACE
 
