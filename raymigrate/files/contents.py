@@ -85,7 +85,8 @@ def stage(path: str, data: bytes) -> Staged:
 
     A file with several hard links cannot be swapped for another: its other names would keep the old content. So it
     is overwritten in place, after a copy of the old content has been secured beside it: an error puts the old content
-    back. If the process is killed in the middle, what is sure to be left is that copy, `.raymigrate-*.old`.
+    back. If the process is killed in the middle, what is sure to be left is that copy, `.raymigrate-*.old`; of any
+    other file the new content may be left beside it, `.raymigrate-*.new`.
 
     Args:
         path: The file.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import sys
+from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
@@ -24,13 +26,26 @@ def install() -> None:
     after("ray.tune.tuner")(_wrap_tuner)
 
 
+_trainers_fitting: list[None] = []  # one for each; the trainers of Ray 2.0 to 2.9 ran in a Tuner of their own
+
+
+@contextlib.contextmanager
+def _fitting() -> Iterator[None]:
+    _trainers_fitting.append(None)
+    try:
+        yield
+    finally:
+        _trainers_fitting.pop()
+
+
 def _wrap_fit(module: ModuleType, owner: str) -> None:
     trainer = getattr(module, owner)
     fit = trainer.fit
 
     @functools.wraps(fit)
     def recorded(self: Any) -> Any:
-        result = fit(self)
+        with _fitting():
+            result = fit(self)
         if not _in_trial():
             guarded(_record_result)(result)
             guarded(_watch)(result)
@@ -44,6 +59,8 @@ def _wrap_tuner(module: ModuleType) -> None:
 
     @functools.wraps(fit)
     def recorded(self: Any) -> Any:
+        if _trainers_fitting:
+            return fit(self)
         pins.apply_to_search()
         grid = fit(self)
         guarded(_record_trials)(grid, self)
