@@ -43,7 +43,8 @@ ADVICE = {
     "ray.train.predictor": WITH_MAP_BATCHES,
     "ray.train.predictor.DataBatchType": "It is ray.data.block.DataBatch now, a type for annotations.",
     "ray.train.predictor.TYPE_TO_ENUM": "Write the dict out: {np.ndarray: BatchFormat.NUMPY, dict: BatchFormat.NUMPY,"
-    " pd.DataFrame: BatchFormat.PANDAS}, with BatchFormat of ray.data.util.data_batch_conversion.",
+    " pd.DataFrame: BatchFormat.PANDAS, pa.Table: BatchFormat.ARROW}, with BatchFormat of"
+    " ray.data.util.data_batch_conversion.",
     "ray.train.rl": "Train with ray.rllib itself: its algorithms are classes of ray.rllib.algorithms.",
     "ray.train.save_checkpoint": "Write it to a file in a folder with torch.save, on rank 0 only where there are"
     " several workers, and give Checkpoint.from_directory(folder) to ray.train.report().",
