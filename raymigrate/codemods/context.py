@@ -93,6 +93,11 @@ class Context:
         return any(name in TRAINERS or f"{name}.".startswith("ray.air.") for name in imported | used)
 
     @property
+    def found(self) -> list[Finding]:
+        """What was found so far, also by rules that the user left out."""
+        return [*self.findings, *self.unselected]
+
+    @property
     def of_legacy_job(self) -> bool:
         """Whether the module uses what Ray had before 2.7, or is part of a job that does."""
         return self.options.part_of_job or self.is_legacy_script

@@ -14,7 +14,7 @@ from raymigrate.facts.module import Module
 from raymigrate.facts.project import Definition
 from raymigrate.facts.project_uses import uses_of
 from raymigrate.facts.trainers import library_bases
-from raymigrate.facts.values import Source, argument, has_unpacking, is_none, sources
+from raymigrate.facts.values import Source, argument, class_named, has_unpacking, is_none, sources
 from raymigrate.knowledge.libraries import look_up
 
 # What a function may say that it returns: the classes from which the trainers of Ray 2.0 to 2.9 are derived.
@@ -116,10 +116,8 @@ def _trainer_class(module: Module, node: ast.expr) -> str | None:
     """The class of Ray Train that an expression names, or that the class of the project is made from which it names."""
     if _is_trainer(name := module.qualified(node)):
         return name
-    home: ast.AST | None = module.definition(node)
-    if not isinstance(home, ast.ClassDef) and (other := module.elsewhere(node)) is not None:
-        module, home = other.module, other.node
-    return next(_bases(module, home), None) if isinstance(home, ast.ClassDef) else None
+    home = class_named(module, node)
+    return next(_bases(*home), None) if home is not None else None
 
 
 def _is_trainer(name: str | None) -> bool:

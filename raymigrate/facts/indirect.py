@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from raymigrate.facts.keys import keys_of
 from raymigrate.facts.module import Module
+from raymigrate.facts.settings import TARGET
 from raymigrate.facts.trainers import library_bases
 from raymigrate.facts.values import argument, keyword_argument, lineage, method_of
 from raymigrate.facts.values.members import HF_PARSERS, HF_PARSING
@@ -14,7 +15,6 @@ from raymigrate.facts.values.members import HF_PARSERS, HF_PARSING
 LOOKS_UP = ("hydra.utils.get_class", "hydra.utils.get_object", "hydra.utils.get_method", "pydoc.locate")
 # Functions that make an object of the class that the key `_target_` of a configuration names.
 INSTANTIATES = ("hydra.utils.instantiate", "hydra.utils.call")
-TARGET = "_target_"
 
 
 def calls_by_name(module: Module, names: frozenset[str]) -> Iterator[ast.Call]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from raymigrate.facts.yaml_files import composed
 
-TARGET = "_target_"
+TARGET = "_target_"  # the key with the class that hydra makes an object of
 
 
 @dataclass(frozen=True)

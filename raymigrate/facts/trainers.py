@@ -12,7 +12,7 @@ from raymigrate.facts.places import functions_behind
 from raymigrate.facts.project import Definition
 from raymigrate.facts.scaling import UNKNOWN, UseGpu, same_gpus, use_gpu
 from raymigrate.facts.scopes import FunctionNode
-from raymigrate.facts.values import Source, is_none
+from raymigrate.facts.values import Source, class_named, is_none
 
 # Classes that take a function for the workers, by the name of the parameter.
 WITH_FUNCTION = {
@@ -186,9 +186,5 @@ def library_bases(module: Module, node: ast.ClassDef) -> Iterator[str]:
         for base in current.bases:
             if (name := home.qualified(base)) is not None:
                 yield name
-            found = home.definition(base)
-            other = home.elsewhere(base) if not isinstance(found, ast.ClassDef) else None
-            if isinstance(found, ast.ClassDef):
-                waiting.append((home, found))
-            elif other is not None and isinstance(other.node, ast.ClassDef):
-                waiting.append((other.module, other.node))
+            if (found := class_named(home, base)) is not None:
+                waiting.append(found)

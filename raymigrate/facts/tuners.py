@@ -203,10 +203,10 @@ def is_one_trainer(module: Module, node: ast.expr | None) -> bool:
 
 def _trainer_classes(module: Module, node: ast.expr | None) -> list[str | None]:
     """The classes of Ray Train of which an expression can be a trainer; None where it can be something else."""
-    return [trainer_class(source.module, source.node) for source in module.origins(node)] if node is not None else []
+    return [_trainer_class(source.module, source.node) for source in module.origins(node)] if node is not None else []
 
 
-def trainer_class(module: Module, made: ast.expr) -> str | None:
+def _trainer_class(module: Module, made: ast.expr) -> str | None:
     """The class of Ray Train of which a call makes or restores a trainer, or of one derived from it; else None."""
     if not isinstance(made, ast.Call):
         return None

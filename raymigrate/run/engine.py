@@ -160,7 +160,7 @@ def convert(
         asked=context.asked,
         done=context.done,
         helpers=context.helpers,
-        is_legacy=is_legacy([*findings, *context.unselected]),
+        is_legacy=is_legacy(context.found),
     )
 
 

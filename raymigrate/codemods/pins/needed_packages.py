@@ -43,7 +43,7 @@ def advice(needed: Needed) -> str:
 @codemod("runtime_env", "worker_runtime_env", "RuntimeEnv", phase=Phase.PINS)
 def runtime_environments(context: Context) -> None:
     """Reports packages that the lists of runtime environments lack."""
-    if not (context.is_legacy_script or is_legacy([*context.findings, *context.unselected])):
+    if not (context.is_legacy_script or is_legacy(context.found)):
         return
     needed = needed_by(context.module.text, context.findings)
     for strings in package_lists(context.module):

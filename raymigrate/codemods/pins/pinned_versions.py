@@ -18,8 +18,7 @@ def runtime_environments(context: Context) -> None:
     found = {node: pin for node, pin in environment_pins(context.module) if pin.is_too_low}
     if not found:
         return
-    findings = [*context.findings, *context.unselected]
-    if not is_legacy(findings) and not is_converted(context.module.text.encode(), found.values()):
+    if not is_legacy(context.found) and not is_converted(context.module.text.encode(), found.values()):
         return
     for node, pin in found.items():
         source = context.module.source(node)

@@ -27,6 +27,7 @@ from raymigrate.facts.values.dicts import (
 )
 from raymigrate.facts.values.members import (
     attribute,
+    class_named,
     item,
     lineage,
     method_of,
@@ -47,6 +48,7 @@ __all__ = [
     "all_items",
     "argument",
     "assigned",
+    "class_named",
     "constant",
     "constants",
     "definition",

@@ -105,7 +105,7 @@ def _of_class(
     targets += [node for node in module.stores(name) if _owner(module, node.value) is home]
     bases = [base for base in home.bases if not is_empty(module, base)]
     if not targets and len(bases) == 1:
-        parent = _class_named(module, bases[0], elsewhere=elsewhere)
+        parent = class_named(module, bases[0], elsewhere=elsewhere)
         if parent is not None and parent[1] not in (home, *below) and len(below) < MOST_BASES:
             return _of_class(*parent, name, (home, *below), elsewhere=elsewhere)
     values = [_default(module, module.assigned(target)) for target in targets]
@@ -113,8 +113,8 @@ def _of_class(
     return Behind(found, bool(found) and len(found) == len(targets) and not bases)
 
 
-def _class_named(module: Module, node: ast.expr, *, elsewhere: bool) -> tuple[Module, ast.ClassDef] | None:
-    """The class of the project that an expression names."""
+def class_named(module: Module, node: ast.expr, *, elsewhere: bool = True) -> tuple[Module, ast.ClassDef] | None:
+    """The class of the project that an expression names, with its module; of this module only without `elsewhere`."""
     found = module.definition(node)
     if isinstance(found, ast.ClassDef):
         return module, found
@@ -130,7 +130,7 @@ def _method(module: Module, home: ast.ClassDef, name: str, *, elsewhere: bool) -
             function = bindings[0].node if len(bindings) == 1 else None
             return (owner, function) if isinstance(function, ast.FunctionDef) else None
         if len(line) <= MOST_BASES:
-            parents = (_class_named(owner, base, elsewhere=elsewhere) for base in current.bases)
+            parents = (class_named(owner, base, elsewhere=elsewhere) for base in current.bases)
             line += [parent for parent in parents if parent is not None and parent not in line]
     return None
 
