@@ -215,14 +215,3 @@ def _names_given(module: Module, value: ast.expr) -> Iterator[str]:
     if isinstance(outer, (ast.Assign, ast.AnnAssign, ast.NamedExpr)):
         targets = outer.targets if isinstance(outer, ast.Assign) else [outer.target]
         yield from (part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name))
-
-
-def argument(call: ast.Call, name: str, position: int | None = None) -> ast.expr | None:
-    """An argument of a call, by name or position."""
-    for keyword in call.keywords:
-        if keyword.arg == name:
-            return keyword.value
-    if position is not None and len(call.args) > position:
-        given = call.args[position]
-        return None if isinstance(given, ast.Starred) else given
-    return None

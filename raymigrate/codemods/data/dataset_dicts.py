@@ -6,8 +6,9 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.facts.module import Module
-from raymigrate.facts.ray_data import FROM_HUGGINGFACE, argument
+from raymigrate.facts.ray_data import FROM_HUGGINGFACE
 from raymigrate.facts.readers import readers
+from raymigrate.facts.values import argument
 
 RM505 = Rule(
     "RM505",
@@ -23,7 +24,7 @@ def dataset_dicts(context: Context) -> None:
     """Converts from_huggingface() of a DatasetDict into one call per split."""
     module = context.module
     for call in module.calls(FROM_HUGGINGFACE):
-        given = argument(call, "dataset", 0)
+        given = argument(call, 0, "dataset")
         if given is None or not (_is_dataset_dict(context, given) or _is_read_as_dict(module, call)):
             continue
         message = "from_huggingface() raises a DeprecationWarning for a DatasetDict; now called for each split."
@@ -45,7 +46,7 @@ def _is_dataset_dict(context: Context, node: ast.expr, depth: int = 0) -> bool:
         return False
     name = module.qualified(value.func) or ""
     if name in ("datasets.load_dataset", "datasets.load.load_dataset"):
-        split = argument(value, "split", 5)
+        split = argument(value, 5, "split")
         unpacked = any(k.arg is None for k in value.keywords) or any(isinstance(a, ast.Starred) for a in value.args)
         return not unpacked and (split is None or module.constant(split) is None)
     if name in ("datasets.DatasetDict", "datasets.dataset_dict.DatasetDict"):

@@ -12,8 +12,8 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.facts.batch_functions import BatchFunction
 from raymigrate.facts.module import Module
-from raymigrate.facts.ray_data import argument, is_dataset
-from raymigrate.facts.values import sources
+from raymigrate.facts.ray_data import is_dataset
+from raymigrate.facts.values import argument, keyword_argument, sources
 
 RM511 = Rule(
     "RM511",
@@ -74,7 +74,7 @@ def plain_rows(context: Context) -> None:
     if not context.is_ray_script:
         return
     for call, method in context.module.method_calls(*MAPPERS):
-        given = argument(call, "fn", 0)
+        given = argument(call, 0, "fn")
         if given is None or not is_dataset(context.module, method.value):
             continue
         function = BatchFunction(context.module, given)
@@ -91,7 +91,7 @@ def _taken(context: Context, call: ast.Call, method: str, function: BatchFunctio
         return
     name = context.module.qualified(maker.func) or ""
     column = COLUMNS[name]
-    as_table = argument(call, "batch_format") is not None
+    as_table = keyword_argument(call, "batch_format") is not None
     if _items_are_dicts(context.module, maker, name):
         return
     outcomes = [_of_old_column(function.module, use) for use in function.uses]
@@ -142,7 +142,7 @@ def _maker(module: Module, dataset: ast.expr) -> ast.Call | None:
 
 def _items_are_dicts(module: Module, maker: ast.Call, name: str) -> bool:
     """Whether the items given to from_items() are seen to be dicts."""
-    items = argument(maker, "items", 0) if name == "ray.data.from_items" else None
+    items = argument(maker, 0, "items") if name == "ray.data.from_items" else None
     value = module.value(items) if items is not None else None
     if isinstance(value, (ast.List, ast.Tuple)):
         return any(isinstance(module.value(item), ast.Dict) for item in value.elts)
@@ -195,7 +195,7 @@ def _makes_frame(module: Module, call: ast.Call, batch: ast.Name, column: str) -
     """Whether `pandas.DataFrame(batch, columns=[...])` names other columns: pandas gives an empty frame for a dict."""
     if module.qualified(call.func) != "pandas.DataFrame" or call.args[:1] != [batch]:
         return False
-    columns = module.constant(argument(call, "columns", 2))
+    columns = module.constant(argument(call, 2, "columns"))
     return isinstance(columns, list) and column not in columns
 
 

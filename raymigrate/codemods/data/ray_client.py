@@ -16,8 +16,8 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.places import Place
-from raymigrate.facts.ray_data import argument, is_dataset, is_in_memory
-from raymigrate.facts.values import is_none, keyword_argument, leading_text
+from raymigrate.facts.ray_data import is_dataset, is_in_memory
+from raymigrate.facts.values import argument, is_none, keyword_argument, leading_text
 
 RM512 = Rule(
     "RM512",
@@ -72,7 +72,7 @@ def ray_client(context: Context) -> None:
 def _connections(module: Module) -> Iterator[ast.AST]:
     """Where a script says that it is a client of a cluster, in source order."""
     for call in module.calls("ray.init", *CONNECTS):
-        address = argument(call, "address", 0)
+        address = argument(call, 0, "address")
         name = module.qualified(call.func)
         if name != "ray.init" or (address is not None and _is_client_address(module, address)):
             yield call
@@ -88,7 +88,7 @@ def _set_to(module: Module, key: ast.Constant) -> ast.expr | None:
     if isinstance(outer, ast.Subscript) and module.qualified(outer.value) == ENVIRONMENT:
         return module.assigned(outer)
     is_set = isinstance(outer, ast.Call) and module.qualified(outer.func) == f"{ENVIRONMENT}.setdefault"
-    return argument(outer, "value", 1) if is_set and isinstance(outer, ast.Call) else None
+    return argument(outer, 1, "value") if is_set and isinstance(outer, ast.Call) else None
 
 
 def _is_client_address(module: Module, node: ast.expr) -> bool:

@@ -14,8 +14,9 @@ from raymigrate.codemods.shared.preprocessor_advice import default_batch_size
 from raymigrate.facts.batch_functions import BatchFunction
 from raymigrate.facts.hf_datasets import is_hf_dataset
 from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS
-from raymigrate.facts.ray_data import PIPELINES, argument, attributes_of_shards, is_dataset
+from raymigrate.facts.ray_data import PIPELINES, attributes_of_shards, is_dataset
 from raymigrate.facts.trainers import trainer_calls
+from raymigrate.facts.values import argument, keyword_argument
 from raymigrate.knowledge.libraries import look_up, parameters, takes
 
 API = "https://docs.ray.io/en/latest/data/api/dataset.html"
@@ -216,7 +217,7 @@ def mapped_batches(context: Context) -> None:
         return
     module = context.module
     for call, method in module.method_calls("map_batches"):
-        fn = argument(call, "fn", 0)
+        fn = argument(call, 0, "fn")
         if fn is None or not is_dataset(module, method.value):
             continue
         if any(keyword.arg is None for keyword in call.keywords):
@@ -229,8 +230,8 @@ def _batches(context: Context, call: ast.Call, function: BatchFunction) -> None:
     if not function.visible:
         return
     constant, edit = context.module.constant, context.plan.call(call)
-    batch_format = constant(argument(call, "batch_format"))
-    if batch_format in (None, "default") and argument(call, "batch_format") is None and function.takes_a_frame:
+    batch_format = constant(keyword_argument(call, "batch_format"))
+    if batch_format in (None, "default") and keyword_argument(call, "batch_format") is None and function.takes_a_frame:
         if context.converts(
             RM508,
             function.given,
@@ -246,7 +247,7 @@ def _batches(context: Context, call: ast.Call, function: BatchFunction) -> None:
     if batch_format == "pandas":
         for place in function.lost_assignments:
             report_lost_assignment(context, place, function, call)
-    if argument(call, "zero_copy_batch") is None and batch_format != "pyarrow":
+    if keyword_argument(call, "zero_copy_batch") is None and batch_format != "pyarrow":
         _copied(context, call, function, "pandas" if batch_format == "pandas" else "numpy")
 
 
@@ -257,7 +258,7 @@ def _copied(context: Context, call: ast.Call, function: BatchFunction, batch_for
     would = "would get a read-only one; now it gets a copy"
     if context.converts(RM503, function.given, f"{function.described} changes its batch in place, and {would}."):
         edit = context.plan.call(call)
-        if argument(call, "batch_size", 1) is None:
+        if argument(call, 1, "batch_size") is None:
             edit.set("batch_size", str(default_batch_size(context)))
         edit.set("zero_copy_batch", "False")
 
