@@ -143,6 +143,13 @@ class TestProblems:
         write("pkg.py/a.py")
         assert found() == found("pkg.py") == ["pkg.py/a.py"]
 
+    @pytest.mark.parametrize("name", [".raymigrate-0f.new", ".raymigrate-0f.old"])
+    def test_what_a_killed_run_left_is_told(self, name: str) -> None:
+        write("a.py", f"src/{name}", "src/.raymigrate-folder")  # the last one marks a folder of verify
+        assert [p.path for p in find().problems] == [f"src/{name}"]
+        assert "take them back from version control" in problem()
+        assert found() == ["a.py"]
+
     @pytest.mark.parametrize("kind", ["a named pipe", "a socket", "a device"])
     def test_what_is_no_file_is_never_opened(self, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
         write("a.py")

@@ -5,6 +5,7 @@ import contextlib
 import errno
 import os
 import stat
+from collections.abc import Iterable
 from typing import Protocol
 
 BINARY = getattr(os, "O_BINARY", 0)
@@ -55,7 +56,10 @@ class Staged(Protocol):
     """New content that lies on the disk beside its file, so that little can go wrong with putting it in."""
 
     def commit(self) -> None:
-        """Gives the file its new content; after an OSError it holds the old one."""
+        """Gives the file its new content; after an OSError it holds the old one.
+
+        Nothing more, so that files that change together do so in one moment; see `sync_directories` for what is left.
+        """
 
     def discard(self) -> None:
         """Takes away what lies beside the file, if it is still there."""
@@ -76,6 +80,7 @@ def write_atomically(path: str, data: bytes) -> None:
         staged.commit()
     finally:
         staged.discard()
+    sync_directories([path])
 
 
 def stage(path: str, data: bytes) -> Staged:
@@ -86,7 +91,7 @@ def stage(path: str, data: bytes) -> Staged:
     A file with several hard links cannot be swapped for another: its other names would keep the old content. So it
     is overwritten in place, after a copy of the old content has been secured beside it: an error puts the old content
     back. If the process is killed in the middle, what is sure to be left is that copy, `.raymigrate-*.old`; of any
-    other file the new content may be left beside it, `.raymigrate-*.new`.
+    other file the new content may be left beside it, `.raymigrate-*.new`. The next run names it: see `is_left_over`.
 
     Args:
         path: The file.
@@ -114,7 +119,6 @@ class _Replacement:
     def commit(self) -> None:
         """See `Staged`."""
         os.replace(self._new, self._target)
-        _sync_directory(self._target)
 
     def discard(self) -> None:
         """See `Staged`."""
@@ -150,7 +154,6 @@ class NewFile:
         if os.path.lexists(self._target):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), self._target)
         os.replace(self.new, self._target)
-        _sync_directory(self._target)
 
     def discard(self) -> None:
         """See `Staged`."""
@@ -187,7 +190,7 @@ def _write_beside(path: str, data: bytes, status: os.stat_result, *, named: bool
     try:
         _write_new(path, data, status)
         if named:
-            _sync_directory(path)
+            sync_directories([path])
     except BaseException:
         _remove(path)
         raise
@@ -196,6 +199,11 @@ def _write_beside(path: str, data: bytes, status: os.stat_result, *, named: bool
 def _beside(target: str, suffix: str) -> str:
     """A new name in the directory of the target: hidden, and short, as that of the target may be as long as can be."""
     return os.path.join(os.path.dirname(target), f".raymigrate-{os.urandom(8).hex()}.{suffix}")
+
+
+def is_left_over(name: str) -> bool:
+    """Whether a file has the name of what lies beside another while that is written, or since a run was killed."""
+    return name.startswith(".raymigrate-") and name.endswith((".new", ".old"))
 
 
 def _write_new(path: str, data: bytes, status: os.stat_result) -> None:
@@ -242,11 +250,12 @@ def _remove(path: str) -> None:
         os.unlink(path)
 
 
-def _sync_directory(path: str) -> None:
-    """Makes a change of names last through a power failure, where the system can."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(os.path.dirname(path), os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+def sync_directories(paths: Iterable[str]) -> None:
+    """Makes changes of names last through a power failure, where the system can."""
+    for directory in sorted({os.path.dirname(os.path.realpath(path)) for path in paths}):
+        with contextlib.suppress(OSError):
+            descriptor = os.open(directory, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from raymigrate.base.collecting import no_search_for_cycles
+from raymigrate.files.contents import is_left_over
 from raymigrate.files.gitignore import (
     Patterns,
     excluded,
@@ -34,6 +35,11 @@ PAGES = (".md", ".markdown", ".rst")
 MAX_BYTES = 2_000_000  # to parse it takes some 300 bytes of memory for each
 MAX_NOTEBOOK_BYTES = 100_000_000  # pictures among the outputs: seven bytes of memory for each
 KINDS = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
+
+KILLED = (
+    "is left of a run that was killed while it wrote, so of the files that change together some may be converted and"
+    " some not; take them back from version control, remove this file, and run raymigrate again."
+)
 
 
 @dataclass(frozen=True)
@@ -117,7 +123,9 @@ def discover(
     # Where several names lead to one file, the one that was named stands for it, or else one that is not a link.
     hits.sort(key=lambda path: (path not in walk.named, os.path.islink(path), path))
     candidates, too_large = _each_file_once(hits)
-    problems = {*walk.problems, *too_large, *(_unreadable(path, number) for path, number in failures)}
+    # Another run that writes at this moment takes its own away by now.
+    killed = (Problem(path, KILLED) for path in walk.left_over if os.path.lexists(path))
+    problems = {*walk.problems, *killed, *too_large, *(_unreadable(path, number) for path, number in failures)}
     problems_by_path = sorted(problems, key=lambda problem: problem.path)
     named = tuple(sorted(walk.named))
     return Discovery(sorted(candidates), problems_by_path, len(walk.files), tuple(walk.roots), named, tuple(exclude))
@@ -144,6 +152,7 @@ class _Walk:
         self.named: set[str] = set()
         self.roots: list[str] = []
         self.problems: list[Problem] = []
+        self.left_over: list[str] = []
 
     def start(self, path: str) -> None:
         """Takes a path of the command line."""
@@ -207,6 +216,8 @@ class _Walk:
             if name.startswith(".") or name == "pyvenv.cfg":
                 if name == ".git" or (name in {".gitignore", "pyvenv.cfg"} and entry.is_file()):
                     markers.append(name)
+                elif is_left_over(name):
+                    self.left_over.append(directory + name)
             elif entry.is_dir(follow_symlinks=False):
                 if name not in SKIPPED:
                     subdirectories.append(f"{directory}{name}/")

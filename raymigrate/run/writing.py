@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 from raymigrate.base.signals import undisturbed
-from raymigrate.files.contents import NewFile, read_bytes, stage, write_atomically
+from raymigrate.files.contents import NewFile, read_bytes, stage, sync_directories, write_atomically
 from raymigrate.run.conversion import failed
 from raymigrate.run.outcome import FileResult
 
@@ -39,7 +39,8 @@ def _written_together(results: Sequence[FileResult], leads_out: Callable[[str], 
     """Writes files, or none of them.
 
     All new contents lie on the disk before the first file gets its own: after that only renaming is left, for which a
-    full disk has room.
+    full disk has room. SIGKILL between two of the renames leaves files of both kinds, and what was not renamed yet, by
+    which the next run knows.
     """
     staged, committed = [], []
     current = None
@@ -61,6 +62,7 @@ def _written_together(results: Sequence[FileResult], leads_out: Callable[[str], 
     finally:
         for new in staged:
             new.discard()
+        sync_directories(result.path for result in committed)
     return [result.written() for result in results]
 
 

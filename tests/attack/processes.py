@@ -50,14 +50,45 @@ def killed_project(folder: Path) -> str:
         time.sleep(0.2 + 0.15 * moment)
         process.kill()
         process.communicate(timeout=60)
-        for path in _but_staged((p for p in place.rglob("*") if p.is_file()), signal.SIGKILL):
-            name = path.relative_to(place)
-            if path.read_bytes() not in {(fixture / form / name).read_bytes() for form in ("before", "after")}:
-                wrong.append(f"{name} is damaged")
-        wrong += run(place, "-q", "--unsafe", ".").problems
-        if any((place / p.relative_to(fixture / "after")).read_bytes() != p.read_bytes() for p in _files(fixture)):
-            wrong.append("a second run gives something else")
+        wrong += _completed(fixture, place)
     return got(wrong, well="each file old or new, a second run completes it")
+
+
+@attack("SIGKILL between two files of a project", "a second run says how to get out, and that works", slow=True)
+def killed_between(folder: Path) -> str:
+    fixture = FIXTURES / "projects/src_layout"
+    names = [path.relative_to(fixture / "after") for path in _files(fixture)]
+    wrong = []
+    for name in (
+        name for name in names if (fixture / "before" / name).read_bytes() != (fixture / "after" / name).read_bytes()
+    ):
+        place = folder / name.name
+        shutil.copytree(fixture / "before", place)
+        shutil.copy(fixture / "after" / name, place / name)
+        (place / "scripts/.raymigrate-0123456789abcdef.new").write_text("")
+        wrong += _completed(fixture, place)
+    return got(wrong, well="a second run says how to get out, and that works")
+
+
+def _completed(fixture: Path, place: Path) -> list[str]:
+    """What is wrong with a project after a kill, and after what a second run tells the user to do."""
+    left = [path for path in place.rglob("*") if path.match(".raymigrate-*.new")]
+    wrong = []
+    for path in (path for path in place.rglob("*") if path.is_file() and path not in left):
+        name = path.relative_to(place)
+        if path.read_bytes() not in {(fixture / form / name).read_bytes() for form in ("before", "after")}:
+            wrong.append(f"{name} is damaged")
+    second = run(place, "-q", "--unsafe", ".")
+    wrong += second.problems
+    if left:
+        if second.code != 2 or not all(path.name.encode() in second.stderr for path in left):
+            wrong.append("what is left is not named")
+        shutil.rmtree(place)
+        shutil.copytree(fixture / "before", place)
+        wrong += run(place, "-q", "--unsafe", ".").problems
+    if any((place / p.relative_to(fixture / "after")).read_bytes() != p.read_bytes() for p in _files(fixture)):
+        wrong.append("a second run gives something else")
+    return wrong
 
 
 def _but_staged(paths: Iterable[Path], number: signal.Signals) -> list[Path]:
