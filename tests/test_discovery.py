@@ -148,7 +148,7 @@ class TestProblems:
         write("a.py", f"src/{name}", "src/.raymigrate-folder")  # the last one marks a folder of verify
         assert [p.path for p in find().problems] == [f"src/{name}"]
         assert "take them back from version control" in problem()
-        assert found() == ["a.py"]
+        assert find().candidates == ["a.py"]
 
     @pytest.mark.parametrize("kind", ["a named pipe", "a socket", "a device"])
     def test_what_is_no_file_is_never_opened(self, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
