@@ -68,3 +68,14 @@ def test_a_file_that_has_ray_at_its_top_gets_what_is_new_there() -> None:
 
 def test_inline_is_inline_where_it_is_asked_for() -> None:
     assert "def build(" not in converted(LOCAL.format(top="", here="return rows"), style="inline").text
+
+
+def test_an_init_function_that_is_called_as_a_builtin() -> None:
+    text = converted(
+        "from ray.train.huggingface import TransformersTrainer\nfrom transformers import Trainer\n\n\n"
+        "def list(train_dataset, eval_dataset=None, rate=0.1):\n    return Trainer(None, train_dataset=train_dataset)\n\n\n"
+        'TransformersTrainer(list, datasets={"train": rows, "evaluation": others}).fit()\n'
+    ).text
+    assert 'builtins.list(ray.train.get_dataset_shard("evaluation").iter_rows())' in text
+    assert "trainer_init_per_worker = list\n" in text
+    assert "trainer = trainer_init_per_worker(train_dataset, eval_dataset, **config)" in text
