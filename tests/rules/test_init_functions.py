@@ -73,7 +73,7 @@ def test_inline_is_inline_where_it_is_asked_for() -> None:
 def test_an_init_function_that_is_called_as_a_builtin() -> None:
     text = converted(
         "from ray.train.huggingface import TransformersTrainer\nfrom transformers import Trainer\n\n\n"
-        "def list(train_dataset, eval_dataset=None, rate=0.1):\n    return Trainer(None, train_dataset=train_dataset)\n\n\n"
+        "def list(train_dataset, eval_dataset=None):\n    return Trainer(None, train_dataset=train_dataset)\n\n\n"
         'TransformersTrainer(list, datasets={"train": rows, "evaluation": others}).fit()\n'
     ).text
     assert 'builtins.list(ray.train.get_dataset_shard("evaluation").iter_rows())' in text
