@@ -344,3 +344,22 @@ def test_a_dict_from_which_another_checkpoint_is_made_is_told_once(made: str, co
     assert not outcome.lines("RM304", Kind.MANUAL)
     assert outcome.lines("RM303" if copy.startswith("Checkpoint") else "RM601", Kind.MANUAL)
     assert any("Take the checkpoint itself" in message for message in outcome.messages) == copy.startswith("Check")
+
+
+def test_a_dict_that_is_called_like_a_module_of_new_code() -> None:
+    text = converted("""
+        from ray.air import Checkpoint, session
+        from ray.train.huggingface.accelerate import AccelerateTrainer
+
+
+        def loop(config):
+            found = session.get_checkpoint()
+            if found:
+                os = found.to_dict()
+                print(os["epoch"])
+            session.report({"loss": 1}, checkpoint=Checkpoint.from_dict({"epoch": 1}))
+
+
+        AccelerateTrainer(loop, accelerate_config={}).fit()
+        """).text
+    assert 'os = torch.load(os_module.path.join(checkpoint_dir, "checkpoint.pt"), weights_only=False)' in text

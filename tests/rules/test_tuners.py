@@ -358,3 +358,28 @@ def test_a_number_of_workers_that_is_still_to_be_drawn_is_told(workers: str, tol
     space = f'"scaling_config": ScalingConfig(num_workers={workers})'
     outcome = converted(SEARCH.format(trainer="trainer", space=space, scheduler="ASHAScheduler"))
     assert sum("raises a ValueError" in text for text in outcome.messages) == told
+
+
+@pytest.mark.parametrize("again", ["", "trainer.fit()"])
+@pytest.mark.parametrize("made", ["trainer", "job"])
+def test_a_trainer_that_is_made_with_what_is_called_like_it(made: str, again: str) -> None:
+    text = converted(f"""
+        from ray import tune
+        from ray.air import ScalingConfig
+        from ray.train.huggingface.accelerate import AccelerateTrainer
+
+
+        def loop(config):
+            print(config)
+
+
+        trainer = ScalingConfig(num_workers=2, use_gpu=True)
+        {made} = AccelerateTrainer(loop, accelerate_config={{}}, scaling_config=trainer)
+        {again.replace("trainer", made)}
+        tune.Tuner({made}).fit()
+        """).text
+    if (made, again) == ("trainer", ""):
+        assert "    ray_trainer = TorchTrainer(\n" in text
+    assert "trainer = TorchTrainer(\n        loop,\n        scaling_config=trainer," not in text.replace(
+        "ray_trainer", ""
+    )

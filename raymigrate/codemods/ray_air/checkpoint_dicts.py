@@ -133,13 +133,13 @@ def _load(context: Context, statement: ast.stmt, node: ast.Call) -> None:
         return
     for need in ("os", "torch"):
         context.plan.need_import(need)
-    target, folder = context.module.source(statement.targets[0]), local_name(context, statement, "checkpoint_dir")
-    parts: dict[str, ast.expr | str] = {"checkpoint": node.func.value}
+    folder = local_name(context, statement, "checkpoint_dir")
+    parts: dict[str, ast.expr | str] = {"target": statement.targets[0], "checkpoint": node.func.value}
     value = LOAD.format(folder=folder)
     if statement.value is not node:
         context.plan.replace(node, value)
         parts["value"], value = statement.value, "$value"
-    template = f"with $checkpoint.as_directory() as {folder}:\n    {target} = {value}"
+    template = f"with $checkpoint.as_directory() as {folder}:\n    $target = {value}"
     context.plan.statement(statement).replacement = Code(template, parts)
 
 

@@ -1,6 +1,7 @@
 """The function that builds a trainer from a trial's configuration and fits it, for the Tuner (RM405)."""
 
 import ast
+from collections.abc import Collection
 
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.helpers import add
@@ -50,6 +51,7 @@ class TrainDriver:
         self.name = context.fresh("train_driver")
         names = {node.id for node in ast.walk(self.trainer) if isinstance(node, ast.Name)}
         self.config = "config" if "config" not in names else context.fresh("trial_config")
+        self.variable = self._variable(names)
         self.before: list[Code] = []
         keywords = {keyword.arg: keyword.value for keyword in self.trainer.keywords if keyword.arg}
         self.arguments = {name: value for name, value in keywords.items() if name not in self.edit.remove}
@@ -135,11 +137,18 @@ class TrainDriver:
 
     # -- the function and the Tuner --------------------------------------------------------------
 
+    def _variable(self, names: Collection[str]) -> str:
+        """What the function calls the trainer: as the script does, unless the trainer is made with what is called so.
+
+        Args:
+            names: What the trainer is made with.
+        """
+        target = self.assigned.targets[0] if isinstance(self.assigned, ast.Assign) else None
+        variable = target.id if isinstance(target, ast.Name) else "trainer"
+        return variable if variable not in names else self.context.fresh("ray_trainer")
+
     def _write_function(self) -> None:
-        variable = "trainer"
-        if isinstance(self.assigned, ast.Assign) and isinstance(self.assigned.targets[0], ast.Name):
-            variable = self.assigned.targets[0].id
-        code = f"def {self.name}({self.config}):\n    {variable} = $trainer\n    {variable}.fit()\n"
+        code = f"def {self.name}({self.config}):\n    {self.variable} = $trainer\n    {self.variable}.fit()\n"
         function = Code(code, {"trainer": self.trainer})
         statement = self.context.plan.statement(self.place)
         if isinstance(self.assigned, ast.Assign):

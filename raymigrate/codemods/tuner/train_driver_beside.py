@@ -71,5 +71,6 @@ class TrainDriverBeside(TrainDriver):
         parts = {part: value for code in second.values.values() for part, value in code.parts.items()}
         arguments = [*([first] if first else []), *(f"{name}={code.template}" for name, code in second.values.items())]
         lines = "".join(f"        {argument},\n" for argument in arguments)
-        code = f"def {self.name}({self.config}):\n    trainer = {called}(\n{lines}    )\n    trainer.fit()\n"
+        made = f"    {self.variable} = {called}(\n{lines}    )\n    {self.variable}.fit()\n"
+        code = f"def {self.name}({self.config}):\n{made}"
         self.context.plan.statement(self.place).before.append(Code(code, parts))

@@ -4,7 +4,7 @@ import ast
 
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.tuner.tuner_config import run_config_in_force
-from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TRAINERS
+from raymigrate.facts.legacy import TRAINERS
 from raymigrate.facts.tuners import (
     TUNE_CONFIGS,
     TunerCall,
@@ -88,9 +88,10 @@ def _beside(context: Context, tuner: TunerCall) -> str | None:
         return ""
     if module.scope_of[trainer] is not module.scope_of[tuner.node]:
         return ", in another function"
-    if module.qualified(trainer.func) in ACCELERATE_TRAINERS:
+    edit = context.plan.call(trainer)
+    if "run_config" in edit.values:
         return ", and its workers get their environment from its RunConfig"
-    if others := sorted({str(keyword.arg) for keyword in trainer.keywords} - COPIED):
+    if others := sorted({str(keyword.arg) for keyword in trainer.keywords} - COPIED - edit.remove):
         return f", with {others[0]}="
     if len(trainer.args) > 1 or tuner.tuned_scaling is not None:
         return ", and a second one cannot be built for sure"
