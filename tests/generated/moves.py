@@ -152,8 +152,10 @@ def wrap_an_argument(random: Random, files: Files) -> bool:
 
 
 def inline_a_variable(random: Random, files: Files) -> bool:
-    """A variable that is read once, in the block that sets it, goes."""
+    """A variable that is read once, in the block that sets it, goes, unless another file imports it."""
     tree = random.choice(list(files.values()))
+    others = (other for other in files.values() if other is not tree)
+    imported = {node.name for other in others for node in ast.walk(other) if isinstance(node, ast.alias)}
     found = []
     for block in blocks(tree):
         for index, statement in enumerate(block):
@@ -162,7 +164,8 @@ def inline_a_variable(random: Random, files: Files) -> bool:
             name = statement.targets[0].id
             everywhere = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == name]
             here = [node for later in block[index + 1 :] for node in at_once(later) if node in everywhere]
-            if len(everywhere) == 2 and len(here) == 1 and times_bound(tree, name) == 1:
+            is_own = times_bound(tree, name) == 1 and name not in imported
+            if len(everywhere) == 2 and len(here) == 1 and is_own:
                 found.append((block, statement, here[0]))
     if not found:
         return False
