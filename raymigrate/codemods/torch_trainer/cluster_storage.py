@@ -1,0 +1,90 @@
+"""RM417: a run on a cluster whose results go to a folder that each machine has for itself.
+
+Legacy Ray up to 2.6 brought checkpoints from the workers to the head node. Today each worker writes to the storage
+path, and first looks there for a file that the head node wrote (Ray 2.60, train/v2/_internal/execution/storage.py:442;
+run with two nodes, the second with a home folder of its own).
+"""
+
+import ast
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
+from raymigrate.codemods.torch_trainer.spark_clusters import SETUP
+from raymigrate.facts.legacy import HF_TRAINERS, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
+from raymigrate.facts.module import Module
+from raymigrate.facts.tuners import TUNERS, TunerCall, config_names
+from raymigrate.facts.values import argument, is_none, keyword_argument, leading_text
+
+RM417 = Rule(
+    "RM417",
+    "results on a cluster without storage that all machines see",
+    "Workers on another machine than the head node raise a RuntimeError when they report a checkpoint: they look for"
+    " the run in the storage path, by default ~/ray_results, which is a folder of each machine. Legacy Ray brought"
+    " checkpoints to the head node.",
+    "Give RunConfig(storage_path=) a folder that all machines share, or a URI such as s3://bucket/runs. On a single"
+    " machine nothing is to do.",
+    "https://docs.ray.io/en/latest/train/user-guides/persistent-storage.html",
+    errors=("Unable to set up cluster storage with the following settings",),
+    unproven="It takes two machines.",
+)
+MESSAGE = (
+    "Workers on another machine than the head node raise a RuntimeError when they report a checkpoint: no storage is"
+    " named that all machines see."
+)
+STORED_BY = ("storage_path", "local_dir", "sync_config", "storage_filesystem")
+OF_EACH_MACHINE = ("~", "/tmp/", "/root/")
+CONNECTS = ("ray.client", "ray.util.connect", *SETUP)
+
+
+@codemod("ray", phase=Phase.CONFIGURATION)
+def cluster_storage(context: Context) -> None:
+    """Reports trainers of a script for a cluster that name no storage, or one below a home folder."""
+    module = context.module
+    if not context.of_legacy_job or context.from_ray.lowest >= (2, 7) or not _is_for_cluster(module):
+        return
+    tuners = [TunerCall(module, call) for call in module.calls(*TUNERS)]
+    tuned = {tuner.trainer: tuner.arguments.get("run_config") for tuner in tuners}
+    for call in module.calls(*TRAINERS, *TORCH_TRAINERS):
+        run_config = tuned.get(call) or keyword_argument(call, "run_config")
+        unpacked = any(keyword.arg is None for keyword in call.keywords)
+        if not unpacked and _saves(module, call) and _is_of_each_machine(module, run_config):
+            context.manual(RM417, run_config or call, MESSAGE)
+
+
+def _is_for_cluster(module: Module) -> bool:
+    """Whether a script connects to a cluster, or makes one, or may do so."""
+    return any(module.calls(*CONNECTS)) or any(
+        (address := argument(call, 0, "address")) is not None and _may_be_address(module, address)
+        for call in module.calls("ray.init")
+    )
+
+
+def _may_be_address(module: Module, node: ast.expr) -> bool:
+    return any(found.module.constant(found.node) not in (None, "", "local") for found in module.origins(node))
+
+
+def _saves(module: Module, trainer: ast.Call) -> bool:
+    """Whether a training may report checkpoints, for all that can be seen."""
+    if module.qualified(trainer.func) in TRANSFORMERS_TRAINERS or any(module.calls(*HF_TRAINERS)):
+        return True
+    reports = [call for call, _ in module.method_calls("report")] + list(module.named_calls("report"))
+    return not reports or any(
+        len(call.args) > 1 or any(keyword.arg in ("checkpoint", None) for keyword in call.keywords) for call in reports
+    )
+
+
+def _is_of_each_machine(module: Module, run_config: ast.expr | None) -> bool:
+    """Whether a RunConfig is seen to name no storage, or a folder that machines have for themselves."""
+    if is_none(run_config):
+        return True
+    assert run_config is not None
+    value = module.value(run_config)
+    if not isinstance(value, ast.Call) or module.qualified(value.func) not in config_names("RunConfig"):
+        return False
+    given = {keyword.arg: keyword.value for keyword in value.keywords}
+    if None in given or len(value.args) > 1:
+        return False
+    named = [given[name] for name in STORED_BY if name in given and not is_none(given[name])]
+    return all(leading_text(module, node).startswith(OF_EACH_MACHINE) for node in named)
