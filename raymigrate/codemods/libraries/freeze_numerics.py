@@ -37,6 +37,7 @@ FLOAT32 = re.compile(
     r"(?:[\w-]+/)?(?:(?:distil)?bert-(?:base|large)-[\w-]+|(?:distil)?gpt2(?:-(?:medium|large|xl))?"
     r"|(?:distil|xlm-)?roberta-(?:base|large)|(?:flan-)?t5-(?:small|base|large))"
 )
+MEAN_RESIZING = 3  # the position of that argument
 LOADED = "Weights are loaded in the dtype of the checkpoint since transformers 5, before in float32"
 # transformers 4.30.2, modeling_utils.py:2262-2270. 5.23 leaves the dtype alone: HfQuantizer.update_dtype of base.py.
 LOADED_QUANTIZED = (
@@ -47,6 +48,12 @@ FUSED = (
     "The default optimizer is torch's fused AdamW since transformers 5, and was torch's plain one from 4.32 on; up to"
     ' 4.31 it was that of optim="adamw_hf".'
 )
+# transformers 4.30.2, modeling_utils.py:1468, and 5.23, modeling_utils.py:2637. Run with a Llama whose embeddings have
+# a mean of 0.3: the added rows had a mean of 0.001 and a standard deviation of 0.018, now of 0.3 and 0.0006.
+ADDED = (
+    "Rows that resize_token_embeddings() adds begin near the mean of the others since transformers 4.46, before around"
+    " zero as new weights do"
+)
 LOSS_MEAN = "{trainer}.model_accepts_loss_kwargs = False  # the mean over each batch, as before transformers 4.46"
 
 
@@ -55,13 +62,16 @@ LOSS_MEAN = "{trainer}.model_accepts_loss_kwargs = False  # the mean over each b
     "Seq2SeqTrainingArguments",
     "from_pretrained",
     "from_config",
+    "resize_token_embeddings",
     phase=Phase.LIBRARIES,
     after=[keyword_arguments],
 )
 def freeze_numerics(context: Context) -> None:
     """Writes the old defaults out where models and arguments are made."""
     if not context.options.freeze_numerics:
-        _note_half_precision(context)
+        if context.of_legacy_job:
+            _note_half_precision(context)
+            _note_added_rows(context)
         return
     for call in context.module.calls(*TRAINING_ARGUMENTS):
         _set(context, call, "optim", '"adamw_torch"', FUSED)
@@ -69,13 +79,24 @@ def freeze_numerics(context: Context) -> None:
         if MODEL.fullmatch(context.module.qualified(node.func) or ""):
             loads_weights = isinstance(node.func, ast.Attribute) and node.func.attr == "from_pretrained"
             freeze_model(context, node, loads_weights=loads_weights)
+    for call in _resizings(context.module):
+        _set(context, call, "mean_resizing", "False", f"{ADDED}.")
+
+
+def _resizings(module: Module) -> list[ast.Call]:
+    """The calls that may add rows to embeddings, and do not say how these begin."""
+    return [call for call, _ in module.method_calls("resize_token_embeddings") if len(call.args) < MEAN_RESIZING]
+
+
+def _note_added_rows(context: Context) -> None:
+    for call in _resizings(context.module):
+        if {keyword.arg for keyword in call.keywords}.isdisjoint({"mean_resizing", None}):
+            context.note(RM751, call, f"{ADDED}: mean_resizing=False here keeps that.")
 
 
 def _note_half_precision(context: Context) -> None:
-    """Notes models of a legacy job whose weights may come in half precision today."""
+    """Notes models whose weights may come in half precision today."""
     module = context.module
-    if not context.of_legacy_job:
-        return
     what = "fp16 needs dtype=torch.float32 here if it holds float16" if _scales_gradients(module) else IN_HALF
     for call, method in module.method_calls("from_pretrained"):
         name = module.qualified(method) or ""
