@@ -11,11 +11,11 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.accelerate_trainer.accelerate_settings import RM203
 from raymigrate.codemods.accelerate_trainer.loop_elsewhere import report_loss_scale
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.libraries.argument_changes import TRAINER_CHANGES, TRAINING_ARGUMENTS_CHANGES
+from raymigrate.codemods.libraries.old_transformers import has_old_arguments
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.cpu_workers import VARIABLE, is_told, set_cpu, set_use_cpu
 from raymigrate.codemods.shared.loss_scale import ARGUMENT, average_on_each_worker, report_accumulation
-from raymigrate.facts.legacy import ACCELERATORS, HF_TRAINERS, TORCH_TRAINERS, TRAINING_ARGUMENTS
+from raymigrate.facts.legacy import ACCELERATORS, TORCH_TRAINERS, TRAINING_ARGUMENTS
 from raymigrate.facts.scaling import has_one_worker, same_gpus
 from raymigrate.facts.trainers import TrainerCall, trainer_calls
 
@@ -38,7 +38,7 @@ class Run:
 @codemod("TorchTrainer", phase=Phase.TRAINERS)
 def torch_trainers(context: Context) -> None:
     """Keeps CPU workers together and the loss what it was, in training functions for older libraries."""
-    if not context.is_legacy_script and not _is_for_old_transformers(context):
+    if not context.is_legacy_script and not has_old_arguments(context):
         return
     runs = []
     for call in trainer_calls(context.module, TORCH_TRAINERS, FIRST):
@@ -50,16 +50,6 @@ def torch_trainers(context: Context) -> None:
     training = [run for run in runs if _trains(run.functions)]
     _join_trainers(context, training)
     _keep_loss_scale(context, training)
-
-
-def _is_for_old_transformers(context: Context) -> bool:
-    """Whether TrainingArguments or a Trainer have arguments that transformers 5 no longer takes."""
-    return any(
-        keyword.arg in changes
-        for names, changes in ((TRAINING_ARGUMENTS, TRAINING_ARGUMENTS_CHANGES), (HF_TRAINERS, TRAINER_CHANGES))
-        for call in context.module.calls(*names)
-        for keyword in call.keywords
-    )
 
 
 def _made_by(context: Context, names: frozenset[str], runs: list[Run]) -> Iterator[tuple[ast.Call, TrainerCall]]:

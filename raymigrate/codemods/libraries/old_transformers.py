@@ -1,0 +1,15 @@
+"""Whether a module was written for transformers 4, as its arguments show."""
+
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.libraries.argument_changes import TRAINER_CHANGES, TRAINING_ARGUMENTS_CHANGES
+from raymigrate.facts.legacy import HF_TRAINERS, TRAINING_ARGUMENTS
+
+
+def has_old_arguments(context: Context) -> bool:
+    """Whether TrainingArguments or a Trainer have arguments that transformers 5 no longer takes."""
+    return any(
+        keyword.arg in changes
+        for names, changes in ((TRAINING_ARGUMENTS, TRAINING_ARGUMENTS_CHANGES), (HF_TRAINERS, TRAINER_CHANGES))
+        for call in context.module.calls(*names)
+        for keyword in call.keywords
+    )
