@@ -191,6 +191,12 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
     "RM408": ["ray.train.RunConfig(callbacks=[ray.tune.Callback()])"],
     "RM607": ["ray.train.Checkpoint(HERE).uri"],
     "RM405": ["ray.tune.Tuner(TorchTrainer(loop)).fit()"],
+    "RM417": [
+        "from ray.train.v2._internal.execution import storage\n"
+        "seen = storage.StorageContext(os.path.join(HERE, 'of_the_head_node'), 'run')\n"
+        "seen.storage_filesystem.delete_dir(seen.experiment_fs_path)\n"
+        "seen._check_validation_file()",
+    ],
     "RM425": ["from ray.util.spark import setup_ray_cluster; setup_ray_cluster(num_worker_nodes=1)"],
     "RM697": ["ray.train.torch.accelerate()"],
     "RM426": ["from ray.train.torch.torch_trainer import TorchTrainer as Inner; Inner(loop)"],

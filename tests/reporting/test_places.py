@@ -40,6 +40,7 @@ SPEAKS_OF = {
     "RM207": "^config$",
     "RM401": r"^(?:None|True|False|\{\"CPU\": 0\})$",  # given by position
     "RM417": "Trainer|RunConfig",
+    "RM753": "Arguments",
     "RM402": "sync_config",
     "RM307": "^make_local_dataset_iterator",  # used by the name that it was imported under
     "RM406": r"name|^\"\w+\"$",

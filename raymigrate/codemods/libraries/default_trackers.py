@@ -19,7 +19,6 @@ RM753 = Rule(
     " transformers 5 logs to none unless report_to= says so.",
     'report_to="all" logs as before.',
     "https://github.com/huggingface/transformers/blob/main/MIGRATION_GUIDE_V5.md",
-    unproven="What is logged depends on the trackers that are installed.",
 )
 
 
