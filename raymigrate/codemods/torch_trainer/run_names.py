@@ -9,8 +9,9 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.keys import keys_of
-from raymigrate.facts.legacy import TRAINERS
+from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.module import Module
+from raymigrate.facts.trainers import trainer_calls
 from raymigrate.facts.values import Source, argument, constants, is_none, keyword_argument
 
 RM406 = Rule(
@@ -29,15 +30,18 @@ UNIQUE = re.compile(
     r"(time|datetime|uuid|random|secrets|tempfile|shortuuid|ulid|coolname|petname|pendulum|arrow|wandb|mlflow)\."
     r"|numpy\.random\.|os\.getpid$"
 )
+FIRST = "train_loop_per_worker"
+GET_CHECKPOINT = ("ray.air.session.get_checkpoint", "ray.train.get_checkpoint", "ray.train.load_checkpoint")
 JOB_VARIABLE = re.compile(r"(JOB|RUN|TASK|BUILD|TRIAL).*ID|_ID$")
 
 
-@codemod(*(name.rpartition(".")[2] for name in sorted(TRAINERS)), phase=Phase.CONFIGURATION)
+@codemod(*(name.rpartition(".")[2] for name in sorted(TRAINERS | TORCH_TRAINERS)), phase=Phase.CONFIGURATION)
 def run_names(context: Context) -> None:
     """Tells what a run name means now, where a legacy trainer is converted and the name is not seen to be unique."""
-    for call in context.module.calls(*TRAINERS):
+    converted = [call for call in context.module.calls(*TRAINERS) if call in context.plan.calls]
+    for call in (*converted, *_that_go_on(context)):
         given = keyword_argument(call, "run_config")
-        if call not in context.plan.calls or given is None:
+        if given is None:
             continue
         for place, name in _names(context, given):
             if name is not None and _is_unique(name.module, name.node, set()):
@@ -45,6 +49,14 @@ def run_names(context: Context) -> None:
             found = constants(name.module, name.node) if name is not None else []
             known = bool(found) and all(isinstance(value, str) for _, value in found)
             context.manual(RM406, place, SAME if known else IF_SAME)
+
+
+def _that_go_on(context: Context) -> Iterator[ast.Call]:
+    """The TorchTrainers of a legacy job whose training function may begin from a checkpoint."""
+    reads = any(context.module.calls(*GET_CHECKPOINT))
+    for call in trainer_calls(context.module, TORCH_TRAINERS, FIRST) if context.of_legacy_job else ():
+        if reads or not call.functions:
+            yield call.node
 
 
 def _names(context: Context, given: ast.expr) -> Iterator[tuple[ast.AST, Source | None]]:
