@@ -236,8 +236,8 @@ class _Renaming:
             for use in uses_in(text, name):
                 if is_module and not _is_of_module(use.said):
                     continue  # new code does not say so: it is the script's
-                if is_builtin and not use.is_called and use.text in theirs:
-                    continue
+                if is_builtin and ("." in use.said or (not use.is_called and use.text in theirs)):
+                    continue  # nor does it use attributes of builtins: `list.count()`
                 is_from = not is_module and not is_builtin
                 on_theirs = is_from and use.said != name and name in theirs  # `data.items()`
                 if use.text in theirs or on_theirs:

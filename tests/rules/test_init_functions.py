@@ -70,12 +70,21 @@ def test_inline_is_inline_where_it_is_asked_for() -> None:
     assert "def build(" not in converted(LOCAL.format(top="", here="return rows"), style="inline").text
 
 
-def test_an_init_function_that_is_called_as_a_builtin() -> None:
+@pytest.mark.parametrize("name", ["list", "TorchTrainer", "os"])
+def test_an_init_function_that_is_called_as_what_new_code_uses(name: str) -> None:
     text = converted(
         "from ray.train.huggingface import TransformersTrainer\nfrom transformers import Trainer\n\n\n"
-        "def list(train_dataset, eval_dataset=None):\n    return Trainer(None, train_dataset=train_dataset)\n\n\n"
-        'TransformersTrainer(list, datasets={"train": rows, "evaluation": others}).fit()\n'
+        f"def {name}(train_dataset, eval_dataset=None, lr=1):\n    return Trainer(None, train_dataset=train_dataset)\n\n\n"
+        f'TransformersTrainer({name}, datasets={{"train": rows, "evaluation": others}}).fit()\n'
     ).text
-    assert 'builtins.list(ray.train.get_dataset_shard("evaluation").iter_rows())' in text
-    assert "trainer_init_per_worker = list\n" in text
-    assert "trainer = trainer_init_per_worker(train_dataset, eval_dataset, **config)" in text
+    assert f"trainer = {name}(train_dataset, eval_dataset, **config)" in text
+    list_of = "builtins.list" if name == "list" else "list"
+    assert f'{list_of}(ray.train.get_dataset_shard("evaluation").iter_rows())' in text
+
+
+def test_a_dataset_that_is_called_as_a_builtin() -> None:
+    text = converted(
+        "import ray\nfrom ray.train.huggingface import TransformersTrainer\nfrom init import build\n\n\n"
+        'def run():\n    list = ray.data.read_csv("a")\n    TransformersTrainer(build, datasets={"train": list}).fit()\n'
+    ).text
+    assert '"num_rows": list.count()' in text

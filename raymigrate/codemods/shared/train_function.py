@@ -6,7 +6,6 @@ function in another file is read there; `function_elsewhere.py` has the inline f
 """
 
 import ast
-import builtins
 import textwrap
 from functools import cached_property
 from itertools import chain, count
@@ -353,7 +352,7 @@ class TrainFunction:
                 self.name = same
                 return
             self.context.emitted[definition, self.init] = self.name
-            plan.statement(self.init).after.append(Code(before + code, {"init": self.given} if before else {}))
+            plan.statement(self.init).after.append(Code(code, {"init": self.given}))
             return
         plan.statement(anchor).before.append(Code(before + code, {"init": self.given}))
 
@@ -363,13 +362,12 @@ class TrainFunction:
         while isinstance(root, ast.Attribute):
             root = root.value
         is_read_once = isinstance(self.given, ast.Attribute) and self.module.qualified(self.given) is None
-        is_name = isinstance(root, ast.Name) and not hasattr(builtins, root.id)  # in new code that is the builtin
-        if is_name and not (is_read_once and self._is_object(root)):
-            return self.module.source(self.given), ""
+        if isinstance(root, ast.Name) and not (is_read_once and self._is_object(root)):
+            return "$init", ""
         name = self.context.fresh("trainer_init_per_worker")
         return name, f"{name} = $init\n"
 
-    def _is_object(self, name: ast.expr) -> bool:
+    def _is_object(self, name: ast.Name) -> bool:
         """Whether a name stands for an object, `self` of `self.init`, that need not go to the workers as a whole."""
         assert isinstance(self.given, ast.Attribute)
         owner = next((outer for outer in self.module.ancestors(name) if isinstance(outer, ast.ClassDef)), None)
