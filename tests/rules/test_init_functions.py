@@ -70,21 +70,36 @@ def test_inline_is_inline_where_it_is_asked_for() -> None:
     assert "def build(" not in converted(LOCAL.format(top="", here="return rows"), style="inline").text
 
 
+CALLED = """
+from ray.train.huggingface import TransformersTrainer
+from transformers import Trainer
+
+
+def {name}(train_dataset, eval_dataset=None, lr=1):
+    return Trainer(None, train_dataset=train_dataset)
+
+
+TransformersTrainer({name}, datasets={{"train": rows, "evaluation": others}}).fit()
+"""
+OF_A_FUNCTION = """
+import ray
+from init import build
+from ray.train.huggingface import TransformersTrainer
+
+
+def run():
+    list = ray.data.read_csv("a.csv")
+    TransformersTrainer(build, datasets={"train": list}).fit()
+"""
+
+
 @pytest.mark.parametrize("name", ["list", "TorchTrainer", "os"])
 def test_an_init_function_that_is_called_as_what_new_code_uses(name: str) -> None:
-    text = converted(
-        "from ray.train.huggingface import TransformersTrainer\nfrom transformers import Trainer\n\n\n"
-        f"def {name}(train_dataset, eval_dataset=None, lr=1):\n    return Trainer(None, train_dataset=train_dataset)\n\n\n"
-        f'TransformersTrainer({name}, datasets={{"train": rows, "evaluation": others}}).fit()\n'
-    ).text
+    text = converted(CALLED.format(name=name)).text
     assert f"trainer = {name}(train_dataset, eval_dataset, **config)" in text
     list_of = "builtins.list" if name == "list" else "list"
     assert f'{list_of}(ray.train.get_dataset_shard("evaluation").iter_rows())' in text
 
 
 def test_a_dataset_that_is_called_as_a_builtin() -> None:
-    text = converted(
-        "import ray\nfrom ray.train.huggingface import TransformersTrainer\nfrom init import build\n\n\n"
-        'def run():\n    list = ray.data.read_csv("a")\n    TransformersTrainer(build, datasets={"train": list}).fit()\n'
-    ).text
-    assert '"num_rows": list.count()' in text
+    assert '"num_rows": list.count()' in converted(OF_A_FUNCTION).text
