@@ -24,15 +24,30 @@ RM724 = Rule(
     "RM724",
     "a pipeline, or an argument of one, that is gone",
     "transformers >= 5 raises a KeyError for the task, and ignores return_all_scores.",
-    "For the tasks call model.generate() and the tokenizer yourself; return_all_scores=True became top_k=None, which"
-    " sorts by score.",
+    "Call the model of the task and its tokenizer yourself; return_all_scores=True became top_k=None, which sorts by"
+    " score.",
     GUIDE,
 )
 
 GONE_FROM_HUB = ("Repository", "HfFolder", "cached_download")
-TASKS = frozenset(
-    ["summarization", "text2text-generation", "question-answering", "conversational", "visual-question-answering"]
+ALL_SCORES = "Give top_k=None, which sorts by score."
+GENERATES = "Call model.generate() and the tokenizer yourself."
+OF_AN_IMAGE = (
+    "Call the model and its processor yourself: a classifier gives the logits of the answers, a model that writes has"
+    " generate()."
 )
+# The tasks that are gone, with what to do instead; those of translation name their languages.
+TASKS = {
+    "summarization": GENERATES,
+    "text2text-generation": GENERATES,
+    "translation": GENERATES,
+    "question-answering": "Call AutoModelForQuestionAnswering and the tokenizer yourself: the answer is the best span"
+    " of start_logits and end_logits.",
+    "visual-question-answering": OF_AN_IMAGE,
+    "vqa": OF_AN_IMAGE,
+    "image-to-image": "Call the model and its image processor yourself: the image is its reconstruction.",
+    "conversational": 'Use pipeline("text-generation"), which takes a list of messages.',
+}
 PIPELINES = ("transformers.pipeline", "transformers.pipelines.pipeline")
 
 
@@ -59,8 +74,10 @@ def pipelines(context: Context) -> None:
     """Reports pipelines of tasks that are gone."""
     for call in context.module.calls(*PIPELINES):
         task = context.module.constant(argument(call, 0, "task"))
-        if isinstance(task, str) and (task in TASKS or task.startswith("translation")):
-            context.manual(RM724, call, f'pipeline("{task}") raises a KeyError today.')
+        kind = task.partition("_")[0] if isinstance(task, str) else ""  # translation_en_to_de
+        if kind in TASKS:
+            context.manual(RM724, call, f'pipeline("{task}") raises a KeyError today.', TASKS[kind])
         for keyword in call.keywords:
             if keyword.arg == "return_all_scores" and context.module.constant(keyword.value) is not False:
-                context.manual(RM724, keyword, "return_all_scores has no effect today: only the best label comes back.")
+                message = "return_all_scores has no effect today: only the best label comes back."
+                context.manual(RM724, keyword, message, ALL_SCORES)

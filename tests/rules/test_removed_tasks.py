@@ -1,0 +1,41 @@
+"""RM724: pipelines of tasks that are gone."""
+
+import pytest
+
+from raymigrate.base.findings import Kind
+from raymigrate.codemods.libraries.loading import TASKS
+from tests.rules.scripts import converted
+
+IMPORTS = "import ray\nfrom transformers import pipeline\n\n"
+
+
+@pytest.mark.parametrize(
+    ("call", "advice"),
+    [
+        ('pipeline("summarization")', "model.generate()"),
+        ('pipeline(task="translation_en_to_de", model=path)', "model.generate()"),
+        ('TASK = "question-answering"\npipeline(TASK, model=path)', "start_logits"),
+        ('pipeline("visual-question-answering")', "logits of the answers"),
+        ('pipeline("vqa")', "logits of the answers"),
+        ('pipeline("image-to-image")', "reconstruction"),
+        ('pipeline("conversational")', "list of messages"),
+    ],
+)
+def test_the_advice_is_that_of_the_task(call: str, advice: str) -> None:
+    outcome = converted(IMPORTS + call)
+    assert len(outcome.lines("RM724", Kind.MANUAL)) == 1
+    assert any(advice in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize(
+    "call", ['pipeline("text-classification")', 'pipeline("ner")', "pipeline(task)", "pipeline(model=path)"]
+)
+def test_other_tasks_are_left(call: str) -> None:
+    assert not converted(IMPORTS + call).lines("RM724", Kind.MANUAL)
+
+
+@pytest.mark.ray
+def test_no_task_is_missing_that_transformers_says_is_gone() -> None:
+    from transformers import pipelines  # noqa: PLC0415 - takes seconds
+
+    assert pipelines.REMOVED_TASKS.keys() <= TASKS.keys()
