@@ -1,18 +1,25 @@
-"""RM695 in YAML: settings from which a job makes its objects by name, as Hydra does."""
+"""RM695, RM401 and RM402 in YAML: settings from which a job makes its objects by name, as Hydra does."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.base.options import Options
-from raymigrate.codemods.gone.names_in_strings import LEGACY, RM695, advice, message
+from raymigrate.codemods.gone.names_in_strings import LEGACY, RM695
+from raymigrate.codemods.gone.names_in_strings import advice as advice_of
+from raymigrate.codemods.gone.names_in_strings import message as message_of
+from raymigrate.codemods.torch_trainer.storage import RM401, RM402
+from raymigrate.codemods.torch_trainer.train_v2_arguments import REFUSED, STOP, STORAGE_ADVICE
 from raymigrate.comments.skips import comment_at, skipped_whole
 from raymigrate.documents import Plain
 from raymigrate.documents.lines import Places
+from raymigrate.facts.settings import TARGET, mappings
 from raymigrate.pins.files import decode
 from raymigrate.run.outcome import FileResult
 
 COMMENT = re.compile(r"(?:^|[ \t])#[^\n]*", re.MULTILINE)
+CONFIGURATION = re.compile(rf"ray\.(?:air|train)(?:\.config)?\.({'|'.join(REFUSED)})")
+STORES = {"local_dir": (RM402, STORAGE_ADVICE), "sync_config": (RM402, STORAGE_ADVICE)}
 NAME = re.compile(rf"(?<![\w./-])(?:{LEGACY.pattern})(?![\w/-])")
 
 
@@ -28,10 +35,25 @@ def legacy_names(path: str, data: bytes, options: Options) -> FileResult:
     bare = COMMENT.sub(lambda found: " " * len(found[0]), script.text)
     places = Places(bare)
     found = [
-        Finding(RM695.code, Kind.MANUAL, message(name[0]), advice(name[0]), *places.place(name.start()), path)
+        Finding(RM695.code, Kind.MANUAL, message_of(name[0]), advice_of(name[0]), *places.place(name.start()), path)
         for name in NAME.finditer(bare)
     ]
+    found += _refused(script.text, path)
     return FileResult(path, heeded(found, script.text, options), script.text, document=Plain(script))
+
+
+def _refused(text: str, path: str) -> Iterator[Finding]:
+    """What the configuration that is named by `_target_` refuses among the keys beside it."""
+    for keys in mappings(text) if TARGET in text else ():
+        named = next((key.value for key in keys if key.name == TARGET), None)
+        configuration = CONFIGURATION.fullmatch(named or "")
+        if configuration is None:
+            continue
+        for key in keys:
+            if key.name in REFUSED[configuration[1]]:
+                rule, advice = STORES.get(key.name, (RM401, STOP if key.name == "stop" else "Take it out."))
+                message = f"{configuration[1]}({key.name}=) raises on Ray >= 2.51."
+                yield Finding(rule.code, Kind.MANUAL, message, advice, key.line, key.column, path)
 
 
 def heeded(findings: Iterable[Finding], text: str, options: Options) -> list[Finding]:
