@@ -22,6 +22,73 @@ def test_a_restored_run_is_told_whatever_trainer_it_is_of(head: str, trainer: st
     assert outcome.lines("RM420", Kind.MANUAL) == [head.count("\n") + 2]
 
 
+BEFORE_V2 = {
+    "data parallel": ("from ray.train.data_parallel_trainer import DataParallelTrainer", "DataParallelTrainer"),
+    "base": ("from ray.train.base_trainer import BaseTrainer as Base", "Base"),
+    "base of another module": ("import ray.train.trainer", "ray.train.trainer.BaseTrainer"),
+    "inner": ("from ray.train.torch import torch_trainer", "torch_trainer.TorchTrainer"),
+    "horovod": ("from ray.train.horovod import HorovodTrainer", "HorovodTrainer"),
+    "derived": (
+        "from ray.train.data_parallel_trainer import DataParallelTrainer\n\n\n"
+        "class Own(DataParallelTrainer):\n    pass\n\n",
+        "Own",
+    ),
+}
+
+
+@pytest.mark.parametrize(("head", "trainer"), BEFORE_V2.values(), ids=BEFORE_V2)
+def test_a_class_from_before_train_v2_says_what_it_does(head: str, trainer: str) -> None:
+    messages = converted(f"{head}\nif {trainer}.can_restore('/runs'):\n    {trainer}.restore('/runs')\n").messages
+    told = [message for message in messages if "restore()" in message]
+    assert "can_restore() is False for each run" in told[0]
+    assert ".restore() raises a ValueError" in told[1]
+
+
+def test_classes_of_both_kinds_are_told_apart() -> None:
+    script = (
+        "import pytest\nfrom ray.train.base_trainer import BaseTrainer\nfrom ray.train.torch import TorchTrainer\n"
+        "from ray.train.xgboost import XGBoostTrainer\n\n\n"
+        "@pytest.mark.parametrize('cls', [TorchTrainer, BaseTrainer, XGBoostTrainer])\n"
+        "def test(cls):\n    cls.restore('/runs')\n"
+    )
+    told = " ".join(converted(script).messages)
+    assert "TorchTrainer or XGBoostTrainer.restore() raises a DeprecationWarning" in told
+    assert " BaseTrainer.restore() raises a ValueError" in told
+
+
+def test_an_inner_trainer_that_moves_is_one_of_train_v2() -> None:
+    script = (
+        "from ray.train.torch.torch_trainer import TorchTrainer\nTorchTrainer(print)\nTorchTrainer.restore('/runs')\n"
+    )
+    assert "TorchTrainer.restore() raises a DeprecationWarning" in " ".join(converted(script).messages)
+
+
+WAITING = "import unittest\nimport pytest\nfrom ray.train.torch import TorchTrainer\n" + BEFORE_V2["data parallel"][0]
+
+
+@pytest.mark.parametrize(
+    ("error", "trainer", "told"),
+    [
+        ("ValueError", "DataParallelTrainer", False),
+        ("(OSError, Exception)", "DataParallelTrainer", False),
+        ("OSError", "DataParallelTrainer", True),
+        ("ValueError", "TorchTrainer", True),
+        ("DeprecationWarning", "TorchTrainer", False),
+    ],
+)
+@pytest.mark.parametrize(
+    "test",
+    [
+        "with pytest.raises({error}, match='Invalid'):\n    {trainer}.restore('/runs')",
+        "class T(unittest.TestCase):\n    def test(self):\n        with self.assertRaises({error}):\n"
+        "            {trainer}.restore('/runs')",
+    ],
+)
+def test_an_error_that_a_test_waits_for_and_gets_is_no_news(test: str, error: str, trainer: str, told: bool) -> None:
+    outcome = converted(f"{WAITING}\n{test.format(error=error, trainer=trainer)}\n")
+    assert bool(outcome.lines("RM420", Kind.MANUAL)) is told
+
+
 @pytest.mark.parametrize(
     "script",
     [

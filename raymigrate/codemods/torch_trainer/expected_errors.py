@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
-from raymigrate.facts.guards import EXPECTING, EXPECTING_WARNINGS, heads_of
+from raymigrate.facts.guards import EXPECTING, EXPECTING_WARNINGS, blocks_around, heads_of
 from raymigrate.facts.legacy import HF, TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.results import trainers_of
@@ -41,7 +41,7 @@ def expected_errors(context: Context) -> None:
     module = context.module
     for trainer in module.calls(*TRAINERS):
         name = ast.unparse(trainer.func)
-        for block in _blocks_around(module, trainer):
+        for block in blocks_around(module, trainer):
             for expected in () if _fits(block) else heads_of(module, block, EXPECTING):
                 message = f"This waits for an error that {name}() raised: TorchTrainer may take what it refused."
                 context.manual(RM428, expected, message)
@@ -49,7 +49,7 @@ def expected_errors(context: Context) -> None:
                 message = f"This waits for a warning that {name}() gave: TorchTrainer gives none of these."
                 context.manual(RM428, expected, message, "Drop this block's head, or take the test out.")
     for fit, _ in module.method_calls("fit"):
-        expecting = [head for block in _blocks_around(module, fit) for head in heads_of(module, block, EXPECTING)]
+        expecting = [head for block in blocks_around(module, fit) for head in heads_of(module, block, EXPECTING)]
         if expecting and trainers_of(module, fit) & TRANSFORMERS_TRAINERS:
             context.manual(RM428, expecting[0], CHECKED, TAKE_OUT)
     for statement in module.imports:
@@ -60,17 +60,8 @@ def expected_errors(context: Context) -> None:
 
 
 def _expecting_import(module: Module, statement: ast.Import) -> Iterator[ast.Call]:
-    for block in _blocks_around(module, statement):
+    for block in blocks_around(module, statement):
         yield from heads_of(module, block, EXPECTING)
-
-
-def _blocks_around(module: Module, node: ast.AST) -> Iterator[ast.With | ast.AsyncWith]:
-    """The `with` blocks that are open when a node is run."""
-    for outer in module.ancestors(node):
-        if isinstance(outer, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
-            return
-        if isinstance(outer, (ast.With, ast.AsyncWith)):
-            yield outer
 
 
 def _fits(block: ast.With | ast.AsyncWith) -> bool:
