@@ -11,6 +11,11 @@ PRIVATE = (
     "It was private to the library, and nothing took its place: copy what you need of it from the version that the"
     " code was written for."
 )
+# trainer.preprocess_datasets(), of two rules: the trainers of today have no such method, those before them refuse it.
+PREPROCESSED = (
+    "Transform the datasets before the trainer is built, with fit_transform() and transform() of the preprocessor, and"
+    " give the trainer those."
+)
 # Several names may do, or the call changes with the name: a person chooses.
 ADVICE = {
     "accelerate.DistributedType.TPU": "It is DistributedType.XLA now.",

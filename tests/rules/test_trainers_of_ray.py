@@ -1,4 +1,4 @@
-"""RM420, RM426: trainers that Ray has today: restored ones, and those from inside its packages."""
+"""RM420, RM426, RM430: trainers that Ray has today: restored ones, those from inside its packages, their methods."""
 
 import pytest
 
@@ -134,3 +134,76 @@ def test_a_trainer_without_successor_is_told_where_it_is_made(name: str) -> None
 def test_a_trainer_that_only_stands_in_an_annotation_stays() -> None:
     script = "from ray.train.torch.torch_trainer import TorchTrainer\n\n\ndef fit(trainer: TorchTrainer): ...\n"
     assert converted(script).text == script
+
+
+LOST = ("setup", "preprocess_datasets", "training_loop", "get_dataset_config", "_save", "starting_checkpoint")
+TRAINERS = {
+    "made": "trainer = TorchTrainer(print)",
+    "restored": "trainer = TorchTrainer.restore('/runs')",
+    "of trees": "from ray.train import xgboost\ntrainer = xgboost.XGBoostTrainer.restore('/runs')",
+    "derived": "class Own(TorchTrainer):\n    pass\n\n\ntrainer = Own.restore('/runs')",
+    "legacy": "from ray.train.huggingface import AccelerateTrainer\ntrainer = AccelerateTrainer.restore('/runs')",
+    "beside a class with the same": "class Step:\n    starting_checkpoint = None\n    def setup(self): pass\n\n\n"
+    "trainer = TorchTrainer(print)",
+}
+
+
+@pytest.mark.parametrize("name", LOST)
+@pytest.mark.parametrize("trainer", TRAINERS.values(), ids=TRAINERS)
+def test_what_trainers_have_lost_is_told_of_every_trainer(trainer: str, name: str) -> None:
+    script = f"from ray.train.torch import TorchTrainer\n{trainer}\nprint(trainer.{name})\n"
+    assert converted(script).lines("RM723", Kind.MANUAL) == [script.count("\n")]
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "trainer = TorchTrainer(print)\nprint(trainer.datasets, trainer.run_config, trainer.scaling_config)",
+        "class Own(TorchTrainer):\n    def setup(self):\n        return 1\n\n\nOwn(print).setup()",
+        "trainer = TorchTrainer(print)\ntrainer.preprocessor = 1\nprint(trainer.preprocessor)",
+        "def fit(trainer):\n    trainer.setup()",
+        "from own import Trainer\nTrainer.restore('/runs').preprocess_datasets()",
+    ],
+)
+def test_what_a_trainer_still_has_is_not(script: str) -> None:
+    codes = {code for code, _, _ in converted(f"from ray.train.torch import TorchTrainer\n{script}\n").findings}
+    assert not codes & {"RM723", "RM430"}
+
+
+def test_a_class_from_before_train_v2_has_the_method_and_refuses_it() -> None:
+    script = (
+        "from ray.train.data_parallel_trainer import DataParallelTrainer\n"
+        "DataParallelTrainer.restore('/runs').preprocess_datasets()\n"
+    )
+    outcome = converted(script)
+    assert outcome.lines("RM697", Kind.MANUAL) == [2]
+    assert "fit_transform()" in " ".join(outcome.messages)
+
+
+@pytest.mark.parametrize("method", ["setup", "training_loop", "preprocess_datasets", "_validate_attributes"])
+@pytest.mark.parametrize(
+    "head",
+    [
+        "from ray.train.torch import TorchTrainer\nclass Own(TorchTrainer):",
+        "import ray.train.lightgbm\nclass Own(ray.train.lightgbm.LightGBMTrainer):",
+        "from ray.train.torch import TorchTrainer\nclass Base(TorchTrainer): pass\nclass Own(Base):",
+        "from ray.train.torch.torch_trainer import TorchTrainer\nclass Own(TorchTrainer):",
+    ],
+)
+def test_a_method_that_train_v2_does_not_call_is_told(head: str, method: str) -> None:
+    body = f"    def {method}(self):\n        super().{method}()\n        print('ready')\n"
+    assert converted(f"{head}\n{body}\nOwn(print).fit()\n").lines("RM430", Kind.MANUAL) == [head.count("\n") + 2]
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "class Own(TorchTrainer):\n    def __init__(self):\n        self.setup()\n\n    def setup(self):\n        pass",
+        "class Own(TorchTrainer):\n    def prepare(self):\n        pass",
+        "class Own(dict):\n    def setup(self):\n        pass",
+        "class Own(BaseTrainer):\n    def training_loop(self):\n        pass",
+    ],
+)
+def test_a_method_that_is_called_is_not(script: str) -> None:
+    head = "from ray.train.torch import TorchTrainer\nfrom ray.train.trainer import BaseTrainer\n"
+    assert not converted(f"{head}\n\n{script}\n").lines("RM430", Kind.MANUAL)

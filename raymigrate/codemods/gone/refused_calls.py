@@ -20,6 +20,7 @@ from raymigrate.facts.module import Module
 from raymigrate.facts.places import Place
 from raymigrate.facts.values import is_none, sources
 from raymigrate.knowledge.libraries import Refusal, look_up, parameters, refusal
+from raymigrate.knowledge.successors import PREPROCESSED
 
 RM697 = Rule(
     "RM697",
@@ -64,6 +65,7 @@ ADVICE: Mapping[str, str] = {
         "Hand the checkpoint over in train_loop_config, and load it where ray.train.get_checkpoint() is None."
     ),
     "local_dir": "Give storage_path=, an absolute path or a URI.",
+    "preprocess_datasets": PREPROCESSED,
     "chdir_to_trial_dir": "Set the environment variable RAY_CHDIR_TO_TRIAL_DIR to 0 where it was False.",
 }
 

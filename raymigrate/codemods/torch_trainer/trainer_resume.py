@@ -19,9 +19,9 @@ from raymigrate.edits.plan import Code
 from raymigrate.facts.functions import DefinitionNode
 from raymigrate.facts.guards import waits_for
 from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS
-from raymigrate.facts.trainers import TrainerCall, trainer_calls
+from raymigrate.facts.trainers import BEFORE_V2, TrainerCall, trainer_base, trainer_calls
 from raymigrate.facts.values import is_none, sources
-from raymigrate.knowledge.libraries import lineage, look_up
+from raymigrate.knowledge.libraries import look_up
 
 RM420 = Rule(
     "RM420",
@@ -37,9 +37,6 @@ RM420 = Rule(
 OF_OLDER = RM420.fix.replace(
     "Build the trainer", "Build a trainer of Train V2, such as TorchTrainer of ray.train.torch,"
 )
-# What the trainers of Train V2 are made from, and those from before it.
-OF_V2 = "ray.train.v2.api.data_parallel_trainer.DataParallelTrainer"
-BEFORE_V2 = "ray.train.base_trainer.BaseTrainer"
 RESTORE = ("restore", "can_restore")
 ARGUMENT = "resume_from_checkpoint"
 # A function with this reads folders of RayTrainReportCallback; what a TransformersTrainer left is laid out differently.
@@ -173,13 +170,12 @@ def _trainer(context: Context, node: ast.expr) -> _Trainer | None:
     module = context.module
     name = module.qualified(node) or ""
     is_moved = name in moved_trainers(module)  # then it is the class of Train V2 that has the method
-    bases = lineage(look_up(name).place) if name.startswith("ray.train.") else ()
-    if OF_V2 in bases or BEFORE_V2 in bases:
-        return _Trainer(name.rpartition(".")[2], is_older=OF_V2 not in bases and not is_moved)
+    if base := trainer_base(look_up(name).place):
+        return _Trainer(name.rpartition(".")[2], is_older=base == BEFORE_V2 and not is_moved)
     derived = module.definition(node)
     if not isinstance(derived, ast.ClassDef) or {p.name for p in derived.body if isinstance(p, ast.FunctionDef)} & set(
         RESTORE
     ):
         return None
-    base = next(filter(None, (_trainer(context, base) for base in derived.bases)), None)
-    return base._replace(name=derived.name) if base is not None else None
+    above = next(filter(None, (_trainer(context, base) for base in derived.bases)), None)
+    return above._replace(name=derived.name) if above is not None else None
