@@ -7,18 +7,26 @@ get_checkpoint() returned it until the first report. The classes from before Tra
 """
 
 import ast
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
+from raymigrate.codemods.shared.class_uses import RESTORED
 from raymigrate.codemods.torch_trainer.inner_modules import moved_trainers
 from raymigrate.codemods.torch_trainer.train_v2_arguments import RM403
 from raymigrate.edits.plan import Code
 from raymigrate.facts.functions import DefinitionNode
 from raymigrate.facts.guards import waits_for
-from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS
+from raymigrate.facts.legacy import (
+    ACCELERATE_TRAINERS,
+    GONE_TORCH_TRAINERS,
+    RL_TRAINERS,
+    SKLEARN_TRAINERS,
+    TORCH_TRAINERS,
+)
 from raymigrate.facts.trainers import BEFORE_V2, TrainerCall, trainer_base, trainer_calls
 from raymigrate.facts.values import is_none, sources
 from raymigrate.knowledge.libraries import look_up
@@ -37,6 +45,17 @@ RM420 = Rule(
 OF_OLDER = RM420.fix.replace(
     "Build the trainer", "Build a trainer of Train V2, such as TorchTrainer of ray.train.torch,"
 )
+# Trainers that are gone: measured on Ray 2.60 with a class of Tune's trainables.
+OF_RL = (
+    "ray.tune.Tuner.restore(folder, trainable=..., resume_errored=True) goes on with a run of a Tuner, and"
+    " Tuner.can_restore(folder) says whether there is one. The run of an RLTrainer cannot go on."
+)
+OF_SKLEARN = "Fit the model anew: there is nothing in between from which it could go on."
+OF_GONE: Mapping[str, str] = {
+    **dict.fromkeys(RL_TRAINERS, OF_RL),
+    **dict.fromkeys(SKLEARN_TRAINERS, OF_SKLEARN),
+    **dict.fromkeys(GONE_TORCH_TRAINERS, RESTORED),
+}
 RESTORE = ("restore", "can_restore")
 ARGUMENT = "resume_from_checkpoint"
 # A function with this reads folders of RayTrainReportCallback; what a TransformersTrainer left is laid out differently.
@@ -143,6 +162,10 @@ def restored(context: Context) -> None:
         for is_older in (False, True):
             if names := [trainer.name for trainer in trainers if trainer.is_older is is_older]:
                 _report(context, node, " or ".join(names), is_older=is_older)
+        gone = (context.module.qualified(value) or "" for value in sources(context.module, node.value))
+        for name in dict.fromkeys(name for name in gone if name in OF_GONE):
+            message = f"Ray >= 2.51 has no {name.rpartition('.')[2]}: {node.attr}() is gone with it."
+            context.manual(RM420, node, message, OF_GONE[name])
     for reference in list(context.references("ray.train")):
         if reference.qualified.rpartition(".")[2] in RESTORE and look_up(reference.qualified).gone is None:
             context.handle(reference, gone=False)
