@@ -176,3 +176,33 @@ def test_what_still_comes_or_comes_from_elsewhere_is_not(head: str, call: str) -
 def test_what_is_expected_around_session_says_what_comes_today() -> None:
     script = OTHERS_OF_RAY.format(before="", head="pytest.warns(UserWarning)", call="session.report({})")
     assert "raises a RuntimeError" in " ".join(converted(script).messages)
+
+
+OF_GONE = """
+import pytest
+from ray.train import TrainingFailedError
+from ray.train.lightning import LightningTrainer
+from ray.train.rl import RLTrainer
+
+
+def test_it():
+    trainer = {trainer}
+    with pytest.raises(TrainingFailedError):
+        {call}
+"""
+
+
+@pytest.mark.parametrize(
+    ("trainer", "call", "told"),
+    [
+        ("RLTrainer('PPO')", "result = trainer.fit()", 1),
+        ("RLTrainer.restore('/runs')", "trainer.fit()", 1),
+        ("None", "RLTrainer('PPO').fit()", 1),
+        ("LightningTrainer(1)", "trainer.fit()", 0),
+        ("None", "LightningTrainer(1).fit()", 0),
+    ],
+)
+def test_a_tuner_does_not_raise_what_a_trainer_did(trainer: str, call: str, told: int) -> None:
+    outcome = converted(OF_GONE.format(trainer=trainer, call=call))
+    assert outcome.lines("RM428", Kind.MANUAL) == [9] * told
+    assert ("tuner.fit()[0].error" in " ".join(outcome.messages)) is bool(told)

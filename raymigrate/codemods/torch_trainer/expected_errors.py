@@ -17,7 +17,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.ray_air.ray_air import MOVED
 from raymigrate.codemods.ray_air.ray_checkpoint import FROM_DICT
 from raymigrate.facts.guards import EXPECTING, EXPECTING_WARNINGS, blocks_around, goes_on_without, heads_of, waits_for
-from raymigrate.facts.legacy import HF, TRAINERS, TRANSFORMERS_TRAINERS
+from raymigrate.facts.legacy import GONE_TORCH_TRAINERS, HF, RL_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.results import trainers_of
 from raymigrate.facts.values import sources
@@ -39,7 +39,9 @@ CHECKED = (
     " differ, and for steps that do not fit together. TorchTrainer checks none of this: if this waits for one of these"
     " errors, mostly none comes."
 )
-MAY_TAKE = "what takes its place may take what it refused"
+MAY_TAKE = "what takes its place may raise none, or another"
+OF_A_TRIAL = "a Tuner takes its place, which raises nothing where a trial fails"
+IN_RESULT = "Look at the error of the result: tuner.fit()[0].error."
 GIVES_NONE = "what takes its place gives none of these"
 OUTSIDE = "outside of a training function what takes its place raises a RuntimeError"
 TAKE_OUT = "Take the test out, or expect what such a job does today."
@@ -86,15 +88,20 @@ def expected_of_others(context: Context) -> None:
         of_session = name.startswith(f"{SESSION}.")
         called = ast.unparse(call.func)
         for block in blocks:
-            for expected in () if of_session else heads_of(module, block, EXPECTING):
-                context.manual(
-                    RM428, expected, f"This waits for an error that {called}() raised: {MAY_TAKE}.", TAKE_OUT
-                )
+            is_of_fit = _fits(block) and not _fitted(name)
+            for expected in () if of_session or is_of_fit else heads_of(module, block, EXPECTING):
+                comes, advice = (OF_A_TRIAL, IN_RESULT) if _fitted(name) in RL_TRAINERS else (MAY_TAKE, TAKE_OUT)
+                context.manual(RM428, expected, f"This waits for an error that {called}() raised: {comes}.", advice)
             for expected in heads_of(module, block, EXPECTING_WARNINGS):
                 if _may_be(expected, ANY_WARNING if of_session else DEPRECATIONS):
                     comes = OUTSIDE if of_session else GIVES_NONE
                     message = f"This waits for a warning that {called}() gave: {comes}."
                     context.manual(RM428, expected, message, TAKE_OUT if of_session else DROP_HEAD)
+
+
+def _fitted(name: str) -> str:
+    """The class of the trainer whose fit() a name is; empty for other names."""
+    return name.removesuffix(".fit").removesuffix(".restore") if name.endswith(".fit") else ""
 
 
 def _legacy_name(module: Module, function: ast.expr) -> str:
@@ -108,6 +115,8 @@ def _legacy_name(module: Module, function: ast.expr) -> str:
 
 
 def _is_legacy(name: str) -> bool:
+    if _fitted(name) in GONE_TORCH_TRAINERS:
+        return False  # fit() of a TorchTrainer raises the same
     if not name.startswith("ray.") or any(f"{name}.".startswith(f"{trainer}.") for trainer in TRAINERS):
         return False
     return name.startswith(f"{SESSION}.") or _is_gone(name)
