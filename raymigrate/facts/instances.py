@@ -173,9 +173,15 @@ def _restored(module: Module, function: ast.expr) -> str:
     """The class of trainers whose restore() is called, which Ray does not declare to give one; else empty."""
     if not isinstance(function, ast.Attribute) or function.attr != "restore":
         return ""
-    name = module.qualified(function.value)
+    kinds = {_trainer_named(source.module, source.node) for source in origins(module, function.value)}
+    return kinds.pop() if len(kinds) == 1 else ""
+
+
+def _trainer_named(module: Module, node: ast.expr) -> str:
+    """The class of trainers that an expression names, or that a class of the file is made from; else empty."""
+    name = module.qualified(node)
     if name is None:
-        kind = library_base(module, definition(module, function.value))
+        kind = library_base(module, definition(module, node))
     else:
         kind = look_up(TORCH_TRAINER if name in TRAINERS else name).place
     return kind if trainer_base(kind) else ""

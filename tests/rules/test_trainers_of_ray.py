@@ -22,6 +22,20 @@ def test_a_restored_run_is_told_whatever_trainer_it_is_of(head: str, trainer: st
     assert outcome.lines("RM420", Kind.MANUAL) == [head.count("\n") + 2]
 
 
+@pytest.mark.parametrize(
+    ("base", "error"), [("torch.TorchTrainer", "a DeprecationWarning"), ("trainer.BaseTrainer", "a ValueError")]
+)
+def test_so_is_one_that_a_class_takes_from_its_base(base: str, error: str) -> None:
+    module, _, name = base.partition(".")
+    script = (
+        f"from ray.train.{module} import {name}\n\n\nclass Own({name}):\n    @classmethod\n"
+        "    def restore(cls, path):\n        return super().restore(path)\n\n\nOwn.restore('/runs')\n"
+    )
+    outcome = converted(script)
+    assert outcome.lines("RM420", Kind.MANUAL) == [7]
+    assert f"{name}.restore() raises {error}" in " ".join(outcome.messages)
+
+
 BEFORE_V2 = {
     "data parallel": ("from ray.train.data_parallel_trainer import DataParallelTrainer", "DataParallelTrainer"),
     "base": ("from ray.train.base_trainer import BaseTrainer as Base", "Base"),
@@ -142,6 +156,8 @@ TRAINERS = {
     "restored": "trainer = TorchTrainer.restore('/runs')",
     "of trees": "from ray.train import xgboost\ntrainer = xgboost.XGBoostTrainer.restore('/runs')",
     "derived": "class Own(TorchTrainer):\n    pass\n\n\ntrainer = Own.restore('/runs')",
+    "of a class in a dict": "kinds = {'torch': TorchTrainer}\ntrainer = kinds['torch'].restore('/runs')",
+    "of a class by another name": "kind = TorchTrainer\ntrainer = kind.restore('/runs')",
     "legacy": "from ray.train.huggingface import AccelerateTrainer\ntrainer = AccelerateTrainer.restore('/runs')",
     "beside a class with the same": "class Step:\n    starting_checkpoint = None\n    def setup(self): pass\n\n\n"
     "trainer = TorchTrainer(print)",

@@ -6,6 +6,7 @@ to do instead is what Ray says, or better advice where there is some.
 
 import ast
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import NamedTuple
 
 from raymigrate.base.findings import Rule
@@ -21,8 +22,8 @@ from raymigrate.facts.keys import keys_of
 from raymigrate.facts.module import Module
 from raymigrate.facts.places import Place
 from raymigrate.facts.trainers import OF_V2, trainer_base
-from raymigrate.facts.values import is_none, keyword_argument, sources
-from raymigrate.knowledge.libraries import Answer, Refusal, look_up, parameters, refusal
+from raymigrate.facts.values import is_none, keyword_argument
+from raymigrate.knowledge.libraries import Answer, Refusal, look_up, parameters, refusal, refused
 from raymigrate.knowledge.successors import PREPROCESSED
 
 RM697 = Rule(
@@ -88,31 +89,31 @@ def refused_calls(context: Context) -> None:
     if not context.is_ray_script:
         return
     for call in context.module.of_type(ast.Call):
-        if is_dealt_with(context, call.func) and not _is_moved(context.module, call.func):
-            continue
-        refused = [(called, _refused(context, call, called)) for called in _called(context.module, call)]
-        for called, said in refused:  # all were asked before one is told: a finding would speak of the next one too
+        if is_dealt_with(context, call.func) and not _moved(context.module, context.module.qualified(call.func)):
+            continue  # but a trainer that moves to its package is refused there
+        answers = [(called, _refused(context, call, called)) for called in _called(context.module, call)]
+        for called, said in answers:  # all were asked before one is told: a finding would speak of the next one too
             if said is not None:
                 _report(context, call, called, *said)
 
 
 def _refused(context: Context, call: ast.Call, called: _Called) -> tuple[str, str] | None:
     """What Ray refuses of a call, and what to do instead; None where it refuses nothing, or another rule speaks."""
-    refused = refusal(called.place, called.method) if called.place else None
-    if refused is None:
+    found = refusal(called.place, called.method) if called.place else None
+    if found is None:
         return None
     if called.place == TRAIN_CONTEXT and context.place_of(call) is Place.TRIAL:
         return None  # in a Tune function it becomes Tune's context, which has these methods
     last = called.name.rpartition(".")[2]
-    if not refused.parameters:
+    if not found.parameters:
         if any(last in finding.message for finding in context.findings_on(call.lineno, call.func.end_lineno)):
             return None
-        return f"{called.name}()", ADVICE.get(called.place) or ADVICE.get(last) or refused.advice
-    given = [argument for argument in _given(context, call, called) if argument in refused.parameters]
-    given = [argument for argument in given if not _is_harmless(context, call, argument, refused)]
+        return f"{called.name}()", ADVICE.get(called.place) or ADVICE.get(last) or found.advice
+    given = [argument for argument in _given(context, call, called) if argument in found.parameters]
+    given = [argument for argument in given if not _is_harmless(context, call, argument, found)]
     if not given:
         return None
-    advice = ADVICE.get(last) or " ".join(ADVICE.get(argument, "") for argument in given) or refused.advice
+    advice = ADVICE.get(last) or " ".join(ADVICE.get(argument, "") for argument in given) or found.advice
     return f"{called.name}({', '.join(f'{argument}=' for argument in given)})", advice
 
 
@@ -128,27 +129,37 @@ def _called(module: Module, call: ast.Call) -> list[_Called]:
 
 def _names_behind(module: Module, function: ast.expr) -> Iterator[str]:
     """The names of libraries that a value stands for, or of a method of such a class: `cls()`, `cls.get_model()`."""
-    holders = [(function, "")]
-    if isinstance(function, ast.Attribute):
-        holders.append((function.value, f".{function.attr}"))
-    for holder, method in holders:
+    for holder, method in _holders(module, function):
         if isinstance(holder, ast.Name) and not isinstance(module.definition(holder), (ast.Name, ast.arg)):
             continue
-        for source in sources(module, holder):
-            if (name := module.qualified(source)) is not None:
+        for source in module.origins(holder):
+            if (name := source.module.qualified(source.node)) is not None:
                 yield name + method
 
 
-def _is_moved(module: Module, function: ast.expr) -> bool:
-    """Whether what is called is a trainer that another rule takes from its package: it is refused there."""
-    name = module.qualified(function) or ""
-    return any(f"{name}.".startswith(f"{old}.") for old in moved_trainers(module))
+def _holders(module: Module, function: ast.expr) -> list[tuple[ast.expr, str]]:
+    """What may hold a class, with the method that is called of it; only where that can matter, as calls are many."""
+    if not isinstance(function, ast.Attribute):
+        return [(function, "")]
+    held: list[tuple[ast.expr, str]] = [(function, "")] if module.stores(function.attr) else []
+    return [*held, (function.value, f".{function.attr}")] if function.attr in _refused_names() else held
+
+
+@cache
+def _refused_names() -> frozenset[str]:
+    """The last parts of the names that Ray refuses."""
+    return frozenset(name.rpartition(".")[2] for name in refused("ray"))
+
+
+def _moved(module: Module, name: str | None) -> str:
+    """The old name of a trainer that another rule takes from its package, and that a name is or is below."""
+    owner = next((old for old in MOVES if f"{name}.".startswith(f"{old}.")), "")
+    return owner if owner and owner in moved_trainers(module) else ""
 
 
 def _named(module: Module, name: str) -> _Called:
     """The same for a qualified name."""
-    owner = next((old for old in moved_trainers(module) if f"{name}.".startswith(f"{old}.")), "")
-    if owner:
+    if owner := _moved(module, name):
         name = f"{MOVES[owner].module}.{MOVES[owner].name}{name.removeprefix(owner)}"
     elif name in MOVED:
         name = f"{MOVED[name].module}.{MOVED[name].name}"
