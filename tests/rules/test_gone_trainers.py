@@ -104,6 +104,20 @@ def test_a_run_of_a_trainer_that_is_gone_goes_on_in_its_own_way(
     assert "raises on" not in told
 
 
+@pytest.mark.parametrize(
+    "use",
+    [
+        "for cls in (AccelerateTrainer, TorchTrainer):\n    cls.restore('/runs')",
+        "def go_on(cls):\n    return cls.restore('/runs')\n\n\ngo_on(AccelerateTrainer)",
+        "AccelerateTrainer.restore('/runs')",
+    ],
+)
+def test_so_is_the_run_of_a_legacy_trainer_once(use: str) -> None:
+    told = [message for message in converted(f"{HEAD}{use}\n").messages if "restore() is gone with it" in message]
+    assert len(told) == 1
+    assert "has no AccelerateTrainer" in told[0]
+
+
 RESULT = "result = {trainer}.fit()\nprint(result.metrics['training_iteration'], folder in result.log_dir.parents)\n"
 
 

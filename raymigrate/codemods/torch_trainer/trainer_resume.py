@@ -26,6 +26,7 @@ from raymigrate.facts.legacy import (
     RL_TRAINERS,
     SKLEARN_TRAINERS,
     TORCH_TRAINERS,
+    TRAINERS,
 )
 from raymigrate.facts.trainers import BEFORE_V2, TrainerCall, trainer_base, trainer_calls
 from raymigrate.facts.values import is_none, sources
@@ -54,7 +55,7 @@ OF_SKLEARN = "Fit the model anew: there is nothing in between from which it coul
 OF_GONE: Mapping[str, str] = {
     **dict.fromkeys(RL_TRAINERS, OF_RL),
     **dict.fromkeys(SKLEARN_TRAINERS, OF_SKLEARN),
-    **dict.fromkeys(GONE_TORCH_TRAINERS, RESTORED),
+    **dict.fromkeys(GONE_TORCH_TRAINERS | TRAINERS, RESTORED),
 }
 RESTORE = ("restore", "can_restore")
 ARGUMENT = "resume_from_checkpoint"
@@ -163,6 +164,8 @@ def restored(context: Context) -> None:
             if names := [trainer.name for trainer in trainers if trainer.is_older is is_older]:
                 _report(context, node, " or ".join(names), is_older=is_older)
         gone = (context.module.qualified(value) or "" for value in sources(context.module, node.value))
+        if context.module.qualified(node.value) in TRAINERS:
+            continue  # the rules of these tell of what is done with the class by its name
         for name in dict.fromkeys(name for name in gone if name in OF_GONE):
             message = f"Ray >= 2.51 has no {name.rpartition('.')[2]}: {node.attr}() is gone with it."
             context.manual(RM420, node, message, OF_GONE[name])
