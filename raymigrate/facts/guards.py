@@ -1,6 +1,7 @@
 """Code that is written for libraries which may lack a name: somebody looks first, or takes care of the error."""
 
 import ast
+import builtins
 import re
 from collections.abc import Collection, Iterator
 
@@ -104,6 +105,23 @@ def heads_of(module: Module, block: ast.With | ast.AsyncWith, names: Collection[
     for item in block.items:
         if isinstance(item.context_expr, ast.Call) and _named(module, item.context_expr.func) in names:
             yield item.context_expr
+
+
+def blocks_around(module: Module, node: ast.AST) -> Iterator[ast.With | ast.AsyncWith]:
+    """The `with` blocks that are open when a node is run."""
+    for outer in module.ancestors(node):
+        if isinstance(outer, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
+            return
+        if isinstance(outer, (ast.With, ast.AsyncWith)):
+            yield outer
+
+
+def waits_for(module: Module, node: ast.AST, error: type[BaseException]) -> bool:
+    """Whether a test waits for an error around a node: `with pytest.raises(ValueError)`, or for one above it."""
+    heads = (head for block in blocks_around(module, node) for head in heads_of(module, block, EXPECTING))
+    names = (name for head in heads for argument in head.args[:1] for name in _names(argument))
+    kinds = (getattr(builtins, name, None) for name in names)
+    return any(isinstance(kind, type) and issubclass(error, kind) for kind in kinds)
 
 
 def _named(module: Module, function: ast.expr) -> str:

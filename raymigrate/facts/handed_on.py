@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from raymigrate.facts.functions import default_of
 from raymigrate.facts.items import collections_of, items_of
-from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
+from raymigrate.facts.legacy import GONE_TORCH_TRAINERS, TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.project import Definition
 from raymigrate.facts.project_uses import uses_of
@@ -25,7 +25,7 @@ BASES = frozenset(
         "ray.train.data_parallel_trainer.DataParallelTrainer",
     }
 )
-KNOWN = TRAINERS | TORCH_TRAINERS | BASES
+KNOWN = TRAINERS | TORCH_TRAINERS | BASES | GONE_TORCH_TRAINERS  # which become TorchTrainers
 READERS = ("get", "pop")
 
 

@@ -7,7 +7,7 @@ from raymigrate.facts.callbacks import EVENTS, is_callback
 from raymigrate.facts.legacy import TRAINERS
 from raymigrate.facts.legacy import TRAINING_ARGUMENTS as OLD_TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
-from raymigrate.facts.trainers import is_transformers_trainer
+from raymigrate.facts.trainers import is_transformers_trainer, trainer_base
 from raymigrate.facts.values import definition, origins
 from raymigrate.facts.values.members import parsed_into
 from raymigrate.knowledge.libraries import class_of, derived, function_of, lineage, look_up, member, result
@@ -156,6 +156,9 @@ def _is_parsed(module: Module, node: ast.Name) -> bool:
 
 
 def _class_of_call(module: Module, call: ast.Call, depth: int) -> str:
+    restored = _restored(module, call.func)
+    if restored:
+        return restored
     name = module.qualified(call.func)
     if name is not None:
         return result(look_up(TORCH_TRAINER if name in TRAINERS else name))
@@ -164,6 +167,24 @@ def _class_of_call(module: Module, call: ast.Call, depth: int) -> str:
         found = member(owner, call.func.attr) if owner else None
         return found.kind if found is not None and found.parameters is not None else ""
     return library_base(module, definition(module, call.func))
+
+
+def _restored(module: Module, function: ast.expr) -> str:
+    """The class of trainers whose restore() is called, which Ray does not declare to give one; else empty."""
+    if not isinstance(function, ast.Attribute) or function.attr != "restore":
+        return ""
+    kinds = {_trainer_named(source.module, source.node) for source in origins(module, function.value)}
+    return kinds.pop() if len(kinds) == 1 else ""
+
+
+def _trainer_named(module: Module, node: ast.expr) -> str:
+    """The class of trainers that an expression names, or that a class of the file is made from; else empty."""
+    name = module.qualified(node)
+    if name is None:
+        kind = library_base(module, definition(module, node))
+    else:
+        kind = look_up(TORCH_TRAINER if name in TRAINERS else name).place
+    return kind if trainer_base(kind) else ""
 
 
 def _class_of_parameter(module: Module, parameter: ast.arg) -> str:

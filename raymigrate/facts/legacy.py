@@ -19,6 +19,17 @@ TRANSFORMERS_TRAINERS = (
 ACCELERATE_TRAINERS = _paths("AccelerateTrainer", HF, f"{HF}.accelerate", f"{HF}.accelerate.accelerate_trainer")
 TRAINERS = TRANSFORMERS_TRAINERS | ACCELERATE_TRAINERS
 
+# Other trainers that are gone. What an RLTrainer did is a Tuner's work today, and nothing does a SklearnTrainer's; the
+# others were TorchTrainers with a training function of their own (2.6.3 train/*/*_trainer.py).
+RL_TRAINERS = _paths("RLTrainer", "ray.train.rl", "ray.train.rl.rl_trainer", "ray.ml.train.integrations.rl")
+SKLEARN_TRAINERS = _paths(
+    "SklearnTrainer", "ray.train.sklearn", "ray.train.sklearn.sklearn_trainer", "ray.ml.train.integrations.sklearn"
+)
+GONE_TORCH_TRAINERS = (
+    _paths("LightningTrainer", "ray.train.lightning", "ray.train.lightning.lightning_trainer")
+    | _paths("MosaicTrainer", "ray.train.mosaic", "ray.train.mosaic.mosaic_trainer")
+)  # fmt: skip
+
 # Modules that current Ray no longer has, as far as the trainers are concerned.
 GONE_MODULES = (
     f"{HF}.huggingface_trainer",

@@ -13,12 +13,17 @@ from raymigrate.facts.project import Definition
 from raymigrate.facts.scaling import UNKNOWN, UseGpu, same_gpus, use_gpu
 from raymigrate.facts.scopes import FunctionNode
 from raymigrate.facts.values import Source, class_named, is_none
+from raymigrate.knowledge.libraries import lineage
 
 # Classes that take a function for the workers, by the name of the parameter.
 WITH_FUNCTION = {
     "train_loop_per_worker": ACCELERATE_TRAINERS | TORCH_TRAINERS,
     "trainer_init_per_worker": TRANSFORMERS_TRAINERS,
 }
+# What every trainer of Train V2 is made from, and every one from before it
+# (docs/semantics/train-v2.md#trainers-before-train-v2).
+OF_V2 = "ray.train.v2.api.data_parallel_trainer.DataParallelTrainer"
+BEFORE_V2 = "ray.train.base_trainer.BaseTrainer"
 # Displays and literals: a dict of the Trainer's arguments, a tuple of a Trainer and a tokenizer.
 NO_OBJECTS = (ast.Constant, ast.Dict, ast.DictComp, ast.JoinedStr, ast.List, ast.ListComp, ast.Set, ast.Tuple)
 # Libraries whose classes and functions give no Trainer, unless their names say so.
@@ -117,6 +122,11 @@ class TrainerCall:
     def statement(self) -> ast.stmt:
         """The statement that the construction is part of."""
         return self.module.statement(self.node)
+
+
+def trainer_base(place: str) -> str:
+    """OF_V2 or BEFORE_V2, whichever a class of Ray is made from, by the place where it is defined; else empty."""
+    return next((base for base in lineage(place) if base in (OF_V2, BEFORE_V2)), "")
 
 
 def trainer_calls(module: Module, names: frozenset[str], first: str) -> Iterator[TrainerCall]:

@@ -3,6 +3,7 @@
 import ast
 
 from raymigrate.facts.items import DEEPEST, collections_of, items_of
+from raymigrate.facts.legacy import RL_TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.tuners import TUNERS
 from raymigrate.facts.values import Source, is_none
@@ -18,6 +19,31 @@ def tuners_of(module: Module, result: ast.expr) -> list[Source | None]:
         Calls of Tuner or Tuner.restore; None among them for a way that leads to something else, or nowhere.
     """
     return _of_result(Source(module, result), 0)
+
+
+def is_of_rl_trainer(module: Module, result: ast.expr, depth: int = 0) -> bool:
+    """Whether a value is what fit() of an RLTrainer gave, through every way to it: today the one trial of a Tuner."""
+    found = [origin for origin in module.origins(result) if not is_none(origin.node)]
+    return bool(found) and all(_fits_rl_trainer(origin) or _holds_such(origin, depth) for origin in found)
+
+
+def _holds_such(origin: Source, depth: int) -> bool:
+    """Whether a value was taken out of a list of such results."""
+    collections = collections_of(origin) if depth < DEEPEST else []
+    items = [item for collection in collections for item in items_of(collection)]
+    return bool(items) and all(is_of_rl_trainer(item.module, item.node, depth + 1) for item in items)
+
+
+def _fits_rl_trainer(fit: Source) -> bool:
+    if (
+        not isinstance(fit.node, ast.Call)
+        or not isinstance(fit.node.func, ast.Attribute)
+        or fit.node.func.attr != "fit"
+    ):
+        return False
+    made = [origin for origin in fit.module.origins(fit.node.func.value) if not is_none(origin.node)]
+    names = [origin.module.qualified(origin.node.func) for origin in made if isinstance(origin.node, ast.Call)]
+    return len(names) == len(made) and {(name or "").removesuffix(".restore") for name in names} <= RL_TRAINERS
 
 
 def _of_result(result: Source, depth: int) -> list[Source | None]:

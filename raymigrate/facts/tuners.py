@@ -4,7 +4,14 @@ import ast
 from dataclasses import dataclass
 from functools import cached_property
 
-from raymigrate.facts.legacy import CONFIG_CLASSES, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
+from raymigrate.facts.legacy import (
+    CONFIG_CLASSES,
+    RL_TRAINERS,
+    SKLEARN_TRAINERS,
+    TORCH_TRAINERS,
+    TRAINERS,
+    TRANSFORMERS_TRAINERS,
+)
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import is_none, keyword_argument, lineage, names_of, reads
 
@@ -217,4 +224,4 @@ def _trainer_class(module: Module, made: ast.expr) -> str | None:
     handed = [source.module.qualified(source.node) for source in module.origins(maker)]  # a class in a parameter
     names = [name or "" for name in (module.qualified(maker), *handed, *map(module.qualified, bases))]
     of_train = (n for n in names if n in TRAINERS or (n.startswith("ray.train.") and n.endswith("Trainer")))
-    return next(of_train, None)
+    return next((n for n in of_train if n not in RL_TRAINERS | SKLEARN_TRAINERS), None)  # no trainer is to take theirs

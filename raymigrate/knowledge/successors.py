@@ -11,6 +11,25 @@ PRIVATE = (
     "It was private to the library, and nothing took its place: copy what you need of it from the version that the"
     " code was written for."
 )
+# trainer.preprocess_datasets(), of two rules: the trainers of today have no such method, those before them refuse it.
+PREPROCESSED = (
+    "Transform the datasets before the trainer is built, with fit_transform() and transform() of the preprocessor, and"
+    " give the trainer those."
+)
+LIGHTNING = (
+    "Use TorchTrainer: its training function makes lightning's Trainer with RayDDPStrategy(), RayLightningEnvironment()"
+    " and RayTrainReportCallback() of ray.train.lightning, and calls fit() of what prepare_trainer() makes of it."
+)
+RLLIB = (
+    'Train with ray.rllib itself: a ray.tune.Tuner takes the algorithm, such as "PPO", as trainable, its config as'
+    " param_space=, with num_workers of the ScalingConfig in it, and the RunConfig, which is ray.tune.RunConfig with a"
+    " ray.tune.CheckpointConfig. tuner.fit()[0] is the result: what failed is in its error, and is not raised."
+)
+SKLEARN = (
+    "Fit the model in a Ray task, or with joblib and ray.util.joblib; for a Tuner in a function that calls"
+    " ray.tune.report(). None of them takes a RunConfig or a ScalingConfig, and there is no Result: return what is"
+    " read of it."
+)
 # Several names may do, or the call changes with the name: a person chooses.
 ADVICE = {
     "accelerate.DistributedType.TPU": "It is DistributedType.XLA now.",
@@ -45,10 +64,14 @@ ADVICE = {
     "ray.train.predictor.TYPE_TO_ENUM": "Write the dict out: {np.ndarray: BatchFormat.NUMPY, dict: BatchFormat.NUMPY,"
     " pd.DataFrame: BatchFormat.PANDAS, pa.Table: BatchFormat.ARROW}, with BatchFormat of"
     " ray.data.util.data_batch_conversion.",
-    "ray.train.rl": "Train with ray.rllib itself: its algorithms are classes of ray.rllib.algorithms.",
+    "ray.train.gbdt_trainer": "Use XGBoostTrainer or LightGBMTrainer, with a training function.",
+    "ray.train.lightning.LightningConfigBuilder": LIGHTNING,
+    "ray.train.lightning.LightningTrainer": LIGHTNING,
+    "ray.train.mosaic": "Use TorchTrainer: its training function makes Composer's Trainer and calls fit() of it.",
+    "ray.train.rl": RLLIB,
     "ray.train.save_checkpoint": "Write it to a file in a folder with torch.save, on rank 0 only where there are"
     " several workers, and give Checkpoint.from_directory(folder) to ray.train.report().",
-    "ray.train.sklearn": "Fit the model in a Ray task, or with joblib and ray.util.joblib.",
+    "ray.train.sklearn": SKLEARN,
     "ray.train.tensorflow.TensorflowPredictor": WITH_MAP_BATCHES,
     "ray.train.tests": "Tests of Ray are not part of what is installed: copy what you need of them.",
     "ray.train.world_rank": "Use ray.train.get_context().get_world_rank().",

@@ -1,4 +1,4 @@
-"""RM428: tests that expect a legacy trainer to raise or to warn."""
+"""RM428: tests that expect a legacy trainer, or something else of legacy Ray, to raise or to warn."""
 
 import pytest
 
@@ -114,3 +114,95 @@ def test_a_class_that_is_asked_for_is_the_one_that_is_made_now(test: str, name: 
     script = f"{HEAD}made = {MADE}\nassert {test}\n".format(name=name)
     outcome = converted(script)
     assert f"assert {test}".format(name="TorchTrainer") in outcome.text
+
+
+OTHERS_OF_RAY = """
+import unittest
+
+import own
+import pytest
+from ray.air import Checkpoint, session
+from ray.train.batch_predictor import BatchPredictor
+from ray.train.huggingface import HuggingFaceCheckpoint, HuggingFacePredictor
+
+
+def test_it(self, tmp):
+    {before}
+    with {head}:
+        {call}
+"""
+
+
+@pytest.mark.parametrize(
+    ("head", "call"),
+    [
+        ("pytest.warns(DeprecationWarning)", 'obj = HuggingFaceCheckpoint.from_dict({"foo": "bar"})'),
+        ("pytest.warns((FutureWarning, DeprecationWarning), match='renamed') as record", "HuggingFacePredictor()"),
+        ("pytest.deprecated_call()", "print(HuggingFacePredictor())"),
+        ("open(tmp), self.assertWarns(DeprecationWarning)", "HuggingFacePredictor.from_checkpoint(1)"),
+        ("pytest.raises(ImportError, match='transformers')", "HuggingFaceCheckpoint.from_model(None)"),
+        ("pytest.raises(Exception)", "HuggingFacePredictor.from_checkpoint(None)"),
+        ("self.assertRaises(ValueError)", "Checkpoint.from_dict(1)"),
+        ("self.assertRaisesRegex(ValueError, 'rows')", "predictor.predict(1)"),
+        ("pytest.warns(UserWarning)", "session.report({})"),
+        ("pytest.warns()", "assert session.get_world_size() == 1"),
+    ],
+)
+def test_what_a_test_expects_of_other_names_of_legacy_ray_is_told(head: str, call: str) -> None:
+    before = "predictor = BatchPredictor(None, None)"
+    script = OTHERS_OF_RAY.format(before=before, head=head, call=call)
+    assert converted(script).lines("RM428", Kind.MANUAL) == [script.count("\n") - 2]
+
+
+@pytest.mark.parametrize(
+    ("head", "call"),
+    [
+        ("pytest.raises(RuntimeError)", "session.report({})"),
+        ("pytest.raises(AttributeError)", "Checkpoint.from_dict({})"),
+        ("pytest.warns(UserWarning)", "own.predict(HuggingFacePredictor())"),
+        ("pytest.raises(ValueError)", "own.check()"),
+        ("pytest.raises(ValueError)", "Checkpoint.from_directory('a')"),
+        ("open(tmp)", "HuggingFacePredictor()"),
+        ("pytest.raises(ImportError)", "from ray.train.huggingface import TransformersPredictor as T; T(None)"),
+        ("pytest.raises(ValueError)", "own.HuggingFacePredictor()"),
+        ("pytest.raises(ValueError)", "run = lambda: HuggingFacePredictor()"),
+    ],
+)
+def test_what_still_comes_or_comes_from_elsewhere_is_not(head: str, call: str) -> None:
+    script = OTHERS_OF_RAY.format(before="", head=head, call=call)
+    assert not converted(script).lines("RM428", Kind.MANUAL)
+
+
+def test_what_is_expected_around_session_says_what_comes_today() -> None:
+    script = OTHERS_OF_RAY.format(before="", head="pytest.warns(UserWarning)", call="session.report({})")
+    assert "raises a RuntimeError" in " ".join(converted(script).messages)
+
+
+OF_GONE = """
+import pytest
+from ray.train import TrainingFailedError
+from ray.train.lightning import LightningTrainer
+from ray.train.rl import RLTrainer
+
+
+def test_it():
+    trainer = {trainer}
+    with pytest.raises(TrainingFailedError):
+        {call}
+"""
+
+
+@pytest.mark.parametrize(
+    ("trainer", "call", "told"),
+    [
+        ("RLTrainer('PPO')", "result = trainer.fit()", 1),
+        ("RLTrainer.restore('/runs')", "trainer.fit()", 1),
+        ("None", "RLTrainer('PPO').fit()", 1),
+        ("LightningTrainer(1)", "trainer.fit()", 0),
+        ("None", "LightningTrainer(1).fit()", 0),
+    ],
+)
+def test_a_tuner_does_not_raise_what_a_trainer_did(trainer: str, call: str, told: int) -> None:
+    outcome = converted(OF_GONE.format(trainer=trainer, call=call))
+    assert outcome.lines("RM428", Kind.MANUAL) == [9] * told
+    assert ("tuner.fit()[0].error" in " ".join(outcome.messages)) is bool(told)

@@ -99,3 +99,70 @@ def test_a_trainer_that_the_script_trains_itself_is_for_a_person(
         script = script.replace("accelerate_config={}, ", "").replace("huggingface.accelerate", "torch")
         script = script.replace("AccelerateTrainer", trainer)
     assert converted(script).lines("RM110", Kind.MANUAL) == told
+
+
+SHARED = """
+from ray.air.config import ScalingConfig
+from ray.train.huggingface import TransformersTrainer
+from transformers import Trainer, TrainingArguments
+from job import ds, model, rows
+
+
+def build(train_dataset, eval_dataset=None, **config):
+    args = TrainingArguments("out", gradient_accumulation_steps={steps})
+    {end}
+
+
+def on_ray():
+    TransformersTrainer(build, scaling_config=ScalingConfig(num_workers=2), datasets={{"train": ds}}).fit()
+
+
+{other}
+"""
+ON_ITS_OWN = [
+    "def plain():\n    build(rows).train()",
+    "def plain():\n    trainer = build(rows)\n    trainer.train()",
+    "if __name__ == '__main__':\n    build(train_dataset=rows).train()",
+    "def again():\n    TransformersTrainer(build, scaling_config=ScalingConfig(num_workers=4)).fit()\n\n\n"
+    "build(rows).train()",
+]
+NAMED = [
+    "hf = Trainer(model=model, args=args, train_dataset=train_dataset)\n    return hf",
+    "hf = Trainer(model=model, args=args)\n    if config:\n        return hf\n    return hf",
+]
+UNNAMED = [
+    "return Trainer(model=model, args=args, train_dataset=train_dataset)",
+    "hf = Trainer(model=model, args=args) if rows else None\n    return hf",
+]
+
+
+@pytest.mark.parametrize("other", ON_ITS_OWN)
+@pytest.mark.parametrize("end", NAMED)
+def test_what_is_trained_without_ray_too_is_switched_where_it_is_made(end: str, other: str) -> None:
+    outcome = converted(SHARED.format(steps=4, end=end, other=other))
+    assert outcome.text.count("model_accepts_loss_kwargs = False") == end.count("return")
+    assert "hf.model_accepts_loss_kwargs = False" in outcome.text.partition("def train_func")[0]
+    assert not outcome.lines("RM110", Kind.MANUAL)
+
+
+@pytest.mark.parametrize("other", ON_ITS_OWN)
+@pytest.mark.parametrize("end", UNNAMED)
+def test_where_it_has_no_name_for_sure_the_other_place_is_told(end: str, other: str) -> None:
+    script = SHARED.format(steps=4, end=end, other=other).lstrip("\n")
+    outcome = converted(script)
+    (line,) = outcome.lines("RM110", Kind.MANUAL)
+    assert "build(" in script.split("\n")[line - 1]
+    assert KEPT in outcome.text.partition("def train_func")[2]
+
+
+@pytest.mark.parametrize(
+    ("steps", "other"), [(1, ON_ITS_OWN[0]), (4, "print(build)"), (4, "own.build(rows).train()"), (4, "")]
+)
+def test_where_it_is_not_nothing_is(steps: int, other: str) -> None:
+    outcome = converted(SHARED.format(steps=steps, end=UNNAMED[0], other=other))
+    assert not outcome.lines("RM110", Kind.MANUAL)
+
+
+def test_frozen_numerics_need_it_once() -> None:
+    script = SHARED.format(steps=4, end=NAMED[0], other=ON_ITS_OWN[0])
+    assert converted(script, freeze_numerics=True).text.count("model_accepts_loss_kwargs = False") == 1

@@ -46,6 +46,46 @@ def test_a_class_that_has_another_name_is_seen(use: str) -> None:
     assert converted(f"{CLASSES}{use}\n").lines("RM697", Kind.MANUAL)
 
 
+@pytest.mark.parametrize(
+    "use",
+    [
+        "@pytest.mark.parametrize('cls', [XGBoostTrainer, LightGBMTrainer])\ndef test(cls):\n    cls({given})",
+        "@pytest.mark.parametrize('cls, n', [(XGBoostTrainer, 1), (LightGBMTrainer, 2)])\ndef test(cls, n):\n"
+        "    cls({given})",
+        "for cls in (XGBoostTrainer, LightGBMTrainer):\n    cls({given})",
+        "cls = XGBoostTrainer if gpu else LightGBMTrainer\ncls({given})",
+        "def start(cls):\n    return cls({given})\n\n\nstart(XGBoostTrainer)\nstart(LightGBMTrainer)",
+        "class Job:\n    def __init__(self, kind):\n        self.cls = XGBoostTrainer if kind else LightGBMTrainer\n\n"
+        "    def run(self):\n        self.cls({given})",
+    ],
+)
+@pytest.mark.parametrize(
+    ("given", "error"), [("params={}, label_column='y'", "a TypeError"), ("loop, params={}", "a DeprecationWarning")]
+)
+def test_each_class_is_told_with_its_own_advice(use: str, given: str, error: str) -> None:
+    outcome = converted(f"{CLASSES}{use.replace('{given}', given)}\n")
+    first, second = (message for message in outcome.messages if "Give it a training function" in message)
+    assert first.startswith("XGBoostTrainer(") and "makes a DMatrix of them" in first
+    assert second.startswith("LightGBMTrainer(") and "makes a lightgbm.Dataset of them" in second
+    assert f"raises {error}" in first and f"raises {error}" in second
+
+
+def test_so_is_each_class_whose_method_is_called() -> None:
+    outcome = converted(f"{CLASSES}for cls in (XGBoostTrainer, LightGBMTrainer):\n    cls.get_model(checkpoint)\n")
+    assert outcome.lines("RM697", Kind.MANUAL) == [5, 5]
+
+
+@pytest.mark.parametrize("given", ["label_column='y', params={}", "**{'label_column': 'y'}"])
+def test_a_class_that_moves_to_its_package_is_refused_there(given: str) -> None:
+    script = f"from ray.train.xgboost.xgboost_trainer import XGBoostTrainer\nXGBoostTrainer({given})\n"
+    assert converted(script).lines("RM697", Kind.MANUAL) == [2]
+
+
+def test_a_warning_that_a_test_waits_for_as_an_error_is_no_news() -> None:
+    script = f"{CLASSES}with pytest.raises(DeprecationWarning):\n    XGBoostTrainer(loop, params={{}})\n"
+    assert not converted(script).lines("RM697", Kind.MANUAL)
+
+
 @pytest.mark.parametrize("use", ["def start(cls):\n    cls(params={})", "cls = own.Trainer\ncls(params={})"])
 def test_a_class_that_is_not_known_is_not_taken_for_one_of_ray(use: str) -> None:
     assert not converted(f"{CLASSES}print(XGBoostTrainer)\n{use}\n").lines("RM697", Kind.MANUAL)

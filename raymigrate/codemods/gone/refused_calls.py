@@ -6,6 +6,8 @@ to do instead is what Ray says, or better advice where there is some.
 
 import ast
 from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import NamedTuple
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
@@ -13,13 +15,16 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.gone.rescan import is_dealt_with, is_spoken_of, rescan
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.ray_air import MOVED
-from raymigrate.facts.guards import is_guarded
+from raymigrate.codemods.torch_trainer.inner_modules import MOVES, moved_trainers
+from raymigrate.facts.guards import is_guarded, waits_for
 from raymigrate.facts.instances import instance_of
 from raymigrate.facts.keys import keys_of
 from raymigrate.facts.module import Module
 from raymigrate.facts.places import Place
-from raymigrate.facts.values import is_none, sources
-from raymigrate.knowledge.libraries import Refusal, look_up, parameters, refusal
+from raymigrate.facts.trainers import OF_V2, trainer_base
+from raymigrate.facts.values import is_none, keyword_argument
+from raymigrate.knowledge.libraries import Answer, Refusal, look_up, parameters, refusal, refused
+from raymigrate.knowledge.successors import PREPROCESSED
 
 RM697 = Rule(
     "RM697",
@@ -36,6 +41,7 @@ RM697 = Rule(
         "`chdir_to_trial_dir` is deprecated",
     ),
 )
+FUNCTION = "train_loop_per_worker"  # of Train V2's trainers the one argument without a default
 TRAIN_CONTEXT = "ray.train.v2.api.context.TrainContext"
 MIXED_PRECISION = "Use torch.autocast and torch.amp.GradScaler in the training loop."
 BOOST = (
@@ -64,8 +70,17 @@ ADVICE: Mapping[str, str] = {
         "Hand the checkpoint over in train_loop_config, and load it where ray.train.get_checkpoint() is None."
     ),
     "local_dir": "Give storage_path=, an absolute path or a URI.",
+    "preprocess_datasets": PREPROCESSED,
     "chdir_to_trial_dir": "Set the environment variable RAY_CHDIR_TO_TRIAL_DIR to 0 where it was False.",
 }
+
+
+class _Called(NamedTuple):
+    """What a call calls: its name for people, where the class or function is defined, and the method."""
+
+    name: str
+    place: str
+    method: str
 
 
 @codemod("ray", phase=Phase.GONE, after=[rescan])
@@ -74,56 +89,91 @@ def refused_calls(context: Context) -> None:
     if not context.is_ray_script:
         return
     for call in context.module.of_type(ast.Call):
-        name, place, method = _called(context.module, call)
-        refused = refusal(place, method) if place else None
-        if refused is None or is_dealt_with(context, call.func):
-            continue
-        if place == TRAIN_CONTEXT and context.place_of(call) is Place.TRIAL:
-            continue  # in a Tune function it becomes Tune's context, which has these methods
-        last = name.rpartition(".")[2]
-        if not refused.parameters:
-            if not any(last in finding.message for finding in context.findings_on(call.lineno, call.func.end_lineno)):
-                _report(context, call, f"{name}()", ADVICE.get(place) or ADVICE.get(last) or refused.advice)
-            continue
-        given = [argument for argument in _given(context, call) if argument in refused.parameters]
-        given = [argument for argument in given if not _is_harmless(context, call, argument, refused)]
-        if given:
-            advice = ADVICE.get(name.rpartition(".")[2]) or " ".join(ADVICE.get(argument, "") for argument in given)
-            _report(
-                context, call, f"{name}({', '.join(f'{argument}=' for argument in given)})", advice or refused.advice
-            )
+        if is_dealt_with(context, call.func) and not _moved(context.module, context.module.qualified(call.func)):
+            continue  # but a trainer that moves to its package is refused there
+        answers = [(called, _refused(context, call, called)) for called in _called(context.module, call)]
+        for called, said in answers:  # all were asked before one is told: a finding would speak of the next one too
+            if said is not None:
+                _report(context, call, called, *said)
 
 
-def _called(module: Module, call: ast.Call) -> tuple[str, str, str]:
-    """What a call calls: its name for people, the place where the class or function is defined, and the method."""
+def _refused(context: Context, call: ast.Call, called: _Called) -> tuple[str, str] | None:
+    """What Ray refuses of a call, and what to do instead; None where it refuses nothing, or another rule speaks."""
+    found = refusal(called.place, called.method) if called.place else None
+    if found is None:
+        return None
+    if called.place == TRAIN_CONTEXT and context.place_of(call) is Place.TRIAL:
+        return None  # in a Tune function it becomes Tune's context, which has these methods
+    last = called.name.rpartition(".")[2]
+    if not found.parameters:
+        if any(last in finding.message for finding in context.findings_on(call.lineno, call.func.end_lineno)):
+            return None
+        return f"{called.name}()", ADVICE.get(called.place) or ADVICE.get(last) or found.advice
+    given = [argument for argument in _given(context, call, called) if argument in found.parameters]
+    given = [argument for argument in given if not _is_harmless(context, call, argument, found)]
+    if not given:
+        return None
+    advice = ADVICE.get(last) or " ".join(ADVICE.get(argument, "") for argument in given) or found.advice
+    return f"{called.name}({', '.join(f'{argument}=' for argument in given)})", advice
+
+
+def _called(module: Module, call: ast.Call) -> list[_Called]:
+    """What a call may call: a class or function, a method of an object, or each class that a name stands for."""
     name = module.qualified(call.func)
     if name is not None:
-        return _named(name)
+        return [_named(module, name)]
     if isinstance(call.func, ast.Attribute) and (kind := instance_of(module, call.func.value)):
-        return f"{kind.rpartition('.')[2]}.{call.func.attr}", kind, call.func.attr
-    if isinstance(call.func, ast.Name) and isinstance(module.definition(call.func), (ast.Name, ast.arg)):
-        values = (module.qualified(source) for source in sources(module, call.func))
-        candidates = (_named(value) for value in values if value is not None)  # of several the first that Ray refuses
-        return next((found for found in candidates if found[1] and refusal(found[1], found[2])), ("", "", ""))
-    return "", "", ""
+        return [_Called(f"{kind.rpartition('.')[2]}.{call.func.attr}", kind, call.func.attr)]
+    return [_named(module, name) for name in dict.fromkeys(_names_behind(module, call.func))]
 
 
-def _named(name: str) -> tuple[str, str, str]:
+def _names_behind(module: Module, function: ast.expr) -> Iterator[str]:
+    """The names of libraries that a value stands for, or of a method of such a class: `cls()`, `cls.get_model()`."""
+    for holder, method in _holders(module, function):
+        if isinstance(holder, ast.Name) and not isinstance(module.definition(holder), (ast.Name, ast.arg)):
+            continue
+        for source in module.origins(holder):
+            if (name := source.module.qualified(source.node)) is not None:
+                yield name + method
+
+
+def _holders(module: Module, function: ast.expr) -> list[tuple[ast.expr, str]]:
+    """What may hold a class, with the method that is called of it; only where that can matter, as calls are many."""
+    if not isinstance(function, ast.Attribute):
+        return [(function, "")]
+    held: list[tuple[ast.expr, str]] = [(function, "")] if module.stores(function.attr) else []
+    return [*held, (function.value, f".{function.attr}")] if function.attr in _refused_names() else held
+
+
+@cache
+def _refused_names() -> frozenset[str]:
+    """The last parts of the names that Ray refuses."""
+    return frozenset(name.rpartition(".")[2] for name in refused("ray"))
+
+
+def _moved(module: Module, name: str | None) -> str:
+    """The old name of a trainer that another rule takes from its package, and that a name is or is below."""
+    owner = next((old for old in MOVES if f"{name}.".startswith(f"{old}.")), "")
+    return owner if owner and owner in moved_trainers(module) else ""
+
+
+def _named(module: Module, name: str) -> _Called:
     """The same for a qualified name."""
-    if name in MOVED:
+    if owner := _moved(module, name):
+        name = f"{MOVES[owner].module}.{MOVES[owner].name}{name.removeprefix(owner)}"
+    elif name in MOVED:
         name = f"{MOVED[name].module}.{MOVED[name].name}"
     answer = look_up(name)
     owner, _, last = name.rpartition(".")
     if answer.method is not None:
-        return f"{owner.rpartition('.')[2]}.{last}", answer.place, last
-    return last if last[:1].isupper() else name, answer.place, ""
+        return _Called(f"{owner.rpartition('.')[2]}.{last}", answer.place, last)
+    return _Called(last if last[:1].isupper() else name, answer.place, "")
 
 
-def _given(context: Context, call: ast.Call) -> Iterator[str]:
+def _given(context: Context, call: ast.Call, called: _Called) -> Iterator[str]:
     """The names of the arguments of a call, also of those without one and of those that `**` brings in."""
-    name = context.module.qualified(call.func)
-    taken = parameters(look_up(name)) if name else None
-    for parameter, value in zip(taken or (), call.args, strict=False):
+    taken = () if called.method else parameters(Answer(place=called.place)) or ()
+    for parameter, value in zip(taken, call.args, strict=False):
         if parameter.isidentifier() and not is_none(value):
             yield parameter
     for keyword in call.keywords:
@@ -142,6 +192,16 @@ def _is_harmless(context: Context, call: ast.Call, argument: str, refused: Refus
     return (is_none(keyword.value) and argument not in refused.even_none) or is_spoken_of(context, call, keyword)
 
 
-def _report(context: Context, call: ast.Call, what: str, advice: str) -> None:
-    if not is_guarded(context.module, call, what.partition("(")[0].rpartition(".")[2]):
-        context.manual(RM697, call, f"{what} raises a DeprecationWarning on Ray >= 2.51.", advice or None)
+def _report(context: Context, call: ast.Call, called: _Called, what: str, advice: str) -> None:
+    module = context.module
+    if waits_for(module, call, DeprecationWarning) or is_guarded(module, call, called.name.rpartition(".")[2]):
+        return
+    outcome = "a DeprecationWarning on Ray >= 2.51"
+    if not called.method and trainer_base(called.place) == OF_V2 and not _has_function(call):
+        outcome = f"a TypeError on Ray >= 2.51, as {FUNCTION} is missing; with it a DeprecationWarning"
+    context.manual(RM697, call, f"{what} raises {outcome}.", advice or None)
+
+
+def _has_function(call: ast.Call) -> bool:
+    """Whether a trainer is surely given the training function that it needs."""
+    return bool(call.args) or keyword_argument(call, FUNCTION) is not None

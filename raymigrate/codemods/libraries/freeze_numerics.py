@@ -194,7 +194,7 @@ def keep_loss_mean(context: Context, call: TrainerCall, function: TrainFunction)
     models whose class is not named `...ForCausalLM` (trainer.py, `_loss_shifts_labels`): 64 for 63.
     """
     if context.options.freeze_numerics and context.current_transformers:
-        if any("model_accepts_loss_kwargs" in line for line in function.before_training):
+        if function.keeps_loss_mean:
             return  # already, for the accumulated steps
         message = "The Trainer divides the loss by a count of its own since transformers 4.46."
         if context.converts(RM751, call.node, message):

@@ -27,7 +27,9 @@ from raymigrate.facts.instances import (
 )
 from raymigrate.facts.legacy import TRAINING_ARGUMENTS as OLD_TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
+from raymigrate.facts.trainers import trainer_base
 from raymigrate.knowledge.libraries import lineage, member
+from raymigrate.knowledge.successors import PREPROCESSED
 
 RM723 = Rule(
     "RM723",
@@ -48,6 +50,24 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
     ACCELERATOR: {"use_fp16": 'mixed_precision == "fp16"'},
 }
 
+# What the trainers from before Train V2 had (2.9.3 train/base_trainer.py and data_parallel_trainer.py).
+STARTED_BY_FIT = "Take it out: fit() starts the training function on the workers."
+KEPT = "Keep it under a name of its own where it is made: the trainer does not take it."
+OF_TRAINERS: Mapping[str, str] = {
+    "preprocess_datasets": PREPROCESSED,
+    "get_dataset_config": "Read data_config of the trainer: it is the DataConfig that it got, or a new one.",
+    "setup": STARTED_BY_FIT,
+    "training_loop": STARTED_BY_FIT,
+    "preprocessor": KEPT,
+    "resume_from_checkpoint": KEPT,
+    "starting_checkpoint": KEPT,
+    "metadata": KEPT,
+    "_save": "Take it out: what it wrote was for restore(), which is gone too.",
+    **{f"_{name}": f"Read {name} of the trainer." for name in ("train_loop_config", "train_loop_per_worker")},
+    "_data_config": "Read data_config of the trainer.",
+    "_backend_config": "Read backend_config of the trainer.",
+}
+
 
 @codemod("ray", phase=Phase.GONE)
 def attributes(context: Context) -> None:
@@ -55,7 +75,7 @@ def attributes(context: Context) -> None:
     module = context.module
     own = _own_names(module)
     for node in module.of_type(ast.Attribute):
-        if module.qualified(node) is not None or node.attr in own:
+        if module.qualified(node) is not None or (node.attr in own and not _is_of_library(module, node.value)):
             continue
         kind = instance_of(module, node.value) or _declared_kind(module, node)
         is_there = member(kind, node.attr) is not None if kind else node.attr not in TRAINING_ARGUMENTS_CHANGES
@@ -69,6 +89,14 @@ def attributes(context: Context) -> None:
         was_argument = TRAINING_ARGUMENTS in lineage(kind) and node.attr in TRAINING_ARGUMENTS_CHANGES
         if node.attr in renamed or was_argument or not (module.stores(node.attr) or _may_have_it(module, node)):
             _attribute(context, node, kind, renamed.get(node.attr))
+
+
+def _is_of_library(module: Module, node: ast.expr) -> bool:
+    """Whether an object is made by a class of a library itself: what the file's own classes have it does not have."""
+    return all(
+        isinstance(source.node, ast.Call) and source.module.qualified(source.node.func) is not None
+        for source in module.origins(node)
+    )
 
 
 def _declared_kind(module: Module, node: ast.Attribute) -> str:
@@ -127,7 +155,8 @@ def _attribute(context: Context, node: ast.Attribute, kind: str, new: str | None
     message = f"{effect} {node.attr} {outcome} today"
     if new is None or (stored and not new.isidentifier()):
         message += f": {kind.rpartition('.')[2]} has no such attribute."
-        context.manual(RM723, node, message, "Remove it, or use what replaces it.")
+        advice = OF_TRAINERS.get(node.attr) if trainer_base(kind) else None
+        context.manual(RM723, node, message, advice or "Remove it, or use what replaces it.")
     elif context.converts(RM723, node, f"{message}; now {new}."):
         is_value = new.isidentifier() or _stands_alone(context.module.parent_of[node], node)
         template = f"$owner.{new}" if is_value else f"($owner.{new})"

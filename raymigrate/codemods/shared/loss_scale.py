@@ -8,7 +8,8 @@ on the bundled BERT job: 1.3695 where legacy Ray gave 0.6848.
 With gradient_accumulation_steps `Trainer.training_step` counts on the same, and does not divide by the steps. Measured
 on transformers 5.23, one step of SGD on eight rows: BERT for classification moves by 0.166 with one batch of eight, by
 0.662 with four batches of two, and so does any model under a compute_loss() of the user's own; 0.166 with both where
-`model_accepts_loss_kwargs` is False.
+`model_accepts_loss_kwargs` is False. The number of workers does not matter for that: where other code trains what the
+init function makes, on one process and without Ray, the Trainer needs the same.
 """
 
 import ast
@@ -16,6 +17,9 @@ import ast
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.train_function import TrainFunction
+from raymigrate.edits.plan import Code
+from raymigrate.facts.functions import is_generator_or_async, returns
+from raymigrate.facts.instances import TRAINER, instance_of
 from raymigrate.facts.keys import is_unpacked
 from raymigrate.facts.legacy import TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
@@ -36,6 +40,7 @@ SWITCHED = f"{MESSAGE[:-1]}; now {ARGUMENT}=False."
 STEPS = "gradient_accumulation_steps"
 ACCUMULATED = f"transformers >= 5 would multiply the loss of some models by {STEPS}."
 SWITCH = "model_accepts_loss_kwargs"
+SET_IT = f"Set {SWITCH} = False on the Trainer before it trains."
 
 
 def keep_loss_scale(context: Context, call: TrainerCall, function: TrainFunction | None = None) -> None:
@@ -61,7 +66,43 @@ def keep_loss_scale(context: Context, call: TrainerCall, function: TrainFunction
         for arguments in inside:
             report_accumulation(context, arguments)
     elif _accumulates(function) and context.converts(RM110, call.node, f"{ACCUMULATED[:-1]}; now {SWITCH} = False."):
-        function.before_training.append(f"{{trainer}}.{SWITCH} = False  # else some losses grow with {STEPS}")
+        function.keeps_loss_mean = True
+        _keep_loss_mean(context, function)
+
+
+def _keep_loss_mean(context: Context, function: TrainFunction) -> None:
+    """Lets the Trainer divide by the steps: in the init function where other code calls that too, else behind it."""
+    line = f"{{trainer}}.{SWITCH} = False  # else some losses grow with {STEPS}"
+    others = _other_calls(function)
+    ends = _ends_with_trainer(function) if others else []
+    if not ends:
+        function.before_training.append(line)
+    for end, trainer in ends:
+        before = context.plan.statement(end).before
+        if not any(SWITCH in code.template for code in before):  # of another trainer with this init function
+            before.append(Code(line.format(trainer=trainer.id)))
+    for other in others if not ends and not context.module.stores(SWITCH) else ():
+        message = f"Where what {ast.unparse(other.func)}() makes here is trained too, {ACCUMULATED}"
+        context.manual(RM110, other, message, SET_IT)
+
+
+def _other_calls(function: TrainFunction) -> list[ast.Call]:
+    """Where the script calls the init function itself."""
+    if function.init is None:
+        return []
+    module = function.module
+    parents = [(use, module.parent_of[use]) for use in module.uses(function.init.name, module.scope_of[function.init])]
+    return [call for use, call in parents if isinstance(call, ast.Call) and call.func is use]
+
+
+def _ends_with_trainer(function: TrainFunction) -> list[tuple[ast.Return, ast.Name]]:
+    """The returns of an init function with the names of what they return, where each is surely a Trainer."""
+    if function.init is None or is_generator_or_async(function.module, function.init):
+        return []
+    ends = returns(function.module, function.init)
+    named = [(end, end.value) for end in ends if isinstance(end.value, ast.Name)]
+    sure = len(named) == len(ends) and all(instance_of(function.module, name) == TRAINER for _, name in named)
+    return named if sure else []
 
 
 def average_on_each_worker(context: Context, arguments: ast.Call) -> None:
@@ -84,7 +125,7 @@ def report_accumulation(context: Context, arguments: ast.Call) -> None:
     """Reports TrainingArguments that accumulate gradients, for a Trainer that the user's own code trains."""
     for keyword in arguments.keywords:
         if keyword.arg == STEPS and _is_many(context.module, keyword.value) and not context.module.stores(SWITCH):
-            context.manual(RM110, keyword, ACCUMULATED, f"Set {SWITCH} = False on the Trainer before it trains.")
+            context.manual(RM110, keyword, ACCUMULATED, SET_IT)
 
 
 def _accumulates(function: TrainFunction) -> bool:

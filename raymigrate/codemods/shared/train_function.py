@@ -51,6 +51,7 @@ class TrainFunction:
         self.name = kept or context.fresh("train_func")
         self.start: list[str] = []  # extra first lines of the training function
         self.before_training: list[str] = []  # extra lines after the Trainer is built, with {trainer} and {callback}
+        self.keeps_loss_mean = False  # whether the Trainer is told to take the mean that the model computes
         self.counts_rows = True  # whether the workers get the number of training rows
         self.splits_train_only = True
 

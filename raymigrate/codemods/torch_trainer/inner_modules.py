@@ -9,6 +9,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.moves import Move, move_names
+from raymigrate.facts.module import Module
 
 RM426 = Rule(
     "RM426",
@@ -41,13 +42,17 @@ USE_ANOTHER = "Use TorchTrainer: a training function without torch runs in it to
 def inner_modules(context: Context) -> None:
     """Takes trainers that are constructed from the packages, where they are those of Train V2."""
     module = context.module
+    move_names(context, RM426, moved_trainers(module))
     bases = [base for home in module.of_type(ast.ClassDef) for base in home.bases]
-    derived = {module.qualified(base) for base in bases}
-    made = {old: move for old, move in MOVES.items() if old in derived or any(module.calls(old))}
-    move_names(context, RM426, made)
     for name in WITHOUT_SUCCESSOR:
         for call in module.calls(name):
             context.manual(RM426, call, f"{name}() {RAISES}", USE_ANOTHER)
         for base in bases:
             if module.qualified(base) == name:
                 context.manual(RM426, base, f"An object of a class derived from {name} {RAISES}", USE_ANOTHER)
+
+
+def moved_trainers(module: Module) -> dict[str, Move]:
+    """The trainers from inside the packages that a module makes, or derives classes from, with their new places."""
+    derived = {module.qualified(base) for home in module.of_type(ast.ClassDef) for base in home.bases}
+    return {old: move for old, move in MOVES.items() if old in derived or any(module.calls(old))}

@@ -2,31 +2,61 @@
 
 TorchTrainer(resume_from_checkpoint=) and TorchTrainer.restore() raise a DeprecationWarning
 (docs/semantics/train-v2.md#refused-arguments). The checkpoint goes to the workers with the configuration instead;
-get_checkpoint() returned it until the first report.
+get_checkpoint() returned it until the first report. The classes from before Train V2 still look for a folder
+(docs/semantics/train-v2.md#trainers-before-train-v2).
 """
 
 import ast
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
+from raymigrate.codemods.shared.class_uses import RESTORED
+from raymigrate.codemods.torch_trainer.inner_modules import moved_trainers
 from raymigrate.codemods.torch_trainer.train_v2_arguments import RM403
 from raymigrate.edits.plan import Code
 from raymigrate.facts.functions import DefinitionNode
-from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS, TRAINERS
-from raymigrate.facts.trainers import TrainerCall, trainer_calls
+from raymigrate.facts.guards import waits_for
+from raymigrate.facts.legacy import (
+    ACCELERATE_TRAINERS,
+    GONE_TORCH_TRAINERS,
+    RL_TRAINERS,
+    SKLEARN_TRAINERS,
+    TORCH_TRAINERS,
+    TRAINERS,
+)
+from raymigrate.facts.trainers import BEFORE_V2, TrainerCall, trainer_base, trainer_calls
 from raymigrate.facts.values import is_none, sources
+from raymigrate.knowledge.libraries import look_up
 
 RM420 = Rule(
     "RM420",
     "a run restored from its folder",
-    "On Ray >= 2.51 restore() and can_restore() of TorchTrainer and the other trainers raise a DeprecationWarning.",
+    "On Ray >= 2.51 restore() and can_restore() of TorchTrainer and the other trainers raise a DeprecationWarning; of a"
+    " class from before Train V2, such as DataParallelTrainer, restore() raises a ValueError, and can_restore() is"
+    " False for the runs of today.",
     "Build the trainer with the RunConfig(name=, storage_path=) that the run had: fit() goes on from its last"
     " checkpoint, and begins where there is none, so that nobody has to ask. Runs of Ray before 2.51 cannot be"
     " continued so: start from the folder of their last checkpoint.",
     "https://docs.ray.io/en/latest/train/user-guides/fault-tolerance.html",
 )
+OF_OLDER = RM420.fix.replace(
+    "Build the trainer", "Build a trainer of Train V2, such as TorchTrainer of ray.train.torch,"
+)
+# Trainers that are gone: measured on Ray 2.60 with a class of Tune's trainables.
+OF_RL = (
+    "ray.tune.Tuner.restore(folder, trainable=..., resume_errored=True) goes on with a run of a Tuner, and"
+    " Tuner.can_restore(folder) says whether there is one. The run of an RLTrainer cannot go on."
+)
+OF_SKLEARN = "Fit the model anew: there is nothing in between from which it could go on."
+OF_GONE: Mapping[str, str] = {
+    **dict.fromkeys(RL_TRAINERS, OF_RL),
+    **dict.fromkeys(SKLEARN_TRAINERS, OF_SKLEARN),
+    **dict.fromkeys(GONE_TORCH_TRAINERS | TRAINERS, RESTORED),
+}
 RESTORE = ("restore", "can_restore")
 ARGUMENT = "resume_from_checkpoint"
 # A function with this reads folders of RayTrainReportCallback; what a TransformersTrainer left is laid out differently.
@@ -130,21 +160,52 @@ def restored(context: Context) -> None:
     for node in context.module.attributes(*RESTORE):
         named = (_trainer(context, value) for value in sources(context.module, node.value))
         trainers = list(dict.fromkeys(trainer for trainer in named if trainer is not None))
-        if trainers:
-            context.manual(RM420, node, f"{' or '.join(trainers)}.{node.attr}() raises on Ray >= 2.51.")
+        for is_older in (False, True):
+            if names := [trainer.name for trainer in trainers if trainer.is_older is is_older]:
+                _report(context, node, " or ".join(names), is_older=is_older)
+        gone = (context.module.qualified(value) or "" for value in sources(context.module, node.value))
+        if context.module.qualified(node.value) in TRAINERS:
+            continue  # the rules of these tell of what is done with the class by its name
+        for name in dict.fromkeys(name for name in gone if name in OF_GONE):
+            message = f"Ray >= 2.51 has no {name.rpartition('.')[2]}: {node.attr}() is gone with it."
+            context.manual(RM420, node, message, OF_GONE[name])
     for reference in list(context.references("ray.train")):
-        if reference.qualified.rpartition(".")[2] in RESTORE:
+        if reference.qualified.rpartition(".")[2] in RESTORE and look_up(reference.qualified).gone is None:
             context.handle(reference, gone=False)
 
 
-def _trainer(context: Context, node: ast.expr) -> str | None:
-    """The name of the trainer class that an expression is; those of legacy Ray have rules of their own."""
+def _report(context: Context, node: ast.Attribute, name: str, *, is_older: bool) -> None:
+    """Says what comes of a call, unless it is the error that a test waits for there."""
+    if is_older and node.attr == "can_restore":
+        message = f"{name}.can_restore() is False for each run of Ray >= 2.51: none of them leaves a trainer.pkl."
+        context.manual(RM420, node, message, OF_OLDER)
+    elif not waits_for(context.module, node, ValueError if is_older else DeprecationWarning):
+        error = "a ValueError on Ray >= 2.51, of older runs too" if is_older else "a DeprecationWarning on Ray >= 2.51"
+        context.manual(RM420, node, f"{name}.{node.attr}() raises {error}.", OF_OLDER if is_older else None)
+
+
+class _Trainer(NamedTuple):
+    """A class of trainers: its name, and whether it is one from before Train V2."""
+
+    name: str
+    is_older: bool
+
+
+def _trainer(context: Context, node: ast.expr) -> _Trainer | None:
+    """The trainer class that an expression is; those that Ray no longer has are told elsewhere."""
     module = context.module
     name = module.qualified(node) or ""
-    if name.startswith("ray.train.") and name.endswith("Trainer"):
-        return name.rpartition(".")[2] if name not in TRAINERS else None
+    is_moved = name in moved_trainers(module)  # then it is the class of Train V2 that has the method
+    if base := trainer_base(look_up(name).place):
+        return _Trainer(name.rpartition(".")[2], is_older=base == BEFORE_V2 and not is_moved)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super":
+        home = next((outer for outer in module.ancestors(node) if isinstance(outer, ast.ClassDef)), None)
+        bases = home.bases if home is not None else []
+        return next(filter(None, (_trainer(context, base) for base in bases)), None)
     derived = module.definition(node)
-    if not isinstance(derived, ast.ClassDef) or not any(_trainer(context, base) for base in derived.bases):
+    if not isinstance(derived, ast.ClassDef) or {p.name for p in derived.body if isinstance(p, ast.FunctionDef)} & set(
+        RESTORE
+    ):
         return None
-    own = {part.name for part in derived.body if isinstance(part, ast.FunctionDef)}
-    return None if own & set(RESTORE) else derived.name
+    above = next(filter(None, (_trainer(context, base) for base in derived.bases)), None)
+    return above._replace(name=derived.name) if above is not None else None

@@ -14,7 +14,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.definitions import drop_definition
 from raymigrate.codemods.shared.tune_name import tune_name
 from raymigrate.edits.plan import CallEdit, Code, Part
-from raymigrate.facts.legacy import SYNC_CONFIGS
+from raymigrate.facts.legacy import RL_TRAINERS, SYNC_CONFIGS
 from raymigrate.facts.module import Module
 from raymigrate.facts.storage import absolute, is_absolute
 from raymigrate.facts.tuners import (
@@ -37,18 +37,26 @@ RM411 = Rule(
     "Give the Tuner a ray.tune.RunConfig.",
     "https://docs.ray.io/en/latest/tune/api/doc/ray.tune.RunConfig.html",
 )
+TAKE_TUNES = (*TUNERS, *RL_TRAINERS)
 OF_THE_TRAINER = ("checkpoint_config", "failure_config", "worker_runtime_env")
 STORAGE = ("storage_path", "local_dir", "sync_config")
+OF_TUNER = "The RunConfig of a Tuner is ray.tune.RunConfig on Ray >= 2.51."
+OF_RL = "A Tuner takes the place of an RLTrainer on Ray >= 2.51, and its RunConfig is ray.tune.RunConfig."
+SHARED = "A Tuner takes a ray.tune.{name} on Ray >= 2.51, and a trainer one of ray.train: more than one gets this."
+MAKE_TWO = "Make one for each of them, and run raymigrate again."
 UNPACKED = (
     "What is unpacked into this RunConfig cannot be seen: that of ray.tune takes storage_path= for local_dir=, and the"
     " CheckpointConfig and FailureConfig of ray.tune."
 )
 
 
-@codemod("Tuner", phase=Phase.TRIALS)
+@codemod("Tuner", "RLTrainer", phase=Phase.TRIALS)
 def run_configs(context: Context) -> None:
-    """Makes the RunConfig of every Tuner Tune's own, also where the Tuner itself is left to a person."""
-    for call in context.module.calls(*TUNERS):
+    """Makes the RunConfig of every Tuner Tune's own, also where the Tuner itself is left to a person.
+
+    So it does that of an RLTrainer, in whose place a Tuner is to come.
+    """
+    for call in context.module.calls(*TAKE_TUNES):
         tuner = TunerCall(context.module, call)
         given = tuner.arguments.get("run_config")
         config = tuner.made("run_config", *config_names("RunConfig"))
@@ -59,18 +67,35 @@ def run_configs(context: Context) -> None:
                 context.manual(RM411, given, "Where this is not a ray.tune.RunConfig, the Tuner fails on Ray >= 2.51.")
         elif not _is_for_tuners(context.module, given) or not is_named_first(config):
             context.manual(RM411, given, "Only a ray.tune.RunConfig is one for a Tuner on Ray >= 2.51.")
-            context.tuned.add(config)
-        elif context.converts(RM411, config, "The RunConfig of a Tuner is ray.tune.RunConfig on Ray >= 2.51."):
+            _leave(context, config)
+        elif shared := [part for value, part in _nested(context.module, config) if not only_use(context.module, value)]:
+            for part in shared:
+                context.manual(RM411, part, SHARED.format(name=_class_name(context.module, part)), MAKE_TWO)
+            _leave(context, config)
+        elif context.converts(RM411, config, OF_RL if context.module.qualified(call.func) in RL_TRAINERS else OF_TUNER):
             tune = tune_name(context, tuner.node.func)
             to_tune(context, config, tune)
             storage(context, config, None)
             if not all_seen(config):
                 context.note(RM411, config, UNPACKED)
-            for keyword in config.keywords:
-                for name in ("CheckpointConfig", "FailureConfig"):
-                    nested = made(context.module, keyword.value, *config_names(name))
-                    if nested is not None and only_use(context.module, keyword.value):
-                        to_tune(context, nested, tune, name)
+            for _, nested in _nested(context.module, config):
+                to_tune(context, nested, tune, _class_name(context.module, nested))
+
+
+def _leave(context: Context, config: ast.Call) -> None:
+    """Lets no other rule make a configuration of Train of a RunConfig, or of what is in it."""
+    context.tuned.update((config, *(part for _, part in _nested(context.module, config))))
+
+
+def _class_name(module: Module, made: ast.Call) -> str:
+    return (module.qualified(made.func) or "").rpartition(".")[2]
+
+
+def _nested(module: Module, config: ast.Call) -> list[tuple[ast.expr, ast.Call]]:
+    """The CheckpointConfig and FailureConfig in a RunConfig: what is given there, and its construction."""
+    names = (*config_names("CheckpointConfig"), *config_names("FailureConfig"))
+    given = [keyword.value for keyword in config.keywords]
+    return [(value, part) for value in given if (part := made(module, value, *names)) is not None]
 
 
 def _is_for_tuners(module: Module, given: ast.expr) -> bool:
@@ -85,7 +110,7 @@ def _is_for_tuners(module: Module, given: ast.expr) -> bool:
 def _is_given_to_tuner(module: Module, use: ast.expr) -> bool:
     keyword = module.parent_of[use]
     call = module.parent_of[keyword] if isinstance(keyword, ast.keyword) and keyword.arg == "run_config" else None
-    return isinstance(call, ast.Call) and module.qualified(call.func) in TUNERS
+    return isinstance(call, ast.Call) and module.qualified(call.func) in TAKE_TUNES
 
 
 def to_tune(context: Context, config: ast.Call, tune: str, name: str = "RunConfig") -> None:

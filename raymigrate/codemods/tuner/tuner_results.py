@@ -19,7 +19,7 @@ from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAIN
 from raymigrate.facts.module import Module
 from raymigrate.facts.reports import REPORTS
 from raymigrate.facts.results import trainers_of
-from raymigrate.facts.trials import tuners_of
+from raymigrate.facts.trials import is_of_rl_trainer, tuners_of
 from raymigrate.facts.tuners import REPORT_TO_TUNE, TUNERS, TunerCall, config_names, made
 from raymigrate.facts.values import Source, is_none, keyword_argument, sources
 
@@ -48,6 +48,9 @@ def tuner_results(context: Context) -> None:
     module = context.module
     calls = [Source(module, call) for call in module.calls(*TUNERS)]
     for read in module.attributes("log_dir", "metrics_dataframe", *READS):
+        if read.attr == "log_dir" and is_of_rl_trainer(module, read.value):
+            _log_dir(context, read, sure=True)
+            continue
         found = tuners_of(module, read.value)
         tuners = [tuner for tuner in found if tuner is not None]
         if not tuners and _is_best_result(module, read.value):
