@@ -8,6 +8,7 @@ from dataclasses import replace
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import seen_entries, seen_items, sources
 from raymigrate.knowledge.versions import LOWEST, Pin, conda_pins, package, requirement_pins
+from raymigrate.pins.images import image_pin
 
 KEYWORDS = ("runtime_env", "worker_runtime_env")
 # Arguments of decorators and steps that take versions by package, as in Metaflow: @pypi(packages={"ray": "2.6.3"}).
@@ -36,6 +37,9 @@ def environment_pins(module: Module) -> Iterator[tuple[ast.Constant, Pin]]:
         yield from ((value, pin) for value, pin in found if isinstance(value, ast.Constant))
         if python is not None and isinstance(value := given["python"], ast.Constant):
             yield value, python
+    for text in module.of_type(ast.Constant):
+        if isinstance(text.value, str) and "/ray" in text.value and (pin := image_pin(text.value)) is not None:
+            yield text, pin
 
 
 def _of_own_function(pin: Pin, function: str) -> Pin:

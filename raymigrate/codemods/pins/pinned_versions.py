@@ -12,7 +12,7 @@ from raymigrate.pins.environments import BY_PACKAGE, KEYWORDS, environment_pins
 from raymigrate.pins.evidence import is_converted, is_legacy
 
 
-@codemod(*KEYWORDS, "RuntimeEnv", *BY_PACKAGE, phase=Phase.PINS)
+@codemod(*KEYWORDS, "RuntimeEnv", *BY_PACKAGE, "ray", phase=Phase.PINS)
 def runtime_environments(context: Context) -> None:
     """Raises the ranges of requirements in runtime environments, and of versions given by package."""
     found = {node: pin for node, pin in environment_pins(context.module) if pin.is_too_low}
