@@ -158,3 +158,120 @@ def test_pipelines_of_images_get_what_was_a_feature_extractor(task: str, given: 
         f"{IMPORTS}predictor = HuggingFacePredictor.from_checkpoint({arguments.format('')})\n", unsafe=True
     )
     assert f"{now}=one" in outcome.text
+
+
+READY = """
+import pandas as pd
+from ray.data.preprocessors import BatchMapper
+from ray.train.huggingface import HuggingFacePredictor, TransformersPredictor
+from ray.train.torch import TorchPredictor
+from transformers import pipeline
+from job import model, prep
+
+pipe = pipeline("text-classification")
+frame = pd.DataFrame({"text": ["fine"]})
+"""
+ITSELF = "Call the pipeline itself where predict() is called"
+
+
+@pytest.mark.parametrize(
+    ("use", "told", "untold"),
+    [
+        (
+            "p = TransformersPredictor(pipeline=pipe, preprocessor=prep)\np.predict(frame)\np.get_preprocessor()",
+            [ITSELF, "prep.transform_batch(data)", "get_preprocessor() of the predictor: use prep itself"],
+            ["map_batches", "set_preprocessor", "feature_columns"],
+        ),
+        (
+            "class A:\n    def __init__(self):\n        self.p = HuggingFacePredictor(pipe, prep)\n\n"
+            "    def ask(self):\n        self.p.set_preprocessor(None)\n"
+            "        return self.p.predict(frame, feature_columns=['text'], top_k=2)",
+            [ITSELF, "prep.transform_batch(data)", "set_preprocessor()", "The pipeline's own call takes top_k= too."],
+            ["map_batches", "get_preprocessor"],
+        ),
+        ("TransformersPredictor(pipe).predict(frame)", [ITSELF], ["map_batches", "transform_batch"]),
+        ("p = TransformersPredictor(**given)\np.predict(frame)", [ITSELF], ["map_batches", "Delete it"]),
+        (
+            "p = TransformersPredictor(pipe, BatchMapper(trim, batch_format='pandas'))",
+            [ITSELF, "That is gone too: call dataset.map_batches(trim,", "trim(batch) in place of transform_batch"],
+            [],
+        ),
+        ("print(repr(TransformersPredictor()))", ["Delete it: without a pipeline"], ["map_batches"]),
+        (
+            "TorchPredictor(model=model, preprocessor=prep).predict(frame)",
+            ["call the model itself under torch.no_grad()", "prep.transform_batch(data)"],
+            ["map_batches"],
+        ),
+        (
+            "p = TorchPredictor.from_checkpoint(checkpoint, model=model)\np.predict(frame)",
+            ["call the model itself under torch.no_grad()", "TorchCheckpoint(checkpoint.path, checkpoint.filesystem)"],
+            ["map_batches"],
+        ),
+    ],
+)
+def test_a_predictor_of_what_is_there_is_that_itself(use: str, told: list[str], untold: list[str]) -> None:
+    outcome = converted(READY + use)
+    assert len(outcome.lines("RM603", Kind.MANUAL)) == 1
+    said = next(message for message in outcome.messages if "Predictor is gone: current Ray" in message)
+    assert all(part in said for part in told)
+    assert not any(part in said.partition("That is gone too")[0] for part in untold)
+
+
+BATCHES = """
+import ray
+from ray.train.batch_predictor import BatchPredictor
+from ray.train.huggingface import TransformersPredictor
+from ray.train.torch import TorchPredictor
+from job import checkpoint, kind, model
+
+rows = ray.data.read_text("s3://our-bucket/texts")
+"""
+UNSEEN = "predictor = BatchPredictor.from_checkpoint(checkpoint, TransformersPredictor, task=kind)\n"
+
+
+@pytest.mark.parametrize(
+    ("use", "told", "untold"),
+    [
+        (
+            f"{UNSEEN}predictor.predict(rows, num_gpus_per_worker=1, num_cpus_per_worker=2, batch_size=8)",
+            ["map_batches takes num_gpus_per_worker= as num_gpus=; num_cpus_per_worker= as num_cpus=; batch_size=."],
+            ["keep_columns", "fn_kwargs", "Drop"],
+        ),
+        (
+            f"{UNSEEN}predictor.predict(rows, min_scoring_workers=1, max_scoring_workers=4, max_new_tokens=9, top_k=2)",
+            [
+                "min_scoring_workers= and max_scoring_workers= as compute=ray.data.ActorPoolStrategy(min_size=...,",
+                'max_new_tokens= and top_k= as fn_kwargs={"max_new_tokens": ..., "top_k": ...}, which __call__ gets',
+            ],
+            ["num_gpus", "feature_columns"],
+        ),
+        (
+            "class Job:\n    def __init__(self):\n        self.p = BatchPredictor(checkpoint, TorchPredictor)\n\n"
+            "    def run(self):\n"
+            "        return self.p.predict(rows, feature_columns=['a'], keep_columns=['b'], batch_size=None)",
+            [
+                "__call__ takes the feature_columns= from the batch and puts the keep_columns= of the batch",
+                "batch_size=",
+            ],
+            ["num_gpus", "Drop"],
+        ),
+        (
+            f"{UNSEEN}predictor.predict_pipelined(rows, blocks_per_window=2, ray_remote_args={{'resources': r}})",
+            ["Drop blocks_per_window=.", "map_batches takes the entries of ray_remote_args=."],
+            ["num_gpus"],
+        ),
+        (
+            "predictor = BatchPredictor.from_pandas_udf(lambda df: df)\npredictor.predict(rows, keep_columns=['b'])",
+            ['Give the function to ds.map_batches, with batch_format="pandas". The function puts the keep_columns='],
+            ["pipeline in a class", "__call__"],
+        ),
+        (f"{UNSEEN}predictor.predict(rows, num_gpus_per_worker=None)", ["Load a transformers pipeline"], ["predict()"]),
+    ],
+)
+def test_the_arguments_of_predict_are_said_in_terms_of_map_batches(
+    use: str, told: list[str], untold: list[str]
+) -> None:
+    outcome = converted(BATCHES + use)
+    said = next(message for message in outcome.messages if "batch_predictor.BatchPredictor is gone" in message)
+    assert all(part in said for part in told)
+    assert not any(part in said for part in untold)

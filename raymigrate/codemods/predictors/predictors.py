@@ -19,6 +19,14 @@ from raymigrate.codemods.predictors.batch_predictor import (
     BatchPredictor,
     batch_predictor,
 )
+from raymigrate.codemods.predictors.instead import (
+    OF_CHECKPOINT,
+    READY_TORCH,
+    calls_on,
+    of_predict,
+    of_ready_model,
+    of_ready_pipeline,
+)
 from raymigrate.codemods.predictors.own_predictor import own_predictor, used_elsewhere
 from raymigrate.codemods.predictors.pipeline_predictor import (
     NotSure,
@@ -85,6 +93,7 @@ LONG_PROMPTS = (
     "Texts get as long as before: where nothing says otherwise, 20 tokens with the prompt. A prompt that has as many"
     " raises a ValueError since transformers 5, where one token was added."
 )
+OF_FUNCTION = "BatchPredictor of a function"
 # What takes the place of the methods by which the others made predictions.
 ADVICE = {
     "Predictor": "Remove the base class and the call of its __init__, let __init__ load the model from the folder"
@@ -94,6 +103,7 @@ ADVICE = {
     "BatchPredictor of an own class": "Give the class of its predictors to ds.map_batches, with the checkpoint and what"
     " else it takes as fn_constructor_kwargs; its method with the prediction is called __call__(self, batch) there.",
     "BatchPredictor of another class": WITH_MAP_BATCHES,
+    OF_FUNCTION: 'Give the function to ds.map_batches, with batch_format="pandas".',
     "TorchPredictor": "Load the model in a class whose __call__(self, batch) makes tensors of the columns with"
     " torch.as_tensor, calls the model in eval mode under torch.no_grad() and returns"
     ' {"predictions": output.cpu().numpy()}, and give the class to ds.map_batches.',
@@ -151,6 +161,11 @@ def _report(
     kind = name.rpartition(".")[2]
     if name in BATCH_PREDICTORS:
         kind = _predicting_class(context, reference)
+        made = _call(context, reference, "", "from_checkpoint", "from_pandas_udf")
+        calls = calls_on(context.module, made, "predict", "predict_pipelined") if made is not None else []
+        first = f"{of_predict(calls, 'the function' if kind == OF_FUNCTION else '__call__')} {first}".strip()
+    elif kind == "TorchPredictor" and advice is None:
+        advice = _of_torch_predictor(context, reference)
     if not is_ready(context.module, reference, name.rpartition(".")[2]):
         if is_served(context.module, reference.node):
             advice = SERVED_OWN if isinstance(context.module.parent_of[reference.node], ast.ClassDef) else SERVED
@@ -161,12 +176,21 @@ def _report(
 
 def _predicting_class(context: Context, reference: Reference) -> str:
     """What class a BatchPredictor is given, as a key of the advice."""
+    if _call(context, reference, "from_pandas_udf") is not None:
+        return OF_FUNCTION
     call = _call(context, reference, "", "from_checkpoint")
     given = argument(call, 1, "predictor_cls") if call is not None else None
     name = context.module.qualified(given) if given is not None else None
     if given is not None and isinstance(context.module.definition(given), ast.ClassDef):
         return "BatchPredictor of an own class"
     return "BatchPredictor of another class" if name is not None and name not in PIPELINE_PREDICTORS else ""
+
+
+def _of_torch_predictor(context: Context, reference: Reference) -> str | None:
+    """What to do where a TorchPredictor is made for calls of its own predict(); None where it is handed on."""
+    if (call := _call(context, reference, "")) is not None:
+        return of_ready_model(context, call)
+    return f"{READY_TORCH} {OF_CHECKPOINT}" if _call(context, reference, "from_checkpoint") is not None else None
 
 
 def _name(reference: Reference) -> str:
@@ -185,6 +209,8 @@ def _predictor(context: Context, reference: Reference, pipeline: PipelinePredict
     """`TransformersPredictor.from_checkpoint(checkpoint, task=...)`: an object with the same predict()."""
     module = context.module
     call = _call(context, reference, "from_checkpoint")
+    if (ready := _call(context, reference, "")) is not None:
+        raise NotSure("", of_ready_pipeline(context, ready))
     if call is None:
         outer = module.parent_of[reference.node]
         outer = module.parent_of[outer] if isinstance(outer, ast.keyword) else outer

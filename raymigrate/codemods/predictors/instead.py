@@ -1,0 +1,106 @@
+"""What to do by hand where predictors are left: the advice of RM603.
+
+What they did: Ray 2.6.3, train/predictor.py, train/batch_predictor.py:126-330, train/torch/torch_predictor.py,
+train/huggingface/transformers/transformers_predictor.py.
+"""
+
+import ast
+from collections.abc import Iterable
+
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.predictors.batch_predictor import MAP_BATCHES, POOL
+from raymigrate.codemods.shared.preprocessor_advice import in_its_place, is_gone, stages_of
+from raymigrate.facts.module import Module
+from raymigrate.facts.values import argument, is_none, sources
+
+NOTHING_LEFT = "Delete it: without a pipeline it predicts nothing, and a test of the class has nothing left to test."
+READY = (
+    "Call the pipeline itself where predict() is called, with the list of the column, a list of lists of several:"
+    " predict() made a DataFrame of what comes back, of each list of one its item, or arrays where it was given arrays."
+)
+READY_TORCH = (
+    "Put the model into eval mode, and where predict() is called, call the model itself under torch.no_grad(), with"
+    " torch.as_tensor() of the array or the column, a dict of tensors of several columns: predict() gave the output as"
+    ' arrays, {"predictions": output.cpu().numpy()}, or as a DataFrame where it was given one.'
+)
+OF_CHECKPOINT = "TorchCheckpoint(checkpoint.path, checkpoint.filesystem).get_model(model) of ray.train.torch loads it."
+FIRST = "Apply the preprocessor before that: {0}.transform_batch(data)."
+# Arguments of a BatchPredictor's predict() that have no place in map_batches.
+DROPPED = ("separate_gpu_stage", "blocks_per_window", "bytes_per_window")
+
+
+def calls_on(module: Module, made: ast.expr, *methods: str) -> list[ast.Call]:
+    """The calls of these methods of an object, through every way to it in the module."""
+    return [call for call, method in module.method_calls(*methods) if made in sources(module, method.value)]
+
+
+def of_ready_pipeline(context: Context, call: ast.Call) -> str:
+    """What to do where a predictor is made of a pipeline that is there: `TransformersPredictor(pipeline=pipe)`."""
+    if is_none(argument(call, 0, "pipeline")) and not any(keyword.arg is None for keyword in call.keywords):
+        return NOTHING_LEFT
+    said = [READY, *_of_preprocessor(context, call)]
+    given = _given(calls_on(context.module, call, "predict"))
+    to_pipeline = [f"{name}=" for name in given if name not in ("data", "feature_columns")]
+    said += ["feature_columns= named the columns to take."] if "feature_columns" in given else []
+    said += [f"The pipeline's own call takes {_listed(to_pipeline)} too."] if to_pipeline else []
+    return " ".join(said)
+
+
+def of_ready_model(context: Context, call: ast.Call) -> str:
+    """What to do where a predictor is made of a model that is there: `TorchPredictor(model=model)`."""
+    return " ".join([READY_TORCH, *_of_preprocessor(context, call)])
+
+
+def _of_preprocessor(context: Context, call: ast.Call) -> list[str]:
+    """What to do with the preprocessor that a predictor is given, and where it is asked for."""
+    given, module = argument(call, 1, "preprocessor"), context.module
+    if given is None or is_none(given):
+        return []
+    name, parts = given.id if isinstance(given, ast.Name) else "preprocessor", stages_of(module, given)
+    said = [f"That is gone too: {in_its_place(context, parts)}."] if is_gone(parts) else []
+    asked = [f"{method}()" for method in ("get_preprocessor", "set_preprocessor") if calls_on(module, call, method)]
+    said += [f"{_listed(asked)} of the predictor: use {name} itself."] if asked else []
+    return [FIRST.format(name), *said]
+
+
+def of_predict(calls: Iterable[ast.Call], predicts: str) -> str:
+    """Where the arguments go that calls of a BatchPredictor's predict() are given; empty where there are none.
+
+    Args:
+        calls: The calls.
+        predicts: What is given to map_batches and gets the batches.
+    """
+    given = [name for name in _given(calls) if name != "data"]
+    taken = [f"{name}= as {MAP_BATCHES[name]}=" for name in given if name in MAP_BATCHES]
+    taken += ["batch_size="] if "batch_size" in given else []
+    if pool := [name for name in given if name in POOL]:
+        sizes = ", ".join(f"{POOL[name]}=..." for name in pool)
+        taken.append(f"{_listed([f'{name}=' for name in pool])} as compute=ray.data.ActorPoolStrategy({sizes})")
+    taken += ["the entries of ray_remote_args="] if "ray_remote_args" in given else []
+    known = {*MAP_BATCHES, *POOL, *DROPPED, "batch_size", "ray_remote_args", "feature_columns", "keep_columns"}
+    if others := [name for name in given if name not in known]:
+        entries = ", ".join(f'"{name}": ...' for name in others)
+        taken.append(f"{_listed([f'{name}=' for name in others])} as fn_kwargs={{{entries}}}, which {predicts} gets")
+    said = [f"Of the arguments of predict(), map_batches takes {'; '.join(taken)}."] if taken else []
+    does = ["takes the feature_columns= from the batch"] if "feature_columns" in given else []
+    does += ["puts the keep_columns= of the batch beside its predictions"] if "keep_columns" in given else []
+    said += [f"{predicts[0].upper()}{predicts[1:]} {' and '.join(does)}."] if does else []
+    dropped = [f"{name}=" for name in given if name in DROPPED]
+    return " ".join([*said, *([f"Drop {_listed(dropped)}."] if dropped else [])])
+
+
+def _given(calls: Iterable[ast.Call]) -> list[str]:
+    """The names of the arguments that calls are given, other than None."""
+    return list(
+        dict.fromkeys(
+            str(keyword.arg)
+            for call in calls
+            for keyword in call.keywords
+            if keyword.arg is not None and (keyword.arg == "batch_size" or not is_none(keyword.value))
+        )
+    )
+
+
+def _listed(names: list[str]) -> str:
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
