@@ -103,3 +103,36 @@ def test_a_checkpoint_of_a_framework_is_opened_by_its_path(made: str, now: str) 
 def test_a_class_derived_from_a_checkpoint_class_derives_from_the_current_one() -> None:
     outcome = converted(f"{SCRIPT}class Own(HuggingFaceCheckpoint):\n    pass")
     assert any("Derive the class from ray.train.Checkpoint" in text for text in outcome.messages)
+
+
+@pytest.mark.parametrize(
+    ("use", "now"),
+    [
+        ("isinstance(old, HuggingFaceCheckpoint)", "isinstance(old, Checkpoint)"),
+        ("isinstance(old, (HuggingFaceCheckpoint, TorchCheckpoint))", "isinstance(old, (Checkpoint, TorchCheckpoint))"),
+        ("type(old) is HuggingFaceCheckpoint", "type(old) is Checkpoint"),
+        ("type(old) != HuggingFaceCheckpoint", "type(old) != Checkpoint"),
+    ],
+)
+def test_a_type_is_the_current_class(use: str, now: str) -> None:
+    outcome = converted(f"{SCRIPT}print({use})")
+    assert f"print({now})" in outcome.text
+    assert not outcome.lines("RM601", Kind.MANUAL)
+
+
+@pytest.mark.parametrize("use", ["load(HuggingFaceCheckpoint)", "kinds = [HuggingFaceCheckpoint]"])
+def test_a_class_that_is_handed_on_is_told(use: str) -> None:
+    outcome = converted(SCRIPT + use)
+    assert outcome.lines("RM601", Kind.MANUAL)
+    assert any("Take ray.train.Checkpoint" in message for message in outcome.messages)
+
+
+def test_what_is_a_checkpoint_in_one_way_is_told() -> None:
+    made = "found = kind.from_directory('/x') if kind else HuggingFaceCheckpoint.from_uri('s3://x')\n"
+    assert converted(f"{SCRIPT}{made}print(found.get_model(model))").lines("RM601", Kind.MANUAL)
+
+
+@pytest.mark.parametrize("use", ["old._local_path", "old.get_internal_representation()[1]", "old._data_dict['a']"])
+def test_what_a_checkpoint_was_inside_is_told(use: str) -> None:
+    assert converted(f"{SCRIPT}print({use})").lines("RM308", Kind.MANUAL)
+    assert not converted(f"{SCRIPT}other = read()\nprint({use.replace('old', 'other')})").lines("RM308", Kind.MANUAL)

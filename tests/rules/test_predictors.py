@@ -265,7 +265,11 @@ UNSEEN = "predictor = BatchPredictor.from_checkpoint(checkpoint, TransformersPre
             ['Give the function to ds.map_batches, with batch_format="pandas". The function puts the keep_columns='],
             ["pipeline in a class", "__call__"],
         ),
-        (f"{UNSEEN}predictor.predict(rows, num_gpus_per_worker=None)", ["Load a transformers pipeline"], ["predict()"]),
+        (
+            f"{UNSEEN}predictor.predict(rows, num_gpus_per_worker=None)",
+            ["Load a transformers pipeline"],
+            ["map_batches takes"],
+        ),
     ],
 )
 def test_the_arguments_of_predict_are_said_in_terms_of_map_batches(
@@ -275,3 +279,105 @@ def test_the_arguments_of_predict_are_said_in_terms_of_map_batches(
     said = next(message for message in outcome.messages if "batch_predictor.BatchPredictor is gone" in message)
     assert all(part in said for part in told)
     assert not any(part in said for part in untold)
+
+
+WITH_USE = """
+import numpy as np
+import pandas as pd
+import ray
+from ray import serve
+from ray.data.preprocessors import BatchMapper
+from ray.train.batch_predictor import BatchPredictor
+from ray.train.huggingface import TransformersPredictor
+from ray.train.predictor import Predictor
+from ray.train.torch import TorchCheckpoint, TorchPredictor
+
+
+{use}
+"""
+ACTOR = """
+{decorator}
+class Server:
+    def __init__(self, checkpoint):
+        self.predictor = TransformersPredictor.from_checkpoint(checkpoint, task="ner")
+
+    {method}
+"""
+
+
+@pytest.mark.parametrize("decorator", ["", "@ray.remote(num_gpus=1)", "@serve.deployment(num_replicas=2)"])
+@pytest.mark.parametrize(
+    ("method", "told"),
+    [
+        (
+            "def ask(self):\n        return self.predictor.get_preprocessor()",
+            "Its get_preprocessor has no counterpart.",
+        ),
+        (
+            "async def ask(self, p):\n        self.predictor.set_preprocessor(p)",
+            "Its set_preprocessor has no counterpart.",
+        ),
+        (
+            "@app.post('/')\n    async def ask(self, x):\n        return self.predictor.predict({'a': x})",
+            "given arrays",
+        ),
+        ("def ask(self, x):\n        return self.predictor.predict(np.array(x))", "It is given arrays"),
+    ],
+)
+def test_an_object_that_is_asked_for_more_stays_wherever_it_is_kept(decorator: str, method: str, told: str) -> None:
+    outcome = converted(WITH_USE.format(use=ACTOR.format(decorator=decorator, method=method)), unsafe=True)
+    assert "class PipelinePredictor" not in outcome.text
+    assert any(told in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize(
+    ("data", "noted"),
+    [
+        ("pd.DataFrame({'a': ['x']})", False),
+        ("pd.read_csv('x')[['text']].head(1)", False),
+        ("frame", True),
+        ("json.loads(text)", True),
+    ],
+)
+def test_data_that_may_be_arrays_is_noted(data: str, noted: bool) -> None:
+    ask = f"def ask(self, frame):\n        return self.predictor.predict({data})"
+    outcome = converted(WITH_USE.format(use=ACTOR.format(decorator="", method=ask)), unsafe=True)
+    assert "class PipelinePredictor" in outcome.text
+    assert bool(outcome.lines("RM603", Kind.NOTE)) == noted
+
+
+@pytest.mark.parametrize(
+    ("use", "told"),
+    [
+        ("class P(TorchPredictor):\n    pass", "calls call_model() or the model under torch.no_grad()"),
+        ("class P(TransformersPredictor):\n    pass", "make the pipeline in __init__"),
+        ("class P(Predictor):\n    pass", "let __init__ load the model"),
+        ("class P(BatchPredictor):\n    pass", "Remove the class: what it adds goes to where ds.map_batches is called"),
+        ("def f(p: Predictor):\n    return p", "Name what takes its place here"),
+        ("def f(p: type[Predictor]) -> BatchPredictor:\n    return p", "Name what takes its place here"),
+        ("print(isinstance(other, TorchPredictor))", "Name what takes its place here"),
+        ("p = Predictor.from_pandas_udf(lambda df: df)", "Call the function itself"),
+        (
+            "b = BatchPredictor(c, TorchPredictor)\nb.set_preprocessor(scaler)\nb.predict(rows)",
+            "Apply the preprocessor to the rows before that: scaler.transform(dataset).",
+        ),
+        (
+            "b = BatchPredictor(c, TorchPredictor)\nb.set_preprocessor(BatchMapper(f, batch_format='pandas'))",
+            "before that: dataset.map_batches(f, ",
+        ),
+        (
+            "c = TorchCheckpoint.from_model(m, preprocessor=p)\nBatchPredictor(c, TorchPredictor).predict(rows)",
+            "predict() applied the preprocessor of the checkpoint first",
+        ),
+        ("BatchPredictor(c, TorchPredictor).predict(rows, num_gpus_per_worker=1)", "also turned use_gpu=True on"),
+        ("TorchPredictor(m, use_gpu=True).predict(x, dtype=d)", 'on "cuda". dtype= is that of the tensors.'),
+    ],
+)
+def test_each_use_of_a_predictor_has_its_own_advice(use: str, told: str) -> None:
+    outcome = converted(WITH_USE.format(use=use))
+    assert any(told in message for message in outcome.messages)
+
+
+def test_a_preprocessor_that_is_taken_out_is_not_to_be_applied() -> None:
+    use = "b = BatchPredictor(c, TorchPredictor)\nb.set_preprocessor(None)\nb.predict(rows)"
+    assert not any("applied the preprocessor" in text for text in converted(WITH_USE.format(use=use)).messages)

@@ -17,8 +17,8 @@ from raymigrate.facts.project import Definition
 from raymigrate.facts.project_uses import Uses, answer
 from raymigrate.facts.values import Source, argument, constants
 
-# datasets 5.2 load.py, HubDatasetModuleFactory: on that branch no README names configurations, so that the name of one
-# is a ValueError, and splits are guessed from the names of folders (measured: "train_sft" counts as "train").
+# docs/semantics/libraries.md: where no README on that branch names configurations, the name of one is a ValueError, and
+# splits are guessed from the names of folders; files that are named do in each case.
 PARQUET_BRANCH = "refs/convert/parquet"
 PARQUET_COPY = (
     f'revision="{PARQUET_BRANCH}" loads the Parquet copy that the Hub keeps, with'

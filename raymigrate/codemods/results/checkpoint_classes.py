@@ -75,6 +75,7 @@ TO_MAKE = {
     " ray.train.Checkpoint.from_directory(folder).",
     "from_object_ref": "Hand the checkpoint itself on: it holds only where its folder is.",
 }
+CLASS_ITSELF = "Take ray.train.Checkpoint; of the methods that make one it has from_directory()."
 SUBCLASS = (
     "Derive the class from ray.train.Checkpoint, which is a folder: in with self.as_directory() as folder, its methods"
     ' load the model and the tokenizer with from_pretrained(os.path.join(folder, "checkpoint")).'
@@ -204,6 +205,8 @@ def _may_be_checkpoint(context: Context, call: ast.Call, method: ast.Attribute) 
     """
     if has_method(context.module, method.value, method.attr):
         return False
+    if any(class_method(context.module, source) is not None for source in sources(context.module, method.value)):
+        return True
     loaded = _loaded_class(context, call, method.attr)
     by_class = loaded is not None and (context.module.qualified(loaded) or "").startswith("transformers.")
     return (by_class or is_called_checkpoint(context.module, method.value)) and context.is_ray_script
@@ -235,6 +238,8 @@ def _instead(context: Context, reference: Reference, method: str) -> str | None:
     parent = context.module.parent_of[reference.node]
     if isinstance(parent, ast.ClassDef):
         return SUBCLASS
+    if not method and not (isinstance(parent, ast.Call) and parent.func is reference.node):
+        return CLASS_ITSELF
     call = parent if isinstance(parent, ast.Call) and parent.func is reference.node else None
     given = constructor_arguments(call, by_position=True) if call is not None and not method else {}
     makes = method or ("from_dict" if "data_dict" in given else "from_object_ref" if "obj_ref" in given else "")
@@ -306,8 +311,12 @@ def _is_absolute(context: Context, path: ast.expr) -> bool:
 
 
 def _is_type(context: Context, node: ast.expr) -> bool:
-    """Whether a class is named as a type: in an annotation, or in isinstance()."""
+    """Whether a class is named as a type: in an annotation, in isinstance(), or beside type()."""
     parent = context.module.parent_of[node]
+    if isinstance(parent, ast.Tuple) and isinstance(context.module.parent_of[parent], ast.Call):
+        return _is_type(context, parent)
+    if isinstance(parent, ast.Compare):
+        return all(isinstance(operator, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)) for operator in parent.ops)
     if isinstance(parent, ast.Call):
         return isinstance(parent.func, ast.Name) and parent.func.id == "isinstance" and parent.args[-1] is node
     return in_annotation(context.module, node)
