@@ -37,6 +37,8 @@ def test_repr(checkpoint):
         "def read(given: Checkpoint):\n    return re.search('=(.*)', str(given))",
         "class Test(unittest.TestCase):\n    def test(self):\n        self.assertIn('Torch', str(made))",
         "text = str(old)\npath = text[22:-1]",
+        "text = '{}'.format(old)\nassert text == 'Checkpoint(local_path=/run)'",
+        "assert '%s is old' % made == 'TorchCheckpoint(local_path=/run) is old'",
     ],
 )
 def test_the_text_of_a_checkpoint_is_another_one(use: str) -> None:
@@ -76,6 +78,10 @@ def test_what_current_ray_wrote_is_read_as_before() -> None:
         ("HuggingFaceCheckpoint(obj_ref=data)", "RM601", "Hand the checkpoint itself on"),
         ("TorchCheckpoint(data_dict={'a': 1})", "RM303", "kept by TorchCheckpoint.from_state_dict(state_dict)"),
         ("TorchCheckpoint(None, {'a': 1})", "RM303", "Use the dict itself"),
+        ("TorchCheckpoint(**{'data_dict': d})", "RM303", "Use the dict itself"),
+        ("HuggingFaceCheckpoint(**dict(data_dict=d))", "RM601", "Use the dict itself"),
+        ("TorchCheckpoint(**{'local_path': d})", "RM308", "Name it path= in the dict that is unpacked."),
+        ("ray.train.torch.torch_checkpoint.TorchCheckpoint(data_dict=d)", "RM303", "TorchCheckpoint.from_state_dict"),
         ("TorchCheckpoint(data_dict=old.to_dict())", "RM303", "Take the checkpoint itself that gives the dict"),
         ("ray.train.xgboost.XGBoostCheckpoint(data_dict=d)", "RM303", "kept by XGBoostCheckpoint.from_model(model)"),
     ],

@@ -11,11 +11,15 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.ray_checkpoint import GONE, RM303, RM308, call_class, constructed, instead_of_dict
 
-CLASSES = (
-    "ray.train.torch.TorchCheckpoint",
-    "ray.train.tensorflow.TensorflowCheckpoint",
-    "ray.train.xgboost.XGBoostCheckpoint",
-    "ray.train.lightgbm.LightGBMCheckpoint",
+CLASSES = tuple(
+    f"ray.train.{framework}{module}.{name}"
+    for framework, name in {
+        "torch": "TorchCheckpoint",
+        "tensorflow": "TensorflowCheckpoint",
+        "xgboost": "XGBoostCheckpoint",
+        "lightgbm": "LightGBMCheckpoint",
+    }.items()
+    for module in ("", f".{framework}_checkpoint")
 )
 METHODS = ("from_dict", "from_uri", "from_checkpoint", *GONE)
 OF_ANOTHER = (

@@ -18,7 +18,7 @@ from raymigrate.facts.module import Module, Reference
 from raymigrate.facts.places import Place
 from raymigrate.facts.reports import REPORTS
 from raymigrate.facts.results import CHECKPOINTS
-from raymigrate.facts.values import is_none, keyword_argument
+from raymigrate.facts.values import is_none, keyword_argument, seen_entries
 
 API = "https://docs.ray.io/en/latest/train/user-guides/checkpoints.html"
 
@@ -61,6 +61,7 @@ ITSELF = (
     " into one that does, with checkpoint.to_directory(path)."
 )
 GONE = ("from_bytes", "from_object_ref")
+PATHS = ("local_path", "uri")
 CONSTRUCTOR = ("local_path", "data_dict", "uri", "obj_ref")  # one of them was given
 
 REPORT = """
@@ -146,15 +147,18 @@ def is_of_checkpoint(module: Module, given: ast.expr) -> bool:
     return isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute) and made.func.attr == "to_dict"
 
 
-def constructor_arguments(call: ast.Call, *, by_position: bool) -> dict[str | None, ast.expr]:
+def constructor_arguments(module: Module, call: ast.Call, *, by_position: bool) -> dict[str, ast.expr]:
     """What a call of a checkpoint class is given, by the names of Ray 2.0 to 2.6, None left out (air/checkpoint.py).
 
     Args:
+        module: The module.
         call: The call.
         by_position: Whether positions are those of that Ray for sure.
     """
     names = CONSTRUCTOR if by_position or (call.args and is_none(call.args[0])) else ()
-    given = dict(zip(names, call.args, strict=False)) | {k.arg: k.value for k in call.keywords}
+    given = dict(zip(names, call.args, strict=False))
+    for keyword in call.keywords:
+        given |= {keyword.arg: keyword.value} if keyword.arg else seen_entries(module, keyword.value)
     return {name: value for name, value in given.items() if not is_none(value)}
 
 
@@ -171,7 +175,7 @@ def constructed(context: Context, reference: Reference, by_position: bool, kept:
     if not isinstance(call, ast.Call) or call.func is not reference.node:
         return
     name = reference.qualified.rpartition(".")[2]
-    given = constructor_arguments(call, by_position=by_position)
+    given = constructor_arguments(context.module, call, by_position=by_position)
     if "data_dict" in given or "obj_ref" in given:
         message = f"{name}(data_dict) raises a TypeError, or fails later."
         context.manual(RM303, call, message, instead_of_dict(context, reference, given.get("data_dict"), kept))
@@ -179,9 +183,11 @@ def constructed(context: Context, reference: Reference, by_position: bool, kept:
     elif len(call.args) > 1 and by_position:
         context.manual(RM308, call, f"{name} takes one path.", "Give it the folder or the URI alone.")
         context.handle(reference, gone=False)
-    elif given.keys() & {"local_path", "uri"} and not call.args:
+    elif not given.keys().isdisjoint(PATHS) and not call.args:
         message = f"{name} takes a folder or a URI as path= today: anything else is a TypeError."
-        if context.converts(RM308, call, message):
+        if {keyword.arg for keyword in call.keywords}.isdisjoint(PATHS):
+            context.manual(RM308, call, message, "Name it path= in the dict that is unpacked.")
+        elif context.converts(RM308, call, message):
             _name_path(context, call)
 
 
@@ -192,7 +198,7 @@ def _name_path(context: Context, call: ast.AST) -> None:
         for keyword in call.keywords:
             if keyword.arg is not None and is_none(keyword.value):
                 edit.remove.add(keyword.arg)
-            elif keyword.arg in ("local_path", "uri"):
+            elif keyword.arg in PATHS:
                 edit.rename[keyword.arg] = "path"
 
 

@@ -241,7 +241,7 @@ def _instead(context: Context, reference: Reference, method: str) -> str | None:
     if not method and not (isinstance(parent, ast.Call) and parent.func is reference.node):
         return CLASS_ITSELF
     call = parent if isinstance(parent, ast.Call) and parent.func is reference.node else None
-    given = constructor_arguments(call, by_position=True) if call is not None and not method else {}
+    given = constructor_arguments(context.module, call, by_position=True) if call is not None and not method else {}
     makes = method or ("from_dict" if "data_dict" in given else "from_object_ref" if "obj_ref" in given else "")
     return TO_MAKE.get(makes)
 

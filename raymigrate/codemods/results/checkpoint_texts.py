@@ -65,6 +65,13 @@ def _texts(module: Module) -> Iterator[tuple[ast.expr, ast.expr]]:
             yield call, call.args[0]
         elif isinstance(call.func, ast.Attribute) and call.func.attr in METHODS:
             yield call, call.func.value
+    for call, method in module.method_calls("format"):
+        if isinstance(module.constant(method.value), str):
+            yield from ((call, part) for part in (*call.args, *(keyword.value for keyword in call.keywords)))
+    for filled in module.of_type(ast.BinOp):
+        if isinstance(filled.op, ast.Mod) and isinstance(module.constant(filled.left), str):
+            parts = filled.right.elts if isinstance(filled.right, ast.Tuple) else [filled.right]
+            yield from ((filled, part) for part in parts)
     for text in module.of_type(ast.JoinedStr):
         for part in text.values:
             if isinstance(part, ast.FormattedValue):
