@@ -12,7 +12,7 @@ from raymigrate.codemods.predictors.batch_predictor import MAP_BATCHES, POOL
 from raymigrate.codemods.shared.preprocessor_advice import in_its_place, is_gone, on_rows, stages_of
 from raymigrate.facts.module import Module
 from raymigrate.facts.results import carries_preprocessor
-from raymigrate.facts.values import argument, is_none, sources, written
+from raymigrate.facts.values import argument, is_none, seen_entries, sources, written
 
 NOTHING_LEFT = "Delete it: without a pipeline it predicts nothing, and a test of the class has nothing left to test."
 READY = (
@@ -76,7 +76,7 @@ def of_ready_pipeline(context: Context, call: ast.Call) -> str:
     if is_none(argument(call, 0, "pipeline")) and not any(keyword.arg is None for keyword in call.keywords):
         return NOTHING_LEFT
     said = [READY, *_of_preprocessor(context, call)]
-    given = _given(calls_on(context.module, call, "predict"))
+    given = _given(context.module, calls_on(context.module, call, "predict"))
     to_pipeline = [f"{name}=" for name in given if name not in ("data", "feature_columns")]
     said += ["feature_columns= named the columns to take."] if "feature_columns" in given else []
     said += [f"The pipeline's own call takes {_listed(to_pipeline)} too."] if to_pipeline else []
@@ -96,7 +96,9 @@ def of_torch_checkpoint(context: Context, call: ast.Call) -> str:
 def _of_tensors(context: Context, call: ast.Call) -> list[str]:
     """What the arguments of a TorchPredictor and of its predict() say of tensors."""
     said = [] if written(argument(call, 2, "use_gpu")) in (None, False) else [ON_GPU]
-    return said + ["dtype= is that of the tensors."] * ("dtype" in _given(calls_on(context.module, call, "predict")))
+    return said + ["dtype= is that of the tensors."] * (
+        "dtype" in _given(context.module, calls_on(context.module, call, "predict"))
+    )
 
 
 def _of_preprocessor(context: Context, call: ast.Call) -> list[str]:
@@ -121,7 +123,7 @@ def of_batch_predictor(context: Context, call: ast.Call, *, of_function: bool) -
     """
     module = context.module
     calls = calls_on(module, call, "predict", "predict_pipelined")
-    said = [of_predict(calls, "the function" if of_function else "__call__")]
+    said = [of_predict(module, calls, "the function" if of_function else "__call__")]
     gpus = (keyword for made in calls for keyword in made.keywords if keyword.arg == "num_gpus_per_worker")
     if not of_function and any(written(keyword.value) not in (None, 0) for keyword in gpus):
         said.append("num_gpus_per_worker= also turned use_gpu=True on: the class puts the model on the GPU.")
@@ -141,14 +143,15 @@ def _named(preprocessor: ast.expr) -> str:
     return preprocessor.id if isinstance(preprocessor, ast.Name) else "preprocessor"
 
 
-def of_predict(calls: Iterable[ast.Call], predicts: str) -> str:
+def of_predict(module: Module, calls: Iterable[ast.Call], predicts: str) -> str:
     """Where the arguments go that calls of a BatchPredictor's predict() are given; empty where there are none.
 
     Args:
+        module: The module.
         calls: The calls.
         predicts: What is given to map_batches and gets the batches.
     """
-    given = [name for name in _given(calls) if name != "data"]
+    given = [name for name in _given(module, calls) if name != "data"]
     taken = [f"{name}= as {MAP_BATCHES[name]}=" for name in given if name in MAP_BATCHES]
     taken += ["batch_size="] if "batch_size" in given else []
     if pool := [name for name in given if name in POOL]:
@@ -167,16 +170,13 @@ def of_predict(calls: Iterable[ast.Call], predicts: str) -> str:
     return " ".join([*said, *([f"Drop {_listed(dropped)}."] if dropped else [])])
 
 
-def _given(calls: Iterable[ast.Call]) -> list[str]:
-    """The names of the arguments that calls are given, other than None."""
-    return list(
-        dict.fromkeys(
-            str(keyword.arg)
-            for call in calls
-            for keyword in call.keywords
-            if keyword.arg is not None and (keyword.arg == "batch_size" or not is_none(keyword.value))
-        )
-    )
+def _given(module: Module, calls: Iterable[ast.Call]) -> list[str]:
+    """The names of the arguments that calls are given, other than None; those that are unpacked, as far as seen."""
+    found: dict[str, None] = {}
+    for keyword in (keyword for call in calls for keyword in call.keywords):
+        given = {keyword.arg: keyword.value} if keyword.arg else seen_entries(module, keyword.value)
+        found |= {name: None for name, value in given.items() if name == "batch_size" or not is_none(value)}
+    return list(found)
 
 
 def _listed(names: list[str]) -> str:

@@ -164,7 +164,6 @@ def _report(
     context: Context, reference: Reference, reason: str = "", advice: str | None = None, first: str = ""
 ) -> None:
     name = _name(reference)
-    message = f"{name} is gone: current Ray raises an ImportError. {reason}".rstrip()
     kind = name.rpartition(".")[2]
     if name in BATCH_PREDICTORS:
         kind = _predicting_class(context, reference)
@@ -172,6 +171,8 @@ def _report(
         more = of_batch_predictor(context, made, of_function=kind == OF_FUNCTION) if made is not None else ""
         first = f"{more} {first}".strip()
     advice = advice or _by_use(context, reference, kind)
+    reason = "" if advice == NAMED else reason  # nothing is done with it there
+    message = f"{name} is gone: current Ray raises an ImportError. {reason}".rstrip()
     if not is_ready(context.module, reference, name.rpartition(".")[2]):
         if is_served(context.module, reference.node):
             advice = SERVED_OWN if isinstance(context.module.parent_of[reference.node], ast.ClassDef) else SERVED
