@@ -89,8 +89,14 @@ class Context:
         imported = {
             binding.qualified or "" for statement in self.module.imports for _, binding in import_bindings(statement)
         }
+        plain = {  # of which "ray" alone is bound
+            alias.name
+            for statement in self.module.imports
+            for alias in statement.names
+            if isinstance(statement, ast.Import)
+        }
         used = {reference.qualified for reference in self.module.references}
-        return any(_is_of_older_ray(name) for name in imported | used)
+        return any(_is_of_older_ray(name) for name in imported | plain | used)
 
     @property
     def found(self) -> list[Finding]:
