@@ -81,7 +81,7 @@ def _class_around(module: Module, parameter: ast.arg) -> Declared | None:
     """The class whose method has a parameter as its `self`."""
     function = module.function(parameter)
     owner = module.parent_of.get(function) if function is not None else None
-    is_self = isinstance(function, ast.FunctionDef) and function.args.args[:1] == [parameter]
+    is_self = isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) and function.args.args[:1] == [parameter]
     return Declared(module, owner) if is_self and isinstance(owner, ast.ClassDef) else None
 
 

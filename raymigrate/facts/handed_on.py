@@ -134,7 +134,7 @@ def _bases(module: Module, home: ast.ClassDef) -> Iterator[str]:
 def _of_self(module: Module, parameter: ast.AST | None) -> Iterator[str]:
     """The trainer class from which a class is made whose method has a parameter as its `self`."""
     function = module.parent_of[module.parent_of[parameter]] if isinstance(parameter, ast.arg) else None
-    if isinstance(function, ast.FunctionDef) and function.args.args[:1] == [parameter]:
+    if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) and function.args.args[:1] == [parameter]:
         yield from _of_class(module, function)
 
 

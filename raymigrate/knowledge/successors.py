@@ -45,11 +45,15 @@ ADVICE = {
     "ray.ml.predictors": WITH_MAP_BATCHES,
     "ray.ml.preprocessor": "It is ray.data.preprocessor.Preprocessor now.",
     "ray.serve.create_deployment": "Write a class with @serve.deployment that loads the model in __init__ and answers"
-    " in __call__(self, request); serve.run(TheClass.bind()) deploys it.",
+    " in __call__(self, request); serve.run(TheClass.bind(), route_prefix=...) deploys it.",
     "ray.serve.get_deployment": "Use serve.get_app_handle(name) for an application, and serve.status() for what runs.",
     "ray.serve.list_deployments": "serve.status().applications lists what runs.",
-    "ray.serve.PredictorDeployment": "Write a class with @serve.deployment that loads the model in __init__ and"
-    " answers in __call__(self, request).",
+    **dict.fromkeys(
+        ("ray.serve.PredictorDeployment", "ray.serve.air_integrations", "ray.serve.model_wrappers"),
+        "Write a class with @serve.deployment that loads the model in __init__ and answers in __call__(self, request);"
+        " serve.run(TheClass.bind(), route_prefix=...) deploys it. What http_adapter= did, it does itself, with await"
+        " request.json(); batching_params= are those of @serve.batch on a method.",
+    ),
     "ray.serve.http_adapters": "Take the request in the deployment, and read it there: await request.json().",
     "ray.rllib.agents": "The algorithms are in ray.rllib.algorithms: PPOTrainer of agents.ppo is PPO of"
     " algorithms.ppo, which a PPOConfig() builds.",
@@ -60,6 +64,7 @@ ADVICE = {
     " checkpoint.as_directory() as folder the training function reads its files.",
     "ray.train.local_rank": "Use ray.train.get_context().get_local_rank().",
     "ray.train.predictor": WITH_MAP_BATCHES,
+    "ray.train.predictor.PredictorNotSerializableException": "Nothing raises it any more: remove what catches it.",
     "ray.train.predictor.DataBatchType": "It is ray.data.block.DataBatch now, a type for annotations.",
     "ray.train.predictor.TYPE_TO_ENUM": "Write the dict out: {np.ndarray: BatchFormat.NUMPY, dict: BatchFormat.NUMPY,"
     " pd.DataFrame: BatchFormat.PANDAS, pa.Table: BatchFormat.ARROW}, with BatchFormat of"

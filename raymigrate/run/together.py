@@ -317,9 +317,9 @@ def _needed_outside(result: FileResult) -> Finding | None:
 
 
 def is_job(result: FileResult) -> bool:
-    """Whether a file has a legacy trainer, or is a plain script that becomes a job of Ray."""
+    """Whether a file has a legacy trainer or predictor, or is a plain script that becomes a job of Ray."""
     codes = {(f.code, f.kind) for f in result.findings}
-    legacy = any(code[:3] in ("RM1", "RM2") and kind is not Kind.SKIPPED for code, kind in codes)
+    legacy = any(code.startswith(("RM1", "RM2", "RM603")) and kind is not Kind.SKIPPED for code, kind in codes)
     return legacy or any(is_to_ray(code) and kind is Kind.CONVERTED for code, kind in codes)
 
 

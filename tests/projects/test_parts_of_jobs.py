@@ -68,3 +68,34 @@ def test_a_helper_that_has_to_change_as_such_is_looked_at_as_a_part(tmp_path: Pa
     write(tmp_path, {"job.py": JOB.replace("helper.make", "helper.init"), "helper.py": helper})
     assert len(told(convert(tmp_path))) == 1
     assert "use_cpu=True" in (tmp_path / "helper.py").read_text()
+
+
+PIPELINE = """
+from transformers import AutoModelForCausalLM, pipeline
+
+
+def generator():
+    return pipeline("text-generation", model=AutoModelForCausalLM.from_pretrained("EleutherAI/gpt-j-6B"))
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "is_job"),
+    [
+        (
+            "from ray.train.huggingface import TransformersPredictor\nfrom helper import generator\n"
+            "TransformersPredictor(pipeline=generator())\n",
+            True,
+        ),
+        (
+            "from ray.train.predictor import Predictor\nimport helper\n\n\nclass P(Predictor):\n"
+            "    def _predict_pandas(self, data):\n        return helper.generator()(data)\n",
+            True,
+        ),
+        ("import ray\nfrom helper import generator\nray.get(ray.put(generator()))\n", False),
+    ],
+)
+def test_what_a_predictor_imports_is_a_part_too(use: str, is_job: bool, tmp_path: Path) -> None:
+    write(tmp_path, {"predict.py": use, "helper.py": PIPELINE})
+    found = {finding.code for finding in convert(tmp_path).findings}
+    assert ({"RM751", "RM752"} <= found) == is_job

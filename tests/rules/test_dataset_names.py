@@ -14,7 +14,10 @@ COPY = 'revision="refs/convert/parquet"'
     [
         ('"conll2003"', f'"eriktks/conll2003", {COPY}'),
         ('path="conll2003", split="train"', f'path="eriktks/conll2003", split="train", {COPY}'),
-        ('"eriktks/conll2003", "conll2003"', f'"eriktks/conll2003", "conll2003", {COPY}'),
+        # That copy has no configurations: ValueError: BuilderConfig 'conll2003' not found. Available: ['default']
+        ('"eriktks/conll2003", "conll2003"', f'path="eriktks/conll2003", {COPY}'),
+        ('"conll2003", name="conll2003", split="test"', f'"eriktks/conll2003", split="test", {COPY}'),
+        ('"conll2003", None', f'path="eriktks/conll2003", {COPY}'),
         ('"trec", trust_remote_code=True', f'"CogComp/trec", {COPY}'),
         ('"EdinburghNLP/xsum"', f'"EdinburghNLP/xsum", {COPY}'),
     ],
@@ -25,8 +28,22 @@ def test_a_dataset_that_is_a_script_is_loaded_from_its_parquet_copy(arguments: s
     assert outcome.lines("RM715", Kind.CONVERTED) == [4]
 
 
-def test_arguments_that_cannot_be_seen_are_left_to_a_person() -> None:
-    assert converted(SCRIPT.format(arguments='"conll2003", **options')).lines("RM715", Kind.MANUAL) == [4]
+@pytest.mark.parametrize("more", ["**options", "options.name", "name=options.name"])
+def test_arguments_that_cannot_be_seen_are_left_to_a_person(more: str) -> None:
+    assert converted(SCRIPT.format(arguments=f'"conll2003", {more}')).lines("RM715", Kind.MANUAL) == [4]
+
+
+@pytest.mark.parametrize("arguments", ['"sshleifer_dataset", "cola"', 'path="some_set"'])
+def test_a_dataset_of_which_nothing_is_known_may_be_a_script(arguments: str) -> None:
+    outcome = converted(SCRIPT.format(arguments=arguments))
+    assert outcome.lines("RM714", Kind.MANUAL) == [4]
+    assert any(COPY in message and "data_files=" in message for message in outcome.messages)
+
+
+def test_a_dataset_that_is_known_to_hold_data_is_no_script() -> None:
+    outcome = converted(SCRIPT.format(arguments='"glue" if x else "imdb"'))
+    assert outcome.lines("RM714", Kind.MANUAL) == [4, 4]
+    assert not any(COPY in message for message in outcome.messages)
 
 
 @pytest.mark.parametrize("arguments", ['"nyu-mll/glue", "cola"', f'"eriktks/conll2003", {COPY}', '"imdb"'])

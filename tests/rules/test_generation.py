@@ -59,6 +59,38 @@ def test_a_script_that_was_not_written_for_legacy_ray_is_left() -> None:
     assert not converted(script).lines("RM752", Kind.MANUAL)
 
 
+@pytest.mark.parametrize(
+    ("of_ray", "is_legacy"),
+    [
+        ("from ray.train.huggingface import TransformersPredictor", True),
+        ("from ray.train.huggingface import HuggingFacePredictor\n\nprint(HuggingFacePredictor)", True),
+        ("from ray.train.batch_predictor import BatchPredictor\n\nprint(BatchPredictor)", True),
+        ("import ray.train.predictor\n\nprint(ray.train.predictor.Predictor)", True),
+        ("from ray import train\n\nprint(train.torch.TorchPredictor)", True),
+        ("import ray.ml", True),
+        ("import os, ray.air", True),
+        ("import ray.train", False),
+        ("from ray.train.huggingface.transformers import TransformersCheckpoint", True),
+        ("from ray.ml.predictors.integrations.huggingface import HuggingFacePredictor", True),
+        ("from ray.data.preprocessors import BatchMapper", True),
+        ("from ray.serve import PredictorDeployment", True),
+        ("import ray.air as air\n\nprint(air.session)", True),
+        ("from ray.train import Checkpoint, RunConfig\n\nprint(Checkpoint.from_directory('/x'))", False),
+        ("from ray.train.huggingface.transformers import RayTrainReportCallback", False),
+        ("from ray import serve, tune\n\nprint(serve.deployment, tune.Tuner)", False),
+        ("import ray\nfrom mine.ray.train import TransformersPredictor", False),
+    ],
+)
+def test_a_script_is_legacy_by_any_name_that_ray_has_no_more(of_ray: str, is_legacy: bool) -> None:
+    loaded = 'm = AutoModelForCausalLM.from_pretrained("EleutherAI/gpt-j-6B")'
+    use = (
+        f'from transformers import AutoModelForCausalLM, pipeline\n\n{loaded}\np = pipeline("text-generation", model=m)'
+    )
+    outcome = converted(f"{of_ray}\n{use}\n")
+    assert bool(outcome.lines("RM752", Kind.MANUAL)) == is_legacy
+    assert bool(outcome.lines("RM751", Kind.NOTE)) == is_legacy
+
+
 PREDICTOR = """
 import pandas as pd
 from ray.train.batch_predictor import BatchPredictor

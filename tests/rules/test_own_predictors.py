@@ -11,7 +11,9 @@ from tests.rules.scripts import converted
 
 OWN = """
 import pandas as pd
+from ray import serve
 from ray.air import Checkpoint
+from ray.train.huggingface import TransformersPredictor
 from ray.train.predictor import Predictor
 from ray.train.torch import TorchPredictor
 from transformers import AutoModel
@@ -84,7 +86,22 @@ def told(use: str) -> list[str]:
             ["predict()", "_preproc"],
         ),
         ("class S(P):\n    def predict(self, df):\n        return super().predict(df.dropna())", ["predict()"]),
-        ("T.from_checkpoint(c).predict(df)", ["predict()"]),
+        ("T.from_checkpoint(c).predict(df)", ["predict()", "from_checkpoint()"]),
+        (
+            "class U(T):\n    def call_model(self, inputs):\n        return super().call_model(inputs)\n\n\n"
+            "class V(TorchPredictor):\n    def call_model(self, inputs):\n        return super().call_model(inputs)",
+            ["call_model()"],
+        ),
+        (
+            "class H(TransformersPredictor):\n    def _predict_pandas(self, data, **kwargs):\n"
+            "        return super()._predict_pandas(data, **kwargs)\n\n\nh = H.from_checkpoint(c, task='ner')",
+            ["_predict_pandas()", "from_checkpoint()"],
+        ),
+        (
+            "@serve.deployment\nclass Server:\n    def __init__(self, c):\n        self.p = P.from_checkpoint(c)\n\n"
+            "    @app.post('/')\n    async def __call__(self, df):\n        return self.p.predict(df)",
+            ["predict()"],
+        ),
         ("for p in [P.from_checkpoint(c) for c in checkpoints]:\n    p.predict(df)", ["predict()"]),
         ("def serve(p: P, df):\n    return p.predict(df)", ["predict()"]),
         ('by_name = {"p": P(model)}\nby_name["p"].predict(df)', ["predict()"]),
@@ -169,3 +186,52 @@ def test_a_predictor_that_is_handed_to_serve_becomes_a_deployment(use: str, serv
     outcome = converted(SERVED.format(use=use))
     told = [message for message in outcome.messages if "ImportError" in message and "Predictor is gone" in message]
     assert len([message for message in told if "@serve.deployment" in message]) == served
+
+
+BATCHED = """
+import ray
+from ray.air import Checkpoint
+from ray.train.batch_predictor import BatchPredictor
+from ray.train.predictor import Predictor
+
+
+class P(Predictor):
+    def __init__(self, model, preprocessor=None):
+        {init}
+        self.model = model
+
+    @classmethod
+    def from_checkpoint(cls, checkpoint):
+        return cls({model})
+
+    def _predict_numpy(self, data):
+        return data
+
+
+predictor = BatchPredictor.from_checkpoint(Checkpoint.from_directory("/m"), P)
+predictor.set_preprocessor(None)
+print(predictor.predict(ray.data.range(3), ray_remote_args=None))
+"""
+
+
+@pytest.mark.parametrize(
+    "init",
+    [
+        "super().__init__(preprocessor)",
+        "super(P, self).__init__(preprocessor)",
+        "Predictor.__init__(self, preprocessor)",
+        "ray.train.predictor.Predictor.__init__(self, preprocessor=preprocessor)",
+    ],
+)
+def test_the_call_of_the_base_class_goes_with_it(init: str) -> None:
+    outcome = converted(BATCHED.format(init=init, model="1"))
+    assert "class BatchP:" in outcome.text and "class P:" in outcome.text
+    assert "Predictor.__init__" not in outcome.text and "super(" not in outcome.text
+    assert not outcome.lines("RM603", Kind.MANUAL)
+
+
+@pytest.mark.parametrize("model", ["Predictor", "Predictor.preferred_batch_format()", "isinstance(1, Predictor)"])
+def test_a_class_that_names_its_base_class_stays(model: str) -> None:
+    outcome = converted(BATCHED.format(init="super().__init__(preprocessor)", model=model))
+    assert "class BatchP" not in outcome.text
+    assert outcome.lines("RM603", Kind.MANUAL)

@@ -158,3 +158,226 @@ def test_pipelines_of_images_get_what_was_a_feature_extractor(task: str, given: 
         f"{IMPORTS}predictor = HuggingFacePredictor.from_checkpoint({arguments.format('')})\n", unsafe=True
     )
     assert f"{now}=one" in outcome.text
+
+
+READY = """
+import pandas as pd
+from ray.data.preprocessors import BatchMapper
+from ray.train.huggingface import HuggingFacePredictor, TransformersPredictor
+from ray.train.torch import TorchPredictor
+from transformers import pipeline
+from job import model, prep
+
+pipe = pipeline("text-classification")
+frame = pd.DataFrame({"text": ["fine"]})
+"""
+ITSELF = "Call the pipeline itself where predict() is called"
+
+
+@pytest.mark.parametrize(
+    ("use", "told", "untold"),
+    [
+        (
+            "p = TransformersPredictor(pipeline=pipe, preprocessor=prep)\np.predict(frame)\np.get_preprocessor()",
+            [ITSELF, "prep.transform_batch(data)", "get_preprocessor() of the predictor: use prep itself"],
+            ["map_batches", "set_preprocessor", "feature_columns"],
+        ),
+        (
+            "class A:\n    def __init__(self):\n        self.p = HuggingFacePredictor(pipe, prep)\n\n"
+            "    def ask(self):\n        self.p.set_preprocessor(None)\n"
+            "        return self.p.predict(frame, feature_columns=['text'], top_k=2)",
+            [ITSELF, "prep.transform_batch(data)", "set_preprocessor()", "The pipeline's own call takes top_k= too."],
+            ["map_batches", "get_preprocessor"],
+        ),
+        ("TransformersPredictor(pipe).predict(frame)", [ITSELF], ["map_batches", "transform_batch"]),
+        ("p = TransformersPredictor(**given)\np.predict(frame)", [ITSELF], ["map_batches", "Delete it"]),
+        (
+            "p = TransformersPredictor(pipe, BatchMapper(trim, batch_format='pandas'))",
+            [ITSELF, "That is gone too: call dataset.map_batches(trim,", "trim(batch) in place of transform_batch"],
+            [],
+        ),
+        ("print(repr(TransformersPredictor()))", ["Delete it: without a pipeline"], ["map_batches"]),
+        (
+            "TorchPredictor(model=model, preprocessor=prep).predict(frame)",
+            ["call the model itself under torch.no_grad()", "prep.transform_batch(data)"],
+            ["map_batches"],
+        ),
+        (
+            "p = TorchPredictor.from_checkpoint(checkpoint, model=model)\np.predict(frame)",
+            ["call the model itself under torch.no_grad()", "TorchCheckpoint(checkpoint.path, checkpoint.filesystem)"],
+            ["map_batches"],
+        ),
+    ],
+)
+def test_a_predictor_of_what_is_there_is_that_itself(use: str, told: list[str], untold: list[str]) -> None:
+    outcome = converted(READY + use)
+    assert len(outcome.lines("RM603", Kind.MANUAL)) == 1
+    said = next(message for message in outcome.messages if "Predictor is gone: current Ray" in message)
+    assert all(part in said for part in told)
+    assert not any(part in said.partition("That is gone too")[0] for part in untold)
+
+
+BATCHES = """
+import ray
+from ray.train.batch_predictor import BatchPredictor
+from ray.train.huggingface import TransformersPredictor
+from ray.train.torch import TorchPredictor
+from job import checkpoint, kind, model
+
+rows = ray.data.read_text("s3://our-bucket/texts")
+"""
+UNSEEN = "predictor = BatchPredictor.from_checkpoint(checkpoint, TransformersPredictor, task=kind)\n"
+
+
+@pytest.mark.parametrize(
+    ("use", "told", "untold"),
+    [
+        (
+            f"{UNSEEN}predictor.predict(rows, num_gpus_per_worker=1, num_cpus_per_worker=2, batch_size=8)",
+            ["map_batches takes num_gpus_per_worker= as num_gpus=; num_cpus_per_worker= as num_cpus=; batch_size=."],
+            ["keep_columns", "fn_kwargs", "Drop"],
+        ),
+        (
+            f"{UNSEEN}predictor.predict(rows, min_scoring_workers=1, max_scoring_workers=4, max_new_tokens=9, top_k=2)",
+            [
+                "min_scoring_workers= and max_scoring_workers= as compute=ray.data.ActorPoolStrategy(min_size=...,",
+                'max_new_tokens= and top_k= as fn_kwargs={"max_new_tokens": ..., "top_k": ...}, which __call__ gets',
+            ],
+            ["num_gpus", "feature_columns"],
+        ),
+        (
+            "class Job:\n    def __init__(self):\n        self.p = BatchPredictor(checkpoint, TorchPredictor)\n\n"
+            "    def run(self):\n"
+            "        return self.p.predict(rows, feature_columns=['a'], keep_columns=['b'], batch_size=None)",
+            [
+                "__call__ takes the feature_columns= from the batch and puts the keep_columns= of the batch",
+                "batch_size=",
+            ],
+            ["num_gpus", "Drop"],
+        ),
+        (
+            f"{UNSEEN}predictor.predict_pipelined(rows, blocks_per_window=2, ray_remote_args={{'resources': r}})",
+            ["Drop blocks_per_window=.", "map_batches takes the entries of ray_remote_args=."],
+            ["num_gpus"],
+        ),
+        (
+            "predictor = BatchPredictor.from_pandas_udf(lambda df: df)\npredictor.predict(rows, keep_columns=['b'])",
+            ['Give the function to ds.map_batches, with batch_format="pandas". The function puts the keep_columns='],
+            ["pipeline in a class", "__call__"],
+        ),
+        (
+            f"{UNSEEN}predictor.predict(rows, num_gpus_per_worker=None)",
+            ["Load a transformers pipeline"],
+            ["map_batches takes"],
+        ),
+    ],
+)
+def test_the_arguments_of_predict_are_said_in_terms_of_map_batches(
+    use: str, told: list[str], untold: list[str]
+) -> None:
+    outcome = converted(BATCHES + use)
+    said = next(message for message in outcome.messages if "batch_predictor.BatchPredictor is gone" in message)
+    assert all(part in said for part in told)
+    assert not any(part in said for part in untold)
+
+
+WITH_USE = """
+import numpy as np
+import pandas as pd
+import ray
+from ray import serve
+from ray.data.preprocessors import BatchMapper
+from ray.train.batch_predictor import BatchPredictor
+from ray.train.huggingface import TransformersPredictor
+from ray.train.predictor import Predictor
+from ray.train.torch import TorchCheckpoint, TorchPredictor
+
+
+{use}
+"""
+ACTOR = """
+{decorator}
+class Server:
+    def __init__(self, checkpoint):
+        self.predictor = TransformersPredictor.from_checkpoint(checkpoint, task="ner")
+
+    {method}
+"""
+
+
+@pytest.mark.parametrize("decorator", ["", "@ray.remote(num_gpus=1)", "@serve.deployment(num_replicas=2)"])
+@pytest.mark.parametrize(
+    ("method", "told"),
+    [
+        (
+            "def ask(self):\n        return self.predictor.get_preprocessor()",
+            "Its get_preprocessor has no counterpart.",
+        ),
+        (
+            "async def ask(self, p):\n        self.predictor.set_preprocessor(p)",
+            "Its set_preprocessor has no counterpart.",
+        ),
+        (
+            "@app.post('/')\n    async def ask(self, x):\n        return self.predictor.predict({'a': x})",
+            "given arrays",
+        ),
+        ("def ask(self, x):\n        return self.predictor.predict(np.array(x))", "It is given arrays"),
+    ],
+)
+def test_an_object_that_is_asked_for_more_stays_wherever_it_is_kept(decorator: str, method: str, told: str) -> None:
+    outcome = converted(WITH_USE.format(use=ACTOR.format(decorator=decorator, method=method)), unsafe=True)
+    assert "class PipelinePredictor" not in outcome.text
+    assert any(told in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize(
+    ("data", "noted"),
+    [
+        ("pd.DataFrame({'a': ['x']})", False),
+        ("pd.read_csv('x')[['text']].head(1)", False),
+        ("frame", True),
+        ("json.loads(text)", True),
+    ],
+)
+def test_data_that_may_be_arrays_is_noted(data: str, noted: bool) -> None:
+    ask = f"def ask(self, frame):\n        return self.predictor.predict({data})"
+    outcome = converted(WITH_USE.format(use=ACTOR.format(decorator="", method=ask)), unsafe=True)
+    assert "class PipelinePredictor" in outcome.text
+    assert bool(outcome.lines("RM603", Kind.NOTE)) == noted
+
+
+@pytest.mark.parametrize(
+    ("use", "told"),
+    [
+        ("class P(TorchPredictor):\n    pass", "calls call_model() or the model under torch.no_grad()"),
+        ("class P(TransformersPredictor):\n    pass", "make the pipeline in __init__"),
+        ("class P(Predictor):\n    pass", "let __init__ load the model"),
+        ("class P(BatchPredictor):\n    pass", "Remove the class: what it adds goes to where ds.map_batches is called"),
+        ("def f(p: Predictor):\n    return p", "Name what takes its place here"),
+        ("def f(p: type[Predictor]) -> BatchPredictor:\n    return p", "Name what takes its place here"),
+        ("print(isinstance(other, TorchPredictor))", "Name what takes its place here"),
+        ("p = Predictor.from_pandas_udf(lambda df: df)", "Call the function itself"),
+        (
+            "b = BatchPredictor(c, TorchPredictor)\nb.set_preprocessor(scaler)\nb.predict(rows)",
+            "Apply the preprocessor to the rows before that: scaler.transform(dataset).",
+        ),
+        (
+            "b = BatchPredictor(c, TorchPredictor)\nb.set_preprocessor(BatchMapper(f, batch_format='pandas'))",
+            "before that: dataset.map_batches(f, ",
+        ),
+        (
+            "c = TorchCheckpoint.from_model(m, preprocessor=p)\nBatchPredictor(c, TorchPredictor).predict(rows)",
+            "predict() applied the preprocessor of the checkpoint first",
+        ),
+        ("BatchPredictor(c, TorchPredictor).predict(rows, num_gpus_per_worker=1)", "also turned use_gpu=True on"),
+        ("TorchPredictor(m, use_gpu=True).predict(x, dtype=d)", 'on "cuda". dtype= is that of the tensors.'),
+    ],
+)
+def test_each_use_of_a_predictor_has_its_own_advice(use: str, told: str) -> None:
+    outcome = converted(WITH_USE.format(use=use))
+    assert any(told in message for message in outcome.messages)
+
+
+def test_a_preprocessor_that_is_taken_out_is_not_to_be_applied() -> None:
+    use = "b = BatchPredictor(c, TorchPredictor)\nb.set_preprocessor(None)\nb.predict(rows)"
+    assert not any("applied the preprocessor" in text for text in converted(WITH_USE.format(use=use)).messages)

@@ -17,12 +17,21 @@ from raymigrate.facts.project import Definition
 from raymigrate.facts.project_uses import Uses, answer
 from raymigrate.facts.values import Source, argument, constants
 
+# docs/semantics/libraries.md: where no README on that branch names configurations, the name of one is a ValueError, and
+# splits are guessed from the names of folders; files that are named do in each case.
+PARQUET_BRANCH = "refs/convert/parquet"
+PARQUET_COPY = (
+    f'revision="{PARQUET_BRANCH}" loads the Parquet copy that the Hub keeps, with'
+    ' data_files={"train": "CONFIGURATION/train/*.parquet"} in place of the name of a configuration, and each split as'
+    " the folders of that branch name it"
+)
 RM714 = Rule(
     "RM714",
     "a dataset named without its namespace",
     "With huggingface_hub >= 2 and datasets >= 5 load_dataset raises HfUriError: Repository id must be"
     " 'namespace/name'.",
-    "Use the full name, as the dataset's page on the Hub shows it.",
+    "Use the full name, as the dataset's page on the Hub shows it. Where that page has a Python script and no data,"
+    f" which is a RuntimeError since datasets 4, {PARQUET_COPY}.",
     "https://huggingface.co/docs/datasets/loading#hugging-face-hub",
     errors=("Repository id must be 'namespace/name'",),
 )
@@ -31,7 +40,7 @@ RM715 = Rule(
     "RM715",
     "a dataset that is a Python script",
     "datasets >= 4 runs no dataset scripts: RuntimeError: Dataset scripts are no longer supported.",
-    'For datasets of the Hub, revision="refs/convert/parquet" loads its own Parquet copy. Else convert the data to'
+    f"For datasets of the Hub, {PARQUET_COPY}. Else convert the data to"
     " Parquet once, with an older datasets, and load that; or build it with Dataset.from_generator.",
     "https://huggingface.co/docs/datasets/loading",
 )
@@ -97,20 +106,20 @@ NAMESPACES = {
 
 
 # Those of them whose repository holds a script and no data, under both names. CogComp/trec and EdinburghNLP/xsum are
-# loaded with this revision by unitxt 1.26.10; eriktks/conll2003: stanfordnlp/dspy, pull request 9889.
+# loaded with this revision by unitxt 1.26.10; eriktks/conll2003: stanfordnlp/dspy, pull request 9889. Each has one
+# configuration.
 SCRIPTS = {
     name: f"{NAMESPACES[short]}/{short}"
     for short in ("conll2003", "tiny_shakespeare", "trec", "xsum")
     for name in (short, f"{NAMESPACES[short]}/{short}")
 }
 FEW = 2  # the dataset and its configuration: with more arguments by position the revision may be among them
-PARQUET_BRANCH = "refs/convert/parquet"
 # A name that the Hub would be asked for: no path, no "namespace/name".
 SHORT = re.compile(r"[\w-]+")
 RAISES = "raises an HfUriError today"
 UNSEEN = (
     'A dataset is named in full, "nyu-mll/glue" and not "glue": as its page on the Hub shows it. Folders and packaged'
-    " modules, such as csv, keep their names."
+    f" modules, such as csv, keep their names. Where that page has a script and no data, {PARQUET_COPY}."
 )
 
 
@@ -228,12 +237,19 @@ def _is_loaded(module: Module, use: ast.expr) -> bool:
 
 
 def _parquet_copy(context: Context, call: ast.Call, given: ast.expr, name: str, *, sure: bool) -> None:
-    """Loads the Hub's own Parquet copy of a dataset that is a script."""
+    """Loads the Hub's own Parquet copy of a dataset that is a script, which has no name for the one configuration."""
     message = f'"{name}" is a script, which datasets >= 4 refuses'
     arguments = {keyword.arg for keyword in call.keywords}
     if "revision" in arguments:
         return
-    if None in arguments or len(call.args) > FEW or not sure:
-        context.manual(RM715, given, f"{message}.", f'revision="{PARQUET_BRANCH}" loads the Parquet copy of the Hub.')
+    configuration = argument(call, 1, "name")
+    seen = configuration is None or isinstance(context.module.constant(configuration), str | None)
+    if None in arguments or len(call.args) > FEW or not sure or not seen:
+        advice = f'revision="{PARQUET_BRANCH}" loads the Parquet copy of the Hub; leave the configuration out.'
+        context.manual(RM715, given, f"{message}.", advice)
     elif context.converts(RM715, given, f"{message}; now the Parquet copy of the Hub."):
-        context.plan.call(call).set("revision", f'"{PARQUET_BRANCH}"')
+        edit = context.plan.call(call)
+        edit.set("revision", f'"{PARQUET_BRANCH}"')
+        if configuration is not None:
+            edit.names = ["path", "name"] if len(call.args) == FEW else []
+            edit.remove.add("name")

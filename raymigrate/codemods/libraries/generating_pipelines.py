@@ -23,7 +23,7 @@ LEFT_OPEN = {
 def generating_pipelines(context: Context) -> None:
     """Reports pipelines of a legacy script whose calls leave open how much they write, and how."""
     module = context.module
-    if not context.options.part_of_job and not context.is_legacy_script:
+    if not context.of_legacy_job:
         return
     for made in module.calls(*PIPELINES, *CLASSES):
         if module.qualified(made.func) in PIPELINES and module.constant(argument(made, 0, "task")) != GENERATING:

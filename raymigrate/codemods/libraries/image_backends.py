@@ -33,7 +33,7 @@ WITH_TORCHVISION = (
 def image_backends(context: Context) -> None:
     """Notes where images are resized otherwise; with --freeze-numerics they are resized as before."""
     freezes = context.options.freeze_numerics
-    if not freezes and not context.options.part_of_job and not context.is_legacy_script:
+    if not freezes and not context.of_legacy_job:
         return
     for call in _automatic(context):
         if not freezes:

@@ -32,7 +32,7 @@ from raymigrate.codemods.libraries.argument_changes import (
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.indirect import calls_by_name, calls_of_subclasses
 from raymigrate.facts.keys import keys_of, taken_out
-from raymigrate.facts.legacy import ACCELERATORS, HF_TRAINERS, TRAINERS, TRAINING_ARGUMENTS
+from raymigrate.facts.legacy import ACCELERATORS, HF_TRAINERS, TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
 from raymigrate.facts.tuners import TUNERS, TunerCall
 from raymigrate.facts.values import constants, seen_entries, written
@@ -198,10 +198,7 @@ def _unpacked(
     for name, key in [] if keys.hidden else keys.reads:  # a key that comes from elsewhere keeps its name
         if name in changes and name not in keys.read_in_text and _is_renamed(changes[name]):
             change_key(context, key, name, changes[name])
-    of_legacy_job = context.options.part_of_job or any(
-        reference.qualified in TRAINERS for reference in context.module.references_within(*TRAINERS)
-    )
-    if names is TRAINING_ARGUMENTS and keys.hidden and of_legacy_job:
+    if names is TRAINING_ARGUMENTS and keys.hidden and context.of_legacy_job:
         sources = context.module.origins(keyword.value)
         seen = [seen_entries(source.module, source.node) for source in sources] + _searched(context.module)
         taken = taken_out(context.module, keyword.value) - {name for name, _ in keys.strings}

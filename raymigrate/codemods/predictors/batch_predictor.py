@@ -11,6 +11,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.predictors.pipeline_predictor import NotSure
 from raymigrate.facts.module import Module
 from raymigrate.facts.results import is_set_to_none
+from raymigrate.facts.values import is_none, keyword_argument
 
 PARAMETERS = ("checkpoint", "predictor_cls")
 LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -102,7 +103,7 @@ def _predict(module: Module, value: ast.expr) -> ast.Call:
     by_name = not call.args and bool(call.keywords) and call.keywords[0].arg == "data"
     if None in names or not (len(positional) == len(call.args) == 1 or by_name):
         raise NotSure("The arguments of its predict() cannot be seen here.")
-    if "ray_remote_args" in names:
+    if not is_none(keyword_argument(call, "ray_remote_args")):
         raise NotSure("Its ray_remote_args= have to become arguments of map_batches.")
     return call
 

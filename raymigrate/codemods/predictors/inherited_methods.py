@@ -28,6 +28,19 @@ INHERITED = {
     "_cast_tensor_columns": IN_CLASS,
     "_set_cast_tensor_columns": IN_CLASS,
 }
+# What TransformersPredictor and TorchPredictor gave in addition.
+FROM_CHECKPOINT = "Call the class itself, whose __init__ loads {} from the folder of the checkpoint."
+OF_PIPELINES = {
+    "from_checkpoint": FROM_CHECKPOINT.format("the pipeline"),
+    "_predict_pandas": "Call the pipeline there, with the list of the column, and make a DataFrame of what it returns.",
+    "_predict": "Call the pipeline there, and make a DataFrame of what it returns.",
+}
+OF_TORCH = {
+    "from_checkpoint": FROM_CHECKPOINT.format("the model"),
+    "call_model": "Call the model itself there, under torch.no_grad().",
+    "_predict_numpy": "Call the model there, under torch.no_grad(), with torch.as_tensor of the arrays.",
+    "_predict_pandas": "Call the model there, under torch.no_grad(), with torch.as_tensor of the columns.",
+}
 DELETE = "Delete the line."
 
 
@@ -35,13 +48,20 @@ DELETE = "Delete the line."
 def inherited_methods(context: Context) -> None:
     """Reports what is asked of an own predictor, and was in the base class that is gone."""
     module = context.module
-    for node in module.attributes(*INHERITED):
+    for node in module.attributes(*dict.fromkeys((*INHERITED, *OF_PIPELINES, *OF_TORCH))):
         base = _base_with(module, node) if isinstance(node.ctx, ast.Load) else None
-        if base is not None and not is_guarded(module, node, node.attr):
+        advice = _inherited(base).get(node.attr) if base is not None else None
+        if advice is not None and not is_guarded(module, node, node.attr):
             parent = module.parent_of[node]
             what = f"{node.attr}()" if isinstance(parent, ast.Call) and parent.func is node else node.attr
             message = f"{what} came from {base}, which is gone: without that base class this is an AttributeError."
-            context.manual(RM603, node, message, DELETE if _sets_none(module, node) else INHERITED[node.attr])
+            context.manual(RM603, node, message, DELETE if _sets_none(module, node) else advice)
+
+
+def _inherited(base: str) -> dict[str, str]:
+    """What a base class gave, with what to do without it."""
+    more = OF_PIPELINES if base in PIPELINE_PREDICTORS else OF_TORCH if base.endswith("TorchPredictor") else {}
+    return INHERITED | more
 
 
 def _base_with(module: Module, node: ast.Attribute) -> str | None:
@@ -94,7 +114,8 @@ def _class(module: Module, node: ast.expr) -> tuple[Module, ast.ClassDef] | None
     if isinstance(definition, ast.arg):
         function = module.parent_of[module.parent_of[definition]]
         owner = module.parent_of.get(function)
-        is_first = isinstance(function, ast.FunctionDef) and function.args.args[:1] == [definition]
+        methods = (ast.FunctionDef, ast.AsyncFunctionDef)
+        is_first = isinstance(function, methods) and function.args.args[:1] == [definition]
         return (module, owner) if is_first and isinstance(owner, ast.ClassDef) else None
     other = module.elsewhere(node)
     return (other.module, other.node) if other is not None and isinstance(other.node, ast.ClassDef) else None

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.predictors.pipeline_predictor import NotSure
 from raymigrate.edits.plan import Code, Part
+from raymigrate.facts.module import Module
 from raymigrate.facts.values import written
 
 BASES = frozenset({"ray.train.predictor.Predictor"})
@@ -98,9 +99,12 @@ class OwnPredictor:
         context.plan.without_bases.add(self.definition)
         context.handle(module.reference_at[self.definition.bases[0]], gone=True)
         for statement in ast.walk(self.definition):
-            if isinstance(statement, ast.Expr) and _is_init_of_base(statement.value):
+            if isinstance(statement, ast.Expr) and _is_init_of_base(module, statement.value):
                 edit = context.plan.statement(statement)
                 edit.removed = edit.comments_stay = True
+                for reference in context.references(*BASES):
+                    if module.inside(reference.node, statement):
+                        context.handle(reference, gone=True)
         features = "feature_columns" in self.columns
         keeps = "keep_columns" in self.columns
         body = FEATURES[self.batch_format] if features else ""
@@ -141,16 +145,23 @@ def own_predictor(context: Context, node: ast.expr) -> OwnPredictor:
             raise NotSure(f"The class of its predictors uses {part.attr}.")
         if isinstance(part, ast.Name) and part.id == "super":
             call = module.parent_of[module.parent_of[module.parent_of[part]]]
-            if not _is_init_of_base(call) or not isinstance(module.parent_of[call], ast.Expr):
+            if not _is_init_of_base(module, call) or not isinstance(module.parent_of[call], ast.Expr):
                 raise NotSure("The class of its predictors calls its base class.")
+    for reference in module.references_within(*BASES):
+        call = module.parent_of[reference.node]
+        if module.inside(reference.node, definition) and reference.node is not definition.bases[0]:
+            if not _is_init_of_base(module, call) or not isinstance(module.parent_of[call], ast.Expr):
+                raise NotSure("The class of its predictors names its base class.")
     return predictor
 
 
-def _is_init_of_base(node: ast.AST) -> bool:
-    """Whether a node is `super().__init__(...)`."""
+def _is_init_of_base(module: Module, node: ast.AST) -> bool:
+    """Whether a node is `super().__init__(...)` or `Predictor.__init__(self, ...)`."""
     function = node.func if isinstance(node, ast.Call) else None
     base = function.value if isinstance(function, ast.Attribute) and function.attr == "__init__" else None
-    return isinstance(base, ast.Call) and isinstance(base.func, ast.Name) and base.func.id == "super"
+    if isinstance(base, ast.Call):
+        return isinstance(base.func, ast.Name) and base.func.id == "super"
+    return base is not None and module.qualified(base) in BASES
 
 
 def used_elsewhere(context: Context, definition: ast.ClassDef, calls: list[ast.Call]) -> bool:

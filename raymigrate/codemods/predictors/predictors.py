@@ -19,6 +19,19 @@ from raymigrate.codemods.predictors.batch_predictor import (
     BatchPredictor,
     batch_predictor,
 )
+from raymigrate.codemods.predictors.given_data import is_array, is_frame, sources_of_data
+from raymigrate.codemods.predictors.instead import (
+    NAMED,
+    OF_PREDICTOR,
+    OF_SUBCLASS,
+    OWN_BATCH_PREDICTOR,
+    asked_for,
+    calls_on,
+    of_batch_predictor,
+    of_ready_model,
+    of_ready_pipeline,
+    of_torch_checkpoint,
+)
 from raymigrate.codemods.predictors.own_predictor import own_predictor, used_elsewhere
 from raymigrate.codemods.predictors.pipeline_predictor import (
     NotSure,
@@ -30,12 +43,13 @@ from raymigrate.codemods.predictors.pipeline_predictor import (
 from raymigrate.codemods.predictors.served import is_served
 from raymigrate.codemods.shared.generation import RM752
 from raymigrate.edits.plan import CallEdit, Code, Part
+from raymigrate.facts.annotations import in_annotation
 from raymigrate.facts.checkpoint_folders import folder_is_temporary, is_local_folder
 from raymigrate.facts.guards import goes_on_without, is_ready
 from raymigrate.facts.legacy import HF, HF_UNRELEASED
 from raymigrate.facts.literals import string_literal
 from raymigrate.facts.module import Reference
-from raymigrate.facts.values import argument, is_none, keyword_argument
+from raymigrate.facts.values import argument, is_none, keyword_argument, sources
 from raymigrate.knowledge.error_texts import gone_names
 from raymigrate.knowledge.successors import WITH_MAP_BATCHES
 
@@ -85,15 +99,18 @@ LONG_PROMPTS = (
     "Texts get as long as before: where nothing says otherwise, 20 tokens with the prompt. A prompt that has as many"
     " raises a ValueError since transformers 5, where one token was added."
 )
+ONLY_FRAMES = (
+    "If this gives predict() an array or a dict of arrays, which Ray's took too, it is an AttributeError now: the new"
+    " class takes a DataFrame."
+)
+OF_FUNCTION = "BatchPredictor of a function"
 # What takes the place of the methods by which the others made predictions.
 ADVICE = {
-    "Predictor": "Remove the base class and the call of its __init__, let __init__ load the model from the folder"
-    " of the checkpoint, call the method with the prediction __call__(self, batch), and give the class to"
-    ' ds.map_batches with batch_format="numpy" for _predict_numpy, "pandas" for _predict_pandas. What calls predict(),'
-    " get_preprocessor() or set_preprocessor() of it calls the base class.",
+    "Predictor": OF_SUBCLASS["Predictor"],
     "BatchPredictor of an own class": "Give the class of its predictors to ds.map_batches, with the checkpoint and what"
     " else it takes as fn_constructor_kwargs; its method with the prediction is called __call__(self, batch) there.",
     "BatchPredictor of another class": WITH_MAP_BATCHES,
+    OF_FUNCTION: 'Give the function to ds.map_batches, with batch_format="pandas".',
     "TorchPredictor": "Load the model in a class whose __call__(self, batch) makes tensors of the columns with"
     " torch.as_tensor, calls the model in eval mode under torch.no_grad() and returns"
     ' {"predictions": output.cpu().numpy()}, and give the class to ds.map_batches.',
@@ -147,10 +164,15 @@ def _report(
     context: Context, reference: Reference, reason: str = "", advice: str | None = None, first: str = ""
 ) -> None:
     name = _name(reference)
-    message = f"{name} is gone: current Ray raises an ImportError. {reason}".rstrip()
     kind = name.rpartition(".")[2]
     if name in BATCH_PREDICTORS:
         kind = _predicting_class(context, reference)
+        made = _call(context, reference, "", "from_checkpoint", "from_pandas_udf")
+        more = of_batch_predictor(context, made, of_function=kind == OF_FUNCTION) if made is not None else ""
+        first = f"{more} {first}".strip()
+    advice = advice or _by_use(context, reference, kind)
+    reason = "" if advice == NAMED else reason  # nothing is done with it there
+    message = f"{name} is gone: current Ray raises an ImportError. {reason}".rstrip()
     if not is_ready(context.module, reference, name.rpartition(".")[2]):
         if is_served(context.module, reference.node):
             advice = SERVED_OWN if isinstance(context.module.parent_of[reference.node], ast.ClassDef) else SERVED
@@ -161,12 +183,33 @@ def _report(
 
 def _predicting_class(context: Context, reference: Reference) -> str:
     """What class a BatchPredictor is given, as a key of the advice."""
+    if _call(context, reference, "from_pandas_udf") is not None:
+        return OF_FUNCTION
     call = _call(context, reference, "", "from_checkpoint")
     given = argument(call, 1, "predictor_cls") if call is not None else None
     name = context.module.qualified(given) if given is not None else None
     if given is not None and isinstance(context.module.definition(given), ast.ClassDef):
         return "BatchPredictor of an own class"
     return "BatchPredictor of another class" if name is not None and name not in PIPELINE_PREDICTORS else ""
+
+
+def _by_use(context: Context, reference: Reference, kind: str) -> str | None:
+    """What to do about a class by what is done with it here; None where that says no more."""
+    module = context.module
+    outer = module.parent_of[reference.node]
+    if isinstance(outer, ast.ClassDef):
+        is_batch = reference.qualified in BATCH_PREDICTORS
+        return OWN_BATCH_PREDICTOR if is_batch else OF_SUBCLASS.get(kind, OF_SUBCLASS[""])
+    if in_annotation(module, reference.node) or (isinstance(outer, ast.Call) and outer.args[1:] == [reference.node]):
+        is_type = not isinstance(outer, ast.Call) or ast.unparse(outer.func) in ("isinstance", "issubclass")
+        return NAMED if is_type else None
+    if _call(context, reference, "from_pandas_udf") is not None and kind == "Predictor":
+        return "Call the function itself: predict() gave it a DataFrame."
+    if kind == "TorchPredictor" and (call := _call(context, reference, "")) is not None:
+        return of_ready_model(context, call)
+    if kind == "TorchPredictor" and (call := _call(context, reference, "from_checkpoint")) is not None:
+        return of_torch_checkpoint(context, call)
+    return None
 
 
 def _name(reference: Reference) -> str:
@@ -185,11 +228,15 @@ def _predictor(context: Context, reference: Reference, pipeline: PipelinePredict
     """`TransformersPredictor.from_checkpoint(checkpoint, task=...)`: an object with the same predict()."""
     module = context.module
     call = _call(context, reference, "from_checkpoint")
+    if (ready := _call(context, reference, "")) is not None:
+        raise NotSure("", of_ready_pipeline(context, ready))
     if call is None:
         outer = module.parent_of[reference.node]
         outer = module.parent_of[outer] if isinstance(outer, ast.keyword) else outer
         given_away = isinstance(outer, ast.Call) and (module.qualified(outer.func) or "").startswith(BATCH_PREDICTORS)
-        raise NotSure("" if given_away else "Only its from_checkpoint() is converted.")
+        raise NotSure(
+            "" if given_away or isinstance(outer, ast.ClassDef) else "Only its from_checkpoint() is converted."
+        )
     given = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
     checkpoint = call.args[0] if len(call.args) == 1 else given.pop("checkpoint", None)
     if checkpoint is None or isinstance(checkpoint, ast.Starred) or len(given) < len(call.keywords) - 1:
@@ -204,6 +251,9 @@ def _predictor(context: Context, reference: Reference, pipeline: PipelinePredict
         context.handle(reference, gone=False)
         return
     pipeline.use(call, _name(reference).rpartition(".")[2], checkpoint, given, predictions)
+    unseen = [predict for predict in predictions if not is_frame(module, predict)]
+    if unseen:
+        context.note(RM603, unseen[0], ONLY_FRAMES)
     edit = context.plan.call(call)
     edit.function = pipeline.name
     edit.rename |= renamed(context, given)
@@ -216,28 +266,19 @@ def _predictor(context: Context, reference: Reference, pipeline: PipelinePredict
 
 
 def _predictions(context: Context, call: ast.Call) -> list[ast.Call]:
-    """The calls of predict() on a predictor, as far as they are seen: they get a DataFrame.
+    """The calls of predict() on a predictor, through every way to it that is seen: they get a DataFrame.
 
     Raises:
         NotSure: If something else is.
     """
     module = context.module
-    target = getattr(module.parent_of[call], "targets", [call])[0]
-    scope = module.scope_of[target].find(target.id) if isinstance(target, ast.Name) else None
-    uses: list[ast.expr] = [*module.uses(target.id, scope)] if scope is not None else [call]
-    found: list[ast.Call] = []
-    for use in uses:
-        method = module.parent_of[use]
-        if not isinstance(method, ast.Attribute):
-            continue
-        if method.attr not in ("predict", "pipeline"):
-            raise NotSure(f"Its {method.attr} has no counterpart.")
-        predict = module.parent_of[method]
-        data = module.value(predict.args[0]) if isinstance(predict, ast.Call) and predict.args else None
-        array = isinstance(data, ast.Call) and (module.qualified(data.func) or "").startswith("numpy.")
-        if isinstance(data, (ast.Dict, ast.List)) or array:
+    for node in module.attributes(*OF_PREDICTOR):
+        if call in sources(module, node.value):
+            raise NotSure(f"Its {node.attr} has no counterpart.", first=asked_for(node.attr))
+    found = calls_on(module, call, "predict")
+    for predict in found:
+        if any(is_array(module, data) for data in sources_of_data(module, predict)):
             raise NotSure("It is given arrays, and gave arrays back.")
-        found += [predict] if isinstance(predict, ast.Call) and method.attr == "predict" else []
     return found
 
 

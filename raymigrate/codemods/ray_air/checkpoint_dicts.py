@@ -10,6 +10,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
+from raymigrate.codemods.ray_air.framework_checkpoints import CLASSES
 from raymigrate.codemods.ray_air.ray_checkpoint import API, FROM_DICT
 from raymigrate.codemods.shared.checkpoint_files import before_statement
 from raymigrate.codemods.shared.emitted import CHECKPOINT_FILE
@@ -20,6 +21,7 @@ from raymigrate.facts.helpers import Helper
 from raymigrate.facts.module import Module
 from raymigrate.facts.results import (
     CHECKPOINT_CLASSES,
+    CHECKPOINTS,
     Layout,
     class_method,
     is_any_checkpoint,
@@ -57,7 +59,9 @@ OPENED = (
 )
 FILES = f"This checkpoint is a folder with files, and {PACKED}"
 MADE_WITH = {"from_dict": "Use the dict that the checkpoint was made from.", "from_model": FILES}
-MAKERS = FROM_DICT | {f"{owner}.from_dict" for owner in CHECKPOINT_CLASSES}
+MAKERS = frozenset(
+    f"{owner}{method}" for owner in (*CHECKPOINTS, *CHECKPOINT_CLASSES, *CLASSES) for method in ("", ".from_dict")
+)
 USUAL_NAMES = frozenset({"checkpoint", "ckpt", "best_checkpoint", "last_checkpoint"})
 
 

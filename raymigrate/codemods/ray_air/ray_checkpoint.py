@@ -14,11 +14,11 @@ from raymigrate.codemods.shared.emitted import CHECKPOINT_FILE
 from raymigrate.codemods.shared.local_names import local_name
 from raymigrate.codemods.shared.tune_name import tune_name
 from raymigrate.edits.plan import Code
-from raymigrate.facts.module import Reference
+from raymigrate.facts.module import Module, Reference
 from raymigrate.facts.places import Place
 from raymigrate.facts.reports import REPORTS
 from raymigrate.facts.results import CHECKPOINTS
-from raymigrate.facts.values import is_none, keyword_argument
+from raymigrate.facts.values import is_none, keyword_argument, seen_entries
 
 API = "https://docs.ray.io/en/latest/train/user-guides/checkpoints.html"
 
@@ -61,6 +61,8 @@ ITSELF = (
     " into one that does, with checkpoint.to_directory(path)."
 )
 GONE = ("from_bytes", "from_object_ref")
+PATHS = ("local_path", "uri")
+CONSTRUCTOR = ("local_path", "data_dict", "uri", "obj_ref")  # one of them was given
 
 REPORT = """
 {data} = $data
@@ -113,47 +115,79 @@ def from_dict(context: Context) -> None:
             if context.converts(RM308, reference.node, "Checkpoint.from_uri(uri) is Checkpoint(uri) now."):
                 _construct(context, reference)
         elif method == "Checkpoint":
-            _constructor(context, reference)
+            constructed(context, reference, reference.is_within("ray.air"))
         elif method in GONE:
             context.manual(RM308, reference.node, f"Checkpoint.{method}() raises an AttributeError.")
             context.handle(reference, gone=False)
         elif method == "from_dict" and not _rewrite_report(context, reference):
             message = "Checkpoint.from_dict() raises an AttributeError on Ray >= 2.7."
-            context.manual(RM303, reference.node, message, _instead(context, reference))
+            call = context.module.parent_of[reference.node]
+            given = call.args[0] if isinstance(call, ast.Call) and len(call.args) == 1 else None
+            context.manual(RM303, reference.node, message, instead_of_dict(context, reference, given))
             context.handle(reference, gone=False)
 
 
-def _instead(context: Context, reference: Reference) -> str:
-    """What to do in place of a from_dict() that is left."""
-    module = context.module
-    call = module.parent_of[reference.node]
-    given = module.value(call.args[0]) if isinstance(call, ast.Call) and len(call.args) == 1 else None
-    if isinstance(given, ast.Call) and isinstance(given.func, ast.Attribute) and given.func.attr == "to_dict":
+def instead_of_dict(context: Context, reference: Reference, given: ast.expr | None, kept: str = "") -> str:
+    """What to do where a checkpoint is made from a dict.
+
+    Args:
+        context: The module.
+        reference: What makes it.
+        given: The dict; None where it is not seen.
+        kept: What the class keeps without a dict.
+    """
+    if given is not None and is_of_checkpoint(context.module, given):
         return ITSELF
-    return IN_TRAINING if context.place_of(reference.node) is not Place.UNKNOWN else ELSEWHERE
+    return (IN_TRAINING if context.place_of(reference.node) is not Place.UNKNOWN else ELSEWHERE) + kept
 
 
-def _constructor(context: Context, reference: Reference) -> None:
+def is_of_checkpoint(module: Module, given: ast.expr) -> bool:
+    """Whether a dict is what `checkpoint.to_dict()` gives."""
+    made = module.value(given)
+    return isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute) and made.func.attr == "to_dict"
+
+
+def constructor_arguments(module: Module, call: ast.Call, *, by_position: bool) -> dict[str, ast.expr]:
+    """What a call of a checkpoint class is given, by the names of Ray 2.0 to 2.6, None left out (air/checkpoint.py).
+
+    Args:
+        module: The module.
+        call: The call.
+        by_position: Whether positions are those of that Ray for sure.
+    """
+    names = CONSTRUCTOR if by_position or (call.args and is_none(call.args[0])) else ()
+    given = dict(zip(names, call.args, strict=False))
+    for keyword in call.keywords:
+        given |= {keyword.arg: keyword.value} if keyword.arg else seen_entries(module, keyword.value)
+    return {name: value for name, value in given.items() if not is_none(value)}
+
+
+def constructed(context: Context, reference: Reference, by_position: bool, kept: str = "") -> None:
     """Rewrites `Checkpoint(local_path=folder)` and `Checkpoint(uri=uri)`; reports what was made from a dict.
 
-    The arguments of Ray 2.0 to 2.6 were `local_path, data_dict, uri, obj_ref`, one of them given (air/checkpoint.py).
+    Args:
+        context: The module.
+        reference: The class.
+        by_position: Whether its arguments by position are those of old Ray for sure.
+        kept: What the class keeps without a dict.
     """
-    module = context.module
-    call = module.parent_of[reference.node]
+    call = context.module.parent_of[reference.node]
     if not isinstance(call, ast.Call) or call.func is not reference.node:
         return
-    names = ("local_path", "data_dict", "uri", "obj_ref") if reference.is_within("ray.air") else ()
-    given = dict(zip(names, call.args, strict=False)) | {k.arg: k.value for k in call.keywords}
-    given = {name: value for name, value in given.items() if not is_none(value)}
+    name = reference.qualified.rpartition(".")[2]
+    given = constructor_arguments(context.module, call, by_position=by_position)
     if "data_dict" in given or "obj_ref" in given:
-        context.manual(RM303, call, "Checkpoint(data_dict) raises a TypeError, or fails later.", ELSEWHERE)
+        message = f"{name}(data_dict) raises a TypeError, or fails later."
+        context.manual(RM303, call, message, instead_of_dict(context, reference, given.get("data_dict"), kept))
         context.handle(reference, gone=False)
-    elif len(call.args) > 1 and names:
-        context.manual(RM308, call, "Checkpoint takes one path.", "Give it the folder or the URI alone.")
+    elif len(call.args) > 1 and by_position:
+        context.manual(RM308, call, f"{name} takes one path.", "Give it the folder or the URI alone.")
         context.handle(reference, gone=False)
-    elif given.keys() & {"local_path", "uri"} and not call.args:
-        message = "Checkpoint takes a folder or a URI as path= today: anything else is a TypeError."
-        if context.converts(RM308, call, message):
+    elif not given.keys().isdisjoint(PATHS) and not call.args:
+        message = f"{name} takes a folder or a URI as path= today: anything else is a TypeError."
+        if {keyword.arg for keyword in call.keywords}.isdisjoint(PATHS):
+            context.manual(RM308, call, message, "Name it path= in the dict that is unpacked.")
+        elif context.converts(RM308, call, message):
             _name_path(context, call)
 
 
@@ -164,7 +198,7 @@ def _name_path(context: Context, call: ast.AST) -> None:
         for keyword in call.keywords:
             if keyword.arg is not None and is_none(keyword.value):
                 edit.remove.add(keyword.arg)
-            elif keyword.arg in ("local_path", "uri"):
+            elif keyword.arg in PATHS:
                 edit.rename[keyword.arg] = "path"
 
 

@@ -13,6 +13,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.freeze_numerics import MODEL, freeze_model, note_loaded_again
 from raymigrate.codemods.phases import Phase
+from raymigrate.codemods.ray_air.ray_checkpoint import constructor_arguments
 from raymigrate.codemods.shared.checkpoint_files import (
     METHODS,
     before_statement,
@@ -67,9 +68,18 @@ TO_MAKE = {
     "from_model": "Save into a folder: model and tokenizer with save_pretrained(folder), of a plain module its"
     " state_dict() with torch.save(), a preprocessor with ray.cloudpickle.dump(preprocessor, file). Then take"
     " ray.train.Checkpoint.from_directory(folder).",
-    "from_dict": "A checkpoint is a folder, and lasts as long as it: write the files into one that stays, such as"
-    " tempfile.mkdtemp(), and take ray.train.Checkpoint.from_directory(folder).",
+    "from_dict": "Use the dict itself. Where a Checkpoint is needed: it is a folder, and lasts as long as that. Write"
+    " the dict with torch.save(), or the files that it carried, into a folder that stays, such as tempfile.mkdtemp(),"
+    " and take ray.train.Checkpoint.from_directory(folder).",
+    "from_bytes": "Hand the folder of the checkpoint on instead of its bytes, and take"
+    " ray.train.Checkpoint.from_directory(folder).",
+    "from_object_ref": "Hand the checkpoint itself on: it holds only where its folder is.",
 }
+CLASS_ITSELF = "Take ray.train.Checkpoint; of the methods that make one it has from_directory()."
+SUBCLASS = (
+    "Derive the class from ray.train.Checkpoint, which is a folder: in with self.as_directory() as folder, its methods"
+    ' load the model and the tokenizer with from_pretrained(os.path.join(folder, "checkpoint")).'
+)
 PLAIN = (ast.Name, ast.Attribute, ast.Constant)
 LOADED = {"get_model": "model", "get_tokenizer": "tokenizer"}  # parameter with the class to load
 ARGUMENTS_FILE = "training_args.bin"
@@ -195,6 +205,8 @@ def _may_be_checkpoint(context: Context, call: ast.Call, method: ast.Attribute) 
     """
     if has_method(context.module, method.value, method.attr):
         return False
+    if any(class_method(context.module, source) is not None for source in sources(context.module, method.value)):
+        return True
     loaded = _loaded_class(context, call, method.attr)
     by_class = loaded is not None and (context.module.qualified(loaded) or "").startswith("transformers.")
     return (by_class or is_called_checkpoint(context.module, method.value)) and context.is_ray_script
@@ -215,10 +227,23 @@ def checkpoint_classes(context: Context) -> None:
         made = False
         if edit is None:
             if not is_ready(context.module, reference, owner.rpartition(".")[2]):
-                context.manual(RM601, reference.node, f"{message}.", TO_MAKE.get(method))
+                context.manual(RM601, reference.node, f"{message}.", _instead(context, reference, method))
         elif made := context.converts(RM601, reference.node, f"{message}; now ray.train.Checkpoint."):
             edit()
         context.handle(reference, gone=made)
+
+
+def _instead(context: Context, reference: Reference, method: str) -> str | None:
+    """What to do where a class or a method of it is left; None: what the rule says."""
+    parent = context.module.parent_of[reference.node]
+    if isinstance(parent, ast.ClassDef):
+        return SUBCLASS
+    if not method and not (isinstance(parent, ast.Call) and parent.func is reference.node):
+        return CLASS_ITSELF
+    call = parent if isinstance(parent, ast.Call) and parent.func is reference.node else None
+    given = constructor_arguments(context.module, call, by_position=True) if call is not None and not method else {}
+    makes = method or ("from_dict" if "data_dict" in given else "from_object_ref" if "obj_ref" in given else "")
+    return TO_MAKE.get(makes)
 
 
 def _replacement(context: Context, reference: Reference, method: str) -> Callable[[], None] | None:
@@ -286,8 +311,12 @@ def _is_absolute(context: Context, path: ast.expr) -> bool:
 
 
 def _is_type(context: Context, node: ast.expr) -> bool:
-    """Whether a class is named as a type: in an annotation, or in isinstance()."""
+    """Whether a class is named as a type: in an annotation, in isinstance(), or beside type()."""
     parent = context.module.parent_of[node]
+    if isinstance(parent, ast.Tuple) and isinstance(context.module.parent_of[parent], ast.Call):
+        return _is_type(context, parent)
+    if isinstance(parent, ast.Compare):
+        return all(isinstance(operator, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)) for operator in parent.ops)
     if isinstance(parent, ast.Call):
         return isinstance(parent.func, ast.Name) and parent.func.id == "isinstance" and parent.args[-1] is node
     return in_annotation(context.module, node)

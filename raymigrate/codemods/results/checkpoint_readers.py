@@ -34,6 +34,9 @@ OTHER_FORMS = {
     "to_uri": "Let RunConfig(storage_path=) name the URI, or copy the folder that checkpoint.as_directory() gives.",
     "to_bytes": "Read the files in the folder that checkpoint.as_directory() gives.",
     "to_object_ref": "Hand the checkpoint itself on: it holds only where its folder is.",
+    "get_internal_representation": "Take checkpoint.path, the folder that it is.",
+    "_local_path": "Take checkpoint.path, the folder that it is.",
+    "_data_dict": "Read the files in the folder that checkpoint.as_directory() gives.",
 }
 
 
@@ -43,7 +46,8 @@ def readers(context: Context) -> None:
     for node in context.module.attributes("as_directory", "to_directory", "path", *OTHER_FORMS):
         if node.attr in OTHER_FORMS:
             if layout_after(context, node.value) is not None or is_any_checkpoint(context.module, node.value):
-                gone = f"Checkpoint.{node.attr}() raises an AttributeError on Ray >= 2.7."
+                what = node.attr if node.attr.startswith("_") else f"{node.attr}()"
+                gone = f"Checkpoint.{what} raises an AttributeError on Ray >= 2.7."
                 context.manual(RM308, node, gone, OTHER_FORMS[node.attr])
         elif node.attr in ("as_directory", "to_directory", "path"):
             place = layout_after(context, node.value)

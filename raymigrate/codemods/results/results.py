@@ -69,15 +69,14 @@ ATTRIBUTES = {
 @codemod("metrics", "log_dir", "config", "dataset_stats", "metrics_dataframe", phase=Phase.RESULTS)
 def results(context: Context) -> None:
     """Reads of a trainer's result that find nothing, or something else, on current Ray."""
-    uses_air = any(reference.qualified.startswith("ray.air.") for reference in context.module.references)
-    legacy = uses_air or context.options.part_of_job
+    by_last_report = ACCELERATE_TRAINERS | (TORCH_TRAINERS if context.of_legacy_job else set())
     for read, trainers in reads_of_results(context.module, *ATTRIBUTES):
         if read.attr == "log_dir":
             _log_dir(context, read, sure=None not in trainers)
         elif read.attr in ATTRIBUTES and read.attr != "metrics":
             outcome, what_to_do = ATTRIBUTES[read.attr]
             context.manual(RM604, read, f"result.{read.attr} {outcome}", what_to_do)
-        elif None not in trainers and trainers & (ACCELERATE_TRAINERS | (TORCH_TRAINERS if legacy else set())):
+        elif None not in trainers and trainers & by_last_report:
             _last_report(context, read)
 
 

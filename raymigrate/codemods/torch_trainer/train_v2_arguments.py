@@ -135,8 +135,7 @@ def _unpacked(context: Context, name: str, unpacked: ast.keyword) -> None:
             message = f"{name}({key}=) raises on Ray >= 2.51{UNPACKED.get(key, '')}."
             advice = f"Drop the key. {STORAGE_ADVICE}" if name == "RunConfig" else "Drop the key."
             context.manual(RM401, node, message, advice)
-    legacy = any(reference.qualified in TRAINERS for reference in context.module.references)
-    if keys.hidden and legacy:
+    if keys.hidden and context.of_legacy_job:
         message = f"What is passed with ** cannot be seen here; {name} has fewer arguments today."
         advice = f"Look for {', '.join(sorted(REFUSED[name]))}: Ray raises for them when the object is constructed."
         context.manual(RM401, unpacked, message, advice)

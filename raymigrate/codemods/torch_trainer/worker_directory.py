@@ -14,7 +14,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.torch_trainer.captured_metrics import worker_functions
 from raymigrate.facts.instances import ACCELERATOR, instance_of
-from raymigrate.facts.legacy import ACCELERATORS
+from raymigrate.facts.legacy import ACCELERATORS, HF
 from raymigrate.facts.module import Module
 from raymigrate.facts.project import with_imported
 from raymigrate.facts.storage import is_absolute, may_be_absolute, may_be_relative
@@ -55,7 +55,6 @@ WITH_FOLDERS = (
 PATHS = ("path", "name")  # of a checkpoint and of a temporary file
 OPENED = ("open", "as_directory", "to_directory", "get_trial_dir", "get_trial_name")
 UNSEEN = "If"
-LEGACY_TRIGGERS = ("ray.air", "ray.train.huggingface")
 
 
 @codemod(VARIABLE, phase=Phase.RESULTS)
@@ -74,8 +73,7 @@ def original_directory(context: Context) -> None:
 def relative_writes(context: Context) -> None:
     """Reports files that a legacy training function writes to its working directory."""
     module = context.module
-    legacy = any(reference.qualified.startswith(LEGACY_TRIGGERS) for reference in module.references)
-    if not legacy or not context.is_ray_script:
+    if not context.of_legacy_job and not module.references_within(HF):  # which converted scripts name too
         return
     functions, told = worker_functions(module), set[str]()
     methods = [call for call, _ in module.method_calls(*WRITERS, "save")]

@@ -67,12 +67,13 @@ def _owner(module: Module, node: ast.expr) -> ast.ClassDef | None:
     """The class whose method has an expression as its `self`."""
     found = module.definition(node)
     function = module.parent_of[module.parent_of[found]] if isinstance(found, ast.arg) else None
-    home = module.parent_of.get(function) if isinstance(function, ast.FunctionDef) else None
-    if not isinstance(function, ast.FunctionDef) or not isinstance(home, ast.ClassDef):
+    home = module.parent_of.get(function) if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) else None
+    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) or not isinstance(home, ast.ClassDef):
         return None
-    if function.decorator_list and not _is_property(function):
-        return None
-    return home if function.args.args[:1] == [found] else None
+    first = function.args.args[:1]
+    if function.decorator_list and not _is_property(function) and first and first[0].arg != "self":
+        return None  # a classmethod, or what some library calls with something else
+    return home if first == [found] else None
 
 
 def _class_of(module: Module, owner: ast.expr, *, elsewhere: bool) -> tuple[Module, ast.ClassDef] | None:
@@ -150,7 +151,7 @@ def _default(module: Module, value: ast.expr | None) -> ast.expr | None:
     return argument(value, len(value.args) if place is None else place, "default")
 
 
-def _is_property(function: ast.FunctionDef) -> bool:
+def _is_property(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     names = [ast.unparse(decorator).rpartition(".")[2] for decorator in function.decorator_list]
     return names in (["property"], ["cached_property"])
 
