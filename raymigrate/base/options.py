@@ -43,6 +43,10 @@ class Options:
     workers: int | None = None
     gpu: bool | None = None
 
+    def names(self, code: str) -> bool:
+        """Whether the user selects a rule by its own code, and not among others."""
+        return code in self.select and self.enabled(code)
+
     def enabled(self, code: str) -> bool:
         """Whether the user wants to hear of a rule."""
         return code.startswith(self.select or "RM") and not (self.ignore and code.startswith(self.ignore))

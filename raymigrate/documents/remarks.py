@@ -83,9 +83,7 @@ def uses_train(text: str) -> bool:
 
 
 def concerns(pin: Pin, *texts: str) -> bool:
-    """Whether it matters to the code of a document that it installs an old version."""
-    if any(uses_train(text) for text in texts):
-        return True
+    """Whether an old version matters to the code of a document that does not use Ray Train."""
     if pin.name != "ray" or not any(ON_SPARK in text for text in texts):
         return False
 
