@@ -36,7 +36,7 @@ RM905 = Rule(
 RM907 = Rule(
     "RM907",
     "a code block of a page that was left",
-    "The page shows old and new code side by side, or the block cannot be parsed.",
+    "The page shows old and new code side by side, or the block cannot be parsed, or is written in HTML.",
     "Change it by hand if it should not show the legacy form.",
     "https://docs.ray.io/en/latest/train/getting-started-transformers.html#transformerstrainer-migration-guide",
 )
