@@ -88,10 +88,12 @@ def page(script: Script, filename: str) -> Regions:
 def _in_html(text: str) -> Iterator[Finding]:
     """Says once that Python in HTML, which is not read, holds legacy code."""
     for block in IN_HTML.finditer(text):
-        code = re.sub(r"<[^>]*>", "", block[2])  # what colours it
-        if (found := SURELY_LEGACY.search(unescape(code))) is not None:
+        code = unescape(re.sub(r"<[^>]*>", "", block[2]))  # without what colours it
+        own = re.findall(r"\bclass\s+(\w+)", code)
+        found = [name for match in SURELY_LEGACY.finditer(code) if (name := match[0].strip(".(=")) not in own]
+        if found:
             line, column = Places(text).place(block.start())
-            message = f"Code in HTML is not read and stays as it is; this block mentions {found[0].strip('.(=')}."
+            message = f"Code in HTML is not read and stays as it is; this block mentions {found[0]}."
             yield remark(RM907, Kind.MANUAL, message, Place(0, line, column))
             return
 

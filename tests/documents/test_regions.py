@@ -307,6 +307,7 @@ def test_python_in_html_is_told_once_where_it_shows_a_legacy_name(html: str, pag
         '<pre><code class="language-yaml">ray.air: 1</code></pre>',
         "<p>It was <code>ray.air.session</code> once.</p>",
         '<a class="python">ray.air</a>',
+        '<pre class="python">class HuggingFacePredictor:\n    pass\nds.map_batches(HuggingFacePredictor)</pre>',
     ],
 )
 def test_other_html_is_no_concern(html: str) -> None:
