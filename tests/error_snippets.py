@@ -355,6 +355,10 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         "open('vit/preprocessor_config.json', 'w').write('{}')\n"
         "transformers.AutoFeatureExtractor.from_pretrained('vit')"
     ],
+    "RM698": [
+        'import os\nos.environ[\'RAY_JOB_CONFIG_JSON_ENV_VAR\'] = \'{"runtime_env": {"pip": ["a"]}}\'\n'
+        "ray.init(runtime_env={'pip': ['b']})"
+    ],
     "RM731": [
         "import importlib\nimport pydantic\nfrom unittest import mock\nfrom ray._common import pydantic_compat\n"
         "with mock.patch.object(pydantic, '__version__', '1.10.12'):\n"

@@ -1,6 +1,10 @@
 """What a user can choose."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from raymigrate.facts.submitted_jobs import SubmittedJob
 
 
 @dataclass(frozen=True)
@@ -25,6 +29,7 @@ class Options:
         to_accelerate: Also move plain PyTorch training loops to accelerate.
         workers: How many workers train in what `to_ray` converts; None where the user does not say.
         gpu: Whether each of them has a GPU; None where the user does not say.
+        submitted: The jobs that the notebook submits whose cell writes the script.
     """
 
     select: tuple[str, ...] = ()
@@ -42,6 +47,11 @@ class Options:
     to_accelerate: bool = False
     workers: int | None = None
     gpu: bool | None = None
+    submitted: tuple["SubmittedJob", ...] = ()
+
+    def names(self, code: str) -> bool:
+        """Whether the user selects a rule by its own code, and not among others."""
+        return code in self.select and self.enabled(code)
 
     def enabled(self, code: str) -> bool:
         """Whether the user wants to hear of a rule."""

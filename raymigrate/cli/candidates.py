@@ -17,7 +17,7 @@ from raymigrate.cli.settings import Settings
 from raymigrate.facts.project import Project
 from raymigrate.files.discovery import Discovery, below, pages_among, too_large
 from raymigrate.files.gitignore import is_excluded
-from raymigrate.files.needles import needles
+from raymigrate.files.needles import PINS, needles
 from raymigrate.reporting.output import Output
 from raymigrate.reporting.progress import with_progress
 from raymigrate.reporting.report_file import is_page, refuse_among, refuse_unfit
@@ -59,7 +59,7 @@ def convert_stdin(settings: Settings, choices: Choices) -> int:
     """
     _refuse(settings, choices)
     data = sys.stdin.buffer.read()
-    wanted = needles(to_ray=choices["to_ray"], to_accelerate=choices["to_accelerate"])
+    wanted = needles(to_ray=choices["to_ray"], to_accelerate=choices["to_accelerate"], pins=PINS in choices["select"])
     path = choices["stdin_filename"] or "<stdin>"
     excluded = choices["force_exclude"] and is_excluded(choices["exclude"], below(path, settings.exclude_base))
     summary = Summary(scanned=int(not excluded))

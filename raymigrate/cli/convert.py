@@ -11,7 +11,7 @@ import click
 from raymigrate.base.errors import NO_STDIN
 from raymigrate.cli.settings import Settings
 from raymigrate.files.discovery import CONFIGURATION, PAGES, SUFFIXES, discover
-from raymigrate.files.needles import needles
+from raymigrate.files.needles import PINS, needles
 from raymigrate.reporting import DOCUMENTS
 
 NOTHING_THERE = (
@@ -37,14 +37,17 @@ def run_conversion(paths: Sequence[str], settings: Settings, choices: Choices) -
     if "-" not in paths:
         found = discover(
             paths,
-            needles=needles(to_ray=choices["to_ray"], to_accelerate=choices["to_accelerate"]),
+            needles=needles(
+                to_ray=choices["to_ray"], to_accelerate=choices["to_accelerate"], pins=PINS in choices["select"]
+            ),
             exclude=choices["exclude"],
             exclude_base=settings.exclude_base,
             force_exclude=choices["force_exclude"],
             suffixes=(*SUFFIXES, *CONFIGURATION, *(PAGES if choices["docs"] else ())),
             jobs=choices["jobs"],
         )
-        if not found.candidates and not found.problems and not _writes_more(choices):
+        named = PINS in choices["select"] and found.named
+        if not found.candidates and not named and not found.problems and not _writes_more(choices):
             _say_that_nothing_is_left(found.scanned, choices)
             return 0
 

@@ -34,6 +34,9 @@ class Document(Protocol):
     remarks: list[Finding]
     """What there is to say of it before anything is converted: one of kind ERROR means that nothing can be."""
 
+    for_ray: bool
+    """Whether its code uses Ray Train, did before an edit, or was said to: else what it installs is no concern."""
+
     pins: list[tuple[Place, Pin]]
     """The versions that lines of it install and that converted code does not run on, with the starts of the lines."""
 
@@ -93,6 +96,7 @@ class Plain:
 
     scripts: Sequence[CellFile] = ()
     cells_with_commands: Sequence[int] = ()
+    for_ray = False
 
     def __init__(self, script: Script) -> None:
         self.script = script
@@ -139,30 +143,31 @@ class Plain:
         return self.encode(self.text)
 
 
-def open_document(data: bytes, filename: str) -> Document:
+def open_document(data: bytes, filename: str, *, for_ray: bool = False) -> Document:
     """Reads a file.
 
     Args:
         data: Its bytes.
         filename: Its name, which tells what it is: a notebook, a page, else Python.
+        for_ray: See `Document.for_ray`.
 
     Raises:
         UndecodableError: If it is not what its name says; the message is half a sentence.
     """
     name = filename.lower()
     if name.endswith(NOTEBOOK):
-        return Notebook(data)
+        return Notebook(data, for_ray=for_ray)
     script = decode(data)
     if name.endswith(PAGES):
         return page(script, filename)
     if b"%" in data or b"!" in data or b"?" in data or b"# In[" in data or b"# Databricks" in data:
-        return cell_script(script) or Plain(script)
+        return cell_script(script, for_ray=for_ray) or Plain(script)
     return Plain(script)
 
 
 def edited(document: Document, data: bytes, filename: str) -> Document:
     """The document as it is with other bytes in the same cells, whose numbers it keeps."""
-    return _numbered(open_document(data, filename), document.numbers)
+    return _numbered(open_document(data, filename, for_ray=document.for_ray), document.numbers)
 
 
 def reopened(document: Document, text: str, filename: str) -> Document:
@@ -178,14 +183,14 @@ def reopened(document: Document, text: str, filename: str) -> Document:
         NotSplit: If what it then holds is not the changed text: the edges of cells or magics are in its way.
     """
     data = document.encode(text)
-    again = open_document(data, filename)
+    again = open_document(data, filename, for_ray=document.for_ray)
     if again.code(again.text) != document.code(text) or document.encode(again.text) != data:
         raise NotSplit("an edit lies across a magic or the edge of a cell")
     emptied = again.blank_cells - document.blank_cells
     if not emptied:
         return again
     data, numbers = again.without(emptied)
-    return _numbered(open_document(data, filename), numbers)
+    return _numbered(open_document(data, filename, for_ray=document.for_ray), numbers)
 
 
 def _numbered(document: Document, numbers: list[int]) -> Document:

@@ -7,7 +7,7 @@ from raymigrate.base.findings import Finding
 from raymigrate.documents.lines import split_lines
 from raymigrate.documents.magics import CELL_MAGIC, PYTHON_CELL_MAGICS, masked, syntax_error
 from raymigrate.documents.regions import Regions
-from raymigrate.documents.remarks import Place, concerns, old_pins, other_language, pin_remark
+from raymigrate.documents.remarks import Place, concerns, old_pins, other_language, pin_remark, uses_train
 from raymigrate.files.script import Script
 
 # https://docs.databricks.com/aws/en/notebooks/notebook-format: the first line, and what parts the cells.
@@ -25,8 +25,8 @@ BARE = re.compile(r"# ?%%\s*$|# In\[[\d ]*\]:\s*$|# COMMAND -{10}\s*$")
 MAGIC_LINE = re.compile(r"^\s*[%!?]|=\s*[%!](?!=)|\?\s*$|^(?:pip|conda) ", re.MULTILINE)
 
 
-def cell_script(script: Script) -> Regions | None:
-    """The cells of a script; None if it is an ordinary one."""
+def cell_script(script: Script, *, for_ray: bool = False) -> Regions | None:
+    """The cells of a script; None if it is an ordinary one. For `for_ray` see `Document.for_ray`."""
     lines = [line.text for line in split_lines(script.text)]
     if lines and lines[0].startswith(DATABRICKS):
         edges = [index for index, line in enumerate(lines) if COMMAND.match(line)]
@@ -42,7 +42,8 @@ def cell_script(script: Script) -> Regions | None:
     document.bare_markers = {n: edge for n, edge in enumerate(edges, 1) if BARE.match(lines[edge])}
     document.remarks += [remark for start, stop in cells for remark in _other_language(lines, start, stop)]
     old = [(Place(0, index + 1, 1), pin) for index, pin in old_pins(lines)]
-    document.pins = [(place, pin) for place, pin in old if concerns(pin, document.text)]
+    document.for_ray = for_ray or uses_train(document.text)
+    document.pins = [(place, pin) for place, pin in old if document.for_ray or concerns(pin, document.text)]
     document.remarks += [pin_remark(pin, place) for place, pin in document.pins]
     return document
 

@@ -21,7 +21,7 @@ from raymigrate.documents.json_spans import elements, members, start_of_value
 from raymigrate.documents.lines import spliced
 from raymigrate.documents.magics import CELL_MAGIC, PYTHON_CELL_MAGICS
 from raymigrate.documents.notebook_sources import Source, source_at
-from raymigrate.documents.remarks import Place, concerns, old_pins, other_language, pin_remark
+from raymigrate.documents.remarks import Place, concerns, old_pins, other_language, pin_remark, uses_train
 from raymigrate.files.script import UndecodableError
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Notebook:
 
     encoding = "utf-8"
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, *, for_ray: bool = False) -> None:
         self._bom = data.startswith(BOM_UTF8)
         self._json = _decoded(data)
         self._sources: dict[int, Source] = {}  # by index of the cell among those that take part
@@ -80,7 +80,8 @@ class Notebook:
                     cells.append(cell)
         self._cells = Cells(cells)
         texts = [self.text, *(script.text for script in self.scripts)] if pins else []
-        self.pins = [(place, pin) for place, pin in pins if concerns(pin, *texts)]
+        self.for_ray = for_ray or any(map(uses_train, texts))
+        self.pins = [(place, pin) for place, pin in pins if self.for_ray or concerns(pin, *texts)]
         self.remarks += [*self._cells.remarks, *(pin_remark(pin, place) for place, pin in self.pins)]
 
     @property

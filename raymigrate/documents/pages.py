@@ -8,10 +8,11 @@ blocks without a language and differences are left alone.
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from html import unescape
 from itertools import takewhile
 
 from raymigrate.base.findings import Finding, Kind
-from raymigrate.documents.lines import split_lines
+from raymigrate.documents.lines import Places, split_lines
 from raymigrate.documents.regions import Head, Regions
 from raymigrate.documents.remarks import RM907, Place, remark
 from raymigrate.files.script import Script
@@ -39,6 +40,11 @@ LEGACY_WORDS = re.compile(
 SURELY_LEGACY = re.compile(
     r"\b(?:HuggingFace|Transformers|Accelerate)(?:Trainer|Checkpoint|Predictor)\b|\bBatch(?:Mapper|Predictor)\b"
     r"|\bray\.(?:air|ml)\b|\b(?:evaluation_strategy|no_cuda|use_auth_token)=|\bload_metric\b"
+)
+# Python in HTML, as in `.. raw:: html`: its characters are escaped, so it is not converted.
+IN_HTML = re.compile(
+    r"<(pre|code)\b[^>]*\b(?:class|lang)=[\"']?[^\"'>]*\b(?:lang(?:uage)?-)?(?:python3?|py)\b[^>]*>(.*?)</\1\s*>",
+    re.DOTALL | re.IGNORECASE,
 )
 # Words over a block that shows the legacy form on purpose.
 ON_PURPOSE = re.compile(
@@ -72,10 +78,24 @@ def page(script: Script, filename: str) -> Regions:
     document = Regions(script, [(block.start, block.stop, block.indent) for block in read])
     document.heads = {index: block.head for index, block in enumerate(read)}
     document.remarks = [told for finding in document.remarks if (told := _unreadable(finding, blocks))]
+    document.remarks += _in_html(script.text)
     for block in left:
         message = "The page shows old and new code side by side, so this block was left."
         document.remarks.append(remark(RM907, Kind.NOTE, message, Place(0, block.start + 1, block.indent + 1)))
     return document
+
+
+def _in_html(text: str) -> Iterator[Finding]:
+    """Says once that Python in HTML, which is not read, holds legacy code."""
+    for block in IN_HTML.finditer(text):
+        code = unescape(re.sub(r"<[^>]*>", "", block[2]))  # without what colours it
+        own = re.findall(r"\bclass\s+(\w+)", code)
+        found = [name for match in SURELY_LEGACY.finditer(code) if (name := match[0].strip(".(=")) not in own]
+        if found:
+            line, column = Places(text).place(block.start())
+            message = f"Code in HTML is not read and stays as it is; this block mentions {found[0]}."
+            yield remark(RM907, Kind.MANUAL, message, Place(0, line, column))
+            return
 
 
 def _unreadable(finding: Finding, blocks: Iterable[Block]) -> Finding | None:

@@ -47,6 +47,7 @@ class Regions:
             cells.append(Cell(0, start + 1, tuple(line[indent:] for line in self._texts[start:stop]), indent))
         self._cells = Cells(cells)
         self.remarks: list[Finding] = list(self._cells.remarks)
+        self.for_ray = False
         self.pins: list[tuple[Place, Pin]] = []
         self.scripts: list[CellFile] = []
         self.cells_with_commands = [0]

@@ -138,6 +138,14 @@ def settings_files(project: Project, folder: str) -> Iterator[tuple[str, bytes]]
             yield path, _content(project, folder, path)
 
 
+def files_with(project: Project, folder: str, *words: bytes) -> Iterator[tuple[str, bytes]]:
+    """The files of a folder that hold one of some words, and what is in them."""
+    for path in _files(project, folder):
+        data = _content(project, folder, path)
+        if any(word in data for word in words):
+            yield path, data
+
+
 def takers(module: Module, name: str) -> Iterator[tuple[Module, ast.AST]]:
     """Where other files take a name from a module that it has imported itself: one place in each of them."""
     project = module.project

@@ -297,7 +297,7 @@ def below(path: str, base: str) -> str:
 
 
 def pages_among(paths: Iterable[str]) -> int:
-    """How many of some files are pages, of which only the code blocks are read."""
+    """How many of some files are pages, of which only the code blocks outside of HTML are read."""
     return sum(path.lower().endswith(PAGES) for path in paths)
 
 

@@ -39,6 +39,13 @@ CAME_WITH = (
     (re.compile(rb"\bprocessing_class\s*="), "transformers", "4.46"),
     (re.compile(rb"\baverage_tokens_across_devices\s*="), "transformers", "4.46.2"),
 )
+# A script that imports Ray, or a cell that installs it.
+USES_RAY = re.compile(rb"\b(?:import|from)\s+ray\b|\bray(?:\[[\w, ]*\])?\s*(?:[=<>~!]=|[<>])")
+
+
+def uses_ray(data: bytes) -> bool:
+    """Whether a script or notebook has to do with Ray; its pins are looked at where the user asks for that alone."""
+    return USES_RAY.search(data) is not None
 
 
 def is_legacy(findings: Iterable[Finding]) -> bool:

@@ -131,7 +131,11 @@ def summary_text(summary: Summary, *, dry_run: bool) -> str:
         parts = parts or ["nothing new"]
         parts.append(f"{summary.known} in the baseline")
     outcome = ", ".join(parts) if parts else "nothing legacy found"
-    pages = f", of {summary.pages} page{'s' * (summary.pages != 1)} only the code blocks" if summary.pages else ""
+    pages = (
+        f", of {summary.pages} page{'s' * (summary.pages != 1)} only the code blocks outside of HTML"
+        if summary.pages
+        else ""
+    )
     return f"{outcome} ({files_text(summary.scanned)} scanned{pages})"
 
 

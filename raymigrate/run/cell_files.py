@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,7 +10,9 @@ from typing import TYPE_CHECKING
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.documents import Document, edited
 from raymigrate.documents.notebook import Notebook
-from raymigrate.documents.remarks import RM905
+from raymigrate.documents.remarks import RM905, shell_text
+from raymigrate.facts.module import Module
+from raymigrate.facts.submitted_jobs import METHOD, SubmittedJob, submitted_by_code, submitted_by_commands
 from raymigrate.run.engine import convert
 from raymigrate.run.gates import concerns
 from raymigrate.run.outcome import FileResult
@@ -38,6 +41,8 @@ def with_scripts_converted(
     before, after = list(document.remarks), list(new.remarks)
     changed: dict[int, list[str]] = {}
     changes, told_once = result.changes, 0
+    submitted = tuple(_submitted(document)) if document.scripts else ()
+    options = replace(options, submitted=submitted)
     kept = {remark.cell for remark in document.remarks if (remark.code, remark.kind) == (RM905.code, Kind.SKIPPED)}
     for script in document.scripts:
         if script.number in kept:
@@ -63,6 +68,14 @@ def with_scripts_converted(
     rewritten.remarks = after
     left = result.findings if result.after is None else result.left
     return replace(result, changes=changes, after=rewritten.text, left=left, rewritten=rewritten, told_once=told_once)
+
+
+def _submitted(document: Document) -> Iterator[SubmittedJob]:
+    """The jobs that the notebook submits, in Python or by a command."""
+    if METHOD in document.text:
+        yield from submitted_by_code(Module(document.text))
+    for cell in document.cells_with_commands:
+        yield from submitted_by_commands(shell_text(document.lines_of(cell)))
 
 
 def _converted(script: CellFile, path: str, options: Options, *, rewrite: bool) -> FileResult | None:

@@ -16,6 +16,8 @@ from raymigrate.facts.alone import Alone, OtherFileNeeded
 from raymigrate.facts.helpers import NOTHING_SHARED, SharedHelpers
 from raymigrate.files.contents import read_bytes
 from raymigrate.files.discovery import CONFIGURATION
+from raymigrate.files.needles import PINS
+from raymigrate.pins.evidence import uses_ray
 from raymigrate.run.configuration_names import legacy_names
 from raymigrate.run.conversion import broken, convert_document, crashed, failed
 from raymigrate.run.gates import concerns
@@ -89,7 +91,7 @@ class Job:
     def _converted(self, path: str, data: bytes, project: Project) -> FileResult:
         if path.endswith(CONFIGURATION):
             return legacy_names(path, data, self.options)
-        document = open_document(data, path)
+        document = open_document(data, path, for_ray=self.options.names(PINS) and uses_ray(data))
         result = convert_document(document, path, self.options, rewrite=self.rewrite, project=project)
         if result.after is not None:
             _ = result.new_bytes  # its encoding may lack a character

@@ -22,7 +22,7 @@ from raymigrate.documents.remarks import RM731
 from raymigrate.facts.yaml_files import load_yaml
 from raymigrate.files.gitignore import Patterns, excluded, is_ignored, read_gitignore, read_gitignores_above
 from raymigrate.knowledge.versions import Pin
-from raymigrate.pins.evidence import is_converted, is_legacy
+from raymigrate.pins.evidence import is_converted, is_legacy, uses_ray
 from raymigrate.pins.files import PinFile, read, reader_by_path, readers_in
 from raymigrate.pins.needed import Needed, missing, needed_by
 from raymigrate.pins.readers import SUBFOLDERS
@@ -30,6 +30,7 @@ from raymigrate.run.conversion import broken
 from raymigrate.run.outcome import FileResult
 
 if TYPE_CHECKING:
+    from raymigrate.base.options import Options
     from raymigrate.files.discovery import Discovery
     from raymigrate.run.job import Job
 
@@ -71,14 +72,21 @@ def pin_results(
         done.add(file.path)
         try:
             if (file.old_pins or file.path in lacking) and (
-                not legacy.isdisjoint(scripts)
-                or any(is_converted(read(path) or b"", file.old_pins) for path in scripts)
+                not legacy.isdisjoint(scripts) or _concerns(file, scripts, job.options)
             ):
                 earlier = results.get(file.path)
                 result = _result(file, job) if earlier is None else _added(earlier, file, job)
                 yield result.with_findings([*result.findings, *_told(file, lacking.get(file.path, []))])
         except Exception as error:  # whatever it is, the other files are done
             yield broken(file.path, error)
+
+
+def _concerns(file: PinFile, scripts: Sequence[str], options: Options) -> bool:
+    """Whether pins belong to converted scripts, or to Ray at all where the user asks for pins alone."""
+    texts = (read(path) or b"" for path in scripts)
+    if not options.names(RM731.code):
+        return any(is_converted(text, file.old_pins) for text in texts)
+    return any(pin.name == "ray" for pin in file.old_pins) or any(map(uses_ray, texts))
 
 
 def _lacking(

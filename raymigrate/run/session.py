@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from raymigrate.base.errors import CannotWorkError
 from raymigrate.base.isolation import CrashedError, apart
 from raymigrate.files.discovery import Discovery, pages_among, processors
+from raymigrate.files.needles import PINS
 from raymigrate.run.conversion import crashed, failed
 from raymigrate.run.helper_modules import shared_helpers, with_modules
 from raymigrate.run.job import Job
@@ -116,7 +117,7 @@ def _plan(found: Discovery, job: Job, *, jobs: int = 0, progress: Progress = _un
         summary.together, summary.projects = together.groups(), together.summaries()
         for result in results.values():
             result.asked, result.done = [], []  # they hold trees, which no other process needs
-    if found.candidates:
+    if found.candidates or (found.named and job.options.names(PINS)):
         results.update((result.path, result) for result in list(pin_results(found, results, legacy, job)))
     for path, result in results.items():
         if result.changes and found.leads_out(path):

@@ -277,5 +277,38 @@ def test_a_block_that_cannot_be_parsed_is_told_where_it_shows_a_legacy_name(bloc
 def test_of_pages_it_is_said_that_only_their_blocks_are_read(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text(":class:`HuggingFaceTrainer <ray.train.huggingface.HuggingFaceTrainer>`\n")
     (tmp_path / "train.py").write_text("import ray\n")
-    assert "nothing legacy found (2 files scanned, of 1 page only the code blocks)" in invoke("--docs", tmp_path).stderr
+    said = "nothing legacy found (2 files scanned, of 1 page only the code blocks outside of HTML)"
+    assert said in invoke("--docs", tmp_path).stderr
     assert "nothing legacy found (1 file scanned)" in invoke(tmp_path).stderr
+
+
+IN_HTML = {
+    "escaped": '<pre><code class="language-python">from ray.air import session\nprint(1 &lt; 2)\n</code></pre>',
+    "in a raw block": "```{raw} html\n<pre>\n<code class='plain language-py'>\nimport ray.air\n</code></pre>\n```",
+    "coloured": '<pre class="python"><span class="k">from</span> <span>ray.air</span> import session</pre>',
+    "two": '<pre lang="python">a = ray.air.session</pre>\n<PRE lang=python>b = ray.air.session</PRE>',
+}
+
+
+@pytest.mark.parametrize("html", IN_HTML.values(), ids=IN_HTML)
+@pytest.mark.parametrize("page", ["page.md", "page.rst"])
+def test_python_in_html_is_told_once_where_it_shows_a_legacy_name(html: str, page: str) -> None:
+    text = f"See from ray\n\n{html}\n"
+    after, findings = convert(text, page)
+    message = "Code in HTML is not read and stays as it is; this block mentions ray.air."
+    assert [(f.code, f.kind, f.message) for f in findings] == [("RM907", Kind.MANUAL, message)]
+    assert after == text
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        '<pre><code class="language-python">import ray.train</code></pre>',
+        '<pre><code class="language-yaml">ray.air: 1</code></pre>',
+        "<p>It was <code>ray.air.session</code> once.</p>",
+        '<a class="python">ray.air</a>',
+        '<pre class="python">class HuggingFacePredictor:\n    pass\nds.map_batches(HuggingFacePredictor)</pre>',
+    ],
+)
+def test_other_html_is_no_concern(html: str) -> None:
+    assert convert(f"See from ray\n\n{html}\n", "page.md")[1] == []

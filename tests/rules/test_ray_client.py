@@ -83,3 +83,20 @@ def test_the_training_rows_of_a_legacy_trainer_are_counted_by_the_client() -> No
     assert converted(SCRIPT.format(connect=CLIENT, body=read)).lines("RM512", Kind.MANUAL)
     in_memory = body.replace("{train}", "rows")
     assert not converted(SCRIPT.format(connect=CLIENT, body=in_memory)).lines("RM512", Kind.MANUAL)
+
+
+ADVICE = {
+    CLIENT: "Take the address out of ray.init(), and run it in the cluster: `ray job submit",
+    'ray.init("ray://head:10001", allow_multiple=True)': "Take the address and allow_multiple out of ray.init(), and",
+    'ray.client("head:10001").connect()': "Write ray.init() in place of what connects, and run",
+    'os.environ["RAY_ADDRESS"] = "ray://head:10001"\nray.init()': "Take out the line that sets RAY_ADDRESS, and run",
+    'ray.init("ray://head:10001", runtime_env={"pip": ["a"]})': "where a field of runtime_env that ray.init() has is",
+}
+
+
+@pytest.mark.parametrize(("connect", "advice"), ADVICE.items(), ids=ADVICE)
+def test_the_advice_is_for_this_connection(connect: str, advice: str) -> None:
+    outcome = converted(SCRIPT.format(connect=connect, body=RUN["materialize"]))
+    (told,) = [message for message in outcome.messages if "a client cannot run Ray Data" in message]
+    assert advice in told
+    assert ("runtime_env" in told) == ("runtime_env" in connect)

@@ -14,6 +14,7 @@ from raymigrate.codemods.data.split_datasets import SPLIT_ALL_SINCE, keep_whole,
 from raymigrate.codemods.data.trainer_arguments import prepare_datasets
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.class_uses import other_use
+from raymigrate.codemods.shared.functions_not_found import report_loop_not_found
 from raymigrate.codemods.shared.loss_scale import keep_loss_scale
 from raymigrate.codemods.shared.trainer_annotations import name_as_type
 from raymigrate.facts.functions import parameters
@@ -82,6 +83,7 @@ def convert(context: Context) -> None:
             convert_settings(context, call, settings)
             keep_loss_scale(context, call)
             report_loss_scale(context, call)
+            report_loop_not_found(context, call)
             _require_config(context, call)
             _convert_datasets(context, call)
     for reference in list(context.references(*ACCELERATE_TRAINERS)):

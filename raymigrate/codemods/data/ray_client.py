@@ -7,7 +7,8 @@ already. TorchTrainer.fit() works, with datasets too: these are run in the clust
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import PurePath
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
@@ -31,6 +32,7 @@ RM512 = Rule(
     unproven="It takes a cluster that serves clients, which needs grpc.",
 )
 
+SUBMIT = "ray job submit --address http://HEAD:8265 --working-dir ."
 ADDRESS = "ray://"
 CONNECTS = ("ray.client", "ray.util.connect", "ray.ClientBuilder", "ray.client_builder.client")
 VARIABLE = "RAY_ADDRESS"
@@ -66,7 +68,37 @@ def ray_client(context: Context) -> None:
     if runs:
         several = f"{', '.join(runs[:-1])} and {runs[-1]} raise" if len(runs) > 1 else f"{runs[0]} raises"
         message = f"Through Ray Client {several} an AttributeError today: a client cannot run Ray Data."
-        context.manual(RM512, connections[0], message)
+        context.manual(RM512, connections[0], message, _advice(context, connections))
+
+
+def _advice(context: Context, connections: Sequence[ast.AST]) -> str:
+    """What to do with these connections. A job has RAY_ADDRESS in its environment, which ray.init() then reads.
+
+    An address that the script itself gives, or writes there, stays one of a client in a job as well (2.60
+    _private/worker.py:1686, dashboard/modules/job/job_supervisor.py:283).
+    """
+    steps = list(dict.fromkeys(_step(context.module, connection) for connection in connections))
+    name = PurePath(context.path)
+    if name.suffix == ".ipynb":
+        steps.insert(0, "save the code of the notebook as a script, without magics")
+    first = ", ".join(steps)
+    script = name.with_suffix(".py").name if name.suffix else "SCRIPT"
+    given = [keyword_argument(call, "runtime_env") for call in connections if isinstance(call, ast.Call)]
+    once = ", where a field of runtime_env that ray.init() has is none of the job's" if any(given) else ""
+    return (
+        f"{first[0].upper()}{first[1:]}, and run it in the cluster: `{SUBMIT} -- python {script}`{once}. Or do what"
+        " runs the data in a function with @ray.remote, and use the Dataset that it returns."
+    )
+
+
+def _step(module: Module, connection: ast.AST) -> str:
+    """What keeps a script in the cluster from being a client."""
+    if not isinstance(connection, ast.Call):
+        return f"take out the line that sets {VARIABLE}"
+    if module.qualified(connection.func) != "ray.init":
+        return "write ray.init() in place of what connects"
+    several = keyword_argument(connection, "allow_multiple") is not None
+    return f"take the address {'and allow_multiple ' if several else ''}out of ray.init()"
 
 
 def _connections(module: Module) -> Iterator[ast.AST]:

@@ -9,7 +9,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.documents.remarks import RM731
 from raymigrate.pins.environments import BY_PACKAGE, KEYWORDS, environment_pins
-from raymigrate.pins.evidence import is_converted, is_legacy
+from raymigrate.pins.evidence import is_converted, is_legacy, uses_ray
 
 
 @codemod(*KEYWORDS, "RuntimeEnv", *BY_PACKAGE, "ray", phase=Phase.PINS)
@@ -18,7 +18,9 @@ def runtime_environments(context: Context) -> None:
     found = {node: pin for node, pin in environment_pins(context.module) if pin.is_too_low}
     if not found:
         return
-    if not is_legacy(context.found) and not is_converted(context.module.text.encode(), found.values()):
+    text = context.module.text.encode()
+    is_asked_for = context.options.names(RM731.code) and uses_ray(text)
+    if not is_asked_for and not is_legacy(context.found) and not is_converted(text, found.values()):
         return
     for node, pin in found.items():
         source = context.module.source(node)

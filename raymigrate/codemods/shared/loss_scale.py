@@ -131,9 +131,11 @@ def report_accumulation(context: Context, arguments: ast.Call) -> None:
 def _accumulates(function: TrainFunction) -> bool:
     """Whether the arguments of the Trainer accumulate gradients, for all that can be seen of them."""
     module, body = function.body_module, function.body
-    made = list(module.calls(*TRAINING_ARGUMENTS))
-    inside = [call for call in made if body is not None and module.inside(call, body)]
-    return not made or any(_may_accumulate(module, call) for call in inside or made)
+    made = [(home, call) for home in function.shown.modules for call in home.calls(*TRAINING_ARGUMENTS)]
+    inside = [(module, call) for home, call in made if home is module and body is not None and home.inside(call, body)]
+    if not made or function.shown.unfound:
+        return True
+    return any(_may_accumulate(home, call) for home, call in inside or made)
 
 
 def _may_accumulate(module: Module, arguments: ast.Call) -> bool:

@@ -19,6 +19,7 @@ from raymigrate.edits.plan import Code
 from raymigrate.facts.functions import is_generator_or_async, returns, trains
 from raymigrate.facts.helpers import Helper
 from raymigrate.facts.import_places import is_seen, needs_at_once
+from raymigrate.facts.init_functions import InitFunctions
 from raymigrate.facts.module import Module
 from raymigrate.facts.trainers import TrainerCall
 
@@ -110,6 +111,11 @@ class TrainFunction:
             if names:
                 return isinstance(statement, ast.Assign) and all(isinstance(node.ctx, ast.Store) for node in names)
         return False
+
+    @cached_property
+    def shown(self) -> InitFunctions:
+        """What the project shows of the init function, also where it is not given by its name."""
+        return InitFunctions(self.call.module, self.given, self.body_module)
 
     @property
     def passes_config_on(self) -> bool:

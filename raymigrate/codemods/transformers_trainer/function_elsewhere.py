@@ -143,7 +143,7 @@ def convert_for_others(context: Context) -> None:
         function = FunctionHere(context, call, call.first)
         function.name = request.new_name
         check_use_of_datasets(context, function)
-        silence_loggers(context, call, function)
+        silence_loggers(context, function)
         train_together_on_cpu(context, call, function)
         keep_loss_scale(context, call, function)
         function.emit()

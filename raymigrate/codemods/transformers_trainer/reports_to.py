@@ -10,7 +10,6 @@ from raymigrate.facts.indirect import unseen_makers
 from raymigrate.facts.keys import keys_of
 from raymigrate.facts.legacy import HF_TRAINERS, TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
-from raymigrate.facts.trainers import TrainerCall
 
 GUIDE = "https://docs.ray.io/en/latest/train/getting-started-transformers.html#transformerstrainer-migration-guide"
 
@@ -48,7 +47,7 @@ def check_use_of_datasets(context: Context, function: TrainFunction) -> None:
             )
 
 
-def silence_loggers(context: Context, call: TrainerCall, function: TrainFunction) -> None:
+def silence_loggers(context: Context, function: TrainFunction) -> None:
     """Keeps the loggers off that the legacy trainer removed, wherever report_to is set.
 
     In the TrainingArguments of an init function that becomes the training function, report_to gets the value that it
@@ -56,26 +55,36 @@ def silence_loggers(context: Context, call: TrainerCall, function: TrainFunction
 
     Args:
         context: The module.
-        call: The trainer call.
-        function: Its training function.
+        function: The training function.
     """
     module = function.body_module
-    anywhere = list(module.calls(*TRAINING_ARGUMENTS))
-    inside = [c for c in anywhere if module.inside(c, function.body)]
+    anywhere = [(home, made) for home in function.shown.modules for made in home.calls(*TRAINING_ARGUMENTS)]
+    inside = [(home, made) for home, made in anywhere if home is module and home.inside(made, function.body)]
     made = inside or anywhere
     ours = bool(inside) and function.inline and module is context.module
-    for arguments in made if ours else ():
+    for _, arguments in made if ours else ():
         for keyword in arguments.keywords:
             if keyword.arg == "report_to" and _starts_loggers(module, keyword.value):
                 message = 'report_to had no effect under the legacy trainer; current Ray starts loggers; now "none".'
                 if context.converts(RM105, keyword, message):
                     context.plan.call(arguments).set("report_to", '"none"')
-    homes = dict.fromkeys((module, context.module))
+    homes = dict.fromkeys((*function.shown.modules, context.module))
     places = [place for home in homes for place in (home.stores("report_to") if made else _settings(home))]
-    places += [place for arguments in made for place in _left_in(module, arguments, ours=ours)]
+    places += [place for home, arguments in made for place in _left_in(home, arguments, ours=ours)]
     places += [place for home in homes for place in unseen_makers(home, HF_TRAINERS, TRAINING_ARGUMENTS)]
     if places:
-        _remove_loggers(context, call, function, places[0])
+        _remove_loggers(context, function, places[0], _spelled(places[0]))
+    elif function.shown.unfound:
+        _remove_loggers(context, function, function.given, "report_to, if it is set there,")
+    elif function.shown.unseen_arguments:
+        unseen = function.shown.unseen_arguments[0].node
+        _remove_loggers(context, function, unseen, "report_to, if it is set there,")
+
+
+def _spelled(place: ast.AST) -> str:
+    """How a message names report_to, which a place sets or may set."""
+    is_hidden = isinstance(place, ast.Call) or (isinstance(place, ast.keyword) and place.arg is None)
+    return "report_to, if it is among these," if is_hidden else "report_to"
 
 
 def _left_in(module: Module, arguments: ast.Call, *, ours: bool) -> Iterator[ast.keyword]:
@@ -116,14 +125,15 @@ def _starts_loggers(module: Module, value: ast.expr) -> bool:
     return module.constant(value) not in (None, "none", [])
 
 
-def _remove_loggers(context: Context, call: TrainerCall, function: TrainFunction, place: ast.AST) -> None:
+def _remove_loggers(context: Context, function: TrainFunction, place: ast.AST, what: str) -> None:
     """Lets the training function take the loggers out of its Trainer."""
     here = place in context.module.parent_of
-    where = "" if here else f" in {function.body_module.path}"
-    unseen = isinstance(place, ast.Call) or (isinstance(place, ast.keyword) and place.arg is None)
-    what = "report_to, if it is among these," if unseen else f"report_to{where}"
-    message = f"{what} had no effect under the legacy trainer; the loggers that it starts on current Ray are removed."
-    if context.converts(RM105, place if here else call.node, message):
+    home = next(home for home in (context.module, *function.shown.modules) if place in home.parent_of)
+    where = "" if here or what != "report_to" else f" in {home.path}"
+    message = (
+        f"{what}{where} had no effect under the legacy trainer; the loggers that it starts on current Ray are removed."
+    )
+    if context.converts(RM105, place if here else function.call.node, message):
         context.plan.need_import(
             "transformers.integrations", "get_reporting_integration_callbacks", near=function.nested_import
         )

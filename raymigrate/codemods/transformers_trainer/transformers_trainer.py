@@ -14,6 +14,7 @@ from raymigrate.codemods.libraries.freeze_numerics import keep_loss_mean
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.class_uses import other_use
 from raymigrate.codemods.shared.cpu_workers import train_together_on_cpu
+from raymigrate.codemods.shared.functions_not_found import OF_INIT, report_not_found
 from raymigrate.codemods.shared.loss_scale import keep_loss_scale
 from raymigrate.codemods.shared.trainer_annotations import name_as_type
 from raymigrate.codemods.tracking.tracking import report_logs
@@ -145,12 +146,13 @@ def _convert_call(context: Context, call: TrainerCall) -> bool:
     if not context.converts(RM101, call.node, f"{name} is gone from Ray >= 2.9; now TorchTrainer."):
         return False
     function = train_function(context, call, FIRST)
+    report_not_found(context, call, function.shown.unfound, OF_INIT)
     _report_unread_datasets(context, call)
     if function.init is not None:
         check_use_of_datasets(context, function)
     if not isinstance(function, FunctionElsewhere):  # else these are the other file's business
         train_together_on_cpu(context, call, function)
-        silence_loggers(context, call, function)
+        silence_loggers(context, function)
         keep_loss_scale(context, call, function)
         report_logs(context, call, function)
         keep_loss_mean(context, call, function)

@@ -160,22 +160,30 @@ def returned_by_method(module: Module, call: ast.Call, *, elsewhere: bool) -> Be
     """What a call of a method returns, where the class is known; None where it is none."""
     if not isinstance(call.func, ast.Attribute):
         return None
-    homes = [_class_of(module, call.func.value, elsewhere=elsewhere)]
+    found = methods_of_object(module, call.func.value, call.func.attr, elsewhere=elsewhere)
+    if found is None:
+        return None
+    decorators = [[ast.unparse(decorator) for decorator in method.decorator_list] for _, method in found]
+    plain = [names in ([], ["staticmethod"], ["classmethod"]) for names in decorators]
+    return joined(
+        [returned_by(*method) if is_plain else UNKNOWN for method, is_plain in zip(found, plain, strict=True)]
+    )
+
+
+def methods_of_object(
+    module: Module, owner: ast.expr, name: str, *, elsewhere: bool = True
+) -> list[tuple[Module, ast.FunctionDef]] | None:
+    """The methods that `owner.name` can be, in whatever file its class is; None where a class or method is unknown."""
+    homes = [_class_of(module, owner, elsewhere=elsewhere)]
     if homes == [None]:
-        owners = module.origins(call.func.value, elsewhere=elsewhere)
-        homes = [_class_of_object(owner, elsewhere=elsewhere) for owner in owners]
-    parts = []
+        homes = [_class_of_object(made, elsewhere=elsewhere) for made in module.origins(owner, elsewhere=elsewhere)]
+    found = []
     for home in homes:
-        found = _method(*home, call.func.attr, elsewhere=elsewhere) if home is not None else None
-        if found is None:
+        method = _method(*home, name, elsewhere=elsewhere) if home is not None else None
+        if method is None:
             return None
-        plain = [ast.unparse(decorator) for decorator in found[1].decorator_list] in (
-            [],
-            ["staticmethod"],
-            ["classmethod"],
-        )
-        parts.append(returned_by(*found) if plain else UNKNOWN)
-    return joined(parts)
+        found.append(method)
+    return found
 
 
 def methods(module: Module, node: ast.Attribute) -> list[ast.FunctionDef]:

@@ -1,0 +1,41 @@
+"""RM698: a script whose job has a runtime environment as well (docs/semantics/traps.md#t42)."""
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
+from raymigrate.facts.submitted_jobs import fields_of, submitted_beside
+from raymigrate.facts.values import argument, keyword_argument, leading_text
+
+RM698 = Rule(
+    "RM698",
+    "a runtime environment of a script and of its job",
+    "A script that is submitted as a job, and gives ray.init() a field of the runtime environment that the job has as"
+    " well, ends with a ValueError on Ray >= 2.9. Before 2.8 Ray took the job's environment and warned.",
+    "Take it out of ray.init(), as Ray did in effect; or set RAY_OVERRIDE_JOB_RUNTIME_ENV to 1 in the env_vars of the"
+    " job's runtime_env: then the script's takes the place of the job's.",
+    "https://docs.ray.io/en/latest/cluster/running-applications/job-submission/sdk.html",
+    errors=("Failed to merge the Job's runtime env",),
+    unproven="It takes a cluster with its dashboard. By hand, with the variable that a job gets it by: the ValueError.",
+)
+OVERRIDES = "RAY_OVERRIDE_JOB_RUNTIME_ENV"
+LAST_WARNING = (2, 8)  # 2.7.2 warns, 2.9.3 raises (_private/worker.py)
+
+
+@codemod("runtime_env", phase=Phase.RESULTS)
+def runtime_env_of_a_job(context: Context) -> None:
+    """Reports what a script and the job that runs it both say."""
+    module = context.module
+    if not context.of_legacy_job or context.from_ray.version > LAST_WARNING or OVERRIDES in module.text:
+        return
+    for call in module.calls("ray.init"):
+        given, address = keyword_argument(call, "runtime_env"), argument(call, 0, "address")
+        if given is None or (address is not None and leading_text(module, address).startswith("ray://")):
+            continue
+        own = fields_of(module, given)
+        jobs = [*context.options.submitted, *submitted_beside(module)] if own else []
+        found = [job.fields for job in jobs if job.runs(context.path) and not job.fields & {f"{OVERRIDES} in env_vars"}]
+        if both := sorted({field for fields in found for field in fields & own}):
+            named = " and ".join(both)
+            message = f"The job that runs this script has {named} too: current Ray ends it with a ValueError."
+            context.manual(RM698, given, message)

@@ -1,0 +1,50 @@
+"""RM122: functions of the legacy trainers that are not in the project, so that nobody read them."""
+
+from collections.abc import Iterable
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods.context import Context
+from raymigrate.facts.callees import Callee, callees
+from raymigrate.facts.literals import shortened_text
+from raymigrate.facts.trainers import TrainerCall
+
+SEEN = "Convert with the function in this file or in another one of its project; or read it by hand"
+
+RM122 = Rule(
+    "RM122",
+    "an init function or a training loop that was not found",
+    "The trainer is converted, but its function is not in the project, or is chosen at run time: it was not read, and"
+    " fails where it uses what current Ray and the Hugging Face libraries no longer have.",
+    f"{SEEN}.",
+    "https://docs.ray.io/en/latest/train/getting-started-transformers.html#transformerstrainer-migration-guide",
+)
+OF_INIT = (
+    f"{SEEN}: its Trainer has to run on transformers 5 (evaluation_strategy= is eval_strategy=, tokenizer= is"
+    " processing_class=)."
+)
+OF_LOOP = f"{SEEN}: it has to run on Ray 2.51 (session.report() is ray.train.report()), transformers 5, accelerate 1.3."
+
+
+def report_loop_not_found(context: Context, call: TrainerCall) -> None:
+    """Reports a training loop that the project does not show."""
+    found = callees(context.module, call.arguments[call.first])
+    report_not_found(context, call, [loop for loop in found if loop.is_unknown], OF_LOOP)
+
+
+def report_not_found(context: Context, call: TrainerCall, unfound: Iterable[Callee], advice: str) -> None:
+    """Reports functions that the project does not show, each once.
+
+    Args:
+        context: The module.
+        call: The trainer call, which is converted.
+        unfound: What stands for the functions.
+        advice: What to do.
+    """
+    named = dict.fromkeys(shortened_text(one.module.source(one.node)) for one in unfound)
+    if named:
+        message = (
+            f"The definition of {' and '.join(named)} was not found in this project: what in it fails on current"
+            " libraries, or changes there, is not told."
+        )
+        if message not in [finding.message for finding in context.findings]:
+            context.manual(RM122, call.arguments[call.first], message, advice)

@@ -1,0 +1,110 @@
+"""Jobs that are submitted to a cluster: which script each runs, and what its runtime environment says.
+
+By `JobSubmissionClient.submit_job(entrypoint=, runtime_env=)` or `ray job submit --runtime-env-json ... -- python x.py`
+(ray/dashboard/modules/job/sdk.py and cli.py).
+"""
+
+import ast
+import json
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from raymigrate.facts.module import Module
+from raymigrate.facts.project_uses import files_with
+from raymigrate.facts.values import keyword_argument, seen_entries
+
+METHOD = "submit_job"
+COMMAND = "ray job submit"
+LINE = re.compile(rf"\b{COMMAND}\b((?:\\\r?\n|[^\n])*)")
+RUNTIME_ENV = ("ray.runtime_env.RuntimeEnv", "ray.runtime_env.runtime_env.RuntimeEnv")
+ENV_VARS = "env_vars"
+
+
+@dataclass(frozen=True)
+class SubmittedJob:
+    """One job.
+
+    Args:
+        entrypoint: What is known of its command.
+        fields: The fields of its runtime environment that are seen; a variable as "NAME in env_vars".
+    """
+
+    entrypoint: str
+    fields: frozenset[str]
+
+    def runs(self, path: str) -> bool:
+        """Whether its command names a script, as a file or as a module."""
+        return re.search(rf"(?<!\w){re.escape(PurePath(path).stem)}(?:\.py\b|(?![\w.]))", self.entrypoint) is not None
+
+
+def fields_of(module: Module, environment: ast.expr) -> frozenset[str]:
+    """The fields that a runtime environment is seen to have."""
+    entries = dict(seen_entries(module, environment))
+    for source in module.origins(environment):
+        if isinstance(source.node, ast.Call) and source.module.qualified(source.node.func) in RUNTIME_ENV:
+            entries |= {keyword.arg: keyword.value for keyword in source.node.keywords if keyword.arg}
+    variables = seen_entries(module, entries.pop(ENV_VARS)) if ENV_VARS in entries else {}
+    return frozenset([*entries, *(f"{name} in {ENV_VARS}" for name in variables)])
+
+
+def submitted_by_code(module: Module) -> Iterator[SubmittedJob]:
+    """The jobs that a module submits."""
+    for call, _ in module.method_calls(METHOD):
+        command = keyword_argument(call, "entrypoint")
+        environment = keyword_argument(call, "runtime_env")
+        if command is not None and environment is not None:
+            yield SubmittedJob(" ".join(_texts(module, command)), fields_of(module, environment))
+
+
+def _texts(module: Module, command: ast.expr) -> Iterator[str]:
+    """The strings that a command is put together of, in no order."""
+    for source in module.origins(command):
+        parts = [node for node in ast.walk(source.node) if isinstance(node, (ast.Constant, ast.Name))]
+        for end in [end for part in parts for end in source.module.origins(part)]:
+            if isinstance(end.node, ast.Constant) and isinstance(end.node.value, str):
+                yield end.node.value
+
+
+def submitted_by_commands(text: str) -> Iterator[SubmittedJob]:
+    """The jobs that the lines of a shell submit."""
+    for line in LINE.finditer(text):
+        try:
+            words = shlex.split(re.sub(r"\\\r?\n", " ", line[1]))
+        except ValueError:
+            continue
+        options, entrypoint = words, words
+        if "--" in words:
+            options, entrypoint = words[: words.index("--")], words[words.index("--") + 1 :]
+        given = dict(zip(options, [*options[1:], ""], strict=True))
+        given |= dict(word.split("=", 1) for word in options if word.startswith("--") and "=" in word)
+        fields = set(_fields_of_json(given.get("--runtime-env-json", "")))
+        fields |= {"working_dir"} if "--working-dir" in given else set()
+        yield SubmittedJob(" ".join(entrypoint), frozenset(fields))
+
+
+def _fields_of_json(text: str) -> Iterator[str]:
+    try:
+        environment = json.loads(text)
+    except ValueError:
+        return
+    for name, value in environment.items() if isinstance(environment, dict) else ():
+        if name == ENV_VARS and isinstance(value, dict):
+            yield from (f"{variable} in {ENV_VARS}" for variable in value)
+        else:
+            yield name
+
+
+def submitted_beside(module: Module) -> Iterator[SubmittedJob]:
+    """The jobs that other files of the project submit: scripts, the code of notebooks, and shell scripts."""
+    project = module.project
+    if project is None:
+        return
+    for path, data in files_with(project, project.folder(module.path), METHOD.encode(), COMMAND.encode()):
+        if path.endswith(".sh"):
+            yield from submitted_by_commands(data.decode("utf-8", "replace"))
+        elif METHOD.encode() in data and path.endswith((".py", ".ipynb")):
+            other = module if project.real(path) == project.real(module.path) else project.module(path)
+            yield from submitted_by_code(other) if other is not None else ()
