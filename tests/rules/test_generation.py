@@ -144,3 +144,11 @@ def test_a_predictor_of_several_tasks_asks_which_one_it_has() -> None:
     classifier = FROM.format("").replace("text-generation", "text-classification")
     outcome = converted(f"{PREDICTOR}one = {FROM.format('')}\nother = {classifier}\n")
     assert '        if self.pipeline.task == "text-generation":\n            # Where nothing says' in outcome.text
+
+
+def test_arguments_of_transformers_4_show_it_too() -> None:
+    script = (
+        "import ray\nfrom ray.train.torch import TorchTrainer\nfrom transformers import TrainingArguments, pipeline\n\n"
+        'args = TrainingArguments("out", evaluation_strategy="epoch")\np = pipeline("text-generation", "gpt2")\n'
+    )
+    assert converted(script).lines("RM752", Kind.MANUAL) == [6]

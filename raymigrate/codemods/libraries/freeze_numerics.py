@@ -11,6 +11,7 @@ import re
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
 from raymigrate.codemods.libraries.quantized_loading import is_quantized
 from raymigrate.codemods.libraries.transformers_arguments import keyword_arguments
 from raymigrate.codemods.phases import Phase
@@ -69,7 +70,7 @@ LOSS_MEAN = "{trainer}.model_accepts_loss_kwargs = False  # the mean over each b
 def freeze_numerics(context: Context) -> None:
     """Writes the old defaults out where models and arguments are made."""
     if not context.options.freeze_numerics:
-        if context.of_legacy_job:
+        if is_for_old_transformers(context):
             _note_half_precision(context)
             _note_added_rows(context)
         return

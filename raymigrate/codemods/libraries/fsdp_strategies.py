@@ -8,6 +8,7 @@ import ast
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
 from raymigrate.codemods.libraries.transformers_arguments import RM705, keyword_arguments
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.legacy import TRAINING_ARGUMENTS
@@ -41,7 +42,7 @@ def fsdp_strategies(context: Context) -> None:
                 f"fsdp={refused[0]!r} raises a ValueError today: FSDP2, the default since transformers 5, lacks it."
             )
             context.manual(RM705, given["fsdp"], message, ADVICE)
-        elif context.of_legacy_job and names_version is not True:
+        elif is_for_old_transformers(context) and names_version is not True:
             unseen = "" if names_version is False else ', unless its configuration has "version": 1'
             context.manual(RM705, given["fsdp"], f"{OTHER}{unseen}.", OTHER_ADVICE)
 

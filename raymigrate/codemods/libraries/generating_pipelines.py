@@ -4,6 +4,7 @@ import ast
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.generation import GENERATING, RM752, unsaid
 from raymigrate.facts.module import Module
@@ -23,7 +24,7 @@ LEFT_OPEN = {
 def generating_pipelines(context: Context) -> None:
     """Reports pipelines of a legacy script whose calls leave open how much they write, and how."""
     module = context.module
-    if not context.of_legacy_job:
+    if not is_for_old_transformers(context):
         return
     for made in module.calls(*PIPELINES, *CLASSES):
         if module.qualified(made.func) in PIPELINES and module.constant(argument(made, 0, "task")) != GENERATING:

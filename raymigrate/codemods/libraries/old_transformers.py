@@ -13,3 +13,8 @@ def has_old_arguments(context: Context) -> bool:
         for call in context.module.calls(*names)
         for keyword in call.keywords
     )
+
+
+def is_for_old_transformers(context: Context) -> bool:
+    """Whether a module ran with transformers 4: it is of a legacy job, or its arguments show it."""
+    return context.of_legacy_job or has_old_arguments(context)
