@@ -100,3 +100,23 @@ def test_the_advice_is_for_this_connection(connect: str, advice: str) -> None:
     (told,) = [message for message in outcome.messages if "a client cannot run Ray Data" in message]
     assert advice in told
     assert ("runtime_env" in told) == ("runtime_env" in connect)
+
+
+@pytest.mark.parametrize(
+    ("body", "is_told"),
+    [
+        ("ray.shutdown()\nprint(rows.count())", False),
+        ("ray.util.disconnect()\nrows.show()", False),
+        (f"ray.shutdown()\n{CLIENT}\nrows.show()", True),
+        ("rows.show()\nray.shutdown()", True),
+        ("def look():\n    rows.show()\n\n\nlook()\nray.shutdown()", True),
+        ("def close():\n    ray.shutdown()\n\n\nrows.show()", True),
+    ],
+)
+def test_what_is_run_after_the_connection_is_closed_runs_here(body: str, is_told: bool) -> None:
+    assert bool(converted(SCRIPT.format(connect=CLIENT, body=body)).lines("RM512", Kind.MANUAL)) == is_told
+
+
+def test_the_environment_outlives_the_connection() -> None:
+    script = SCRIPT.format(connect=CONNECTIONS["environment"], body="ray.shutdown()\nrows.show()")
+    assert converted(script).lines("RM512", Kind.MANUAL)

@@ -35,6 +35,7 @@ RM512 = Rule(
 SUBMIT = "ray job submit --address http://HEAD:8265 --working-dir ."
 ADDRESS = "ray://"
 CONNECTS = ("ray.client", "ray.util.connect", "ray.ClientBuilder", "ray.client_builder.client")
+ENDS = ("ray.shutdown", "ray.util.disconnect")
 VARIABLE = "RAY_ADDRESS"
 ENVIRONMENT = "os.environ"
 # Methods of a Dataset that always run its plan, and those that do so unless its rows are in memory already.
@@ -64,7 +65,9 @@ RUNS_A_PLAN = frozenset(
 def ray_client(context: Context) -> None:
     """Reports a connection of a client beside Ray Data that the client runs."""
     connections = list(_connections(context.module))
-    runs = sorted(set(_runs(context))) if connections else []
+    if not connections:
+        return
+    runs = sorted({run for node, run in _runs(context) if _is_connected(context.module, connections, node)})
     if runs:
         several = f"{', '.join(runs[:-1])} and {runs[-1]} raise" if len(runs) > 1 else f"{runs[0]} raises"
         message = f"Through Ray Client {several} an AttributeError today: a client cannot run Ray Data."
@@ -127,28 +130,47 @@ def _is_client_address(module: Module, node: ast.expr) -> bool:
     return any(leading_text(found.module, found.node).startswith(ADDRESS) for found in module.origins(node))
 
 
-def _runs(context: Context) -> Iterator[str]:
-    """What has a plan of Ray Data run where the script runs, as it stands in the finding."""
+def _is_connected(module: Module, connections: Sequence[ast.AST], node: ast.AST) -> bool:
+    """Whether one of the connections may be open when code is run; of functions it is not known when they are."""
+    if not _is_at_top(module, node):
+        return True
+    line = module.start(node)[0]
+    ends = [module.start(call)[0] for call in module.calls(*ENDS) if _is_at_top(module, call)]
+    for connection in connections:
+        start = module.start(connection)[0]
+        closes = isinstance(connection, ast.Call) and any(start < end < line for end in ends)  # a variable stays
+        if not _is_at_top(module, connection) or (start < line and not closes):
+            return True
+    return False
+
+
+def _is_at_top(module: Module, node: ast.AST) -> bool:
+    return isinstance(module.scope_of[node].node, ast.Module)
+
+
+def _runs(context: Context) -> Iterator[tuple[ast.AST, str]]:
+    """What has a plan of Ray Data run where the script runs, as it stands in the finding, and where."""
     module = context.module
     for call, method in module.method_calls(*RUNS, *RUNS_A_PLAN):
         if is_dataset(module, method.value) and _is_on_driver(context, call):
             if method.attr in RUNS or not is_in_memory(module, method.value):
-                yield f"{method.attr}()"
+                yield call, f"{method.attr}()"
     shown = [given for call in module.named_calls("print") for given in call.args]
     if context.path.endswith(".ipynb"):
         shown += [statement.value for statement in module.of_type(ast.Expr)]
-    if any(isinstance(value, ast.Name) and is_dataset(module, value) for value in shown):
-        yield "showing a Dataset"
+    for value in shown:
+        if isinstance(value, ast.Name) and is_dataset(module, value):
+            yield value, "showing a Dataset"
     for call in module.calls(*TRAINERS, *TORCH_TRAINERS):
         datasets, preprocessor = keyword_argument(call, "datasets"), keyword_argument(call, "preprocessor")
         if datasets is None or not _is_on_driver(context, call):
             continue
         if preprocessor is not None and not is_none(preprocessor):
-            yield "materialize()"  # which takes its place
+            yield call, "materialize()"  # which takes its place
         elif module.qualified(call.func) in TRANSFORMERS_TRAINERS:
             train = (module.entries(datasets) or {}).get("train")
             if train is not None and is_dataset(module, train) and not is_in_memory(module, train):
-                yield "count()"  # of the training data, for the length of an epoch
+                yield call, "count()"  # of the training data, for the length of an epoch
 
 
 def _is_on_driver(context: Context, node: ast.AST) -> bool:
