@@ -10,22 +10,22 @@ from raymigrate.facts.trainers import is_transformers_trainer
 from raymigrate.facts.values import Source, argument, class_named
 
 
-def training_arguments(module: Module, init: ast.FunctionDef) -> list[ast.Call]:
+def training_arguments(places: Places, init: ast.FunctionDef) -> list[ast.Call]:
     """The calls that make the TrainingArguments of every Trainer that a function returns.
 
     Those that are made before it runs are none of them, whatever they say of the CPU: they have asked for their device
     then, and do not do so on the worker (transformers 5.23, training_args.py:1661, a cached property).
 
     Args:
-        module: The module that the function is in.
+        places: Those of the module that the function is in.
         init: The function, which may call others to build the Trainer.
 
     Returns:
         Them, none unless all are seen, and all are made by the function and those of the module that it calls.
     """
+    module, reached = places.module, places.reached_from(init)
     values = returned_values(module, init)
     trainers = [source for value in values if value is not None for source in module.origins(value)]
-    reached = Places(module).reached_from(init)
     found = dict[ast.Call, None]()
     for trainer in trainers:
         given = _given(trainer)

@@ -53,6 +53,15 @@ def returned_values(module: Module, function: DefinitionNode | ast.Lambda) -> li
     return [end.value for end in returns(module, function)]
 
 
+def assigns_first(function: ast.FunctionDef, name: str) -> bool:
+    """Whether a function gives a parameter a value of its own before it reads it."""
+    for statement in function.body:
+        names = [node for node in ast.walk(statement) if isinstance(node, ast.Name) and node.id == name]
+        if names:
+            return isinstance(statement, ast.Assign) and all(isinstance(node.ctx, ast.Store) for node in names)
+    return False
+
+
 def is_generator_or_async(module: Module, function: DefinitionNode) -> bool:
     """Whether calling the function does not run it."""
     if isinstance(function, ast.AsyncFunctionDef):

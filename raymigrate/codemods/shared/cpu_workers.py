@@ -10,7 +10,6 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.emitted import ON_CPU
 from raymigrate.codemods.shared.train_function import TrainFunction
-from raymigrate.facts.built_trainers import training_arguments
 from raymigrate.facts.keys import is_unpacked, unpacked_value
 from raymigrate.facts.legacy import TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
@@ -46,9 +45,8 @@ def train_together_on_cpu(context: Context, call: TrainerCall, function: TrainFu
     inside = [
         c for c in module.calls(*TRAINING_ARGUMENTS) if function.init is not None and module.inside(c, function.init)
     ]
-    home, body = function.body_module, function.body
-    others = [c for c in training_arguments(home, body) if c not in inside] if body is not None else []
-    left = [made for made in others if not _is_decided(home, call, made, "use_cpu", "no_cuda")]
+    others = [c for c in function.training_arguments if c not in inside]
+    left = [made for made in others if not _is_decided(function.body_module, call, made, "use_cpu", "no_cuda")]
     if function.inline and inside and not any(has_unpacking(c) for c in inside):
         for arguments in inside:
             set_use_cpu(context, call, arguments, near=function.nested_import)

@@ -16,7 +16,6 @@ import ast
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.train_function import TrainFunction
-from raymigrate.facts.built_trainers import training_arguments
 from raymigrate.facts.keys import is_unpacked
 from raymigrate.facts.legacy import TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
@@ -80,8 +79,7 @@ def _may_average(context: Context, function: TrainFunction, inside: list[ast.Cal
         function: The training function.
         inside: The TrainingArguments that the init function makes itself, which are switched.
     """
-    body, module = function.body, function.body_module
-    made = training_arguments(module, body) if body is not None else []
+    module, made = function.body_module, function.training_arguments
     for arguments in made if module is context.module else ():
         if module.function(arguments) not in context.also_elsewhere:
             average_on_each_worker(context, arguments)

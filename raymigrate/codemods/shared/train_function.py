@@ -18,9 +18,11 @@ from raymigrate.codemods.shared.helpers import take, top_level
 from raymigrate.codemods.shared.import_cleanup import is_exported
 from raymigrate.edits.docstrings import adapted
 from raymigrate.edits.plan import Code
-from raymigrate.facts.functions import INIT_DATASETS, has_inline_form, trains
+from raymigrate.facts.built_trainers import training_arguments
+from raymigrate.facts.functions import INIT_DATASETS, assigns_first, has_inline_form, trains
 from raymigrate.facts.helpers import Helper
 from raymigrate.facts.import_places import is_seen, needs_at_once
+from raymigrate.facts.places import Places
 from raymigrate.facts.trainers import TrainerCall
 
 # Modules that the first lines of a training function use, and how it imports them where they are local to it.
@@ -99,16 +101,8 @@ class TrainFunction:
         return [
             name
             for name in self.dataset_parameters
-            if self.body_module.uses(name, scope) and not self._assigned_first(name, self.body)
+            if self.body_module.uses(name, scope) and not assigns_first(self.body, name)
         ]
-
-    def _assigned_first(self, name: str, function: ast.FunctionDef) -> bool:
-        """Whether the function gives a parameter a value of its own before it reads it."""
-        for statement in function.body:
-            names = [node for node in ast.walk(statement) if isinstance(node, ast.Name) and node.id == name]
-            if names:
-                return isinstance(statement, ast.Assign) and all(isinstance(node.ctx, ast.Store) for node in names)
-        return False
 
     @property
     def passes_config_on(self) -> bool:
@@ -119,6 +113,12 @@ class TrainFunction:
         uses = self.body_module.uses(given.arg, self.body_module.scope(self.body)) if given is not None else []
         parents = [self.body_module.parent_of[use] for use in uses]
         return not all(isinstance(parent, (ast.Subscript, ast.Attribute)) for parent in parents)
+
+    @cached_property
+    def training_arguments(self) -> list[ast.Call]:
+        """Those of the Trainer that the init function builds: see `built_trainers.training_arguments`."""
+        places = self.context.places if self.body_module is self.module else Places(self.body_module)
+        return training_arguments(places, self.body) if self.body is not None else []
 
     @cached_property
     def uses_ray_data(self) -> bool:
