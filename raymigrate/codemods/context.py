@@ -50,8 +50,8 @@ class Context:
         self.rewritten: set[ast.AST] = set()  # root names of references that will be gone
         self.tuned: set[ast.Call] = set()  # configurations of Tune, or of no trainer of today: dealt with
         self.emitted: dict[tuple[str, ast.AST | None], str] = {}  # names of generated classes, by kind and block
-        # Helpers by their usual name: the name here, the statement before which they stand, and their code there.
-        self.placed: dict[str, tuple[str, ast.stmt, Code | None]] = {}
+        # Helpers: the name here, the statement before which they stand, and their code there.
+        self.placed: dict[Helper, tuple[str, ast.stmt, Code | None]] = {}
         # Names of datasets that were transformed for a trainer, by block, source, and what the names in it stand for.
         self.prepared: dict[Prepared, str] = {}
         self.helpers: list[Helper] = []  # those that new code uses

@@ -15,6 +15,8 @@ MAKES = frozenset(
     ["build", "builder", "create", "factory", "get", "init", "initialize", "load", "make", "new", "prepare", "setup"]
 )
 
+INIT_DATASETS = 2  # parameters of an init function that take its datasets, before the configuration
+
 
 def parameters(function: DefinitionNode | ast.Lambda) -> list[ast.arg]:
     """All parameters of a function as `inspect.signature` counts them, `*args` and `**kwargs` included."""
@@ -51,6 +53,15 @@ def returned_values(module: Module, function: DefinitionNode | ast.Lambda) -> li
     return [end.value for end in returns(module, function)]
 
 
+def assigns_first(function: ast.FunctionDef, name: str) -> bool:
+    """Whether a function gives a parameter a value of its own before it reads it."""
+    for statement in function.body:
+        names = [node for node in ast.walk(statement) if isinstance(node, ast.Name) and node.id == name]
+        if names:
+            return isinstance(statement, ast.Assign) and all(isinstance(node.ctx, ast.Store) for node in names)
+    return False
+
+
 def is_generator_or_async(module: Module, function: DefinitionNode) -> bool:
     """Whether calling the function does not run it."""
     if isinstance(function, ast.AsyncFunctionDef):
@@ -63,3 +74,20 @@ def trains(name: str) -> bool:
     """Whether the name of an init function fits a training function too: `train_fn`, but not `get_train_setup`."""
     words = name.lower().strip("_").split("_")
     return any(word in TRAINS for word in words) and not MAKES.intersection(words)
+
+
+def has_inline_form(module: Module, init: ast.FunctionDef) -> bool:
+    """Whether an init function is written in a way that lets it become a training function."""
+    arguments = init.args
+    ends = returns(module, init)
+    return (
+        not init.decorator_list
+        and not is_generator_or_async(module, init)
+        and isinstance(module.parent_of[init], (ast.Module, ast.FunctionDef, ast.If, ast.Try, ast.With))
+        and len([*arguments.posonlyargs, *arguments.args]) == INIT_DATASETS
+        and arguments.kwarg is not None
+        and not arguments.vararg
+        and not arguments.kwonlyargs
+        and ends == [init.body[-1]]
+        and ends[0].value is not None
+    )

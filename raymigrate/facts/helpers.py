@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
+
+WITH_DOCSTRING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 @dataclass(frozen=True)
@@ -39,8 +42,9 @@ class Helper:
 
     def is_in(self, tree: ast.Module) -> bool:
         """Whether a module defines it, by its usual names and with the same code."""
-        there = {ast.dump(statement) for statement in tree.body}
-        return all(ast.dump(statement) in there for statement in ast.parse(self.source()).body)
+        wanted = [statement for statement in ast.parse(self.source()).body if isinstance(statement, WITH_DOCSTRING)]
+        named = {statement.name: statement for statement in tree.body if isinstance(statement, WITH_DOCSTRING)}
+        return all(w.name in named and code_of(named[w.name]) == code_of(w) for w in wanted)
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,26 @@ class SharedHelpers:
 
 
 NOTHING_SHARED = SharedHelpers()
+
+
+class _OnlyCode(ast.NodeTransformer):
+    """Takes out what has no effect when code runs: docstrings and annotations."""
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        if isinstance(node, WITH_DOCSTRING) and ast.get_docstring(node, clean=False) is not None:
+            del node.body[0]
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            node.returns = None
+        elif isinstance(node, ast.arg):
+            node.annotation = None
+        return self.generic_visit(node)
+
+
+def code_of(definition: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> str:
+    """What a class or function does, for comparison with others, whatever it is called and however it is laid out."""
+    copied = deepcopy(definition)
+    copied.name = ""
+    return ast.dump(_OnlyCode().visit(copied))
 
 
 def chosen(wanted: Iterable[Iterable[Helper]]) -> list[Helper]:

@@ -240,3 +240,33 @@ def test_all_that_hinders_is_told_at_once() -> None:
     (message,) = [text for text in outcome.messages if "not converted" in text]
     for reason in ("api_key_file=", "log_config=", "log_params= has no successor", "save_artifact= is decided"):
         assert reason in message
+
+
+TWO = 'MLflowLoggerCallback(experiment_name="runs"), WandbLoggerCallback(project="jobs")'
+
+
+@pytest.mark.parametrize(
+    "fit", ["trainer.fit()", "result = trainer.fit()", "print(trainer.fit())", "loss = trainer.fit().metrics['loss']"]
+)
+def test_the_runs_of_all_callbacks_are_ended_after_one_training(fit: str) -> None:
+    script = SCRIPT.format(variable="MODE", callback=TWO).replace("trainer.fit()", fit)
+    text = converted(script).text
+    ends = [line for line in text.splitlines() if "_callback.finish(" in line]
+    assert ends == ["mlflow_callback.finish(result)", "wandb_callback.finish(result)"]
+    assert text.count("trainer.fit()") == 1
+    assert text.index("trainer.fit()") < text.index(ends[0])
+
+
+def test_trainers_with_the_same_loggers_share_their_callbacks() -> None:
+    script = SCRIPT.format(variable="MODE", callback=TWO)
+    another = script[script.index("trainer = ") :].replace("trainer", "other").replace("other_init", "trainer_init")
+    script = f"{script}{another}"
+    left = "RunConfig(callbacks=seen + "
+    unseen = left.join(script.rsplit("RunConfig(callbacks=", 1))
+    again = converted(unseen).text
+    assert left in again
+    for text in (converted(script).text, converted(again.replace(left, "RunConfig(callbacks=")).text):
+        names = [node.name for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ClassDef)]
+        assert not any(name.endswith("_2") for name in names if not name.startswith("MLflow"))
+        assert {"WandbRun", "WandbCallback", "LogReportCallback"} <= set(names)
+    assert "MLflowCallback_2" not in converted(script).text

@@ -5,6 +5,7 @@ import textwrap
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.shared.already_there import same_definition
 from raymigrate.codemods.shared.emitted import ON_CPU
 from raymigrate.codemods.shared.loss_scale import ARGUMENT, MESSAGE, RM110
 from raymigrate.edits.plan import Code
@@ -53,7 +54,12 @@ def wrap_loop(context: Context, call: TrainerCall, environment: dict[str, str]) 
         lines.append(line)
     body = f"{''.join(lines)}{context.module.source(given)}({config})\n"
     code = f"def {name}({config}):\n{textwrap.indent(body, '    ')}"
-    context.plan.statement(call.statement).before.append(Code(code))
+    there = same_definition(context.module, code, [call.statement])
+    if there is not None:
+        context.give_back(name)
+        name = there
+    else:
+        context.plan.statement(call.statement).before.append(Code(code))
     context.plan.need_import("os")
     edit = context.plan.call(call.node)
     if call.node.args:

@@ -165,7 +165,7 @@ def _write(context: Context, imported: ast.stmt | None, uses: list[Reference], n
 def _written(context: Context, imported: ast.stmt | None, user: ast.AST, name: str = "") -> str:
     """Writes the class before what uses it, once for each place; gives its name."""
     if ("AdamW", imported) not in context.emitted:
-        name, source = take(context, ADAMW, nested=imported, name=name)
+        name, source = take(context, ADAMW, nested=imported, name=name, users=[user])
         context.emitted["AdamW", imported] = name
         if source:
             place = top_level(context.module, user) if imported is None else _beside(context.module, imported, user)

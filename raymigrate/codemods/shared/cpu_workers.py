@@ -12,6 +12,7 @@ from raymigrate.codemods.shared.emitted import ON_CPU
 from raymigrate.codemods.shared.train_function import TrainFunction
 from raymigrate.facts.keys import is_unpacked, unpacked_value
 from raymigrate.facts.legacy import TRAINING_ARGUMENTS
+from raymigrate.facts.module import Module
 from raymigrate.facts.trainers import TrainerCall
 from raymigrate.facts.values import has_unpacking, keyword_argument
 
@@ -44,11 +45,14 @@ def train_together_on_cpu(context: Context, call: TrainerCall, function: TrainFu
     inside = [
         c for c in module.calls(*TRAINING_ARGUMENTS) if function.init is not None and module.inside(c, function.init)
     ]
+    others = [c for c in function.training_arguments if c not in inside]
+    left = [made for made in others if not _is_decided(function.body_module, call, made, "use_cpu", "no_cuda")]
     if function.inline and inside and not any(has_unpacking(c) for c in inside):
         for arguments in inside:
             set_use_cpu(context, call, arguments, near=function.nested_import)
-        return
-    if inside and all(_is_decided(context, call, c, "use_cpu", "no_cuda") for c in inside):
+    else:
+        left += [made for made in inside if not _is_decided(module, call, made, "use_cpu", "no_cuda")]
+    if not left and (inside or others):
         return
     if context.converts(RM104, call.node, f"{ALONE}; now {VARIABLE} is set."):
         context.plan.need_import("os", near=function.nested_import)
@@ -61,7 +65,7 @@ def train_together_on_cpu(context: Context, call: TrainerCall, function: TrainFu
 
 def set_use_cpu(context: Context, call: TrainerCall, arguments: ast.Call, near: ast.stmt | None = None) -> None:
     """Sets `use_cpu` in TrainingArguments, unless the user did."""
-    if not _is_decided(context, call, arguments, "use_cpu", "no_cuda"):
+    if not _is_decided(context.module, call, arguments, "use_cpu", "no_cuda"):
         name = "use_cpu" if context.current_transformers else "no_cuda"
         set_cpu(context, RM104, call, arguments, name, near)
 
@@ -94,10 +98,10 @@ def set_cpu(
         near: An import statement whose place a new one takes.
     """
     source = _without_gpu(context, call, made)
-    given = _given(context, made, argument, *OLD_NAMES)
+    given = _given(context.module, made, argument, *OLD_NAMES)
     by_name = keyword_argument(made, argument, *OLD_NAMES) is not None
     held = not by_name and is_unpacked(context.module, made, argument, *OLD_NAMES)
-    why = SEES_GPUS if given is not None and _asks_the_hardware(context, given) else ALONE
+    why = SEES_GPUS if given is not None and _asks_the_hardware(context.module, given) else ALONE
     value = source if source != ON_CPU else "..."
     now = f"now {context.module.source(made.func)}({argument}={value})"
     if source == ON_CPU:
@@ -125,35 +129,35 @@ def is_told(context: Context, call: TrainerCall, made: ast.Call, *names: str) ->
         made: The call that makes them.
         names: The arguments that tell it.
     """
-    return call.use_gpu is True or _is_decided(context, call, made, *names)
+    return call.use_gpu is True or _is_decided(context.module, call, made, *names)
 
 
-def _is_decided(context: Context, call: TrainerCall, made: ast.Call, *names: str) -> bool:
+def _is_decided(module: Module, call: TrainerCall, made: ast.Call, *names: str) -> bool:
     """Whether the user decides about the CPU, in a way that is right on current Ray too.
 
     Legacy Ray hid the GPUs of a machine from workers without one; current Ray does not (2.60, `_private/utils.py`,
     set_visible_accelerator_ids), so torch.cuda.is_available() may be True there.
     """
-    present = _given(context, made, *names)
+    present = _given(module, made, *names)
     if present is None:
         return False
     if isinstance(present, ast.Constant):
         return present.value is True
-    wrong = call.use_gpu is False and context.module.constant(present) is False
-    return not wrong and not _asks_the_hardware(context, present)
+    wrong = call.use_gpu is False and module.constant(present) is False
+    return not wrong and not _asks_the_hardware(module, present)
 
 
-def _given(context: Context, made: ast.Call, *names: str) -> ast.expr | None:
+def _given(module: Module, made: ast.Call, *names: str) -> ast.expr | None:
     """What an argument is given, by name or in a dict that is unpacked."""
-    return keyword_argument(made, *names) or unpacked_value(context.module, made, *names)
+    return keyword_argument(made, *names) or unpacked_value(module, made, *names)
 
 
-def _asks_the_hardware(context: Context, node: ast.expr) -> bool:
+def _asks_the_hardware(module: Module, node: ast.expr) -> bool:
     """Whether a value comes from what torch finds on the machine."""
     found = [part for part in ast.walk(node) if isinstance(part, ast.expr)]
-    found += [source.node for part in found for source in context.module.origins(part)]
+    found += [source.node for part in found for source in module.origins(part)]
     calls = [part for node in found for part in ast.walk(node) if isinstance(part, ast.Call)]
-    return any((context.module.qualified(call.func) or "").startswith(HARDWARE) for call in calls)
+    return any((module.qualified(call.func) or "").startswith(HARDWARE) for call in calls)
 
 
 def _without_gpu(context: Context, call: TrainerCall, place: ast.AST) -> str:

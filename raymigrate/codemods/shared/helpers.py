@@ -1,8 +1,10 @@
 """Where helpers go: into the script, or into a module that scripts of its folder share (`--helpers module`)."""
 
 import ast
+from collections.abc import Sequence
 
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.shared.already_there import helper_there
 from raymigrate.edits.import_runs import root_of
 from raymigrate.edits.plan import Code
 from raymigrate.facts.helpers import Helper
@@ -12,9 +14,14 @@ TAKES_PLACE = ("ray", "mlflow", "wandb")  # whose imports take the place of the 
 
 
 def take(
-    context: Context, helper: Helper, near: ast.stmt | None = None, nested: ast.stmt | None = None, name: str = ""
+    context: Context,
+    helper: Helper,
+    near: ast.stmt | None = None,
+    nested: ast.stmt | None = None,
+    name: str = "",
+    users: Sequence[ast.AST] = (),
 ) -> tuple[str, str]:
-    """Lets a script have a helper: asks for its imports, or imports it.
+    """Lets a script have a helper: asks for its imports, or imports it, or uses the one that is there.
 
     Args:
         context: The module.
@@ -22,10 +29,14 @@ def take(
         near: An import statement whose place new imports of Ray and of trackers take.
         nested: One in a function, which has to hold all that is new.
         name: What it is to be called, where that is free; else a name is looked for.
+        users: Where it is used; without, none is looked for that may be there.
 
     Returns:
-        The helper's name here, and the source to put before its first use; empty where it is imported.
+        The helper's name here, and the source to put before its first use; empty where it is imported, or is there.
     """
+    there = helper_there(context.module, helper, users) if users else None
+    if there is not None:
+        return there, ""
     name = name or context.fresh(helper.name)
     if helper.shareable:
         context.helpers.append(helper)
@@ -49,24 +60,28 @@ def add(context: Context, helper: Helper, user: ast.AST, near: ast.stmt | None =
         user: That statement, or what is part of it.
         near: As for `take`.
     """
-    name, source = take(context, helper, near)
+    name, source = take(context, helper, near, users=[user])
     if source:
         context.plan.statement(top_level(context.module, user)).before.insert(0, Code(source))
     return name
 
 
-def add_once(context: Context, helper: Helper, user: ast.AST) -> str:
+def add_once(context: Context, helper: Helper, user: ast.AST, near: ast.stmt | None = None) -> str:
     """Lets a script have a helper that it may use in several places, before the first of them; gives its name there.
 
     Args:
         context: The module.
         helper: The helper.
         user: A part of the statement that uses it.
+        near: As for `take`.
     """
     module, plan, place = context.module, context.plan, top_level(context.module, user)
-    known = context.placed.get(helper.name)
+    known = context.placed.get(helper)
     if known is None:
-        name, source = take(context, helper)
+        there = helper_there(module, helper, [user])
+        if there is not None:
+            return there
+        name, source = take(context, helper, near)
         code = Code(source) if source else None
     else:
         name, earlier, code = known
@@ -76,7 +91,7 @@ def add_once(context: Context, helper: Helper, user: ast.AST) -> str:
             plan.statement(earlier).before.remove(code)
     if code is not None:
         plan.statement(place).before.insert(0, code)
-    context.placed[helper.name] = name, place, code
+    context.placed[helper] = name, place, code
     return name
 
 

@@ -24,6 +24,7 @@ from raymigrate.facts.keys import is_unpacked
 from raymigrate.facts.legacy import TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
 from raymigrate.facts.trainers import TrainerCall
+from raymigrate.facts.values import keyword_argument
 
 RM110 = Rule(
     "RM110",
@@ -58,7 +59,11 @@ def keep_loss_scale(context: Context, call: TrainerCall, function: TrainFunction
     inside = [c for c in module.calls(*TRAINING_ARGUMENTS) if container is not None and module.inside(c, container)]
     for arguments in inside:
         average_on_each_worker(context, arguments)
-    if not inside and function is not None and context.converts(RM110, call.node, SWITCHED):
+    if (
+        function is not None
+        and _may_average(context, function, inside)
+        and context.converts(RM110, call.node, SWITCHED)
+    ):
         function.before_training.append(
             f"{{trainer}}.args.{ARGUMENT} = False  # else some losses grow with the workers"
         )
@@ -105,14 +110,40 @@ def _ends_with_trainer(function: TrainFunction) -> list[tuple[ast.Return, ast.Na
     return named if sure else []
 
 
+def _may_average(context: Context, function: TrainFunction, inside: list[ast.Call]) -> bool:
+    """Whether a Trainer of an init function may come with TrainingArguments that average over the workers.
+
+    Those that another function of the module makes for trainers alone are switched there.
+
+    Args:
+        context: The module.
+        function: The training function.
+        inside: The TrainingArguments that the init function makes itself, which are switched.
+    """
+    module, made = function.body_module, function.training_arguments
+    for arguments in made if module is context.module else ():
+        if module.function(arguments) not in context.also_elsewhere:
+            average_on_each_worker(context, arguments)
+    return not all(_is_switched(context, module, arguments) for arguments in made) if made else not inside
+
+
+def _is_switched(context: Context, module: Module, arguments: ast.Call) -> bool:
+    """Whether TrainingArguments are given whether to average over the workers, now or by the plan."""
+    edit = context.plan.calls.get(arguments)
+    return _is_given(module, arguments) or (edit is not None and ARGUMENT in edit.values)
+
+
+def _is_given(module: Module, arguments: ast.Call) -> bool:
+    return keyword_argument(arguments, ARGUMENT) is not None or bool(is_unpacked(module, arguments, ARGUMENT))
+
+
 def average_on_each_worker(context: Context, arguments: ast.Call) -> None:
     """Switches the averaging over workers off in TrainingArguments, unless they are given it.
 
     What is unpacked there from elsewhere was written for a transformers that had no such argument.
     """
     module = context.module
-    given = ARGUMENT in {keyword.arg for keyword in arguments.keywords} or is_unpacked(module, arguments, ARGUMENT)
-    if not given and context.converts(RM110, arguments, SWITCHED):
+    if not _is_given(module, arguments) and context.converts(RM110, arguments, SWITCHED):
         is_named = any(node.value == ARGUMENT for node in module.of_type(ast.Constant))
         is_named = is_named or any(node.arg == ARGUMENT for node in module.of_type(ast.keyword))
         if is_named:

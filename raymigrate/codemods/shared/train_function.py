@@ -8,22 +8,23 @@ function in another file is read there; `function_elsewhere.py` has the inline f
 import ast
 import textwrap
 from functools import cached_property
-from itertools import chain, count
 
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared import emitted
+from raymigrate.codemods.shared.already_there import same_definition
+from raymigrate.codemods.shared.handed_keys import free_key
 from raymigrate.codemods.shared.helpers import take, top_level
 from raymigrate.codemods.shared.import_cleanup import is_exported
 from raymigrate.edits.docstrings import adapted
 from raymigrate.edits.plan import Code
-from raymigrate.facts.functions import is_generator_or_async, returns, trains
+from raymigrate.facts.built_trainers import training_arguments
+from raymigrate.facts.functions import INIT_DATASETS, assigns_first, has_inline_form, trains
 from raymigrate.facts.helpers import Helper
 from raymigrate.facts.import_places import is_seen, needs_at_once
 from raymigrate.facts.init_functions import InitFunctions
-from raymigrate.facts.module import Module
+from raymigrate.facts.places import Places
 from raymigrate.facts.trainers import TrainerCall
 
-INLINE_PARAMETERS = 2
 # Modules that the first lines of a training function use, and how it imports them where they are local to it.
 LOCAL = {"os": "import os", "ray": "import ray.train"}
 
@@ -90,7 +91,7 @@ class TrainFunction:
     @property
     def _names_its_datasets(self) -> bool:
         """Whether the two datasets arrive in parameters of their own, and not in *args."""
-        return self.body is not None and len(self._positional) >= INLINE_PARAMETERS
+        return self.body is not None and len(self._positional) >= INIT_DATASETS
 
     @cached_property
     def read_dataset_parameters(self) -> list[str]:
@@ -101,16 +102,8 @@ class TrainFunction:
         return [
             name
             for name in self.dataset_parameters
-            if self.body_module.uses(name, scope) and not self._assigned_first(name, self.body)
+            if self.body_module.uses(name, scope) and not assigns_first(self.body, name)
         ]
-
-    def _assigned_first(self, name: str, function: ast.FunctionDef) -> bool:
-        """Whether the function gives a parameter a value of its own before it reads it."""
-        for statement in function.body:
-            names = [node for node in ast.walk(statement) if isinstance(node, ast.Name) and node.id == name]
-            if names:
-                return isinstance(statement, ast.Assign) and all(isinstance(node.ctx, ast.Store) for node in names)
-        return False
 
     @cached_property
     def shown(self) -> InitFunctions:
@@ -126,6 +119,12 @@ class TrainFunction:
         uses = self.body_module.uses(given.arg, self.body_module.scope(self.body)) if given is not None else []
         parents = [self.body_module.parent_of[use] for use in uses]
         return not all(isinstance(parent, (ast.Subscript, ast.Attribute)) for parent in parents)
+
+    @cached_property
+    def training_arguments(self) -> list[ast.Call]:
+        """Those of the Trainer that the init function builds: see `built_trainers.training_arguments`."""
+        places = self.context.places if self.body_module is self.module else Places(self.body_module)
+        return training_arguments(places, self.body) if self.body is not None else []
 
     @cached_property
     def uses_ray_data(self) -> bool:
@@ -157,13 +156,19 @@ class TrainFunction:
         pieces = []
         for helper in (emitted.REPORT_CALLBACK.filled(eval_strategy=strategy), *self._data_support()):
             if (helper.name, nested) not in self.context.emitted:
-                name, source = take(self.context, helper, near, nested)
+                name, source = take(self.context, helper, near, nested, users=self._users)
                 self.context.emitted[helper.name, nested] = name
                 pieces += [source] if source else []
         self._need_imports()
         if pieces:
             code = Code("\n\n".join(pieces))
             self.context.plan.statement(self._support_place()).before.insert(0, code)
+
+    @property
+    def _users(self) -> list[ast.AST]:
+        """What has to see the names that the training function reads: itself, and the call that lets it run."""
+        is_here = self.call.module is self.module
+        return [self._place, self.call.statement] if is_here else [self._place]
 
     def _data_support(self) -> list[Helper]:
         """Those that hand over the data."""
@@ -236,18 +241,12 @@ class TrainFunction:
     @cached_property
     def rows_key(self) -> str:
         """The key under which the configuration takes the number of training rows to the workers."""
-        return self._free_key("num_rows", "num_train_rows")
+        return free_key([self.call.module, self.body_module], "num_rows", "num_train_rows")
 
     @cached_property
     def evaluation_key(self) -> str:
         """The key that tells them whether there are evaluation rows."""
-        return self._free_key("has_evaluation", "has_evaluation_rows")
-
-    def _free_key(self, *names: str) -> str:
-        """The first of these names, or of some with a number, that neither the configuration nor its readers spell."""
-        spelled = self.call.module.spelled | self.body_module.spelled
-        numbered = (f"{names[0]}_{number}" for number in count(2))
-        return next(name for name in chain(names, numbered) if name not in spelled)
+        return free_key([self.call.module, self.body_module], "has_evaluation", "has_evaluation_rows")
 
     def _config_name(self) -> str:
         if self.inline and self.init is not None and self.init.args.kwarg is not None:
@@ -348,6 +347,12 @@ class TrainFunction:
         definition = f"({config}):\n{textwrap.indent(body, '    ')}"
         code = f"def {self.name}{definition}"
         anchor = self.call.statement
+        written = code.replace("$init", self.module.source(self.given))
+        there = None if before else same_definition(self.module, written, self._users)
+        if there is not None:
+            self.context.give_back(self.name)
+            self.name = there
+            return
         if (
             self.init is not None
             and self._place is self.init
@@ -381,20 +386,3 @@ class TrainFunction:
         methods = [part for part in owner.body if isinstance(part, ast.FunctionDef)] if owner is not None else []
         is_bound = any(method.name == self.given.attr and not method.decorator_list for method in methods)
         return not is_bound and not isinstance(self.module.definition(name), ast.ClassDef)
-
-
-def has_inline_form(module: Module, init: ast.FunctionDef) -> bool:
-    """Whether an init function is written in a way that lets it become a training function."""
-    arguments = init.args
-    ends = returns(module, init)
-    return (
-        not init.decorator_list
-        and not is_generator_or_async(module, init)
-        and isinstance(module.parent_of[init], (ast.Module, ast.FunctionDef, ast.If, ast.Try, ast.With))
-        and len([*arguments.posonlyargs, *arguments.args]) == INLINE_PARAMETERS
-        and arguments.kwarg is not None
-        and not arguments.vararg
-        and not arguments.kwonlyargs
-        and ends == [init.body[-1]]
-        and ends[0].value is not None
-    )

@@ -12,7 +12,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.codemods.shared.helpers import add
+from raymigrate.codemods.shared.helpers import add_once
 from raymigrate.codemods.shared.train_function import TrainFunction
 from raymigrate.codemods.tracking import emitted_tracking
 from raymigrate.edits.plan import Code
@@ -49,6 +49,7 @@ LOGGERS = {
 MLFLOW_ARGUMENTS = ("experiment_name", "tracking_uri", "registry_uri", "tags", "save_artifact")
 # Words of scripts that run on Databricks, where MLflow logs to it unless told otherwise.
 DATABRICKS_SIGNS = ("databricks", "dbutils", "ray.util.spark")
+LOGIN_OF_HELPER = '"mlflow_", "databricks_"'  # how the callback of an earlier run names the variables: no sign
 WANDB_REFUSED = {
     "api_key": "set WANDB_API_KEY in the driver",
     "api_key_file": "set WANDB_API_KEY in the driver",
@@ -202,8 +203,7 @@ def convert(context: Context) -> None:
             continue
         message = f"RunConfig(callbacks=) raises for {listed} on Ray >= 2.51; now a UserCallback."
         if context.converts(RM408, keyword, message):
-            for logger in tracked.loggers:
-                _convert_logger(context, tracked, logger)
+            _finish(context, tracked, [_convert_logger(context, tracked, logger) for logger in tracked.loggers])
     for stored in context.module.stores("callbacks"):
         _report_stored(context, stored)
 
@@ -246,24 +246,25 @@ def report_logs(context: Context, call: TrainerCall, function: TrainFunction) ->
         return
     near = context.module.reference_at[call.node.func].binding.statement
     user = call.node if function.init is None else function.init
-    name = add(context, emitted_tracking.LOG_REPORT, user, near)
+    name = add_once(context, emitted_tracking.LOG_REPORT, user, near)
     function.before_training.append(f"{{trainer}}.add_callback({name}())")
 
 
 # -- emission ----------------------------------------------------------------------------------------
 
 
-def _convert_logger(context: Context, tracked: Tracked, logger: ast.Call) -> None:
+def _convert_logger(context: Context, tracked: Tracked, logger: ast.Call) -> str:
+    """Converts a logger; gives the variable that holds the callback in its place."""
     module, plan = context.module, context.plan
     reference = module.reference_at[logger.func]
     near = reference.binding.statement
     service = LOGGERS[reference.qualified]
     helper = _mlflow(context, tracked, logger) if service == "mlflow" else emitted_tracking.WANDB
     edit = plan.call(logger)
-    edit.function = add(context, helper, logger, near)
+    edit.function = add_once(context, helper, logger, near)
     edit.remove |= {"save_artifact"} if service == "mlflow" else WANDB_REFUSED.keys()
     context.handle(reference, gone=True)
-    _finish(context, tracked, _variable(context, logger, f"{service}_callback"))
+    return _variable(context, logger, f"{service}_callback")
 
 
 def _mlflow(context: Context, tracked: Tracked, logger: ast.Call) -> Helper:
@@ -294,7 +295,8 @@ def _may_be_databricks(context: Context, tracking_uri: ast.expr | None) -> bool:
     set_before = [argument(call, 0, "uri") for call in module.calls("mlflow.set_tracking_uri")]
     given = [tracking_uri] if tracking_uri is not None else [uri for uri in set_before if uri is not None]
     if not given:
-        return any(sign in module.text.lower() for sign in DATABRICKS_SIGNS)
+        text = module.text.lower().replace(LOGIN_OF_HELPER, "")
+        return any(sign in text for sign in DATABRICKS_SIGNS)
     starts = [leading_text(source.module, source.node) for uri in given for source in module.origins(uri)]
     return any(start.startswith("databricks") for start in starts) or not any(starts)
 
@@ -310,16 +312,24 @@ def _variable(context: Context, logger: ast.Call, wanted: str) -> str:
     return name
 
 
-def _finish(context: Context, tracked: Tracked, callback: str) -> None:
-    """Ends the run of a callback after fit()."""
+def _finish(context: Context, tracked: Tracked, callbacks: list[str]) -> None:
+    """Ends the runs of callbacks after fit()."""
     module, plan, fit = context.module, context.plan, tracked.fit
     statement = module.statement(fit)
     edit = plan.statement(statement)
     if isinstance(statement, ast.Assign) and statement.value is fit and isinstance(statement.targets[0], ast.Name):
-        edit.after.append(Code(f"{callback}.finish({statement.targets[0].id})"))
-    elif isinstance(statement, ast.Expr) and statement.value is fit:
-        edit.replacement = Code(f"{callback}.finish($fit)", {"fit": fit})
+        edit.after += [Code(f"{callback}.finish({statement.targets[0].id})") for callback in callbacks]
+        return
+    is_alone = isinstance(statement, ast.Expr) and statement.value is fit
+    if is_alone and len(callbacks) == 1:
+        edit.replacement = Code(f"{callbacks[0]}.finish($fit)", {"fit": fit})
+        return
+    result = context.fresh("result", "training_result")
+    code = Code(
+        "\n".join([f"{result} = $fit", *(f"{callback}.finish({result})" for callback in callbacks)]), {"fit": fit}
+    )
+    if is_alone:
+        edit.replacement = code
     else:
-        result = context.fresh("result", "training_result")
-        edit.before.append(Code(f"{result} = $fit\n{callback}.finish({result})", {"fit": fit}))
+        edit.before.append(code)
         plan.hoist(fit, result)

@@ -14,10 +14,11 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.cpu_workers import train_together_on_cpu
 from raymigrate.codemods.shared.import_cleanup import is_exported
 from raymigrate.codemods.shared.loss_scale import keep_loss_scale
-from raymigrate.codemods.shared.train_function import TrainFunction, has_inline_form
+from raymigrate.codemods.shared.train_function import TrainFunction
 from raymigrate.codemods.tracking.tracking import is_tracked
 from raymigrate.codemods.transformers_trainer.guide_form import guide_form
 from raymigrate.codemods.transformers_trainer.reports_to import check_use_of_datasets, silence_loggers
+from raymigrate.facts.functions import has_inline_form
 from raymigrate.facts.legacy import TRAINING_ARGUMENTS
 from raymigrate.facts.project import Definition
 from raymigrate.facts.project_uses import answer

@@ -1,0 +1,62 @@
+"""Keys by which converted code hands numbers to its workers: another trainer of the module can have the same ones."""
+
+import ast
+from collections.abc import Iterable, Iterator
+from itertools import chain, count
+
+from raymigrate.codemods.shared.already_there import definitions_of
+from raymigrate.codemods.shared.emitted import TRAIN_SHARD
+from raymigrate.facts.legacy import TORCH_TRAINERS
+from raymigrate.facts.module import Module
+from raymigrate.facts.trainers import trainer_calls
+
+
+def free_key(modules: Iterable[Module], *names: str) -> str:
+    """The first of some names, or of one with a number, that neither a configuration nor what reads it can mean.
+
+    Args:
+        modules: The modules in which these are.
+        names: The names.
+    """
+    numbered = (f"{names[0]}_{number}" for number in count(2))
+    homes = set(modules)
+    return next(name for name in chain(names, numbered) if not any(_spells(home, name) for home in homes))
+
+
+def _spells(module: Module, key: str) -> bool:
+    """Whether a module could mean a key of a configuration by some word, other than one that is handed to workers.
+
+    A training function takes such a key out of its own configuration, before anything else reads that.
+
+    Args:
+        module: The module.
+        key: The key.
+    """
+    if key not in module.spelled:
+        return False
+    handed = set(_handed(module))
+    words: list[ast.AST] = [node for node in module.of_type(ast.Constant) if node.value == key]
+    words += [node for node in module.of_type(ast.keyword) if node.arg == key]
+    words += [node for node in module.of_type(ast.arg) if node.arg == key]
+    words += module.attributes(key)
+    return not handed.issuperset(words)
+
+
+def _handed(module: Module) -> Iterator[ast.AST]:
+    """The words that spell keys which TorchTrainers of the module hand to their training functions."""
+    shards = list(definitions_of(module, TRAIN_SHARD))
+    for definition in shards:
+        yield from (node for node in module.of_type(ast.arg) if module.inside(node, definition))
+    functions = set[ast.AST | None]()
+    for call in trainer_calls(module, TORCH_TRAINERS, "train_loop_per_worker"):
+        functions.update(call.functions)
+        config = call.arguments.get("train_loop_config")
+        if isinstance(config, ast.Dict):
+            yield from (key for key in config.keys if key is not None)
+        elif isinstance(config, ast.Call) and ast.unparse(config.func) == "dict":
+            yield from config.keywords
+    for taken, method in module.method_calls("pop"):
+        function, taker = module.function(taken), module.parent_of[taken]
+        is_for_shard = isinstance(taker, ast.Call) and module.definition(taker.func) in shards
+        if taken.args and isinstance(method.value, ast.Name) and (is_for_shard or function in functions):
+            yield taken.args[0]
