@@ -7,7 +7,7 @@ from enum import Enum
 from raymigrate.facts.best_checkpoints import CHECKPOINT, results_of_part
 from raymigrate.facts.handed_on import handed_on, trainer_classes
 from raymigrate.facts.items import DEEPEST, collections_of, items_of
-from raymigrate.facts.legacy import HF, HF_UNRELEASED, TRANSFORMERS_TRAINERS
+from raymigrate.facts.legacy import HF, HF_UNRELEASED, IN_ML, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import Source, is_none, keyword_argument, sources
 
@@ -25,7 +25,8 @@ CHECKPOINT_CLASSES = tuple(
 )
 # The Checkpoint of Ray itself, under every path from which Ray 2.0 to 2.9 and current Ray let it be imported.
 CHECKPOINTS = tuple(
-    f"{module}.Checkpoint" for module in ("ray.air", "ray.air.checkpoint", "ray.air.config", "ray.train")
+    f"{module}.Checkpoint"
+    for module in ("ray.air", "ray.air.checkpoint", "ray.air.config", "ray.train", *IN_ML["Checkpoint"])
 )
 GET_CHECKPOINT = frozenset({"ray.air.session.get_checkpoint", "ray.train.get_checkpoint"})
 

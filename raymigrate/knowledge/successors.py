@@ -24,6 +24,9 @@ ADVICE = {
     " for.",
     "ray.ml": "Ray 2.0 took ray.ml apart: configurations, checkpoints and trainers are in ray.train, preprocessors in"
     " ray.data.preprocessors, and their base class is ray.data.preprocessor.Preprocessor.",
+    "ray.ml.predictor.Predictor": "Remove the base class, let __init__ load the model from the folder of the"
+    " checkpoint, call predict() __call__(self, batch), and give the class to ds.map_batches with"
+    ' batch_format="pandas".',
     "ray.ml.train.Trainer": TORCH_TRAINER,
     "ray.ml.train.data_parallel_trainer.DataParallelTrainer": TORCH_TRAINER,
     "ray.ml.trainer.Trainer": TORCH_TRAINER,

@@ -142,7 +142,8 @@ def _constructor(context: Context, reference: Reference) -> None:
     call = module.parent_of[reference.node]
     if not isinstance(call, ast.Call) or call.func is not reference.node:
         return
-    names = ("local_path", "data_dict", "uri", "obj_ref") if reference.is_within("ray.air") else ()
+    is_old = reference.qualified.startswith(("ray.air.", "ray.ml."))
+    names = ("local_path", "data_dict", "uri", "obj_ref") if is_old else ()
     given = dict(zip(names, call.args, strict=False)) | {k.arg: k.value for k in call.keywords}
     given = {name: value for name, value in given.items() if not is_none(value)}
     if "data_dict" in given or "obj_ref" in given:
