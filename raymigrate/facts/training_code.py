@@ -13,7 +13,7 @@ from raymigrate.facts.own_modules import LIBRARIES
 from raymigrate.facts.places import TRAINABLE, TRAINING_FUNCTION, WRAPPERS
 from raymigrate.facts.results import fitted_trainers
 from raymigrate.facts.scopes import FUNCTIONS
-from raymigrate.facts.values import Source, argument, class_named, has_unpacking, is_none, methods, reaching
+from raymigrate.facts.values import Source, argument, class_named, fillings, has_unpacking, is_none, methods, reaching
 
 # By these, code gets at what it does not name.
 BY_TEXT = frozenset({"__import__", "eval", "exec", "globals", "import_module", "instantiate", "locals", "vars"})
@@ -83,6 +83,8 @@ class TrainingCode:
         for binding in reaching(module, name):
             if not isinstance(binding.node, ast.arg):
                 self._put(module, _value(module, binding.node))
+                for filling in fillings(module, name):  # `CALLBACKS.append(Callback())`, wherever
+                    self._put(module, filling)
                 continue
             for source in module.origins(name):
                 if source.node is not name:

@@ -113,6 +113,8 @@ def test_a_key_that_only_another_training_function_reports_is_told(code: str) ->
         "def loop(config):\n    getattr(torch_callbacks, config['loop'])(config)",
         "def loop(config):\n    globals()[config['loop']](config)",
         "def loop(config):\n    step = counted if config else None\n    step()",
+        "found = []\nfound.append(Callback())\n\n\ndef loop(config):\n    build(config, callbacks=found).train()",
+        "found = {}\nfound['a'] = counted\n\n\ndef loop(config):\n    for one in found.values():\n        one()",
         "loop = Loop()",
         "loop = Loop().run",
         "loop = functools.partial(second, lr=1)",
