@@ -184,6 +184,11 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         "ray.tune.SyncConfig(syncer=None)",
         "ray.tune.SyncConfig(upload_dir='s3://bucket')",
         "ray.tune.SyncConfig(sync_on_checkpoint=False)",
+        *(
+            "from unittest import mock\n"
+            f"with mock.patch.dict(os.environ, {name}=HERE, TUNE_DISABLE_AUTO_INIT='1'):\n    ray.tune.run(loop)"
+            for name in ("TUNE_RESULT_DIR", "RAY_AIR_LOCAL_CACHE_DIR")
+        ),
         "import pyarrow.fs\npyarrow.fs.FileSystem.from_uri('results')",
     ],
     "RM403": ["TorchTrainer(loop, metadata={'a': 1})", "TorchTrainer(loop, resume_from_checkpoint=object())"],

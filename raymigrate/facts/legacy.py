@@ -10,11 +10,32 @@ def _paths(name: str, *modules: str) -> frozenset[str]:
     return frozenset(f"{module}.{name}" for module in modules)
 
 
+# The modules of ray.ml, which Ray 1.13 had, that held a class under this name.
+IN_ML = {
+    "BatchPredictor": ("ray.ml.batch_predictor",),
+    "Checkpoint": ("ray.ml", "ray.ml.checkpoint"),
+    **{
+        f"{name}{kind}": (package, f"{package}.{library}_{kind.lower()}")
+        for name, library, kind, part in (
+            ("HuggingFace", "huggingface", "Trainer", "train"),
+            ("HuggingFace", "huggingface", "Predictor", "predictors"),
+            ("Torch", "torch", "Predictor", "predictors"),
+        )
+        for package in (f"ray.ml.{part}.integrations.{library}",)
+    },
+}
+
+
+def paths_in_ml(name: str) -> tuple[str, ...]:
+    """The qualified names under which Ray 1.13 had a class in ray.ml."""
+    return tuple(f"{module}.{name}" for module in IN_ML[name])
+
+
 TRANSFORMERS_TRAINERS = (
     _paths("TransformersTrainer", HF, f"{HF}.transformers", f"{HF}.transformers.transformers_trainer")
     | _paths("TransformersTrainer", HF_UNRELEASED, f"{HF_UNRELEASED}.transformers_trainer")
     | _paths("HuggingFaceTrainer", HF, f"{HF}.huggingface_trainer")
-    | _paths("HuggingFaceTrainer", "ray.ml.train.integrations.huggingface")
+    | frozenset(paths_in_ml("HuggingFaceTrainer"))
 )
 ACCELERATE_TRAINERS = _paths("AccelerateTrainer", HF, f"{HF}.accelerate", f"{HF}.accelerate.accelerate_trainer")
 TRAINERS = TRANSFORMERS_TRAINERS | ACCELERATE_TRAINERS

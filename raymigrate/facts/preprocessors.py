@@ -10,9 +10,12 @@ from raymigrate.facts.project import Definition
 PREPROCESSORS = "ray.data.preprocessors"
 BEFORE_RAY_2 = "ray.ml.preprocessors"
 BATCH_MAPPERS = frozenset(
-    f"{module}.BatchMapper" for module in (PREPROCESSORS, f"{PREPROCESSORS}.batch_mapper", BEFORE_RAY_2)
+    f"{module}.BatchMapper"
+    for module in (PREPROCESSORS, f"{PREPROCESSORS}.batch_mapper", BEFORE_RAY_2, f"{BEFORE_RAY_2}.batch_mapper")
 )
-CHAINS = frozenset(f"{module}.Chain" for module in (PREPROCESSORS, f"{PREPROCESSORS}.chain", BEFORE_RAY_2))
+CHAINS = frozenset(
+    f"{module}.Chain" for module in (PREPROCESSORS, f"{PREPROCESSORS}.chain", BEFORE_RAY_2, f"{BEFORE_RAY_2}.chain")
+)
 BATCH_MAPPER_PARAMETERS = ("fn", "batch_format", "batch_size")
 
 # The classes that Ray 2.6.3 and Ray 2.60 both have in ray.data.preprocessors (imported from both, and compared).

@@ -46,19 +46,19 @@ def carried_by_job(module: Module) -> tuple[Carried | None, Module]:
     there are none, and where several files make some: it is not asked which of them run.
     """
     own = carried(module)
-    others = list(_imported(module)) if own is None else []
+    others = with_all_imported(module)[1:] if own is None else []
     reporting = [(found, other) for other in others if (found := carried(other)) is not None]
     return reporting[0] if len(reporting) == 1 else (own, module)
 
 
-def _imported(module: Module) -> Iterator[Module]:
-    """The files of its project that a module imports, and those that these import; not those of very many."""
+def with_all_imported(module: Module) -> list[Module]:
+    """A module with the files of its project that it imports, and those that these import; not very many of them."""
     found = [module]
     for home in found:  # which grows meanwhile
         for other in with_imported(home):
-            if all(other.path != known.path for known in found) and len(found) < MOST_IMPORTED:
+            if all(other.path != known.path for known in found) and len(found) <= MOST_IMPORTED:
                 found.append(other)
-                yield other
+    return found
 
 
 def checkpoint_argument(report: ast.Call) -> ast.expr | None:

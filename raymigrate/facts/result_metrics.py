@@ -2,7 +2,7 @@
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from raymigrate.facts.best_checkpoints import METRICS, results_of_part
@@ -29,35 +29,38 @@ class Found:
 
     Args:
         kind: Which.
+        results: The results that they are read from.
         in_table: Whether the value is a table of them, or some rows or columns of one.
     """
 
     kind: Metrics
-    in_table: bool
+    results: tuple[Source, ...]
+    in_table: bool = False
 
 
 def metrics_behind(module: Module, node: ast.expr) -> Found | None:
     """Which metrics a value is, or a copy of them, or a table that is made of them; None for any other value."""
     as_dict = _in_any(module, node, 0)
-    kind = as_dict or _in_table(module, node, 0)
-    return Found(kind, as_dict is None) if kind is not None else None
+    table = _in_table(module, node, 0) if as_dict is None else None
+    return replace(table, in_table=True) if table is not None else as_dict
 
 
-def _in_any(module: Module, node: ast.expr, depth: int) -> Metrics | None:
+def _in_any(module: Module, node: ast.expr, depth: int) -> Found | None:
     """Which metrics a value can be, as a dict."""
     sources = module.origins(node) if depth < DEEPEST else []
-    return _first(_in_source(source, depth) for source in sources)
+    return _joined(_in_source(source, depth) for source in sources)
 
 
-def _in_source(source: Source, depth: int) -> Metrics | None:
+def _in_source(source: Source, depth: int) -> Found | None:
     module, node = source.module, source.node
     if isinstance(node, ast.Attribute) and node.attr == "metrics" and _is_of_trainer(module, node.value):
-        return Metrics.LAST
-    if any(_is_of_trainer(result.module, result.node) for result in results_of_part(source, METRICS)):
-        return Metrics.OF_CHECKPOINT
+        return Found(Metrics.LAST, (Source(module, node.value),))
+    results = results_of_part(source, METRICS)
+    if any(_is_of_trainer(result.module, result.node) for result in results):
+        return Found(Metrics.OF_CHECKPOINT, tuple(results))
     parts = [Source(module, part) for part in (*_copied(module, node), *_changed_later(module, node))]
     parts += [item for collection in collections_of(source) for item in items_of(collection)]
-    return _first(_in_any(part.module, part.node, depth + 1) for part in parts)
+    return _joined(_in_any(part.module, part.node, depth + 1) for part in parts)
 
 
 def _changed_later(module: Module, node: ast.expr) -> list[ast.expr]:
@@ -67,8 +70,11 @@ def _changed_later(module: Module, node: ast.expr) -> list[ast.expr]:
     return [given] if given is not None else []
 
 
-def _first(kinds: Iterator[Metrics | None]) -> Metrics | None:
-    return next((kind for kind in kinds if kind is not None), None)
+def _joined(parts: Iterator[Found | None]) -> Found | None:
+    """What the parts of a value say of it: the kind of the first, and the results of all."""
+    found = [part for part in parts if part is not None]
+    results = tuple(result for part in found for result in part.results)
+    return replace(found[0], results=results) if found else None
 
 
 def _is_of_trainer(module: Module, result: ast.expr) -> bool:
@@ -89,18 +95,18 @@ def _copied(module: Module, node: ast.expr) -> list[ast.expr]:
     return [*node.args, *(keyword.value for keyword in node.keywords if keyword.arg is None)] if takes_over else []
 
 
-def _in_table(module: Module, node: ast.expr, depth: int) -> Metrics | None:
+def _in_table(module: Module, node: ast.expr, depth: int) -> Found | None:
     """Of which metrics a value is a table, or some rows or columns of one."""
     sources = module.origins(node) if depth < DEEPEST else []
-    return _first(_in_part_of_table(source.module, source.node, depth + 1) for source in sources)
+    return _joined(_in_part_of_table(source.module, source.node, depth + 1) for source in sources)
 
 
-def _in_part_of_table(module: Module, node: ast.expr, depth: int) -> Metrics | None:
+def _in_part_of_table(module: Module, node: ast.expr, depth: int) -> Found | None:
     if isinstance(node, ast.Attribute) and node.attr == "metrics_dataframe" and _is_of_trainer(module, node.value):
-        return Metrics.TABLE
+        return Found(Metrics.TABLE, (Source(module, node.value),))
     inner = _inner(module, node)
-    kind = _in_table(module, inner, depth) if inner is not None else None
-    return kind or _first(_in_any(module, row, depth) or _in_table(module, row, depth) for row in _rows(module, node))
+    found = _in_table(module, inner, depth) if inner is not None else None
+    return found or _joined(_in_any(module, row, depth) or _in_table(module, row, depth) for row in _rows(module, node))
 
 
 def _inner(module: Module, node: ast.expr) -> ast.expr | None:

@@ -7,7 +7,7 @@ from enum import Enum
 from raymigrate.facts.best_checkpoints import CHECKPOINT, results_of_part
 from raymigrate.facts.handed_on import handed_on, trainer_classes
 from raymigrate.facts.items import DEEPEST, collections_of, items_of
-from raymigrate.facts.legacy import HF, HF_UNRELEASED, TRANSFORMERS_TRAINERS
+from raymigrate.facts.legacy import HF, HF_UNRELEASED, IN_ML, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import Source, is_none, keyword_argument, sources
 
@@ -25,7 +25,8 @@ CHECKPOINT_CLASSES = tuple(
 )
 # The Checkpoint of Ray itself, under every path from which Ray 2.0 to 2.9 and current Ray let it be imported.
 CHECKPOINTS = tuple(
-    f"{module}.Checkpoint" for module in ("ray.air", "ray.air.checkpoint", "ray.air.config", "ray.train")
+    f"{module}.Checkpoint"
+    for module in ("ray.air", "ray.air.checkpoint", "ray.air.config", "ray.train", *IN_ML["Checkpoint"])
 )
 GET_CHECKPOINT = frozenset({"ray.air.session.get_checkpoint", "ray.train.get_checkpoint"})
 
@@ -47,28 +48,36 @@ def is_result(module: Module, node: ast.expr) -> bool:
     return bool(trainers) and None not in trainers
 
 
-def trainers_of(module: Module, result: ast.expr, depth: int = 0) -> set[str | None]:
+def trainers_of(module: Module, result: ast.expr) -> set[str | None]:
     """The classes whose `fit()` may have given a value; None among them where it may come from elsewhere.
 
     None is no way: `self.result = None` before the first run has none of the attributes that are asked for.
     """
-    names: set[str | None] = set()
+    return {name for _, classes in _fits(module, result) for name in classes}
+
+
+def fitted_trainers(module: Module, result: ast.expr) -> list[Source] | None:
+    """The trainers whose `fit()` may have given a value; None where it may come from elsewhere."""
+    trainers = [trainer for trainer, _ in _fits(module, result)]
+    return None if None in trainers else [trainer for trainer in trainers if trainer is not None]
+
+
+def _fits(module: Module, result: ast.expr, depth: int = 0) -> Iterator[tuple[Source | None, set[str | None]]]:
+    """For each way to a value: the trainer that gave it, with the classes of which it may be one; None: no trainer."""
     for source in _but_none(module, result):
         fitted = _fitted(source)
-        made = trainer_classes(module, fitted) if fitted is not None else {None}
-        if made != {None}:
-            names |= made
-        elif depth < DEEPEST and (others := handed_on(module, source)):
-            for other in others:
-                names |= trainers_of(other.module, other.node, depth + 1)
-        else:
-            collections = collections_of(Source(module, source)) if depth < DEEPEST else []
-            items = [item for collection in collections for item in items_of(collection)]
-            for item in items:
-                names |= trainers_of(item.module, item.node, depth + 1)
-            if not items:
-                names.add(None)
-    return names
+        made: set[str | None] = trainer_classes(module, fitted) if fitted is not None else {None}
+        others = [] if made != {None} or depth >= DEEPEST else handed_on(module, source) or _items(module, source)
+        for other in others:
+            yield from _fits(other.module, other.node, depth + 1)
+        if fitted is not None and made != {None}:
+            yield Source(module, fitted), made
+        elif not others:
+            yield None, {None}
+
+
+def _items(module: Module, source: ast.expr) -> list[Source]:
+    return [item for collection in collections_of(Source(module, source)) for item in items_of(collection)]
 
 
 def _is_fitted(module: Module, result: ast.expr) -> bool:

@@ -1,6 +1,8 @@
 """What took the place of names that are gone."""
 
 from raymigrate.knowledge.libraries import look_up
+from raymigrate.knowledge.ray_ml import HOME as RAY_ML
+from raymigrate.knowledge.ray_ml import is_private, later_place
 
 WITH_MAP_BATCHES = "Load the model in a class with __call__(self, batch), and give the class to ds.map_batches."
 BOOSTED = (
@@ -30,6 +32,7 @@ SKLEARN = (
     " ray.tune.report(). None of them takes a RunConfig or a ScalingConfig, and there is no Result: return what is"
     " read of it."
 )
+TORCH_TRAINER = "Use ray.train.torch.TorchTrainer: a training function without torch runs in it too."
 # Several names may do, or the call changes with the name: a person chooses.
 ADVICE = {
     "accelerate.DistributedType.TPU": "It is DistributedType.XLA now.",
@@ -40,10 +43,12 @@ ADVICE = {
     " for.",
     "ray.ml": "Ray 2.0 took ray.ml apart: configurations, checkpoints and trainers are in ray.train, preprocessors in"
     " ray.data.preprocessors, and their base class is ray.data.preprocessor.Preprocessor.",
-    "ray.ml.batch_predictor": WITH_MAP_BATCHES,
-    "ray.ml.predictor": WITH_MAP_BATCHES,
-    "ray.ml.predictors": WITH_MAP_BATCHES,
-    "ray.ml.preprocessor": "It is ray.data.preprocessor.Preprocessor now.",
+    "ray.ml.predictor.Predictor": "Remove the base class, let __init__ load the model from the folder of the"
+    " checkpoint, call predict() __call__(self, batch), and give the class to ds.map_batches with"
+    ' batch_format="pandas".',
+    "ray.ml.train.Trainer": TORCH_TRAINER,
+    "ray.ml.train.data_parallel_trainer.DataParallelTrainer": TORCH_TRAINER,
+    "ray.ml.trainer.Trainer": TORCH_TRAINER,
     "ray.serve.create_deployment": "Write a class with @serve.deployment that loads the model in __init__ and answers"
     " in __call__(self, request); serve.run(TheClass.bind(), route_prefix=...) deploys it.",
     "ray.serve.get_deployment": "Use serve.get_app_handle(name) for an application, and serve.status() for what runs.",
@@ -59,6 +64,7 @@ ADVICE = {
     " algorithms.ppo, which a PPOConfig() builds.",
     "ray.train.CheckpointStrategy": "It is ray.train.CheckpointConfig now, an argument of RunConfig.",
     "ray.train.batch_predictor": WITH_MAP_BATCHES,
+    "ray.train.gbdt_trainer": "Use XGBoostTrainer of ray.train.xgboost or LightGBMTrainer of ray.train.lightgbm.",
     "ray.train.lightgbm.LightGBMPredictor": BOOSTED.format("lightgbm", "the columns of the batch"),
     "ray.train.load_checkpoint": "Use ray.train.get_checkpoint(): it is a folder, or None, and with"
     " checkpoint.as_directory() as folder the training function reads its files.",
@@ -69,7 +75,6 @@ ADVICE = {
     "ray.train.predictor.TYPE_TO_ENUM": "Write the dict out: {np.ndarray: BatchFormat.NUMPY, dict: BatchFormat.NUMPY,"
     " pd.DataFrame: BatchFormat.PANDAS, pa.Table: BatchFormat.ARROW}, with BatchFormat of"
     " ray.data.util.data_batch_conversion.",
-    "ray.train.gbdt_trainer": "Use XGBoostTrainer or LightGBMTrainer, with a training function.",
     "ray.train.lightning.LightningConfigBuilder": LIGHTNING,
     "ray.train.lightning.LightningTrainer": LIGHTNING,
     "ray.train.mosaic": "Use TorchTrainer: its training function makes Composer's Trainer and calls fit() of it.",
@@ -131,10 +136,23 @@ def successor(qualified: str) -> tuple[str, str] | None:
 
 def advice_on(gone: str) -> str | None:
     """What to do about a name that is gone; None where only the library's own guide can tell."""
+    if gone.startswith(f"{RAY_ML}."):
+        return _advice_on_ray_ml(gone)
     name = gone
     while name:
         if name in ADVICE:
             return ADVICE[name]
         name = name.rpartition(".")[0]
-    is_private = any(part.startswith("_") and not part.startswith("__") for part in gone.split("."))
-    return PRIVATE if is_private else None
+    starts = [part for part in gone.split(".") if part.startswith("_") and not part.startswith("__")]
+    return PRIVATE if starts else None
+
+
+def _advice_on_ray_ml(gone: str) -> str | None:
+    place = later_place(gone)
+    if gone in ADVICE:
+        return ADVICE[gone]
+    if place is None:
+        return PRIVATE if is_private(gone) else ADVICE[RAY_ML]
+    if look_up(place).gone is not None:
+        return advice_on(place)
+    return f"It is {place} now: import it from there, and run raymigrate again."

@@ -80,10 +80,10 @@ def plain_imports(context: Context) -> None:
             if is_guarded(context.module, statement, alias.name):
                 continue
             left = (r for r in context.module.references if r.root not in context.rewritten)
-            below = [reference for reference in left if reference.is_within(alias.name)]
+            root = alias.name.partition(".")[0]
+            below = [reference for reference in left if reference.root.id == root and reference.is_within(alias.name)]
             if not below and context.converts(RM691, statement, f"{alias.name} is gone, and nothing uses it here."):
                 context.plan.drop_import(alias, statement)
-                root = alias.name.partition(".")[0]
                 if any(reference.root.id == root for reference in context.module.references):
                     context.plan.need_import(root, near=statement)
 

@@ -9,6 +9,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
+from raymigrate.facts.environment import goes_to_environment
 from raymigrate.facts.module import Module
 
 RM718 = Rule(
@@ -54,7 +55,7 @@ def _use(module: Module, key: ast.Constant) -> tuple[bool, bool]:
     if isinstance(parent, ast.Subscript):
         return module.qualified(parent.value) == "os.environ", isinstance(parent.ctx, ast.Store)
     if isinstance(parent, ast.Dict):
-        return key in parent.keys and _is_environment(module, parent), True
+        return key in parent.keys and goes_to_environment(module, parent), True
     if isinstance(parent, ast.Compare):
         return any(module.qualified(other) == "os.environ" for other in parent.comparators), False
     if isinstance(parent, ast.Call) and parent.args[:1] == [key]:
@@ -62,22 +63,3 @@ def _use(module: Module, key: ast.Constant) -> tuple[bool, bool]:
         known = name in FUNCTIONS or name in [f"os.environ.{method}" for method in METHODS]
         return known, name in SETTERS
     return False, False
-
-
-def _is_environment(module: Module, variables: ast.expr) -> bool:
-    """Whether a dict goes to `os.environ.update()` or to the `env_vars` of a runtime_env, under its name too."""
-    parent = module.parent_of[variables]
-    if isinstance(parent, ast.Dict):
-        place = parent.values.index(variables) if variables in parent.values else -1
-        key = parent.keys[place] if place >= 0 else None
-        return key is not None and module.constant(key) == "env_vars"
-    if isinstance(parent, ast.keyword):
-        return parent.arg == "env_vars"
-    if isinstance(parent, ast.Call):
-        return module.qualified(parent.func) == "os.environ.update"
-    target = parent.targets[0] if isinstance(parent, ast.Assign) else None
-    scope = module.scope_of[target].find(target.id) if isinstance(target, ast.Name) else None
-    if scope is None or not isinstance(target, ast.Name):
-        return False
-    uses = module.uses(target.id, scope)
-    return bool(uses) and all(_is_environment(module, use) for use in uses)

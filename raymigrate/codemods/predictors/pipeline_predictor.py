@@ -286,7 +286,7 @@ def pipeline_arguments(
 
 def renamed(context: Context, given: dict[str, ast.expr]) -> dict[str, str]:
     """Old to new names of the arguments of `from_checkpoint` that `pipeline` calls otherwise today."""
-    new = {"pipeline_cls": "pipeline_class"}
+    new = {"pipeline_cls": "pipeline_class", "pipeline": "pipeline_class"}  # the latter in Ray 1.13
     if "image_processor" not in given and context.module.constant(given.get("task")) in VISION:
         new["feature_extractor"] = "image_processor"
     return {name: new[name] for name in given if name in new}

@@ -46,7 +46,7 @@ from raymigrate.edits.plan import CallEdit, Code, Part
 from raymigrate.facts.annotations import in_annotation
 from raymigrate.facts.checkpoint_folders import folder_is_temporary, is_local_folder
 from raymigrate.facts.guards import goes_on_without, is_ready
-from raymigrate.facts.legacy import HF, HF_UNRELEASED
+from raymigrate.facts.legacy import HF, HF_UNRELEASED, paths_in_ml
 from raymigrate.facts.literals import string_literal
 from raymigrate.facts.module import Reference
 from raymigrate.facts.values import argument, is_none, keyword_argument, sources
@@ -83,12 +83,13 @@ PIPELINE_PREDICTORS = tuple(
         f"{HF_UNRELEASED}.transformers_predictor",
     )
     for name in ("HuggingFacePredictor", "TransformersPredictor")
-)
-BATCH_PREDICTORS = ("ray.train.batch_predictor.BatchPredictor",)
+) + paths_in_ml("HuggingFacePredictor")
+BATCH_PREDICTORS = ("ray.train.batch_predictor.BatchPredictor", *paths_in_ml("BatchPredictor"))
 OTHERS = (
     "ray.train.predictor.Predictor",
     "ray.train.torch.TorchPredictor",
     "ray.train.torch.torch_predictor.TorchPredictor",
+    *paths_in_ml("TorchPredictor"),
 )
 UNKNOWN_PREPROCESSOR = " A preprocessor that the checkpoint may hold is not applied any more."
 LOCAL_FOLDER = (

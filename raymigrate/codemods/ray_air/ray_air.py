@@ -12,6 +12,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.moves import Move, drop_unused, move_names
 from raymigrate.facts.guards import is_ready
+from raymigrate.facts.legacy import paths_in_ml
 from raymigrate.facts.module import Reference
 from raymigrate.knowledge.error_texts import gone_names
 from raymigrate.knowledge.libraries import look_up
@@ -82,6 +83,7 @@ MOVED = {
     "ray.air.Checkpoint": Move("ray.train", "Checkpoint"),
     "ray.air.checkpoint.Checkpoint": Move("ray.train", "Checkpoint"),
     "ray.air.config.Checkpoint": Move("ray.train", "Checkpoint"),
+    **dict.fromkeys(paths_in_ml("Checkpoint"), Move("ray.train", "Checkpoint")),
 }
 SESSION = "ray.air.session"
 SESSION_FUNCTIONS = {
@@ -105,9 +107,9 @@ SESSION_FUNCTIONS = {
 }
 
 
-@codemod("air", phase=Phase.SESSION)
+@codemod("air", "ml", phase=Phase.SESSION)
 def config_classes(context: Context) -> None:
-    """Moves the classes of ray.air to ray.train."""
+    """Moves the classes of ray.air, and the checkpoint of ray.ml, to ray.train."""
     move_names(context, RM301, MOVED)
 
 

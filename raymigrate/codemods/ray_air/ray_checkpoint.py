@@ -115,7 +115,7 @@ def from_dict(context: Context) -> None:
             if context.converts(RM308, reference.node, "Checkpoint.from_uri(uri) is Checkpoint(uri) now."):
                 _construct(context, reference)
         elif method == "Checkpoint":
-            constructed(context, reference, reference.is_within("ray.air"))
+            constructed(context, reference, reference.is_within("ray.air") or reference.is_within("ray.ml"))
         elif method in GONE:
             context.manual(RM308, reference.node, f"Checkpoint.{method}() raises an AttributeError.")
             context.handle(reference, gone=False)

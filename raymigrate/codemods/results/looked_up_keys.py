@@ -15,11 +15,11 @@ from raymigrate.codemods.results.filled_keys import INSTEAD, advice
 from raymigrate.codemods.results.results import RM604, results
 from raymigrate.facts.keys import keys_of
 from raymigrate.facts.module import Module
-from raymigrate.facts.project import with_imported
-from raymigrate.facts.reports import REPORTS
+from raymigrate.facts.reports import REPORTS, with_all_imported
 from raymigrate.facts.result_metrics import Metrics, metrics_behind
 from raymigrate.facts.results import results as reads_of_results
-from raymigrate.facts.values import argument, keyword_argument, sources
+from raymigrate.facts.training_code import TrainingCode, training_code
+from raymigrate.facts.values import Source, argument, keyword_argument, sources
 
 # The constants of Ray that name a key: `result.metrics[TRAINING_ITERATION]`.
 KEYS_OF_TUNE = {f"{home}.{key.upper()}": key for home in ("ray.air.constants", "ray.tune.result") for key in INSTEAD}
@@ -69,19 +69,21 @@ def looked_up_keys(context: Context) -> None:
     module = context.module
     if not any(reads_of_results(module, *READS)):
         return
-    own = _own_keys(module)
+    own = _OwnKeys(module)
     for read, _ in reads_of_results(module, "get_best_checkpoint"):
         call = module.parent_of[read]
         metric = argument(call, 0, "metric") if isinstance(call, ast.Call) else None
-        missing = sorted((_names(module, metric) & INSTEAD.keys()) - own) if metric is not None else []
+        keys = _names(module, metric) & INSTEAD.keys() if metric is not None else frozenset()
+        missing = own.missing(keys, (Source(module, read.value),))
         if missing:
             _report(context, read, Metrics.OF_CHECKPOINT, missing, "this raises a RuntimeError")
     for lookup in _lookups(module):
-        missing = sorted((lookup.keys & INSTEAD.keys()) - own)
-        found = metrics_behind(module, lookup.owner) if missing else None
+        keys = lookup.keys & INSTEAD.keys()
+        found = metrics_behind(module, lookup.owner) if keys else None
         if found is None or (lookup.of_table and not found.in_table) or _is_asked_for(module, lookup):
             continue
-        _report(context, lookup.owner, found.kind, missing, lookup.outcome)
+        if missing := own.missing(keys, found.results):
+            _report(context, lookup.owner, found.kind, missing, lookup.outcome)
 
 
 def _report(context: Context, node: ast.expr, kind: Metrics, missing: list[str], outcome: str) -> None:
@@ -156,20 +158,50 @@ def _names(module: Module, node: ast.expr) -> frozenset[str]:
     return frozenset(found)
 
 
-def _own_keys(module: Module) -> set[str]:
-    """The keys that the script reports, or puts into metrics of a result itself."""
-    own = set[str]()
-    for home in with_imported(module):
-        reports = [argument(call, 0, "metrics") for call in home.calls(*REPORTS)]
-        logs = [argument(call, 0, "logs") for call, _ in home.method_calls("log")]
-        for given in (*reports, *logs):
-            keys = keys_of(home, given) if given is not None else None
-            if keys is not None:
-                own |= {name for name, _ in keys.strings} | {str(keyword.arg) for _, keyword in keys.keywords}
-    for owner, names in _additions(module):
-        added = names & INSTEAD.keys()
-        own |= added if added and metrics_behind(module, owner) is not None else set()
-    return own
+class _OwnKeys:
+    """The keys that the script reports, or puts into metrics of a result itself.
+
+    Args:
+        module: The module that reads the results.
+    """
+
+    def __init__(self, module: Module) -> None:
+        self.homes = with_all_imported(module)
+        self._added = frozenset(
+            name
+            for owner, names in _additions(module)
+            for name in names & INSTEAD.keys()
+            if metrics_behind(module, owner) is not None
+        )
+        self._reported = [report for home in self.homes for report in _reported(home)]
+        self._codes: dict[tuple[Source, ...], TrainingCode | None] = {}
+
+    def missing(self, keys: frozenset[str], results: tuple[Source, ...]) -> list[str]:
+        """Those of some keys that are not in the metrics of some results.
+
+        Where it is not seen what their trainers run, every report of the project may be theirs.
+
+        Args:
+            keys: The keys.
+            results: The results.
+        """
+        reported = [(home, call, names & keys) for home, call, names in self._reported if names & keys]
+        if reported and results not in self._codes:
+            self._codes[results] = training_code(results, self.homes)
+        code = self._codes.get(results)
+        own = {name for home, call, names in reported if code is None or code.may_run(home, call) for name in names}
+        return sorted(keys - self._added - own)
+
+
+def _reported(home: Module) -> Iterator[tuple[Module, ast.Call, frozenset[str]]]:
+    """The reports of a module, with the keys that are seen in them; also what a Trainer logs, which is reported."""
+    reports = [(call, argument(call, 0, "metrics")) for call in home.calls(*REPORTS)]
+    logs = [(call, argument(call, 0, "logs")) for call, _ in home.method_calls("log")]
+    for call, given in (*reports, *logs):
+        if given is not None:
+            keys = keys_of(home, given)
+            names = {name for name, _ in keys.strings} | {str(keyword.arg) for _, keyword in keys.keywords}
+            yield home, call, frozenset(names & INSTEAD.keys())
 
 
 def _additions(module: Module) -> Iterator[tuple[ast.expr, frozenset[str]]]:

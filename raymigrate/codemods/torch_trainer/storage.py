@@ -43,6 +43,8 @@ RM402 = Rule(
         *refused_arguments("SyncConfig", "syncer", "upload_dir", "sync_on_checkpoint"),
         "`RunConfig(sync_config)` is deprecated",
         "URI has empty scheme",
+        "The environment variable `TUNE_RESULT_DIR` is deprecated",
+        "The environment variable `RAY_AIR_LOCAL_CACHE_DIR` is deprecated",
     ),
 )
 STORAGE = ("local_dir", "storage_path", "sync_config")

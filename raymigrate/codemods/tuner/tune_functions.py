@@ -12,6 +12,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.tune_name import tune_name
+from raymigrate.facts.legacy import paths_in_ml
 from raymigrate.facts.module import Reference
 from raymigrate.facts.places import Place
 
@@ -52,6 +53,7 @@ CHECKPOINTS = (
     "ray.air.checkpoint.Checkpoint",
     "ray.air.config.Checkpoint",
     "ray.train.Checkpoint",
+    *paths_in_ml("Checkpoint"),
 )
 LOST_FROM_CONTEXT = tuple(f"ray.tune.{name}" for name in CONTEXT if name != "get_experiment_name")
 LOST = tuple(f"ray.tune.{name}" for name in ("checkpoint_dir", "save_checkpoint", "load_checkpoint"))

@@ -1,0 +1,78 @@
+"""Variables of the environment that a script sets: for itself, for its tests, for workers that it starts."""
+
+import ast
+from collections.abc import Iterator
+
+from raymigrate.facts.module import Module
+
+ENVIRON = "os.environ"
+SETTERS = ("os.putenv", "os.environ.setdefault")
+OF_PYTEST = "setenv"  # the method of the fixture monkeypatch
+PATCH = ("unittest.mock.patch.dict", "mock.patch.dict")
+ENV_VARS = "env_vars"  # of a runtime_env
+
+
+def variables_set(module: Module, *names: str) -> Iterator[tuple[ast.AST, str]]:
+    """Where a script gives a value to one of these variables of the environment: the place of its name, and the name.
+
+    Args:
+        module: The script.
+        names: The variables.
+    """
+    for key in (*module.of_type(ast.Constant), *module.of_type(ast.Name)):
+        if isinstance(module.parent_of[key], (ast.Subscript, ast.Dict, ast.Call)):
+            name = module.constant(key)
+            if isinstance(name, str) and name in names and _is_set(module, key):
+                yield key, name
+    for call, keyword in module.keywords(*names):
+        is_dict = isinstance(call.func, ast.Name) and call.func.id == "dict"
+        if _takes_variables(module, call) or (is_dict and goes_to_environment(module, call)):
+            yield keyword, str(keyword.arg)
+
+
+def goes_to_environment(module: Module, variables: ast.expr) -> bool:
+    """Whether a dict goes to `os.environ.update()` or to the `env_vars` of a runtime_env, under its name too.
+
+    Args:
+        module: The module.
+        variables: The dict.
+    """
+    parent = module.parent_of[variables]
+    if isinstance(parent, ast.Dict):
+        place = parent.values.index(variables) if variables in parent.values else -1
+        key = parent.keys[place] if place >= 0 else None
+        return key is not None and module.constant(key) == ENV_VARS
+    if isinstance(parent, ast.keyword):
+        return parent.arg == ENV_VARS
+    if isinstance(parent, ast.Call):
+        return variables in parent.args and _takes_variables(module, parent)
+    if isinstance(parent, ast.AugAssign):
+        return _is_environ(module, parent.target)
+    target = parent.targets[0] if isinstance(parent, ast.Assign) else None
+    scope = module.scope_of[target].find(target.id) if isinstance(target, ast.Name) else None
+    if scope is None or not isinstance(target, ast.Name):
+        return False
+    uses = module.uses(target.id, scope)
+    return bool(uses) and all(goes_to_environment(module, use) for use in uses)
+
+
+def _is_set(module: Module, key: ast.expr) -> bool:
+    parent = module.parent_of[key]
+    if isinstance(parent, ast.Subscript):
+        return isinstance(parent.ctx, ast.Store) and _is_environ(module, parent.value)
+    if isinstance(parent, ast.Dict):
+        return key in parent.keys and goes_to_environment(module, parent)
+    if not isinstance(parent, ast.Call) or parent.args[:1] != [key]:
+        return False
+    is_of_pytest = isinstance(parent.func, ast.Attribute) and parent.func.attr == OF_PYTEST
+    return is_of_pytest or module.qualified(parent.func) in SETTERS
+
+
+def _takes_variables(module: Module, call: ast.Call) -> bool:
+    """Whether a call puts the entries of a dict, or its keyword arguments, into the environment."""
+    is_patch = module.qualified(call.func) in PATCH and bool(call.args) and _is_environ(module, call.args[0])
+    return is_patch or module.qualified(call.func) == f"{ENVIRON}.update"
+
+
+def _is_environ(module: Module, node: ast.expr) -> bool:
+    return any(source.module.qualified(source.node) == ENVIRON for source in module.origins(node))
