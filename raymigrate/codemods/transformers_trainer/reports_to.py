@@ -9,7 +9,9 @@ from raymigrate.codemods.shared.train_function import TrainFunction
 from raymigrate.facts.indirect import unseen_makers
 from raymigrate.facts.keys import keys_of
 from raymigrate.facts.legacy import HF_TRAINERS, TRAINING_ARGUMENTS
+from raymigrate.facts.literals import shortened_text
 from raymigrate.facts.module import Module
+from raymigrate.facts.values import Source
 
 GUIDE = "https://docs.ray.io/en/latest/train/getting-started-transformers.html#transformerstrainer-migration-guide"
 
@@ -75,10 +77,15 @@ def silence_loggers(context: Context, function: TrainFunction) -> None:
     if places:
         _remove_loggers(context, function, places[0], _spelled(places[0]))
     elif function.shown.unfound:
-        _remove_loggers(context, function, function.given, "report_to, if it is set there,")
+        _remove_loggers(context, function, function.given, _unseen(Source(context.module, function.given)))
     elif function.shown.unseen_arguments:
-        unseen = function.shown.unseen_arguments[0].node
-        _remove_loggers(context, function, unseen, "report_to, if it is set there,")
+        unseen = function.shown.unseen_arguments[0]
+        _remove_loggers(context, function, unseen.node, _unseen(unseen))
+
+
+def _unseen(source: Source) -> str:
+    """How a message names report_to, which something sets that is not seen."""
+    return f"report_to, if it is set in {shortened_text(source.module.source(source.node))},"
 
 
 def _spelled(place: ast.AST) -> str:
