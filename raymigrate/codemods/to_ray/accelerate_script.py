@@ -12,6 +12,7 @@ from raymigrate.codemods.to_ray.accelerators import apply_file, set_cpu
 from raymigrate.codemods.to_ray.epochs import epochs_of, report_epochs
 from raymigrate.codemods.to_ray.launched import RM825, LaunchedOutline, UnfitLaunchError, launched_of, tell_launch
 from raymigrate.codemods.to_ray.notebook_launchers import STARTED_BY_CALL, NotebookLaunch, launch_of, replace_launch
+from raymigrate.codemods.to_ray.own_arguments import send_missing
 from raymigrate.codemods.to_ray.paths import make_paths_absolute
 from raymigrate.codemods.to_ray.plain_trainer import drop_launcher, reads_command_line, set_environment
 from raymigrate.codemods.to_ray.process_group import hand_group_to_ray
@@ -112,6 +113,7 @@ def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -
     if notebook is not None:
         replace_launch(context, notebook)
     outline.needs_argv = reads_command_line(outline)
+    send_missing(context, outline)
     make_paths_absolute(context, outline)
     set_environment(context, outline)
     drop_launcher(context, outline)

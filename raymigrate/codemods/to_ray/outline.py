@@ -82,6 +82,14 @@ class Outline:
         given = {name for step in self.roles.staying(Role.DRIVER) for name in self.script.bound(step)} | parameters
         return sorted(read & given)
 
+    def is_for_workers(self, node: ast.AST) -> bool:
+        """Whether a node is part of a step that the workers run."""
+        return self.script.step_of(node) in self._of_workers
+
+    @cached_property
+    def _of_workers(self) -> set[ast.stmt]:
+        return set(self.roles.moved_or_makers())
+
     def _is_namespace(self, name: str) -> bool:
         """Whether a variable of `main` is what argparse made of the command line."""
         main = self.script.main

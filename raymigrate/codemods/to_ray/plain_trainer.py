@@ -14,6 +14,7 @@ from raymigrate.codemods.to_ray import emitted
 from raymigrate.codemods.to_ray.accelerators import give_environment
 from raymigrate.codemods.to_ray.launched import LaunchedOutline, UnfitLaunchError, launched_of, tell_lines
 from raymigrate.codemods.to_ray.outline import Outline
+from raymigrate.codemods.to_ray.own_arguments import name_classes, send_missing
 from raymigrate.codemods.to_ray.paths import make_paths_absolute
 from raymigrate.codemods.to_ray.process_group import hand_group_to_ray
 from raymigrate.codemods.to_ray.refusals import (
@@ -154,6 +155,8 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     _tell_changes(context, outline)
     hand_group_to_ray(context, outline)
     outline.needs_argv = reads_command_line(outline)
+    send_missing(context, outline)
+    name_classes(context, outline)
     kept = make_paths_absolute(context, outline)
     callback = _add_callback(context, outline, kept_folder=kept)
     _finish(context, training.trains, callback)
@@ -320,7 +323,6 @@ def drop_launcher(context: Context, outline: Outline) -> None:
 def reads_command_line(outline: Outline) -> bool:
     """Whether code that moves, or that it calls, reads the command line."""
     module = outline.module
-    steps = set(outline.roles.moved_or_makers())
     reads: list[ast.AST] = [*module.calls(*PARSERS)]
     reads += [reference.node for reference in module.references_within("sys.argv")]
-    return any(outline.script.step_of(node) in steps for node in reads)
+    return any(outline.is_for_workers(node) for node in reads)
