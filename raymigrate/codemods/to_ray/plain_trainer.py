@@ -16,7 +16,7 @@ from raymigrate.codemods.to_ray.launched import LaunchedOutline, UnfitLaunchErro
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.own_arguments import name_classes, send_missing
 from raymigrate.codemods.to_ray.paths import make_paths_absolute
-from raymigrate.codemods.to_ray.process_group import hand_group_to_ray
+from raymigrate.codemods.to_ray.process_group import hand_group_to_ray, makes_own_group
 from raymigrate.codemods.to_ray.refusals import (
     RM802,
     Reason,
@@ -32,7 +32,7 @@ from raymigrate.codemods.to_ray.statements import Mixed, Role, Roles
 from raymigrate.codemods.to_ray.streams import tell_data
 from raymigrate.codemods.to_ray.trackers import tell_trackers
 from raymigrate.codemods.to_ray.trainer_calls import Training, common_branch, makes_arguments, training_of
-from raymigrate.codemods.to_ray.workers import tell_rows, tell_seed_of_trainer, tell_threads
+from raymigrate.codemods.to_ray.workers import tell_gpus_of_python, tell_rows, tell_seed_of_trainer, tell_threads
 from raymigrate.edits.plan import Code
 from raymigrate.facts.values import argument, has_unpacking
 
@@ -174,12 +174,8 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
 def _tell_defaults(context: Context, training: Training, outline: LaunchedOutline) -> None:
     if outline.placeholders:
         context.note(RM804, training.trains[0], outline.placeholders)
-    if outline.known_workers is None:
-        message = (
-            "Started with python on a machine with several GPUs, the Trainer took all of them (DataParallel), and its"
-            " batch was that of one times the GPUs: as many workers keep it."
-        )
-        context.note(RM804, training.trains[0], message)
+    if outline.known_workers is None and not makes_own_group(context.module):
+        tell_gpus_of_python(context, RM804, training.trains[0])
     tell_lines(context, training.trains[0], outline.launched)
     batch = _batch_size(context)
     rows = f"The batch size of {batch} is" if batch else "per_device_train_batch_size is"

@@ -28,6 +28,8 @@ RM827 = Rule(
         "No backend type associated with device type cpu",
     ),
 )
+MAKES_GROUP = ("torch.distributed.init_process_group", "deepspeed.init_distributed")
+ENDS_GROUP = ("torch.distributed.destroy_process_group",)
 HANDLERS = ("accelerate.InitProcessGroupKwargs", "accelerate.utils.InitProcessGroupKwargs")
 # The parameters of datetime.timedelta, in their order, in seconds.
 UNITS = {"days": 86400, "seconds": 1, "microseconds": 1e-6, "milliseconds": 1e-3, "minutes": 60, "hours": 3600}
@@ -43,6 +45,7 @@ def hand_group_to_ray(context: Context, outline: Outline) -> None:
         outline: What is planned for it.
     """
     module = context.module
+    _drop_own_group(context, outline)
     for call in module.calls(*HANDLERS):
         given = {"backend": argument(call, 0, "backend"), "timeout_s": argument(call, 2, "timeout")}
         known = {name: _setting(module, name, value) for name, value in given.items() if value is not None}
@@ -57,6 +60,37 @@ def hand_group_to_ray(context: Context, outline: Outline) -> None:
                     known = {name: _setting(module, name, keyword.value)}
                     if _hand_over(context, outline, keyword, known, f"{keyword.arg}=", sure=True):
                         context.plan.call(call).remove.add(keyword.arg or "")
+
+
+def makes_own_group(module: Module) -> bool:
+    """Whether a script joins a group of processes by itself: torchrun started it, since python starts one process."""
+    return any(module.calls(*MAKES_GROUP))
+
+
+def _drop_own_group(context: Context, outline: Outline) -> None:
+    """Takes the group that a script makes itself out of what the workers run; Ray gets its timeout."""
+    module = context.module
+    for call in module.calls(*MAKES_GROUP, *ENDS_GROUP):
+        name = module.source(call.func)
+        timeout = argument(call, 2, "timeout") if module.qualified(call.func) == MAKES_GROUP[0] else None
+        if timeout is not None:
+            known = {"timeout_s": _setting(module, "timeout_s", timeout)}
+            _hand_over(context, outline, call, known, f"timeout= of {name}", sure=True)
+        if not outline.is_for_workers(call) or _asks_whether_there_is_one(module, call):
+            continue
+        statement = module.statement(call)
+        if not (isinstance(statement, ast.Expr) and statement.value is call):
+            message = f"{name} is a ValueError on a worker: Ray made the process group already."
+            context.manual(RM827, call, message, "Take the call out of the statement.")
+        elif context.converts(RM827, call, f"{name} goes: Ray makes the process group of its workers, and ends it."):
+            context.plan.statement(statement).removed = True
+
+
+def _asks_whether_there_is_one(module: Module, call: ast.Call) -> bool:
+    """Whether a call stands below a question for the group, by which it is left out on Ray or finds one to end."""
+    tests = (around.test for around in module.ancestors(call) if isinstance(around, ast.If))
+    parts = (part for test in tests for part in ast.walk(test))
+    return any(module.qualified(part) == "torch.distributed.is_initialized" for part in parts)
 
 
 def _setting(module: Module, name: str, value: ast.expr) -> str | None:

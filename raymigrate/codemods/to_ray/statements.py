@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import ast
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from enum import Enum
 from functools import cache
 
@@ -42,6 +42,9 @@ from raymigrate.codemods.to_ray.step_kinds import (
     stands_for_cell,
 )
 from raymigrate.facts.scopes import Scope
+
+SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return, ast.Assert)
+ARMS = (ast.ExceptHandler, ast.match_case)
 
 
 class Role(Enum):
@@ -176,9 +179,11 @@ class Roles:
         names = [self._called(node) for node in executed(self.module, step) if isinstance(node, ast.Call)]
         names = [name for name in names if not SAME_ANYWHERE.fullmatch(name)]
         if any(name.startswith(LAUNCHER) for name in names):
-            if not all(isinstance(s, ast.Expr) for s in (getattr(step, "body", None) or [step])):
+            if all(self._is_of_launcher(part) for part in _simple_statements(step)):
+                return Role.LAUNCHER
+            if isinstance(step, SIMPLE):
                 raise Mixed(step, "it does what Ray does for its workers, and more; take that out first")
-            return Role.LAUNCHER
+            return Role.WORKER  # what of it is the launcher's goes there
         if sets_backend(self.module, step) or any(name.startswith(SETTINGS) for name in names):
             return Role.SETTING if isinstance(step, (ast.Expr, ast.Assign)) else Role.WORKER
         if any(name.startswith((*LIBRARIES, *TRACKING)) for name in names):
@@ -186,6 +191,13 @@ class Roles:
         if any(name.startswith(LOGINS) or name.rpartition(".")[2] in PARSE_METHODS for name in names):
             return Role.DRIVER
         return None
+
+    def _is_of_launcher(self, statement: ast.stmt) -> bool:
+        """Whether a statement is a call by which a launched process joins the others, or nothing."""
+        if isinstance(statement, ast.Pass):
+            return True
+        call = statement.value if isinstance(statement, ast.Expr) else None
+        return isinstance(call, ast.Call) and self._called(call).startswith(LAUNCHER)
 
     def _called(self, call: ast.Call) -> str:
         """What a call calls: its qualified name, else the name of the method after a dot."""
@@ -364,3 +376,12 @@ class Roles:
     def _take(self, step: ast.stmt) -> None:
         self._add(step)
         self._spread()
+
+
+def _simple_statements(step: ast.stmt) -> Iterator[ast.stmt]:
+    """A statement, or those without a block of their own in the blocks below it."""
+    blocks = [child for child in ast.iter_child_nodes(step) if isinstance(child, (ast.stmt, *ARMS))]
+    if not blocks:
+        yield step
+    for block in blocks:
+        yield from _simple_statements(block)  # type: ignore[arg-type]
