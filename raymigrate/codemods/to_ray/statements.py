@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import ast
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from enum import Enum
 from functools import cache
 
@@ -39,12 +39,12 @@ from raymigrate.codemods.to_ray.step_kinds import (
     is_text,
     reads_rank,
     sets_backend,
+    simple_statements,
     stands_for_cell,
 )
 from raymigrate.facts.scopes import Scope
 
 SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return, ast.Assert)
-ARMS = (ast.ExceptHandler, ast.match_case)
 
 
 class Role(Enum):
@@ -179,7 +179,7 @@ class Roles:
         names = [self._called(node) for node in executed(self.module, step) if isinstance(node, ast.Call)]
         names = [name for name in names if not SAME_ANYWHERE.fullmatch(name)]
         if any(name.startswith(LAUNCHER) for name in names):
-            if all(self._is_of_launcher(part) for part in _simple_statements(step)):
+            if all(self._is_of_launcher(part) for part in simple_statements(step)):
                 return Role.LAUNCHER
             if isinstance(step, SIMPLE):
                 raise Mixed(step, "it does what Ray does for its workers, and more; take that out first")
@@ -376,12 +376,3 @@ class Roles:
     def _take(self, step: ast.stmt) -> None:
         self._add(step)
         self._spread()
-
-
-def _simple_statements(step: ast.stmt) -> Iterator[ast.stmt]:
-    """A statement, or those without a block of their own in the blocks below it."""
-    blocks = [child for child in ast.iter_child_nodes(step) if isinstance(child, (ast.stmt, *ARMS))]
-    if not blocks:
-        yield step
-    for block in blocks:
-        yield from _simple_statements(block)  # type: ignore[arg-type]
