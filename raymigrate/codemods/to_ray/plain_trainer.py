@@ -12,7 +12,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.helpers import take
 from raymigrate.codemods.to_ray import emitted
 from raymigrate.codemods.to_ray.accelerators import give_environment
-from raymigrate.codemods.to_ray.launched import LaunchedOutline, UnfitLaunchError, launched_of, tell_lines
+from raymigrate.codemods.to_ray.launched import LaunchedOutline, UnfitLaunchError, launched_of, tell_lines, tell_start
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.own_arguments import name_classes, send_missing
 from raymigrate.codemods.to_ray.paths import make_paths_absolute
@@ -177,6 +177,8 @@ def _tell_defaults(context: Context, training: Training, outline: LaunchedOutlin
     if outline.known_workers is None and not makes_own_group(context.module):
         tell_gpus_of_python(context, RM804, training.trains[0])
     tell_lines(context, training.trains[0], outline.launched)
+    if makes_own_group(context.module) and not outline.launched.launches:
+        tell_start(context, training.trains[0], "torchrun")
     batch = _batch_size(context)
     rows = f"The batch size of {batch} is" if batch else "per_device_train_batch_size is"
     here = f"; here {batch} x {outline.workers}" if batch and outline.workers > 1 else ""
