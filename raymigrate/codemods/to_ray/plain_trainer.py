@@ -12,6 +12,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.helpers import take
 from raymigrate.codemods.to_ray import emitted
 from raymigrate.codemods.to_ray.accelerators import give_environment
+from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
 from raymigrate.codemods.to_ray.launched import LaunchedOutline, UnfitLaunchError, launched_of, tell_lines, tell_start
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.own_arguments import name_classes, send_missing
@@ -157,6 +158,7 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     outline.needs_argv = reads_command_line(outline)
     send_missing(context, outline)
     name_classes(context, outline)
+    send_names_of_classes(context, outline, RM801)
     kept = make_paths_absolute(context, outline)
     callback = _add_callback(context, outline, kept_folder=kept)
     _finish(context, training.trains, callback)
