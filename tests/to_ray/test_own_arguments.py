@@ -46,6 +46,14 @@ def after(classes: str, arguments: str) -> str:
         (PLAIN, "model, args = trl.TrlParser((Model, trl.SFTConfig)).parse_args_and_config()"),
         (f"{PLAIN}KINDS = (Model, TrainingArguments)\n", "model, args = HfArgumentParser(KINDS).parse_yaml_file('a')"),
         (
+            f"{PLAIN}KINDS = [TrainingArguments]\nKINDS.append(Model)\n",
+            "args, model = HfArgumentParser(KINDS).parse_args_into_dataclasses()",
+        ),
+        (
+            f"{PLAIN}def parse(kinds):\n    return HfArgumentParser(kinds).parse_args_into_dataclasses()\n",
+            "model, args = parse((Model, TrainingArguments))",
+        ),
+        (
             PLAIN.replace("@dataclass", "@dataclasses.dataclass(frozen=True)"),
             "model, args = transformers.HfArgumentParser((Model, TrainingArguments)).parse_dict({'name': 'bert'})",
         ),
@@ -71,6 +79,7 @@ def test_missing_is_sent_by_its_name() -> None:
         (PLAIN, "[args] = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()"),
         ("", "[args] = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()"),
         (OURS, "args = Ours('out')"),
+        ("class Model: pass\n", "types = [TrainingArguments]\n    [args] = HfArgumentParser(types).parse_dict({})"),
     ],
 )
 def test_a_class_that_no_parser_reads_needs_no_missing(classes: str, arguments: str) -> None:

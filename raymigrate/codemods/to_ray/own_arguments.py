@@ -21,7 +21,7 @@ from raymigrate.codemods.to_ray.script import ARGUMENT_PARSERS
 from raymigrate.codemods.to_ray.statements import Role
 from raymigrate.codemods.to_ray.trainer_calls import defines_arguments
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import argument, origins
+from raymigrate.facts.values import argument
 
 RM808 = Rule(
     "RM808",
@@ -86,14 +86,14 @@ def _classes(outline: Outline) -> list[ast.ClassDef]:
 
 
 def _is_read(module: Module, parser: ast.Call, definition: ast.ClassDef) -> bool:
-    """Whether a parser reads a class of the module, as far as it is seen what the parser is given."""
+    """Whether a parser reads a class of the module; where it is given a variable, it may be each dataclass."""
     given = argument(parser, 0, "dataclass_types")
-    sources = origins(module, given) if given is not None else []
-    return any(
-        isinstance(part, ast.Name) and source.module.definition(part) is definition
-        for source in sources
-        for part in ast.walk(source.node)
-    )
+    names = [part for part in ast.walk(given) if isinstance(part, ast.Name)] if given is not None else []
+    meant = [module.definition(name) for name in names]
+    if names and all(isinstance(m, ast.ClassDef) or module.qualified(n) for m, n in zip(meant, names, strict=True)):
+        return definition in meant
+    makers = (each.func if isinstance(each, ast.Call) else each for each in definition.decorator_list)
+    return any(module.qualified(maker) == "dataclasses.dataclass" for maker in makers)
 
 
 def _is_base_only(module: Module, definition: ast.ClassDef) -> bool:
