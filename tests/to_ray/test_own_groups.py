@@ -117,3 +117,45 @@ def test_nccl_and_the_local_gpu_are_signs_of_one(script: str, gpu: bool) -> None
 def test_where_python_took_all_gpus(script: str, told: bool) -> None:
     found = outcome(script)
     assert any(ALL_GPUS in message for message in found.messages) is told
+
+
+RANKED = """\
+import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument("{option}", type=int, default=-1)
+args = parser.parse_args()
+"""
+
+
+@pytest.mark.parametrize("option", ["--local_rank", "--local-rank"])
+@pytest.mark.parametrize(
+    "script",
+    [
+        "if args.local_rank != -1:\n    device = torch.device('cuda', args.local_rank)\n"
+        "    dist.init_process_group('nccl')\n",
+        "if args.local_rank == -1:\n    n = 3\nelse:\n    n = 1\n    dist.init_process_group('nccl')\n",
+    ],
+)
+def test_a_branch_by_the_rank_of_the_command_line_is_left(option: str, script: str) -> None:
+    text = f"{HEAD}{RANKED.format(option=option)}{script}{LOAD}{TRAIN}"
+    found = converted(text, to_ray=True)
+    assert found.text == text
+    assert [code for code, _, _ in found.findings] == ["RM802"]
+
+
+@pytest.mark.parametrize(
+    ("option", "script", "told"),
+    [
+        ("--local_rank", "device = torch.device('cuda', args.local_rank)\n", True),
+        (
+            "--local-rank",
+            "def place(args):\n    return torch.device('cuda', args.local_rank)\ndevice = place(args)\n",
+            True,
+        ),
+        ("--local_rank", "if args.local_rank != -1:\n    dist.init_process_group('nccl')\n", False),
+        ("--size", "device = torch.device('cuda', args.size)\n", False),
+    ],
+)
+def test_the_rank_of_the_command_line_is_told(option: str, script: str, told: bool) -> None:
+    found = outcome(RANKED.format(option=option) + script + LOAD)
+    assert any('int(os.environ["LOCAL_RANK"]) in place of args.local_rank' in m for m in found.messages) is told

@@ -12,6 +12,7 @@ from raymigrate.codemods.to_ray.trainer_calls import makes_arguments
 from raymigrate.edits.plan import Part
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import argument, has_unpacking
+from raymigrate.facts.values.members import options
 
 RM827 = Rule(
     "RM827",
@@ -46,6 +47,7 @@ def hand_group_to_ray(context: Context, outline: Outline) -> None:
     """
     module = context.module
     _drop_own_group(context, outline)
+    _tell_rank_option(context, outline)
     for call in module.calls(*HANDLERS):
         given = {"backend": argument(call, 0, "backend"), "timeout_s": argument(call, 2, "timeout")}
         known = {name: _setting(module, name, value) for name, value in given.items() if value is not None}
@@ -84,6 +86,25 @@ def _drop_own_group(context: Context, outline: Outline) -> None:
             context.manual(RM827, call, message, "Take the call out of the statement.")
         elif context.converts(RM827, call, f"{name} goes: Ray makes the process group of its workers, and ends it."):
             context.plan.statement(statement).removed = True
+
+
+def _tell_rank_option(context: Context, outline: Outline) -> None:
+    """Says that nobody gives the workers the `--local_rank` of torch.distributed.launch."""
+    module = context.module
+    if not options(module, "local_rank"):
+        return
+    for node in module.of_type(ast.Attribute):
+        is_read = node.attr == "local_rank" and isinstance(node.ctx, ast.Load) and outline.is_for_workers(node)
+        if is_read and not _is_own(node):
+            message = "A launcher gave each process its --local_rank; no worker of Ray gets one, and takes the default."
+            advice = f'Write int(os.environ["LOCAL_RANK"]) in place of {module.source(node)} in what the workers run.'
+            context.manual(RM827, node, message, advice)
+            return
+
+
+def _is_own(node: ast.Attribute) -> bool:
+    """Whether an attribute is one of the object whose method reads it."""
+    return isinstance(node.value, ast.Name) and node.value.id == "self"
 
 
 def _asks_whether_there_is_one(module: Module, call: ast.Call) -> bool:

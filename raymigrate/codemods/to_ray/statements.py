@@ -181,7 +181,7 @@ class Roles:
         if any(name.startswith(LAUNCHER) for name in names):
             if all(self._is_of_launcher(part) for part in simple_statements(step)):
                 return Role.LAUNCHER
-            if isinstance(step, SIMPLE):
+            if isinstance(step, SIMPLE) or self._asks_command_line(step):
                 raise Mixed(step, "it does what Ray does for its workers, and more; take that out first")
             return Role.WORKER  # what of it is the launcher's goes there
         if sets_backend(self.module, step) or any(name.startswith(SETTINGS) for name in names):
@@ -198,6 +198,11 @@ class Roles:
             return True
         call = statement.value if isinstance(statement, ast.Expr) else None
         return isinstance(call, ast.Call) and self._called(call).startswith(LAUNCHER)
+
+    def _asks_command_line(self, step: ast.stmt) -> bool:
+        """Whether a step depends on the command line: on the `--local_rank` that a launcher gave, and Ray does not."""
+        binders = (binder for name, scope in self.script.read(step) for binder in self.script.binders(name, scope))
+        return any(self.of.get(binder) is Role.DRIVER or self._belongs_to_driver(binder) for binder in binders)
 
     def _called(self, call: ast.Call) -> str:
         """What a call calls: its qualified name, else the name of the method after a dot."""
