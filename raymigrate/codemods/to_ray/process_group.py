@@ -21,7 +21,7 @@ RM827 = Rule(
     " the Trainer is given come too late, and nothing says so; init_process_group in the function raises a ValueError."
     " Ray's timeout is 1800 s.",
     "With --to-ray they become TorchTrainer(torch_config=TorchConfig(timeout_s=..., backend=...)), where their values"
-    " are seen; else give them yourself. What shards over GPUs and keeps tensors on the CPU needs both:"
+    " are seen; else give them yourself. A group that the script makes goes, with its timeout. What shards over GPUs and keeps tensors on the CPU needs both:"
     ' TorchConfig(backend="cpu:gloo,cuda:nccl").',
     "https://docs.ray.io/en/latest/train/api/doc/ray.train.torch.TorchConfig.html",
     errors=(
@@ -86,6 +86,7 @@ def _drop_own_group(context: Context, outline: Outline) -> None:
             context.manual(RM827, call, message, "Take the call out of the statement.")
         elif context.converts(RM827, call, f"{name} goes: Ray makes the process group of its workers, and ends it."):
             context.plan.statement(statement).removed = True
+            _forget(context, call)
 
 
 def _tell_rank_option(context: Context, outline: Outline) -> None:
@@ -184,6 +185,11 @@ def _drop_handler(context: Context, call: ast.Call) -> None:
         context.plan.call(accelerator).remove.add("kwargs_handlers")
     if node is not call and isinstance(statement, ast.stmt):
         context.plan.statement(statement).removed = True
-    for part in ast.walk(call):  # a timedelta, too
-        if part in module.reference_at:
-            context.handle(module.reference_at[part], gone=True)
+    _forget(context, call)
+
+
+def _forget(context: Context, call: ast.Call) -> None:
+    """Lets the names go that a call used which is taken out, such as a timedelta."""
+    for part in ast.walk(call):
+        if part in context.module.reference_at:
+            context.handle(context.module.reference_at[part], gone=True)
