@@ -21,7 +21,8 @@ RM827 = Rule(
     " the Trainer is given come too late, and nothing says so; init_process_group in the function raises a ValueError."
     " Ray's timeout is 1800 s.",
     "With --to-ray they become TorchTrainer(torch_config=TorchConfig(timeout_s=..., backend=...)), where their values"
-    " are seen; else give them yourself. A group that the script makes goes, with its timeout. What shards over GPUs and keeps tensors on the CPU needs both:"
+    " are seen; else give them yourself. A group that the script makes goes, with its timeout."
+    " What shards over GPUs and keeps tensors on the CPU needs both:"
     ' TorchConfig(backend="cpu:gloo,cuda:nccl").',
     "https://docs.ray.io/en/latest/train/api/doc/ray.train.torch.TorchConfig.html",
     errors=(
