@@ -244,11 +244,20 @@ LOADERS = "def load(): return load_dataset('ag_news')\n"
         "if os.getenv('MOCK'):\n    def load(): return load_dataset('csv')\n",
         "if not os.path.isdir('data'):\n    if os.getenv('MOCK'):\n        pass\n    else:\n        load = str\n",
         "try:\n    from mocks import load\nexcept ImportError:\n    pass\n",
+        "if os.getenv('MOCK'):\n    load = other\n",
+        "if os.getenv('MOCK'):\n    load = {'a': other}['a']\nelse:\n    KIND = 3\n",
         "try:\n    from mocks import load\n    found = True\nexcept ImportError:\n    found = False\n",
     ],
 )
 def test_a_choice_between_functions_stays_with_them(rebinding: str) -> None:
-    found = roles(f"{LOADERS}{rebinding}rows = load()\n{TRAIN}print(rows)\n")
+    other = "def other(): return load_dataset('csv')\n"
+    found = roles(f"{other}{LOADERS}{rebinding}rows = load()\n{TRAIN}print(rows)\n")
+    assert list(found.values())[:4] == [Role.DEFINITION] * 3 + [Role.WORKER]
+
+
+@pytest.mark.parametrize("table", ["LOADERS = {'a': load}", "again = load", "LOADERS: list = [load, str]"])
+def test_who_calls_a_function_by_another_name_is_a_worker(table: str) -> None:
+    found = roles(f"{LOADERS}{table}\nrows = {table.split(':')[0].split()[0]}['a']()\n{TRAIN}print(rows)\n")
     assert list(found.values())[:3] == [Role.DEFINITION, Role.DEFINITION, Role.WORKER]
 
 

@@ -82,7 +82,8 @@ class Roles:
 
     Attributes:
         of: The role of each step.
-        makers: Functions and classes that stay and make what only workers may have: who calls them is a worker.
+        makers: Functions and classes that stay and make what only workers may have, and other names for them: who
+            calls them is a worker.
     """
 
     def __init__(self, script: Script, trains: Iterable[ast.AST]) -> None:
@@ -248,8 +249,9 @@ class Roles:
             self._for_workers.append(step)
             scope = self.script.scope(step)
             if step in self.makers:
-                for reader in self.script.readers(step.name, scope):  # type: ignore[attr-defined]
-                    self._called_by(reader)
+                for name in self.script.bound(step):
+                    for reader in self.script.readers(name, scope):
+                        self._called_by(reader)
                 continue
             for name in self.script.bound(step):
                 if (name, scope) in self._followed:
@@ -259,7 +261,7 @@ class Roles:
                     self._add(other)
 
     def _called_by(self, reader: ast.stmt) -> None:
-        if not isinstance(reader, DEFINITIONS):
+        if not isinstance(reader, DEFINITIONS) and (self.script.is_in_main(reader) or not self._is_plain(reader)):
             self._add(reader)
         elif reader not in self.makers and self.of.get(reader) is None and reader not in self._parsers:
             self.makers.add(reader)
