@@ -255,9 +255,9 @@ def test_a_choice_between_functions_stays_with_them(rebinding: str) -> None:
     assert list(found.values())[:4] == [Role.DEFINITION] * 3 + [Role.WORKER]
 
 
-@pytest.mark.parametrize("table", ["LOADERS = {'a': load}", "again = load", "LOADERS: list = [load, str]"])
+@pytest.mark.parametrize("table", ["again = {'a': load}", "again = load", "again: list = [load, str]"])
 def test_who_calls_a_function_by_another_name_is_a_worker(table: str) -> None:
-    found = roles(f"{LOADERS}{table}\nrows = {table.split(':')[0].split()[0]}['a']()\n{TRAIN}print(rows)\n")
+    found = roles(f"{LOADERS}{table}\nrows = again['a']()\n{TRAIN}print(rows)\n")
     assert list(found.values())[:3] == [Role.DEFINITION, Role.DEFINITION, Role.WORKER]
 
 
