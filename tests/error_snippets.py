@@ -397,6 +397,14 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         "try:\n    accelerator.prepare_model(model)\n"
         "finally:\n    accelerate.state.AcceleratorState._reset_state(True)",
     ],
+    # A class as it comes to another process, which has not sent it.
+    "RM808": [
+        "import dataclasses\nfrom ray.cloudpickle import cloudpickle\n"
+        "class Ours(transformers.TrainingArguments):\n    pass\n"
+        "Ours.__module__ = '__main__'\nsent = cloudpickle.dumps(dataclasses.dataclass(Ours))\n"
+        "cloudpickle._DYNAMIC_CLASS_TRACKER_BY_ID.clear()\ncloudpickle._DYNAMIC_CLASS_TRACKER_BY_CLASS.clear()\n"
+        "transformers.HfArgumentParser(cloudpickle.loads(sent))",
+    ],
     "RM822": [
         READ_FILE.format(config={"num_processes": 2}),
         READ_FILE.format(config={"distributed_type": "NO", "gradient_accumulation_steps": 2}),

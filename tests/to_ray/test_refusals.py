@@ -53,8 +53,7 @@ def indented(text: str) -> str:
         (f"{HEAD}def run():\n{indented(TRAIN)}for fold in range(3):\n    run()\n", "carried out in a loop"),
         (f"{HEAD}def run():\n{indented(TRAIN)}run()\nrun()\n", "run trains, and is called several times (lines 5, 6)"),
         (
-            f"import torch.distributed as dist\n{HEAD}if dist.is_available():\n    n = 3\n"
-            f"    dist.init_process_group()\n{TRAIN}",
+            f"import torch.distributed as dist\n{HEAD}group = dist.init_process_group()\n{TRAIN}",
             "it does what Ray does for its workers",
         ),
         (f"{HEAD}name = input()\n{TRAIN}", "asks for input"),

@@ -231,3 +231,47 @@ trainer.train()
     lines = [line for line in text.splitlines() if "plot(" in line or "savefig(" in line]
     assert len(lines) == 2
     assert {line.startswith(" ") for line in lines} == {not on_driver}
+
+
+LOADERS = "def load(): return load_dataset('ag_news')\n"
+
+
+@pytest.mark.parametrize(
+    "rebinding",
+    [
+        "if os.environ.get('MOCK') == '1':\n    from mocks import mocked\n    load = mocked\n",
+        "if os.environ.get('MOCK') == '1':\n    from mocks import load\n",
+        "if os.getenv('MOCK'):\n    def load(): return load_dataset('csv')\n",
+        "if not os.path.isdir('data'):\n    if os.getenv('MOCK'):\n        pass\n    else:\n        load = str\n",
+        "try:\n    from mocks import load\nexcept ImportError:\n    pass\n",
+        "if os.getenv('MOCK'):\n    load = other\n",
+        "if os.getenv('MOCK'):\n    load = {'a': other}['a']\nelse:\n    KIND = 3\n",
+        "try:\n    from mocks import load\n    found = True\nexcept ImportError:\n    found = False\n",
+    ],
+)
+def test_a_choice_between_functions_stays_with_them(rebinding: str) -> None:
+    other = "def other(): return load_dataset('csv')\n"
+    found = roles(f"{other}{LOADERS}{rebinding}rows = load()\n{TRAIN}print(rows)\n")
+    assert list(found.values())[:4] == [Role.DEFINITION] * 3 + [Role.WORKER]
+
+
+@pytest.mark.parametrize("table", ["again = {'a': load}", "again = load", "again: list = [load, str]"])
+def test_who_calls_a_function_by_another_name_is_a_worker(table: str) -> None:
+    found = roles(f"{LOADERS}{table}\nrows = again['a']()\n{TRAIN}print(rows)\n")
+    assert list(found.values())[:3] == [Role.DEFINITION, Role.DEFINITION, Role.WORKER]
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        "if torch.cuda.is_available():\n    load = str\n",
+        "if os.getenv('MOCK'):\n    load = evaluate.load('accuracy')\n",
+        "if os.getenv('MOCK'):\n    load = made\n",
+        "try:\n    load = AutoModel.from_pretrained('bert')\nexcept OSError:\n    load = None\n",
+        "if int(os.environ['RANK']) == 0:\n    load = str\n",
+        "for load in (str, int):\n    pass\n",
+    ],
+)
+def test_a_choice_that_rests_on_the_training_moves(choice: str) -> None:
+    found = roles(f"made = AutoModel.from_pretrained('bert')\n{LOADERS}{choice}rows = load()\n{TRAIN}print(rows)\n")
+    assert set(found.values()) == {Role.WORKER}

@@ -9,9 +9,11 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.to_ray.accelerators import apply_file, set_cpu
+from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
 from raymigrate.codemods.to_ray.epochs import epochs_of, report_epochs
 from raymigrate.codemods.to_ray.launched import RM825, LaunchedOutline, UnfitLaunchError, launched_of, tell_launch
 from raymigrate.codemods.to_ray.notebook_launchers import STARTED_BY_CALL, NotebookLaunch, launch_of, replace_launch
+from raymigrate.codemods.to_ray.own_arguments import send_missing
 from raymigrate.codemods.to_ray.paths import make_paths_absolute
 from raymigrate.codemods.to_ray.plain_trainer import drop_launcher, reads_command_line, set_environment
 from raymigrate.codemods.to_ray.process_group import hand_group_to_ray
@@ -112,6 +114,8 @@ def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -
     if notebook is not None:
         replace_launch(context, notebook)
     outline.needs_argv = reads_command_line(outline)
+    send_missing(context, outline)
+    send_names_of_classes(context, outline, RM820)
     make_paths_absolute(context, outline)
     set_environment(context, outline)
     drop_launcher(context, outline)

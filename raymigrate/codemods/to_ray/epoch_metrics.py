@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from raymigrate.codemods.to_ray.script import executed
@@ -29,17 +29,15 @@ class Metrics:
     logged: ast.expr | None = None
 
 
-def metrics_of(module: Module, loop: ast.For | ast.While, variable: str | None) -> Metrics:
+def metrics_of(module: Module, loop: ast.For | ast.While, counters: Sequence[str]) -> Metrics:
     """The numbers that the script shows or logs at the end of an epoch, as far as they surely are numbers.
 
     Args:
         module: The module.
         loop: The loop over epochs.
-        variable: The name that counts the epochs.
+        counters: The names that count the epochs, and the rounds of the loops around them.
     """
-    found = Metrics()
-    if variable:
-        found.entries[f'"{variable}"'] = variable
+    found = Metrics({f'"{name}"': name for name in counters})
     for statement in loop.body:
         for call in _shown(module, statement):
             logged = argument(call, 0, "values")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
@@ -16,6 +16,7 @@ from raymigrate.codemods.to_ray.carried_values import carried_values
 from raymigrate.codemods.to_ray.epoch_metrics import Metrics, metrics_of
 from raymigrate.codemods.to_ray.script import DEFINITIONS, executed, uses_of_function
 from raymigrate.edits.plan import Code, Part
+from raymigrate.facts.legacy import ACCELERATORS
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import argument
 
@@ -31,7 +32,11 @@ RM823 = Rule(
         "`ray.train.report` has not been called by all",
     ),
 )
-REPORT = "Call ray.train.report({...}) on every worker, outside of what only the main process runs, with numbers."
+Loop = ast.For | ast.While
+REPORT = (
+    "Import ray.train, and call ray.train.report({...}) on every worker, outside of what only the main process runs,"
+    " with numbers."
+)
 BATCHES_TO_SKIP = "resume_step"  # as the scripts of transformers and accelerate call it
 SAVED = """\
 with tempfile.TemporaryDirectory() as {folder}:
@@ -56,11 +61,13 @@ class Epochs:
         module: The module.
         loop: The loop; None where none was found.
         backward: The call that it is around.
+        around: Loops that train again from the start in each round, the inner ones first: over folds, over settings.
     """
 
     module: Module
-    loop: ast.For | ast.While | None
+    loop: Loop | None
     backward: ast.Call | None
+    around: list[Loop] = field(default_factory=list)
 
     @property
     def variable(self) -> str | None:
@@ -69,6 +76,22 @@ class Epochs:
             return _counter(self.loop)
         target = self.loop.target if self.loop is not None else None
         return target.id if isinstance(target, ast.Name) and target.id != "_" else None
+
+    @property
+    def counters(self) -> list[str]:
+        """The names that count the rounds around the epochs, as far as the epochs see them, and these."""
+        seen = [each for each in reversed(self.around) if self.loop is not None and self.module.inside(self.loop, each)]
+        names = [_round(each) for each in seen if each is not self.loop]
+        return [name for name in (*names, self.variable) if name]
+
+
+def _round(loop: Loop) -> str | None:
+    """The name that counts the rounds of a loop: `for n in range(5)`, `for n, fold in enumerate(folds)`."""
+    if isinstance(loop, ast.While):
+        return _counter(loop)
+    called = getattr(getattr(loop.iter, "func", None), "id", "")
+    target = loop.target.elts[0] if called == "enumerate" and isinstance(loop.target, ast.Tuple) else loop.target
+    return target.id if called in ("range", "enumerate") and isinstance(target, ast.Name) and target.id != "_" else None
 
 
 def _counter(loop: ast.While) -> str | None:
@@ -79,20 +102,36 @@ def _counter(loop: ast.While) -> str | None:
 
 
 def epochs_of(module: Module) -> Epochs:
-    """The loop over epochs of a script with an Accelerator: the outermost one around `accelerator.backward`."""
+    """The loop over epochs of a script with an Accelerator.
+
+    It is the outermost one around `accelerator.backward` in which the training does not start anew: what makes the
+    Accelerator or an optimizer, or prepares a model, in each round goes over folds or settings.
+    """
     backward = next((call for call in module.of_type(ast.Call) if _is_backward(call)), None)
     if backward is None:
         return Epochs(module, None, None)
-    loops = list(_loops_around(module, backward))
-    outermost = loops[-1] if len(loops) > 1 else None  # a single one goes over batches
-    return Epochs(module, outermost, backward)
+    loops = list(_loops_around(module, backward))[1:]  # a single one goes over batches
+    anew = {loop for call in module.of_type(ast.Call) if _starts(module, call) for loop in _loops_around(module, call)}
+    epochs = [loop for loop in loops if loop not in anew] or loops
+    around = [loop for loop in loops if loop in anew]
+    return Epochs(module, epochs[-1] if epochs else None, backward, around)
+
+
+def _starts(module: Module, call: ast.Call) -> bool:
+    """Whether a training starts with a call: it makes an optimizer or an Accelerator, or prepares a model."""
+    name = module.qualified(call.func) or ""
+    if name in ACCELERATORS or (name.startswith("torch.optim.") and not name.startswith("torch.optim.lr_scheduler.")):
+        return True
+    if not (isinstance(call.func, ast.Attribute) and call.func.attr == "prepare"):
+        return False
+    return len(call.args) > 1 or any(isinstance(given, ast.Starred) for given in call.args)
 
 
 def _is_backward(call: ast.Call) -> bool:
     return isinstance(call.func, ast.Attribute) and call.func.attr == "backward" and bool(call.args)
 
 
-def _loops_around(module: Module, node: ast.AST) -> Iterator[ast.For | ast.While]:
+def _loops_around(module: Module, node: ast.AST) -> Iterator[Loop]:
     """The loops that a node runs in, the inner ones first; also around the only call of its function."""
     seen = set[ast.AST]()
     while node not in seen:
@@ -120,13 +159,21 @@ def report_epochs(context: Context, epochs: Epochs) -> None:
     if loop is None:
         _tell_unknown(context, epochs)
         return
-    metrics = metrics_of(epochs.module, loop, epochs.variable)
+    metrics = metrics_of(epochs.module, loop, epochs.counters)
     saving = _saving(context.module, loop)
     if saving is not None and _names_its_states(context.module, saving):
         message = (
             "With automatic_checkpoint_naming accelerate chooses the folder of save_state: no checkpoint is reported."
         )
         advice = "Save into a folder of your own, and give that to ray.train.report(..., checkpoint=)."
+        context.manual(RM823, saving, message, advice)
+        saving = None
+    if saving is not None and epochs.around:
+        message = (
+            "The epochs are counted anew in each round of the loop around them, and a run that goes on after a failure"
+            " would begin with the first round: no checkpoint is reported."
+        )
+        advice = "Start a TorchTrainer for each round, and convert the script again."
         context.manual(RM823, saving, message, advice)
         saving = None
     first = _first_epoch(loop) if saving is not None else None
@@ -153,7 +200,7 @@ def report_epochs(context: Context, epochs: Epochs) -> None:
         context.note(RM823, loop, f"{why}: after a failure it starts with the first epoch again.")
 
 
-def _put(context: Context, loop: ast.For | ast.While, text: str) -> None:
+def _put(context: Context, loop: Loop, text: str) -> None:
     """Puts code at the end of an epoch, before what may leave the loop early once the metrics are there."""
     module, names = context.module, {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
     given = [
@@ -211,7 +258,7 @@ def _name_logged(context: Context, metrics: Metrics) -> str:
     return name
 
 
-def _saving(module: Module, loop: ast.For | ast.While) -> ast.Call | None:
+def _saving(module: Module, loop: Loop) -> ast.Call | None:
     """The call of `save_state` at the end of an epoch, if there is one."""
     for statement in loop.body:
         if isinstance(statement, (ast.For, ast.While)):
@@ -230,7 +277,7 @@ def _names_its_states(module: Module, saving: ast.Call) -> bool:
     return given is None or automatic
 
 
-def _first_epoch(loop: ast.For | ast.While) -> ast.expr | str | None:
+def _first_epoch(loop: Loop) -> ast.expr | str | None:
     """Where the loop starts: a name, or the number 0 as text; None where it cannot start elsewhere."""
     call = loop.iter if isinstance(loop, ast.For) else None
     if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "range"):

@@ -155,7 +155,11 @@ class LaunchedOutline(Outline):
             return ""
         device = "with" if self.use_gpu else "without"
         workers = f"num_workers={self.workers} and workers {device} a GPU"
-        return f"{' and '.join(missing)} not given: {workers} are placeholders."
+        told = f"{' and '.join(missing)} not given: {workers} are placeholders."
+        if self.known_gpu is None and not self.use_gpu:
+            held = "cpu=True" if any(self.module.calls(*ACCELERATORS)) else "use_cpu=True or ACCELERATE_USE_CPU"
+            told += f" Who writes use_gpu=True takes out {held} too, or they train on the CPU all the same."
+        return told
 
 
 def tell_launch(context: Context, place: ast.AST, outline: LaunchedOutline) -> None:
@@ -167,6 +171,15 @@ def tell_launch(context: Context, place: ast.AST, outline: LaunchedOutline) -> N
         message = "A default_config.yaml of the user who ran the script may have been in force, which is not seen here."
         context.note(RM825, place, message)
     tell_lines(context, place, launched)
+    if not launched.launches and launched.notebook is None:
+        tell_start(context, place, "accelerate launch")
+
+
+def tell_start(context: Context, place: ast.AST, launcher: str) -> None:
+    """Says how a converted script is started, where no line is seen that launched it."""
+    command = f"`python {Path(context.path).name}`" if context.path else "python"
+    message = f"It is started with {command} now: under {launcher} each process would start a run of its own."
+    context.note(RM825, place, message)
 
 
 def tell_lines(context: Context, place: ast.AST, launched: Launched) -> None:

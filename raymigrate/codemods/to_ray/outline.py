@@ -24,6 +24,7 @@ from raymigrate.codemods.to_ray.script import Script, called_by, is_parsed
 from raymigrate.codemods.to_ray.statements import Role, Roles
 from raymigrate.edits.plan import Code
 from raymigrate.facts.functions import parameters
+from raymigrate.facts.module import Module
 from raymigrate.facts.values import argument
 
 MOST_VARIABLES = 3  # that stand among the arguments of the trainer
@@ -81,6 +82,14 @@ class Outline:
         read = {name for step in self.roles.moved() for name, home in self.script.read(step) if home is scope}
         given = {name for step in self.roles.staying(Role.DRIVER) for name in self.script.bound(step)} | parameters
         return sorted(read & given)
+
+    def is_for_workers(self, node: ast.AST) -> bool:
+        """Whether a node is part of a step that the workers run."""
+        return self.script.step_of(node) in self._of_workers
+
+    @cached_property
+    def _of_workers(self) -> set[ast.stmt]:
+        return set(self.roles.moved_or_makers())
 
     def _is_namespace(self, name: str) -> bool:
         """Whether a variable of `main` is what argparse made of the command line."""
@@ -219,8 +228,13 @@ class Outline:
 
 
 def asks_for_gpu(context: Context) -> bool:
-    """Whether a script runs on GPUs only: half precision of fp16, `.cuda()`, `device_map`, a GPU by its name."""
+    """Whether a script runs on GPUs: half precision of fp16, `.cuda()`, `device_map`, a GPU by its name, nccl."""
     module = context.module
+    if any(module.calls("torch.cuda.set_device")) or _places_itself(module):
+        return True
+    groups = module.calls("torch.distributed.init_process_group")
+    if any("nccl" in str(module.constant(argument(call, 0, "backend"))) for call in groups):
+        return True
     for call in module.of_type(ast.Call):
         if isinstance(call.func, ast.Attribute) and call.func.attr == "cuda":
             return True
@@ -230,6 +244,12 @@ def asks_for_gpu(context: Context) -> bool:
         if any(keyword.arg in GPU_ARGUMENTS and _is_set(keyword.value) for keyword in call.keywords):
             return True
     return False
+
+
+def _places_itself(module: Module) -> bool:
+    """Whether each process takes the GPU of its local rank: a name of `cuda` that is made with `LOCAL_RANK`."""
+    texts = [node.value for node in module.of_type(ast.Constant) if isinstance(node.value, str)]
+    return "LOCAL_RANK" in texts and any(text == "cuda" or text.startswith("cuda:") for text in texts)
 
 
 def _is_set(value: ast.expr) -> bool:

@@ -12,10 +12,12 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.helpers import take
 from raymigrate.codemods.to_ray import emitted
 from raymigrate.codemods.to_ray.accelerators import give_environment
-from raymigrate.codemods.to_ray.launched import LaunchedOutline, UnfitLaunchError, launched_of, tell_lines
+from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
+from raymigrate.codemods.to_ray.launched import LaunchedOutline, UnfitLaunchError, launched_of, tell_lines, tell_start
 from raymigrate.codemods.to_ray.outline import Outline
+from raymigrate.codemods.to_ray.own_arguments import name_classes, send_missing
 from raymigrate.codemods.to_ray.paths import make_paths_absolute
-from raymigrate.codemods.to_ray.process_group import hand_group_to_ray
+from raymigrate.codemods.to_ray.process_group import hand_group_to_ray, makes_own_group
 from raymigrate.codemods.to_ray.refusals import (
     RM802,
     Reason,
@@ -31,7 +33,7 @@ from raymigrate.codemods.to_ray.statements import Mixed, Role, Roles
 from raymigrate.codemods.to_ray.streams import tell_data
 from raymigrate.codemods.to_ray.trackers import tell_trackers
 from raymigrate.codemods.to_ray.trainer_calls import Training, common_branch, makes_arguments, training_of
-from raymigrate.codemods.to_ray.workers import tell_rows, tell_seed_of_trainer, tell_threads
+from raymigrate.codemods.to_ray.workers import tell_gpus_of_python, tell_rows, tell_seed_of_trainer, tell_threads
 from raymigrate.edits.plan import Code
 from raymigrate.facts.values import argument, has_unpacking
 
@@ -154,6 +156,9 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     _tell_changes(context, outline)
     hand_group_to_ray(context, outline)
     outline.needs_argv = reads_command_line(outline)
+    send_missing(context, outline)
+    name_classes(context, outline)
+    send_names_of_classes(context, outline, RM801)
     kept = make_paths_absolute(context, outline)
     callback = _add_callback(context, outline, kept_folder=kept)
     _finish(context, training.trains, callback)
@@ -171,13 +176,11 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
 def _tell_defaults(context: Context, training: Training, outline: LaunchedOutline) -> None:
     if outline.placeholders:
         context.note(RM804, training.trains[0], outline.placeholders)
-    if outline.known_workers is None:
-        message = (
-            "Started with python on a machine with several GPUs, the Trainer took all of them (DataParallel), and its"
-            " batch was that of one times the GPUs: as many workers keep it."
-        )
-        context.note(RM804, training.trains[0], message)
+    if outline.known_workers is None and not makes_own_group(context.module):
+        tell_gpus_of_python(context, RM804, training.trains[0])
     tell_lines(context, training.trains[0], outline.launched)
+    if makes_own_group(context.module) and not outline.launched.launches:
+        tell_start(context, training.trains[0], "torchrun")
     batch = _batch_size(context)
     rows = f"The batch size of {batch} is" if batch else "per_device_train_batch_size is"
     here = f"; here {batch} x {outline.workers}" if batch and outline.workers > 1 else ""
@@ -320,7 +323,6 @@ def drop_launcher(context: Context, outline: Outline) -> None:
 def reads_command_line(outline: Outline) -> bool:
     """Whether code that moves, or that it calls, reads the command line."""
     module = outline.module
-    steps = set(outline.roles.moved_or_makers())
     reads: list[ast.AST] = [*module.calls(*PARSERS)]
     reads += [reference.node for reference in module.references_within("sys.argv")]
-    return any(outline.script.step_of(node) in steps for node in reads)
+    return any(outline.is_for_workers(node) for node in reads)

@@ -12,6 +12,7 @@ from raymigrate.codemods.to_ray.trainer_calls import makes_arguments
 from raymigrate.edits.plan import Part
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import argument, has_unpacking
+from raymigrate.facts.values.members import options
 
 RM827 = Rule(
     "RM827",
@@ -20,7 +21,8 @@ RM827 = Rule(
     " the Trainer is given come too late, and nothing says so; init_process_group in the function raises a ValueError."
     " Ray's timeout is 1800 s.",
     "With --to-ray they become TorchTrainer(torch_config=TorchConfig(timeout_s=..., backend=...)), where their values"
-    " are seen; else give them yourself. What shards over GPUs and keeps tensors on the CPU needs both:"
+    " are seen; else give them yourself. A group that the script makes goes, with its timeout."
+    " What shards over GPUs and keeps tensors on the CPU needs both:"
     ' TorchConfig(backend="cpu:gloo,cuda:nccl").',
     "https://docs.ray.io/en/latest/train/api/doc/ray.train.torch.TorchConfig.html",
     errors=(
@@ -28,6 +30,8 @@ RM827 = Rule(
         "No backend type associated with device type cpu",
     ),
 )
+MAKES_GROUP = ("torch.distributed.init_process_group", "deepspeed.init_distributed")
+ENDS_GROUP = ("torch.distributed.destroy_process_group",)
 HANDLERS = ("accelerate.InitProcessGroupKwargs", "accelerate.utils.InitProcessGroupKwargs")
 # The parameters of datetime.timedelta, in their order, in seconds.
 UNITS = {"days": 86400, "seconds": 1, "microseconds": 1e-6, "milliseconds": 1e-3, "minutes": 60, "hours": 3600}
@@ -43,6 +47,8 @@ def hand_group_to_ray(context: Context, outline: Outline) -> None:
         outline: What is planned for it.
     """
     module = context.module
+    _drop_own_group(context, outline)
+    _tell_rank_option(context, outline)
     for call in module.calls(*HANDLERS):
         given = {"backend": argument(call, 0, "backend"), "timeout_s": argument(call, 2, "timeout")}
         known = {name: _setting(module, name, value) for name, value in given.items() if value is not None}
@@ -57,6 +63,57 @@ def hand_group_to_ray(context: Context, outline: Outline) -> None:
                     known = {name: _setting(module, name, keyword.value)}
                     if _hand_over(context, outline, keyword, known, f"{keyword.arg}=", sure=True):
                         context.plan.call(call).remove.add(keyword.arg or "")
+
+
+def makes_own_group(module: Module) -> bool:
+    """Whether a script joins a group of processes by itself: torchrun started it, since python starts one process."""
+    return any(module.calls(*MAKES_GROUP))
+
+
+def _drop_own_group(context: Context, outline: Outline) -> None:
+    """Takes the group that a script makes itself out of what the workers run; Ray gets its timeout."""
+    module = context.module
+    for call in module.calls(*MAKES_GROUP, *ENDS_GROUP):
+        name = module.source(call.func)
+        timeout = argument(call, 2, "timeout") if module.qualified(call.func) == MAKES_GROUP[0] else None
+        if timeout is not None:
+            known = {"timeout_s": _setting(module, "timeout_s", timeout)}
+            _hand_over(context, outline, call, known, f"timeout= of {name}", sure=True)
+        if not outline.is_for_workers(call) or _asks_whether_there_is_one(module, call):
+            continue
+        statement = module.statement(call)
+        if not (isinstance(statement, ast.Expr) and statement.value is call):
+            message = f"{name} is a ValueError on a worker: Ray made the process group already."
+            context.manual(RM827, call, message, "Take the call out of the statement.")
+        elif context.converts(RM827, call, f"{name} goes: Ray makes the process group of its workers, and ends it."):
+            context.plan.statement(statement).removed = True
+            _forget(context, call)
+
+
+def _tell_rank_option(context: Context, outline: Outline) -> None:
+    """Says that nobody gives the workers the `--local_rank` of torch.distributed.launch."""
+    module = context.module
+    if not options(module, "local_rank"):
+        return
+    for node in module.of_type(ast.Attribute):
+        is_read = node.attr == "local_rank" and isinstance(node.ctx, ast.Load) and outline.is_for_workers(node)
+        if is_read and not _is_own(node):
+            message = "A launcher gave each process its --local_rank; no worker of Ray gets one, and takes the default."
+            advice = f'Write int(os.environ["LOCAL_RANK"]) in place of {module.source(node)} in what the workers run.'
+            context.manual(RM827, node, message, advice)
+            return
+
+
+def _is_own(node: ast.Attribute) -> bool:
+    """Whether an attribute is one of the object whose method reads it."""
+    return isinstance(node.value, ast.Name) and node.value.id == "self"
+
+
+def _asks_whether_there_is_one(module: Module, call: ast.Call) -> bool:
+    """Whether a call stands below a question for the group, by which it is left out on Ray or finds one to end."""
+    tests = (around.test for around in module.ancestors(call) if isinstance(around, ast.If))
+    parts = (part for test in tests for part in ast.walk(test))
+    return any(module.qualified(part) == "torch.distributed.is_initialized" for part in parts)
 
 
 def _setting(module: Module, name: str, value: ast.expr) -> str | None:
@@ -129,6 +186,11 @@ def _drop_handler(context: Context, call: ast.Call) -> None:
         context.plan.call(accelerator).remove.add("kwargs_handlers")
     if node is not call and isinstance(statement, ast.stmt):
         context.plan.statement(statement).removed = True
-    for part in ast.walk(call):  # a timedelta, too
-        if part in module.reference_at:
-            context.handle(module.reference_at[part], gone=True)
+    _forget(context, call)
+
+
+def _forget(context: Context, call: ast.Call) -> None:
+    """Lets the names go that a call used which is taken out, such as a timedelta."""
+    for part in ast.walk(call):
+        if part in context.module.reference_at:
+            context.handle(context.module.reference_at[part], gone=True)

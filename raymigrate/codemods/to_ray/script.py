@@ -13,7 +13,8 @@ from raymigrate.facts.scopes import COMPREHENSIONS, FUNCTIONS, Scope
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 PARSE_METHODS = ("parse_args", "parse_known_args")
-PARSERS = frozenset({"argparse.ArgumentParser", "transformers.HfArgumentParser", "trl.TrlParser"})
+ARGUMENT_PARSERS = ("transformers.HfArgumentParser", "trl.TrlParser")  # these read dataclasses
+PARSERS = frozenset({"argparse.ArgumentParser", *ARGUMENT_PARSERS})
 
 
 @dataclass(frozen=True)

@@ -39,9 +39,12 @@ from raymigrate.codemods.to_ray.step_kinds import (
     is_text,
     reads_rank,
     sets_backend,
+    simple_statements,
     stands_for_cell,
 )
 from raymigrate.facts.scopes import Scope
+
+SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return, ast.Assert)
 
 
 class Role(Enum):
@@ -79,7 +82,8 @@ class Roles:
 
     Attributes:
         of: The role of each step.
-        makers: Functions and classes that stay and make what only workers may have: who calls them is a worker.
+        makers: Functions and classes that stay and make what only workers may have, and other names for them: who
+            calls them is a worker.
     """
 
     def __init__(self, script: Script, trains: Iterable[ast.AST]) -> None:
@@ -176,9 +180,11 @@ class Roles:
         names = [self._called(node) for node in executed(self.module, step) if isinstance(node, ast.Call)]
         names = [name for name in names if not SAME_ANYWHERE.fullmatch(name)]
         if any(name.startswith(LAUNCHER) for name in names):
-            if not all(isinstance(s, ast.Expr) for s in (getattr(step, "body", None) or [step])):
+            if all(self._is_of_launcher(part) for part in simple_statements(step)):
+                return Role.LAUNCHER
+            if isinstance(step, SIMPLE) or self._asks_command_line(step):
                 raise Mixed(step, "it does what Ray does for its workers, and more; take that out first")
-            return Role.LAUNCHER
+            return Role.WORKER  # what of it is the launcher's goes there
         if sets_backend(self.module, step) or any(name.startswith(SETTINGS) for name in names):
             return Role.SETTING if isinstance(step, (ast.Expr, ast.Assign)) else Role.WORKER
         if any(name.startswith((*LIBRARIES, *TRACKING)) for name in names):
@@ -186,6 +192,18 @@ class Roles:
         if any(name.startswith(LOGINS) or name.rpartition(".")[2] in PARSE_METHODS for name in names):
             return Role.DRIVER
         return None
+
+    def _is_of_launcher(self, statement: ast.stmt) -> bool:
+        """Whether a statement is a call by which a launched process joins the others, or nothing."""
+        if isinstance(statement, ast.Pass):
+            return True
+        call = statement.value if isinstance(statement, ast.Expr) else None
+        return isinstance(call, ast.Call) and self._called(call).startswith(LAUNCHER)
+
+    def _asks_command_line(self, step: ast.stmt) -> bool:
+        """Whether a step depends on the command line: on the `--local_rank` that a launcher gave, and Ray does not."""
+        binders = (binder for name, scope in self.script.read(step) for binder in self.script.binders(name, scope))
+        return any(self.of.get(binder) is Role.DRIVER or self._belongs_to_driver(binder) for binder in binders)
 
     def _called(self, call: ast.Call) -> str:
         """What a call calls: its qualified name, else the name of the method after a dot."""
@@ -231,8 +249,9 @@ class Roles:
             self._for_workers.append(step)
             scope = self.script.scope(step)
             if step in self.makers:
-                for reader in self.script.readers(step.name, scope):  # type: ignore[attr-defined]
-                    self._called_by(reader)
+                for name in self.script.bound(step):
+                    for reader in self.script.readers(name, scope):
+                        self._called_by(reader)
                 continue
             for name in self.script.bound(step):
                 if (name, scope) in self._followed:
@@ -242,7 +261,7 @@ class Roles:
                     self._add(other)
 
     def _called_by(self, reader: ast.stmt) -> None:
-        if not isinstance(reader, DEFINITIONS):
+        if not isinstance(reader, DEFINITIONS) and (self.script.is_in_main(reader) or not self._is_plain(reader)):
             self._add(reader)
         elif reader not in self.makers and self.of.get(reader) is None and reader not in self._parsers:
             self.makers.add(reader)

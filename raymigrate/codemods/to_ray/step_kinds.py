@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
-from raymigrate.codemods.to_ray.script import executed
+from raymigrate.codemods.to_ray.script import DEFINITIONS, executed
 from raymigrate.documents.cells import STAND_INS
 from raymigrate.facts.module import Module
 
@@ -51,16 +51,26 @@ PLAIN_BUILTINS = frozenset(
 DRAWING_METHODS = (".plot", ".hist", ".boxplot", ".scatter")  # of pandas too
 FILLING = frozenset({"append", "extend", "insert", "add", "update", "setdefault", "pop", "clear", "remove"})
 
+GIVES_VALUES = (ast.Assign, ast.AnnAssign, ast.AugAssign)
+DEFINES = (*DEFINITIONS, ast.Import, ast.ImportFrom)
+ARMS = (ast.ExceptHandler, ast.match_case)
+
 
 def is_plain(module: Module, step: ast.stmt, besides: Collection[ast.Call] = ()) -> bool:
     """Whether a step gives names values that mean the same in any process: literals, paths, environment variables.
+
+    An `if` or a `try` does so too, which imports or defines something instead of what stands before it.
 
     Args:
         module: The module.
         step: The step.
         besides: Calls in it that make such values.
     """
-    if not isinstance(step, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
+    if isinstance(step, (ast.If, ast.Try)):
+        kinds: tuple[type, ...] = (*GIVES_VALUES, *DEFINES, ast.Pass)
+    else:
+        kinds = GIVES_VALUES
+    if not all(isinstance(statement, kinds) for statement in simple_statements(step)):
         return False
     for node in executed(module, step):
         if isinstance(node, (ast.Await, ast.Yield, ast.YieldFrom)):
@@ -68,6 +78,16 @@ def is_plain(module: Module, step: ast.stmt, besides: Collection[ast.Call] = ())
         if isinstance(node, ast.Call) and node not in besides and not _is_plain_call(module, node):
             return False
     return True
+
+
+def simple_statements(step: ast.stmt) -> Iterator[ast.stmt]:
+    """A statement, or those in the blocks below it that have no block; a definition is one statement."""
+    blocks = [child for child in ast.iter_child_nodes(step) if isinstance(child, (ast.stmt, *ARMS))]
+    if not blocks or isinstance(step, DEFINITIONS):
+        yield step
+        return
+    for block in blocks:
+        yield from simple_statements(block)  # type: ignore[arg-type]
 
 
 def _is_plain_call(module: Module, call: ast.Call) -> bool:

@@ -66,7 +66,15 @@ def makes_arguments(module: Module, call: ast.Call) -> bool:
     if is_arguments_class(module, call.func):
         return True
     definition = module.definition(call.func)
-    return isinstance(definition, ast.ClassDef) and any(is_arguments_class(module, base) for base in definition.bases)
+    return isinstance(definition, ast.ClassDef) and defines_arguments(module, definition)
+
+
+def defines_arguments(module: Module, definition: ast.ClassDef) -> bool:
+    """Whether a class of the module is made from TrainingArguments, directly or through another class of it."""
+    bases = [module.definition(base) for base in definition.bases]
+    return any(is_arguments_class(module, base) for base in definition.bases) or any(
+        isinstance(base, ast.ClassDef) and base is not definition and defines_arguments(module, base) for base in bases
+    )
 
 
 def is_arguments_class(module: Module, node: ast.expr) -> bool:

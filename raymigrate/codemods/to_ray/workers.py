@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
@@ -10,7 +11,11 @@ from raymigrate.codemods.to_ray.launched import LaunchedOutline
 from raymigrate.codemods.to_ray.prepared import RM829
 from raymigrate.facts.random_draws import shared_seed
 from raymigrate.facts.unused_parameters import finds_unused, uses_all_parameters
+from raymigrate.facts.values import keyword_argument
 
+# transformers/trainer.py, 5.23: with a hf_device_map of several devices is_model_parallel is set, and n_gpu is 1.
+SPREADING = ("auto", "balanced", "balanced_low_0", "sequential")
+MODELS = re.compile(r"(transformers|peft)\.(\w+\.)*(?!PeftModel)\w*(Model|For[A-Z])\w*\.from_pretrained")
 SAME_NUMBERS = "dropout masks and random augmentation of the same step draw the same numbers on each of them"
 
 
@@ -30,6 +35,24 @@ def tell_rows(context: Context, rule: Rule, place: ast.AST, batch: str, workers:
         f"{batch} that of one worker: N workers see N times the rows in each step and take 1/N of the steps, at the"
         f" same learning rate{workers}.",
     )
+
+
+def tell_gpus_of_python(context: Context, rule: Rule, place: ast.AST) -> None:
+    """Says what a Trainer did with several GPUs under python: a model that is spread over them has no DataParallel."""
+    maps = [keyword_argument(call, "device_map") for call in context.module.of_type(ast.Call) if _loads(context, call)]
+    spread = [given for given in maps if given is not None and context.module.constant(given) in SPREADING]
+    if maps and len(spread) == len(maps):
+        return
+    unless = ", unless device_map had spread the model over them" if any(maps) else ""
+    message = "Started with python on a machine with several GPUs, the Trainer took all of them (DataParallel)"
+    context.note(
+        rule, place, f"{message}{unless}, and its batch was that of one times the GPUs: as many workers keep it."
+    )
+
+
+def _loads(context: Context, call: ast.Call) -> bool:
+    """Whether a call loads a model: `AutoModelFor...from_pretrained`, `LlamaForCausalLM.from_pretrained`."""
+    return MODELS.fullmatch(context.module.qualified(call.func) or "") is not None
 
 
 def tell_threads(context: Context, rule: Rule, place: ast.AST, outline: LaunchedOutline) -> None:

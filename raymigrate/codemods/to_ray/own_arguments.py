@@ -1,0 +1,102 @@
+"""RM808: classes of arguments that a plain script defines, and that its workers need.
+
+Ray sends a class of the script by what is in it (cloudpickle), since a worker cannot import the script. Two things are
+not as they were then (measured with Ray 2.60 and transformers 5.23):
+
+* The fields of a dataclass come with copies of `dataclasses.MISSING`. HfArgumentParser compares by identity: a field
+  without a default is optional for it, and a list with `default=`, of which TrainingArguments have some, is a TypeError
+  (transformers/hf_argparser.py:223).
+* The Trainer saves its arguments with torch.save (transformers/trainer.py:4453), which names their class; pickle looks
+  for it in `__main__`, which is a script of Ray on a worker.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.to_ray.outline import Outline
+from raymigrate.codemods.to_ray.script import ARGUMENT_PARSERS
+from raymigrate.codemods.to_ray.statements import Role
+from raymigrate.codemods.to_ray.trainer_calls import defines_arguments
+from raymigrate.facts.module import Module
+from raymigrate.facts.values import argument
+
+RM808 = Rule(
+    "RM808",
+    "a class of arguments that a plain script defines",
+    "A worker gets a class of the script as a copy. HfArgumentParser no longer sees there which fields have no default,"
+    " and fails for a class made from TrainingArguments; a Trainer that saves such arguments fails too, since pickle"
+    " does not find their class.",
+    "With --to-ray the driver sends dataclasses.MISSING by its name, and the workers put the class where pickle looks"
+    " for it. A class in a file of its own, which the workers can import, needs neither.",
+    "https://docs.python.org/3/library/pickle.html#what-can-be-pickled-and-unpickled",
+    errors=("'_MISSING_TYPE' object is not callable",),
+)
+SENT_BY_NAME = 'copyreg.pickle(type(MISSING), lambda _: "MISSING")  # workers compare with it: no copies of it'
+NAMED = 'sys.modules["__main__"].{name} = {name}  # pickle looks for it there'
+
+
+def send_missing(context: Context, outline: Outline) -> None:
+    """Lets a parser of the workers see which fields of the script's dataclasses have no default.
+
+    Args:
+        context: The module.
+        outline: What is planned for it.
+    """
+    module = context.module
+    parsers = [call for call in module.calls(*ARGUMENT_PARSERS) if outline.is_for_workers(call)]
+    sent = [each for each in _classes(outline) if outline.roles.of[each] is Role.DEFINITION]
+    parsed = next((each for each in sent if any(_is_read(module, call, each) for call in parsers)), None)
+    message = "On a worker the parser would not see which fields have no default"
+    if parsed is not None and context.converts(
+        RM808, parsed, f"{message}; now dataclasses.MISSING is sent by its name."
+    ):
+        context.plan.need_import("copyreg")
+        context.plan.need_import("dataclasses", "MISSING")
+        outline.support.append(SENT_BY_NAME)
+
+
+def name_classes(context: Context, outline: Outline) -> None:
+    """Lets the Trainer of a worker save arguments whose class the script defines.
+
+    Args:
+        context: The module.
+        outline: What is planned for it.
+    """
+    for definition in _classes(outline):
+        if not defines_arguments(context.module, definition) or _is_base_only(context.module, definition):
+            continue
+        if outline.roles.of[definition].moves:
+            message = "The class moves into the training function, where pickle does not find it: the Trainer fails"
+            advice = "Let the class read nothing that the training makes, so that it can stay where it is."
+            context.manual(RM808, definition, f"{message} when it saves its arguments.", advice)
+            continue
+        message = "The Trainer of a worker could not save its arguments; now pickle finds their class there."
+        if context.converts(RM808, definition, message):
+            context.plan.need_import("sys")
+            outline.start.append(NAMED.format(name=definition.name))
+
+
+def _classes(outline: Outline) -> list[ast.ClassDef]:
+    """The classes that the module defines for all of its code."""
+    classes = [step for step in outline.script.steps if isinstance(step, ast.ClassDef)]
+    return [definition for definition in classes if not outline.script.is_in_main(definition)]
+
+
+def _is_read(module: Module, parser: ast.Call, definition: ast.ClassDef) -> bool:
+    """Whether a parser reads a class of the module; where it is given a variable, it may be each dataclass."""
+    given = argument(parser, 0, "dataclass_types")
+    names = [part for part in ast.walk(given) if isinstance(part, ast.Name)] if given is not None else []
+    meant = [module.definition(name) for name in names]
+    if names and all(isinstance(m, ast.ClassDef) or module.qualified(n) for m, n in zip(meant, names, strict=True)):
+        return definition in meant
+    makers = (each.func if isinstance(each, ast.Call) else each for each in definition.decorator_list)
+    return any(module.qualified(maker) == "dataclasses.dataclass" for maker in makers)
+
+
+def _is_base_only(module: Module, definition: ast.ClassDef) -> bool:
+    """Whether a class is there for others to be made from, so that no instance is of this very class."""
+    uses = module.uses(definition.name, module.scope_of[definition])
+    return bool(uses) and all(isinstance(module.parent_of[use], ast.ClassDef) for use in uses)

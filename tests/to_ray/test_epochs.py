@@ -1,0 +1,101 @@
+"""Which of several loops goes over the epochs, and what is reported of those around it (RM823)."""
+
+from textwrap import indent
+
+import pytest
+
+from raymigrate.base.findings import Kind
+from tests.rules.scripts import converted
+
+HEAD = """\
+import evaluate, torch
+from accelerate import Accelerator
+from torch.optim import AdamW
+metric = evaluate.load("glue", "mrpc")
+def make(fold):
+    model = build(fold)
+    return model, AdamW(model.parameters()), rows(fold)
+"""
+ACCELERATOR = "accelerator = Accelerator()\n"
+PREPARE = "model, optimizer, loader = accelerator.prepare(*make(3))\n"
+EPOCHS = """\
+for epoch in range(2):
+    for batch in loader:
+        accelerator.backward(model(**batch).loss)
+        optimizer.step()
+    scores = metric.compute()
+    accelerator.print(f"epoch {epoch}:", scores)
+"""
+
+
+def within(loop: str, *parts: str) -> str:
+    """Code below a line that begins a loop."""
+    return f"{loop}\n{indent(''.join(parts), '    ')}"
+
+
+def reported(script: str) -> str:
+    """The line by which the converted script reports."""
+    text = converted(f"{HEAD}{script}", to_ray=True).text
+    [line] = [line for line in text.splitlines() if "ray.train.report(" in line]
+    return line.strip()
+
+
+@pytest.mark.parametrize(
+    ("script", "counters"),
+    [
+        (ACCELERATOR + PREPARE + EPOCHS, '"epoch": epoch'),
+        (ACCELERATOR + within("for fold in range(3):", PREPARE, EPOCHS), '"fold": fold, "epoch": epoch'),
+        (
+            ACCELERATOR + within("for n, fold in enumerate(folds):", PREPARE, EPOCHS),
+            '"n": n, "epoch": epoch',
+        ),
+        (ACCELERATOR + within("for train, valid in folds:", PREPARE, EPOCHS), '"epoch": epoch'),
+        (within("for fold in range(3):", ACCELERATOR, PREPARE, EPOCHS), '"fold": fold, "epoch": epoch'),
+        (
+            ACCELERATOR + within("for rate in range(2):", within("for fold in range(3):", PREPARE, EPOCHS)),
+            '"rate": rate, "fold": fold, "epoch": epoch',
+        ),
+        (
+            ACCELERATOR
+            + within("def train_fold(fold):", PREPARE, EPOCHS)
+            + within("for fold in range(3):", "train_fold(fold)\n"),
+            '"epoch": epoch',
+        ),
+        (
+            ACCELERATOR
+            + within(
+                "for fold in range(3):",
+                "model, optimizer, rows = make(fold)\nmodel = accelerator.prepare(model)\nloader = rows\n",
+                EPOCHS,
+            ),
+            '"fold": fold, "epoch": epoch',
+        ),
+    ],
+)
+def test_a_loop_that_trains_anew_is_none_over_epochs(script: str, counters: str) -> None:
+    assert reported(script) == f"ray.train.report({{{counters}, **scores}})"
+
+
+@pytest.mark.parametrize(
+    "batches",
+    [
+        "    for phase in ('train', 'eval'):\n        for batch in loaders[phase]:\n            STEP",
+        "    for update in range(10):\n        for batch in take(loader):\n            STEP",
+        "    loader = accelerator.prepare(rows(epoch))\n    for batch in loader:\n        STEP",
+    ],
+)
+def test_loops_within_an_epoch_are_no_epochs(batches: str) -> None:
+    step = batches.replace("STEP", "accelerator.backward(model(**batch).loss)\n")
+    end = "    scores = metric.compute()\n    accelerator.print(epoch, scores)\n"
+    script = f"{ACCELERATOR}{PREPARE}for epoch in range(2):\n{step}{end}"
+    assert reported(script) == 'ray.train.report({"epoch": epoch, **scores})'
+
+
+def test_no_state_is_reported_where_epochs_are_counted_anew() -> None:
+    saving = f"{EPOCHS}    accelerator.save_state('state')\n"
+    once = converted(f"{HEAD}{ACCELERATOR}{PREPARE}{saving}", to_ray=True)
+    assert "load_state" in once.text
+    folds = converted(f"{HEAD}{ACCELERATOR}{within('for fold in range(3):', PREPARE, saving)}", to_ray=True)
+    assert "load_state" not in folds.text
+    assert len(folds.lines("RM823", Kind.MANUAL)) == 1
+    assert '"fold": fold, "epoch": epoch' in folds.text

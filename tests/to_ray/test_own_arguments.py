@@ -1,0 +1,139 @@
+"""Classes of arguments that a script defines: what the workers get of them (RM808)."""
+
+import copyreg
+import dataclasses
+import pickle
+
+import pytest
+
+from raymigrate.base.findings import Kind
+from tests.rules.scripts import converted
+
+HEAD = """\
+import dataclasses
+import transformers
+import trl
+from dataclasses import dataclass, field
+from transformers import AutoModel, HfArgumentParser, Trainer, TrainingArguments
+"""
+PLAIN = """\
+@dataclass
+class Model:
+    name: str
+"""
+OURS = """\
+@dataclass
+class Ours(TrainingArguments):
+    extra: str = "e"
+"""
+SENT = 'copyreg.pickle(type(MISSING), lambda _: "MISSING")'
+NAMED = 'sys.modules["__main__"].Ours = Ours'
+
+
+def after(classes: str, arguments: str) -> str:
+    """The converted script: classes of arguments, and a main that makes `args` by a piece of code."""
+    main = f'def main():\n    {arguments}\n    Trainer(AutoModel.from_pretrained("bert"), args).train()\n'
+    outcome = converted(f"{HEAD}{classes}{main}main()\n", to_ray=True)
+    assert "trainer = TorchTrainer(" in outcome.text, outcome.messages
+    return outcome.text
+
+
+@pytest.mark.parametrize(
+    ("classes", "arguments"),
+    [
+        (PLAIN, "model, args = HfArgumentParser((Model, TrainingArguments)).parse_args_into_dataclasses()"),
+        (PLAIN, "model, args = HfArgumentParser(dataclass_types=[Model, TrainingArguments]).parse_json_file('a.json')"),
+        (PLAIN, "model, args = trl.TrlParser((Model, trl.SFTConfig)).parse_args_and_config()"),
+        (f"{PLAIN}KINDS = (Model, TrainingArguments)\n", "model, args = HfArgumentParser(KINDS).parse_yaml_file('a')"),
+        (
+            f"{PLAIN}KINDS = [TrainingArguments]\nKINDS.append(Model)\n",
+            "args, model = HfArgumentParser(KINDS).parse_args_into_dataclasses()",
+        ),
+        (
+            f"{PLAIN}def parse(kinds):\n    return HfArgumentParser(kinds).parse_args_into_dataclasses()\n",
+            "model, args = parse((Model, TrainingArguments))",
+        ),
+        (
+            PLAIN.replace("@dataclass", "@dataclasses.dataclass(frozen=True)"),
+            "model, args = transformers.HfArgumentParser((Model, TrainingArguments)).parse_dict({'name': 'bert'})",
+        ),
+        (OURS, "[args] = HfArgumentParser(Ours).parse_args_into_dataclasses()"),
+    ],
+)
+def test_what_a_parser_reads_is_sent_with_the_true_missing(classes: str, arguments: str) -> None:
+    text = after(classes, arguments)
+    assert text.count(SENT) == 1
+    assert text.index(SENT) < text.index("def train_func")
+    assert "MISSING, dataclass" in text
+
+
+def test_missing_is_sent_by_its_name() -> None:
+    copyreg.pickle(type(dataclasses.MISSING), lambda _: "MISSING")
+    assert pickle.loads(pickle.dumps(dataclasses.MISSING)) is dataclasses.MISSING
+
+
+@pytest.mark.parametrize(
+    ("classes", "arguments"),
+    [
+        (PLAIN, "args = TrainingArguments('out'); model = Model('bert')"),
+        (PLAIN, "[args] = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()"),
+        ("", "[args] = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()"),
+        (OURS, "args = Ours('out')"),
+        ("class Model: pass\n", "types = [TrainingArguments]\n    [args] = HfArgumentParser(types).parse_dict({})"),
+    ],
+)
+def test_a_class_that_no_parser_reads_needs_no_missing(classes: str, arguments: str) -> None:
+    text = after(classes, arguments.replace("; ", "\n    "))
+    assert "MISSING" not in text
+
+
+@pytest.mark.parametrize(
+    ("classes", "arguments"),
+    [
+        (OURS, "[args] = HfArgumentParser(Ours).parse_args_into_dataclasses()"),
+        (OURS, "args = Ours('out')"),
+        ("class Ours(transformers.TrainingArguments): pass\n", "args = Ours('out')"),
+        ("@dataclass\nclass Ours(transformers.Seq2SeqTrainingArguments): pass\n", "args = Ours('out')"),
+        (OURS.replace("TrainingArguments", "trl.SFTConfig"), "args = Ours('out')"),
+        (f"{OURS.replace('Ours', 'Base')}class Ours(Base): pass\n", "args = Ours('out')"),
+    ],
+)
+def test_pickle_finds_the_class_of_saved_arguments(classes: str, arguments: str) -> None:
+    text = after(classes, arguments)
+    assert text.count(NAMED) == 1
+    assert text.index("def train_func") < text.index(NAMED)
+    assert "Base = Base" not in text
+
+
+def test_classes_of_others_need_no_name() -> None:
+    text = after(PLAIN, "model, args = HfArgumentParser((Model, TrainingArguments)).parse_args_into_dataclasses()")
+    assert 'sys.modules["__main__"]' not in text
+
+
+def test_a_class_that_moves_is_told() -> None:
+    script = f"""{HEAD}model = AutoModel.from_pretrained("bert")
+class Ours(TrainingArguments):
+    hidden: int = model.config.hidden_size
+Trainer(model, Ours("out")).train()
+"""
+    outcome = converted(script, to_ray=True)
+    assert outcome.lines("RM808", Kind.MANUAL) == [7]
+    assert any("pickle does not find it" in message for message in outcome.messages)
+
+
+def test_an_accelerate_script_needs_missing_and_saves_no_arguments() -> None:
+    script = f"""{HEAD}from accelerate import Accelerator
+{PLAIN}{OURS}
+def main():
+    model_args, args = HfArgumentParser((Model, Ours)).parse_args_into_dataclasses()
+    accelerator = Accelerator()
+    model, loader = accelerator.prepare(AutoModel.from_pretrained("bert"), [])
+    for epoch in range(3):
+        for batch in loader:
+            accelerator.backward(model(**batch).loss)
+        print(epoch)
+main()
+"""
+    text = converted(script, to_ray=True).text
+    assert SENT in text
+    assert NAMED not in text

@@ -1,0 +1,161 @@
+"""A script that makes the process group itself, as under torchrun (RM827), and what that says of its GPUs (RM804)."""
+
+import pytest
+
+from raymigrate.base.findings import Kind
+from tests.rules.scripts import Outcome, converted
+
+HEAD = """\
+import os, torch
+import torch.distributed as dist
+from datetime import timedelta
+from torch.distributed import init_process_group
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+"""
+LOAD = 'model = AutoModelForCausalLM.from_pretrained("gpt2")\n'
+TRAIN = 'Trainer(model, TrainingArguments("out")).train()\n'
+ALL_GPUS = "the Trainer took all of them (DataParallel)"
+
+
+def outcome(text: str, **options: object) -> Outcome:
+    """What becomes of a script, which has to be converted."""
+    found = converted(f"{HEAD}{text}{TRAIN}", to_ray=True, **options)
+    assert "trainer = TorchTrainer(" in found.text, found.messages
+    return found
+
+
+@pytest.mark.parametrize(
+    ("script", "left"),
+    [
+        (
+            'if torch.cuda.is_available():\n    rank = int(os.environ["LOCAL_RANK"])\n'
+            '    dist.init_process_group("nccl")\n',
+            "    if torch.cuda.is_available():\n        rank = int(os.environ",
+        ),
+        (
+            "if dist.is_available():\n    n = 3\n    dist.init_process_group()\n",
+            "    if dist.is_available():\n        n = 3\n",
+        ),
+        (
+            'if torch.cuda.is_available():\n    init_process_group("nccl")\nelse:\n    init_process_group("gloo")\n'
+            "    print(3)\n",
+            "    if torch.cuda.is_available():\n        pass\n    else:\n        print(3)\n",
+        ),
+        (
+            "try:\n    dist.init_process_group()\n    size = dist.get_world_size()\n"
+            "except RuntimeError:\n    size = 1\n",
+            "    try:\n        size = dist.get_world_size()\n",
+        ),
+        (
+            "def set_up():\n    dist.init_process_group('nccl')\n    return dist.get_rank()\nrank = set_up()\n",
+            "def set_up():\n    return dist.get_rank()\n",
+        ),
+        ("def set_up():\n    dist.init_process_group('nccl')\nset_up()\n", "def set_up():\n    pass\n"),
+    ],
+)
+def test_the_group_goes_wherever_workers_make_it(script: str, left: str) -> None:
+    found = outcome(script + LOAD)
+    assert "init_process_group(" not in found.text
+    assert left in found.text
+    assert found.lines("RM827", Kind.CONVERTED)
+
+
+def test_a_group_that_is_asked_for_before_stays() -> None:
+    script = "def set_up():\n    if not dist.is_initialized():\n        dist.init_process_group()\nset_up()\n"
+    found = outcome(script + LOAD)
+    assert script.removesuffix("set_up()\n") in found.text
+
+
+def test_a_group_within_a_statement_is_told() -> None:
+    found = outcome(f"def set_up():\n    return dist.init_process_group()\nset_up()\n{LOAD}")
+    assert found.lines("RM827", Kind.MANUAL) == [7]
+    assert "is a ValueError on a worker" in " ".join(found.messages)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "dist.init_process_group('nccl', timeout=timedelta(hours=2))\n",
+        "if torch.cuda.is_available():\n    dist.init_process_group('nccl', None, timedelta(minutes=120))\n    n = 3\n",
+    ],
+)
+def test_ray_gets_the_timeout(script: str) -> None:
+    assert "torch_config=TorchConfig(timeout_s=7200)" in outcome(script + LOAD).text
+
+
+@pytest.mark.parametrize(
+    ("script", "gpu"),
+    [
+        ("dist.init_process_group('nccl')\n", True),
+        ("dist.init_process_group(backend='cpu:gloo,cuda:nccl')\n", True),
+        ("if torch.cuda.is_available():\n    torch.cuda.set_device(int(os.environ['LOCAL_RANK']))\n", True),
+        ("device = torch.device('cuda', int(os.environ['LOCAL_RANK']))\n", True),
+        ("dist.init_process_group('gloo')\n", False),
+        ("device = 'cuda' if torch.cuda.is_available() else 'cpu'\n", False),
+        ("rank = int(os.environ['LOCAL_RANK'])\n", False),
+    ],
+)
+def test_nccl_and_the_local_gpu_are_signs_of_one(script: str, gpu: bool) -> None:
+    found = outcome(script + LOAD)
+    assert f"use_gpu={gpu}" in found.text
+    assert ("use_cpu=True" in found.text) is not gpu
+
+
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        (LOAD, True),
+        (f"dist.init_process_group('gloo')\n{LOAD}", False),
+        (f"def set_up():\n    init_process_group('gloo')\nset_up()\n{LOAD}", False),
+        (LOAD.replace(")", ', device_map="auto")'), False),
+        (LOAD.replace(")", ', device_map="balanced")'), False),
+        (f"if os.path.isdir('a'):\n    {LOAD}else:\n    {LOAD}".replace(")\n", ', device_map="auto")\n', 2), False),
+        (f"if os.path.isdir('a'):\n    {LOAD}else:\n    {LOAD.replace(')', ', device_map=chr(97))')}", True),
+        (LOAD.replace(")", ', device_map={"": 0})'), True),
+    ],
+)
+def test_where_python_took_all_gpus(script: str, told: bool) -> None:
+    found = outcome(script)
+    assert any(ALL_GPUS in message for message in found.messages) is told
+
+
+RANKED = """\
+import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument("{option}", type=int, default=-1)
+args = parser.parse_args()
+"""
+
+
+@pytest.mark.parametrize("option", ["--local_rank", "--local-rank"])
+@pytest.mark.parametrize(
+    "script",
+    [
+        "if args.local_rank != -1:\n    device = torch.device('cuda', args.local_rank)\n"
+        "    dist.init_process_group('nccl')\n",
+        "if args.local_rank == -1:\n    n = 3\nelse:\n    n = 1\n    dist.init_process_group('nccl')\n",
+    ],
+)
+def test_a_branch_by_the_rank_of_the_command_line_is_left(option: str, script: str) -> None:
+    text = f"{HEAD}{RANKED.format(option=option)}{script}{LOAD}{TRAIN}"
+    found = converted(text, to_ray=True)
+    assert found.text == text
+    assert [code for code, _, _ in found.findings] == ["RM802"]
+
+
+@pytest.mark.parametrize(
+    ("option", "script", "told"),
+    [
+        ("--local_rank", "device = torch.device('cuda', args.local_rank)\n", True),
+        (
+            "--local-rank",
+            "def place(args):\n    return torch.device('cuda', args.local_rank)\ndevice = place(args)\n",
+            True,
+        ),
+        ("--local_rank", "if args.local_rank != -1:\n    dist.init_process_group('nccl')\n", False),
+        ("--size", "device = torch.device('cuda', args.size)\n", False),
+    ],
+)
+def test_the_rank_of_the_command_line_is_told(option: str, script: str, told: bool) -> None:
+    found = outcome(RANKED.format(option=option) + script + LOAD)
+    assert any('int(os.environ["LOCAL_RANK"]) in place of args.local_rank' in m for m in found.messages) is told

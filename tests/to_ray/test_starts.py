@@ -1,0 +1,38 @@
+"""How a converted script is started, and what holds workers on the CPU where the device was guessed (RM804, RM825)."""
+
+import pytest
+
+from tests.rules.scripts import converted
+
+LOOP = """\
+from accelerate import Accelerator
+accelerator = Accelerator()
+model, loader = accelerator.prepare(build(), rows())
+for epoch in range(3):
+    for batch in loader:
+        accelerator.backward(model(batch))
+    print(epoch)
+"""
+TRAINER = """\
+import torch.distributed as dist
+from transformers import AutoModel, Trainer, TrainingArguments
+trainer = Trainer(AutoModel.from_pretrained("bert"), TrainingArguments("out"))
+trainer.train()
+"""
+JOINS = TRAINER.replace("trainer = ", 'dist.init_process_group("gloo")\ntrainer = ', 1)
+
+
+@pytest.mark.parametrize(("script", "launcher"), [(LOOP, "accelerate launch"), (JOINS, "torchrun"), (TRAINER, "")])
+def test_how_it_is_started_now_is_told(script: str, launcher: str) -> None:
+    told = [
+        message for message in converted(script, to_ray=True).messages if "It is started with python now" in message
+    ]
+    assert len(told) == bool(launcher)
+    assert all(f"under {launcher} each process would start" in message for message in told)
+
+
+@pytest.mark.parametrize(("gpu", "told"), [(None, True), (False, False), (True, False)])
+@pytest.mark.parametrize(("script", "held"), [(LOOP, "cpu=True"), (TRAINER, "use_cpu=True or ACCELERATE_USE_CPU")])
+def test_a_guessed_cpu_is_told_with_all_that_holds_it(script: str, held: str, gpu: bool | None, told: bool) -> None:
+    messages = converted(script, to_ray=True, gpu=gpu).messages
+    assert any(f"takes out {held} too" in message for message in messages) is told
