@@ -5,7 +5,7 @@ COMMENTS = (b"raymigrate:", b"(raymigrate)")
 # Every way to import ray holds one of these; files without any are never read further (see tests/test_gates.py).
 NEEDLES = (b"import ray", b"from ray", b"ray.train", b"ray.air", *COMMENTS)
 # What plain scripts import: looked for only if the user asks for their conversion.
-PLAIN_TO_RAY = (b"transformers", b"accelerate", b"from trl", b"import trl")
+PLAIN_TO_RAY = (b"transformers", b"accelerate", b"from trl", b"import trl", b"import torch", b"from torch")
 PLAIN_TO_ACCELERATE = (b"import torch", b"from torch")
 
 
