@@ -50,6 +50,7 @@ def moved(**given: str) -> tuple[str, list[str]]:
         ("end", "torch.save(model.state_dict(), '/m')", f"torch.save({UNWRAPPED}.state_dict(), '/m')"),
         ("end", "print(hasattr(model, 'own'))", f"hasattr({UNWRAPPED}, 'own')"),
         ("end", "print(isinstance(model, Own))", f"isinstance({UNWRAPPED}, Own)"),
+        ("inside", "print(list(model.base.parameters()))", f"list({UNWRAPPED}.base.parameters())"),
         ("inside", "model.base.update(epoch)", f"{UNWRAPPED}.base.update(epoch)"),
         ("inside", "print(tokenizer.decode(model.generate(batch)))", f"decode({UNWRAPPED}.generate(batch))"),
     ],
@@ -210,6 +211,11 @@ def of_trainer(**given: str) -> tuple[str, list[str]]:
         ("training", "assert hasattr(model, 'config')", "hasattr(self.accelerator.unwrap_model(model), 'config')"),
         ("training", "model.base_model.update(1)", "self.accelerator.unwrap_model(model).base_model.update(1)"),
         ("loss", "n = model.config.num_labels", "n = self.accelerator.unwrap_model(model).config.num_labels"),
+        (
+            "loss",
+            "def extra():\n            return model.head.weight\n        loss = loss + extra().sum()",
+            "return self.accelerator.unwrap_model(model).head.weight",
+        ),
         ("own", "n = net.config.num_labels", "n = self.accelerator.unwrap_model(net).config.num_labels"),
     ],
 )
@@ -226,6 +232,7 @@ def test_methods_of_a_trainer_reach_through_the_wrapper(place: str, line: str, n
         ("training", "print(self.model.config, self.args.output_dir)"),
         ("loss", "print(self.accelerator.unwrap_model(model).config)"),
         ("loss", "model.eval()"),
+        ("loss", "print(isinstance(model, torch.nn.DataParallel))"),
     ],
 )
 def test_methods_of_a_trainer_stay_where_nothing_is_wrapped(place: str, line: str) -> None:

@@ -12,11 +12,19 @@ from collections.abc import Iterator
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.launched import LaunchedOutline
 from raymigrate.codemods.to_ray.trainer_calls import makes_arguments
-from raymigrate.codemods.to_ray.wrapped import asked, calls_for_value, is_wrapped, of_wrapper, unwrap
+from raymigrate.codemods.to_ray.wrapped import (
+    OUT_OF_REACH,
+    TRAINED_BY,
+    asked,
+    calls_for_value,
+    is_wrapped,
+    of_wrapper,
+    unwrap,
+)
 from raymigrate.facts.functions import parameters
 from raymigrate.facts.module import Module
 from raymigrate.facts.trainers import is_transformers_trainer
-from raymigrate.facts.values import argument, is_none, origins
+from raymigrate.facts.values import argument, is_none, origins, reaching
 
 SHARDED = ("fsdp", "deepspeed")
 WITH_MODEL = ("training_step", "compute_loss")
@@ -36,14 +44,15 @@ def unwrap_in_trainers(context: Context, outline: LaunchedOutline) -> None:
         return
     for model, name in asked(module, of_wrapper(outline)):
         ends = [source.node for source in origins(module, model, elsewhere=False)]
-        found = [module.definition(end) for end in ends if isinstance(end, ast.Name)]
-        methods = [given[parameter] for parameter in found if isinstance(parameter, ast.arg) and parameter in given]
+        bound = [binding.node for end in ends if isinstance(end, ast.Name) for binding in reaching(module, end)]
+        methods = [given[parameter] for parameter in bound if isinstance(parameter, ast.arg) and parameter in given]
         if not methods:
             continue
         trainer = methods[0].args.args[0].arg
         seen = module.scope_of[model].find(trainer) is module.scope(methods[0])
-        is_sure = seen and not calls_for_value(module, model)
-        unwrap(context, outline, model, name, f"{trainer}.accelerator", is_sure=is_sure)
+        advice = "" if seen else OUT_OF_REACH
+        advice = TRAINED_BY if calls_for_value(module, model) else advice
+        unwrap(context, outline, model, name, f"{trainer}.accelerator", advice)
 
 
 def _is_sharded(module: Module) -> bool:

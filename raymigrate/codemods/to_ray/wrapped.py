@@ -45,6 +45,11 @@ SIGNS = ("parameters", "named_parameters", "requires_grad_")  # what only models
 WITHOUT_GRADIENTS = frozenset(
     {"generate", "save_pretrained", "push_to_hub", "get_base_model", "num_parameters", "get_nb_trainable_parameters"}
 )
+OUT_OF_REACH = "Use {inner}, with the Accelerator handed over to here; or hand over what it gives."
+TRAINED_BY = (
+    "Gradients are averaged over the workers for what the prepared model itself gives when it is called: let its"
+    " forward() do this. Where no gradient runs through it, or one worker trains, use {inner}."
+)
 ASKING = frozenset({"hasattr", "getattr", "isinstance"})
 
 
@@ -86,12 +91,13 @@ def unwrap_prepared(context: Context, outline: LaunchedOutline) -> None:
         if not used or not (name in MODEL_ATTRIBUTES or _is_model(module, [model, *(e.node for e in ends)], used[0])):
             continue
         accelerator = _accelerator_at(module, model, used)
-        sure = accelerator and not (_is_trained_by(module, model))
-        unwrap(context, outline, model, name, accelerator or "accelerator", is_sure=bool(sure))
+        advice = "" if accelerator else OUT_OF_REACH
+        advice = TRAINED_BY if _is_trained_by(module, model) else advice
+        unwrap(context, outline, model, name, accelerator or "accelerator", advice)
 
 
 def unwrap(
-    context: Context, outline: LaunchedOutline, model: ast.expr, name: str, accelerator: str, *, is_sure: bool
+    context: Context, outline: LaunchedOutline, model: ast.expr, name: str, accelerator: str, advice: str
 ) -> None:
     """Asks the model inside the wrapper for an attribute, or tells to do so.
 
@@ -101,7 +107,7 @@ def unwrap(
         model: The wrapped model.
         name: The attribute that it is asked for; empty if it is asked for its class.
         accelerator: The Accelerator, as source.
-        is_sure: Whether the edit is made.
+        advice: What a person has to do; empty where it is sure and done.
     """
     module = context.module
     inner = f"{accelerator}.unwrap_model({module.source(model)})"
@@ -113,13 +119,8 @@ def unwrap(
         lack = "is of another class"
     what = f"The model is wrapped in DistributedDataParallel {where_wrapped(outline)}, and the wrapper {lack}"
     end = ": this is an AttributeError" if name not in {"", *STATES} and not is_asked else ""
-    if not is_sure:
-        advice = (
-            f"Use {inner}{'' if is_asked else f'.{name}'}; gradients that several workers work out through a method"
-        )
-        context.manual(
-            RM829, model, f"{what}{end}.", f"{advice} of it are not averaged: call the model itself for them."
-        )
+    if advice:
+        context.manual(RM829, model, f"{what}{end}.", advice.format(inner=inner))
     elif context.converts(RM829, model, f"{what}{end}; now {inner}."):
         context.plan.replace(model, inner)
 
@@ -141,7 +142,7 @@ def asked(module: Module, wrapper: frozenset[str]) -> Iterator[tuple[ast.expr, s
         if module.scope_of[call].lookup(call.func.id) or not isinstance(call.args[0], (ast.Name, ast.Attribute)):
             continue
         name = module.constant(call.args[1]) if call.func.id != "isinstance" else ""
-        is_of_wrapper = "DistributedDataParallel" in ast.unparse(call.args[1])
+        is_of_wrapper = "DataParallel" in ast.unparse(call.args[1])
         if isinstance(name, str) and name not in wrapper and not name.startswith("_") and not is_of_wrapper:
             yield call.args[0], name
 
@@ -252,4 +253,5 @@ def calls_for_value(module: Module, model: ast.expr) -> bool:
         return False
     last = node.attr if isinstance(node, ast.Attribute) else name
     is_known = {name, last} & (WITHOUT_GRADIENTS | STATES) or name.endswith("config")
+    is_known = is_known or (last in OF_MODULE.split() and last != "forward")  # it computes nothing
     return not is_known and not isinstance(module.parent_of[call], ast.Expr)
