@@ -54,13 +54,20 @@ def _unknown_trainer(module: Module, node: ast.AST) -> str:
     values = [*node.args, *(keyword.value for keyword in node.keywords)]
     ends = [source for value in values for source in origins(module, value)]
     is_given = any(isinstance(end.node, ast.Call) and makes_arguments(end.module, end.node) for end in ends)
-    return name if "." in name and (is_given or name.endswith("Trainer")) else ""
+    is_named = name.endswith("Trainer") and "transformers" in _packages(module)
+    return name if "." in name and (is_given or is_named) else ""
+
+
+def _packages(module: Module) -> set[str]:
+    """The packages that a module imports something of."""
+    bound = (binding.qualified or "" for statement in module.imports for _, binding in import_bindings(statement))
+    return {name.partition(".")[0] for name in bound}
 
 
 def _native_loop(module: Module) -> ast.stmt | None:
     """The loop in which a script works out gradients and lets an optimizer of torch step itself."""
-    roots = {(binding.qualified or "").partition(".")[0] for s in module.imports for _, binding in import_bindings(s)}
-    if "torch" not in roots or "accelerate" in roots:
+    packages = _packages(module)
+    if "torch" not in packages or "accelerate" in packages:
         return None
     stepped = [call for call, function in module.method_calls("step") if _is_optimizer(module, function.value)]
     for call in (call for call, _ in module.method_calls("backward") if not call.args):  # else of an Accelerator
