@@ -51,6 +51,7 @@ def moved(**given: str) -> tuple[str, list[str]]:
         ("end", "print(hasattr(model, 'own'))", f"hasattr({UNWRAPPED}, 'own')"),
         ("end", "print(isinstance(model, Own))", f"isinstance({UNWRAPPED}, Own)"),
         ("inside", "print(list(model.base.parameters()))", f"list({UNWRAPPED}.base.parameters())"),
+        ("end", "with model.disable_adapter(): pass", f"with {UNWRAPPED}.disable_adapter()"),
         ("inside", "model.base.update(epoch)", f"{UNWRAPPED}.base.update(epoch)"),
         ("inside", "print(tokenizer.decode(model.generate(batch)))", f"decode({UNWRAPPED}.generate(batch))"),
     ],
@@ -71,6 +72,9 @@ def test_what_the_wrapper_lacks_is_asked_of_the_model(place: str, line: str, now
         ("before", "print(model.config)"),
         ("after", "model = accelerator.unwrap_model(model)\nprint(model.config)"),
         ("after", "inner = model.module if hasattr(model, 'module') else model"),
+        ("after", "net = model.module if hasattr(model, 'module') else model\nprint(net.config)"),
+        ("end", "print(model.module.config if hasattr(model, 'module') else model.config)"),
+        ("after", "if hasattr(model, 'module'):\n    net = model.module\nelse:\n    net = model\nprint(net.config)"),
         ("after", "print(isinstance(model, torch.nn.parallel.DistributedDataParallel))"),
     ],
 )

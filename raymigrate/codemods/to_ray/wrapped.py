@@ -128,10 +128,28 @@ def unwrap(
 def asked(module: Module, wrapper: frozenset[str]) -> Iterator[tuple[ast.expr, str]]:
     """Objects that are asked for an attribute, or for their class, with the name of the attribute.
 
+    Those are left out whose wrapper the script looks for itself.
+
     Args:
         module: The module.
         wrapper: The attributes that are left out.
     """
+    for model, name in _asked(module, wrapper):
+        if not _is_unwrapped_by_hand(module, model):
+            yield model, name
+
+
+def _is_unwrapped_by_hand(module: Module, model: ast.expr) -> bool:
+    """Whether an object comes through, or stands in, `model.module if hasattr(model, "module") else model`."""
+    given = [binding.node for binding in reaching(module, model)] if isinstance(model, ast.Name) else []
+    assigned = [statement for node in given if isinstance(statement := module.statement(node), ast.Assign)]
+    around = [parent for node in (model, *given) for parent in module.ancestors(node)]
+    parts = [part for statement in assigned for part in ast.walk(statement.value)]
+    tests = [node.test for node in (*around, *parts) if isinstance(node, (ast.If, ast.IfExp))]
+    return any("DistributedDataParallel" in text or "'module')" in text for text in map(ast.unparse, tests))
+
+
+def _asked(module: Module, wrapper: frozenset[str]) -> Iterator[tuple[ast.expr, str]]:
     for node in module.of_type(ast.Attribute):
         is_public = not node.attr.startswith("_") and node.attr not in wrapper
         if is_public and isinstance(node.value, (ast.Name, ast.Attribute)) and module.qualified(node) is None:
@@ -254,4 +272,4 @@ def calls_for_value(module: Module, model: ast.expr) -> bool:
     last = node.attr if isinstance(node, ast.Attribute) else name
     is_known = {name, last} & (WITHOUT_GRADIENTS | STATES) or name.endswith("config")
     is_known = is_known or (last in OF_MODULE.split() and last != "forward")  # it computes nothing
-    return not is_known and not isinstance(module.parent_of[call], ast.Expr)
+    return not is_known and not isinstance(module.parent_of[call], (ast.Expr, ast.withitem))
