@@ -1,10 +1,13 @@
 """What the wrapper around a prepared model does not have is asked of the model inside it, where that is sure."""
 
+from pathlib import Path
+
 import pytest
 
 from raymigrate.base.findings import Kind
 from raymigrate.base.options import Options
 from raymigrate.run.engine import convert
+from tests.test_cli import invoke
 
 SCRIPT = """\
 import torch
@@ -255,3 +258,16 @@ def test_a_trainer_with_fsdp_hands_attributes_on() -> None:
     after, told = of_trainer(loss="n = model.config", given=", fsdp='full_shard', fp16=True")
     assert "unwrap_model" not in after
     assert told == []
+
+
+@pytest.mark.parametrize(("line", "count"), [("n = model.config.num_labels", 1), ("model.eval()", 0)])
+def test_a_trainer_of_another_file_is_told(line: str, count: int, tmp_path: Path) -> None:
+    script = TRAINER.format(training="pass", loss=line, own="pass", evaluation="print(model.config)", given="")
+    head, _, tail = script.partition("trainer = Mine")
+    (tmp_path / "own.py").write_text(head)
+    (tmp_path / "train.py").write_text(
+        f"from own import Mine\nfrom transformers import TrainingArguments\n\ntrainer = Mine{tail}"
+    )
+    told = invoke("--to-ray", "--check", tmp_path).output
+    assert told.count("compute_loss() asks its model for .config") == count
+    assert told.count("RM829") == count

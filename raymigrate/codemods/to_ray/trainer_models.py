@@ -11,7 +11,8 @@ from collections.abc import Iterator
 
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.launched import LaunchedOutline
-from raymigrate.codemods.to_ray.trainer_calls import makes_arguments
+from raymigrate.codemods.to_ray.prepared import RM829
+from raymigrate.codemods.to_ray.trainer_calls import makes_arguments, training_of
 from raymigrate.codemods.to_ray.wrapped import (
     OUT_OF_REACH,
     TRAINED_BY,
@@ -20,11 +21,12 @@ from raymigrate.codemods.to_ray.wrapped import (
     is_wrapped,
     of_wrapper,
     unwrap,
+    where_wrapped,
 )
 from raymigrate.facts.functions import parameters
 from raymigrate.facts.module import Module
 from raymigrate.facts.trainers import is_transformers_trainer
-from raymigrate.facts.values import argument, is_none, origins, reaching
+from raymigrate.facts.values import argument, is_none, lineage, origins, reaching
 
 SHARDED = ("fsdp", "deepspeed")
 WITH_MODEL = ("training_step", "compute_loss")
@@ -39,20 +41,47 @@ def unwrap_in_trainers(context: Context, outline: LaunchedOutline) -> None:
         outline: What is planned for it.
     """
     module = context.module
-    given = _given(module)
-    if not given or not is_wrapped(context, outline) or (outline.use_gpu and _is_sharded(module)):
+    if not is_wrapped(context, outline) or (outline.use_gpu and _is_sharded(module)):
         return
-    for model, name in asked(module, of_wrapper(outline)):
-        ends = [source.node for source in origins(module, model, elsewhere=False)]
-        bound = [binding.node for end in ends if isinstance(end, ast.Name) for binding in reaching(module, end)]
-        methods = [given[parameter] for parameter in bound if isinstance(parameter, ast.arg) and parameter in given]
-        if not methods:
-            continue
-        trainer = methods[0].args.args[0].arg
-        seen = module.scope_of[model].find(trainer) is module.scope(methods[0])
+    for model, name, method in _wrapped(module, outline):
+        trainer = method.args.args[0].arg
+        seen = module.scope_of[model].find(trainer) is module.scope(method)
         advice = "" if seen else OUT_OF_REACH
         advice = TRAINED_BY if calls_for_value(module, model) else advice
         unwrap(context, outline, model, name, f"{trainer}.accelerator", advice)
+    for call in training_of(module).makes:
+        found = module.elsewhere(call.func)
+        if found is not None and isinstance(found.node, ast.ClassDef):
+            _tell_of_class(context, outline, call, found.module, found.node)
+
+
+def _tell_of_class(
+    context: Context, outline: LaunchedOutline, call: ast.Call, home: Module, definition: ast.ClassDef
+) -> None:
+    """Tells of a Trainer's class in another file whose methods ask the wrapped model for what its wrapper lacks."""
+    classes = lineage(home, definition)
+    for model, name, method in _wrapped(home, outline):
+        if home.parent_of[method] in classes:
+            what = f".{name}" if name else "its class"
+            context.manual(
+                RM829,
+                call,
+                f"{home.path}, line {model.lineno}: {method.name}() asks its model for {what}."
+                f" It is wrapped in DistributedDataParallel {where_wrapped(outline)}, which does not have that.",
+                f"Ask {method.args.args[0].arg}.accelerator.unwrap_model({ast.unparse(model)}) there.",
+            )
+            return
+
+
+def _wrapped(module: Module, outline: LaunchedOutline) -> Iterator[tuple[ast.expr, str, ast.FunctionDef]]:
+    """Where methods ask the wrapped model for what its wrapper lacks: the model, the attribute and the method."""
+    given = _given(module)
+    for model, name in asked(module, of_wrapper(outline)) if given else ():
+        ends = [source.node for source in origins(module, model, elsewhere=False)]
+        bound = [binding.node for end in ends if isinstance(end, ast.Name) for binding in reaching(module, end)]
+        methods = [given[parameter] for parameter in bound if isinstance(parameter, ast.arg) and parameter in given]
+        if methods:
+            yield model, name, methods[0]
 
 
 def _is_sharded(module: Module) -> bool:
