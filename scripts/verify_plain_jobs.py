@@ -58,6 +58,7 @@ DataLoader of torch, and none from a prepared one.
   instead (`tests/test_accelerate_settings.py`).
 * For lack of the model or dataset in the offline hub, or of a hub to push to: `to_ray/seq2seq_predictions`,
   `to_ray/causal_lm_pushed`.
+* An original that trains under `python` alone, since torchrun has its model wrapped: `to_ray/trainer_reads_its_model`.
 * Several GPUs in the original: `to_accelerate/ddp_by_hand`; what it becomes runs in the tests, in two processes.
 """
 

@@ -82,3 +82,32 @@ def test_a_long_file_takes_no_time(middle: list[str], most: int) -> None:
     changes = LineMatcher(before, after).get_opcodes()
     assert time.process_time() - start < 5  # difflib: minutes
     assert sum(stop - start for tag, start, stop, *_ in changes if tag != "equal") <= most
+
+
+BEFORE = "a = 1\nfor x in rows:\n    use(x)\n\ndef f():\n    return a\n"
+
+
+@pytest.mark.parametrize(
+    ("after", "line", "there"),
+    [
+        (BEFORE, 3, 3),
+        (f"new\n{BEFORE}", 3, 4),
+        (
+            "def f():\n    return a\n\ndef g():\n    a = 1\n    for x in rows:\n        use(x)\n",
+            2,
+            6,
+        ),  # moved, indented
+        ("def f():\n    return a\n\ndef g():\n    a = 1\n    for x in rows:\n        use(x)\n", 5, 1),
+        ("def f():\n    return a\n\ndef g():\n    a = 1\n    for x in tqdm(rows):\n        use(x)\n", 2, 6),  # changed
+        ("def f():\n    return a\n", 1, 1),  # gone
+    ],
+)
+def test_a_line_is_found_again(after: str, line: int, there: int) -> None:
+    assert moved_lines(BEFORE, after)(line) == there
+
+
+def test_of_equal_lines_the_one_beside_its_neighbour_is_meant() -> None:
+    before = "step()\none()\n\nstep()\ntwo()\n"
+    after = "def f():\n    step()\n    two()\n\n    step()\n    one()\n"
+    moved = moved_lines(before, after)
+    assert (moved(2), moved(5)) == (6, 3)

@@ -65,3 +65,51 @@ def test_a_skip_comment_keeps_the_file() -> None:
     result = convert(f"{LOOPS[0].read_text()}# raymigrate: skip-file\n", str(LOOPS[0]), BOTH)
     assert result.after is None
     assert {finding.kind for finding in result.findings} == {Kind.SKIPPED}
+
+
+MOVED = """\
+import torch
+from torch.utils.data import DataLoader, random_split
+
+model = torch.nn.Linear(2, 1)
+device = "cuda" if torch.cuda.is_available() else "cpu"
+i = 13
+rows = [torch.ones(2)] * 16
+train, test = random_split(rows, [12, 4])
+model.to(device)
+loader = DataLoader(train, batch_size=4, shuffle=True)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for epoch in range(3):
+    for batch in loader:
+        optimizer.zero_grad()
+        loss = make_loss(model(batch.to(device)))
+        loss.backward()
+        optimizer.step()
+"""
+STANDS = {  # what the code of a finding is about stands in its line of the new text
+    "RM820": "Accelerator(",
+    "RM821": "Accelerator(",
+    "RM823": "for epoch in range(3):",
+    "RM828": "random_split(",
+    "RM829": "accelerator.prepare(",
+    "RM850": "for batch in loader:",
+}
+
+
+def test_the_places_of_both_steps_are_in_the_new_text() -> None:
+    script = MOVED.replace("model = torch.nn.Linear(2, 1)", "model = make()")
+    result = convert(script, options=BOTH)
+    assert result.after is not None
+    lines = result.after.splitlines()
+    placed = [finding for finding, _ in result.in_new_text() if finding.code in STANDS]
+    assert {finding.code for finding in placed} == set(STANDS)
+    for finding in placed:
+        assert STANDS[finding.code] in lines[finding.line - 1][finding.column - 1 :] + lines[finding.line - 1], finding
+
+
+@pytest.mark.parametrize("words", ["No seed is set", "find_unused_parameters=True"])
+def test_what_both_steps_see_is_told_once(words: str) -> None:
+    script = MOVED.replace("model = torch.nn.Linear(2, 1)", "model = make()")
+    assert sum(words in finding.message for finding in convert(script, options=BOTH).findings) == 1
+    for options in (replace(BOTH, to_ray=False), replace(BOTH, to_accelerate=False, to_ray=False)):
+        assert sum(words in f.message for f in convert(script, options=options).findings) <= 1

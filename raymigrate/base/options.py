@@ -56,3 +56,8 @@ class Options:
     def enabled(self, code: str) -> bool:
         """Whether the user wants to hear of a rule."""
         return code.startswith(self.select or "RM") and not (self.ignore and code.startswith(self.ignore))
+
+
+def nothing_found(*, to_ray: bool = False, to_accelerate: bool = False) -> str:
+    """What is said where nothing is found; see `Options` for the arguments."""
+    return "nothing to move, and nothing legacy found" if to_ray or to_accelerate else "nothing legacy found"

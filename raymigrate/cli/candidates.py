@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from raymigrate.base.findings import one_line
-from raymigrate.base.options import Options
+from raymigrate.base.options import Options, nothing_found
 from raymigrate.cli.interactive import InteractiveJob
 from raymigrate.cli.settings import Settings
 from raymigrate.facts.project import Project
@@ -59,10 +59,11 @@ def convert_stdin(settings: Settings, choices: Choices) -> int:
     """
     _refuse(settings, choices)
     data = sys.stdin.buffer.read()
-    wanted = needles(to_ray=choices["to_ray"], to_accelerate=choices["to_accelerate"], pins=PINS in choices["select"])
+    moves = {name: choices[name] for name in ("to_ray", "to_accelerate")}
+    wanted = needles(**moves, pins=PINS in choices["select"])
     path = choices["stdin_filename"] or "<stdin>"
     excluded = choices["force_exclude"] and is_excluded(choices["exclude"], below(path, settings.exclude_base))
-    summary = Summary(scanned=int(not excluded))
+    summary = Summary(scanned=int(not excluded), nothing=nothing_found(**moves))
     if not excluded and any(needle in data for needle in wanted):
         summary.pages = pages_among([path])
         job, reason = _job(choices, write=False), too_large(path, len(data))

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from raymigrate.base.errors import NO_STDIN
+from raymigrate.base.options import nothing_found
 from raymigrate.cli.settings import Settings
 from raymigrate.files.discovery import CONFIGURATION, PAGES, SUFFIXES, discover
 from raymigrate.files.needles import PINS, needles
@@ -64,7 +65,8 @@ def _writes_more(choices: Choices) -> bool:
 def _say_that_nothing_is_left(scanned: int, choices: Choices) -> None:
     if not choices["quiet"]:
         files = f"{scanned} file{'' if scanned == 1 else 's'}"
-        click.echo(f"nothing legacy found ({files} scanned)" if scanned else NOTHING_THERE, err=True)
+        nothing = nothing_found(to_ray=choices["to_ray"], to_accelerate=choices["to_accelerate"])
+        click.echo(f"{nothing} ({files} scanned)" if scanned else NOTHING_THERE, err=True)
 
 
 def _refuse_contradictions(paths: Sequence[str], choices: Choices) -> None:

@@ -24,27 +24,51 @@ WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
 def moved_lines(before: str, after: str) -> Callable[[int], int]:
     """Tells where a line of a text is in a changed text; a line that is gone, where its place is.
 
-    Where lines took the place of others, a line is the new one that is most like it.
+    How far lines are indented does not count, as code may have moved into a function. A line that stands once in both
+    texts is found wherever it is. Where lines took the place of others, a line is the new one that is most like it.
     """
-    old, new = lines_of(before), lines_of(after)
+    old, new = ([line.strip() for line in lines_of(text)] for text in (before, after))
     changes = LineMatcher(old, new).get_opcodes()
     starts = [start for _, start, *_ in changes]
     words_before, words_after = _words_of(old), _words_of(new)
+    once = {index: there for index, there in _pairs(old, new, most=1) if old[index]}
+    known = sorted(once)
+    in_order = {index for kind, start, end, *_ in changes if kind == "equal" for index in range(start, end)}
+
+    def most_like(index: int, near: range) -> int | None:
+        likeness = {there: _likeness(words_before(index), words_after(there)) for there in near}
+        best = max(near, key=likeness.__getitem__, default=None)
+        return best if best is not None and likeness[best] >= ALIKE else None
+
+    def beside(index: int) -> int | None:
+        """Where a line is beside the next one that stands once, if that one went elsewhere than those around it."""
+        at = bisect_left(known, index)
+        nearest = min(known[max(at - 1, 0) : at + 1], key=lambda other: abs(other - index), default=None)
+        if nearest is None or nearest in in_order:
+            return None
+        place = once[nearest] + index - nearest
+        near = range(max(0, place - LOOKED_AT), min(len(new), place + LOOKED_AT))
+        equal = [there for there in near if new[there] == old[index]]
+        return min(equal, key=lambda there: abs(there - place)) if equal else most_like(index, near)
 
     @cache  # many findings may be on one long line
     def moved(line: int) -> int:
+        if line - 1 in once:
+            return once[line - 1] + 1
         index = bisect_left(starts, line) - 1  # of several that start on a line the last one holds it
         kind, start, end, new_start, new_end = changes[index]
         if index < 0 or line > end:
             return line
         place = new_start + line - start
+        if kind == "equal":
+            return place
+        found = None
         if kind == "replace":
             near = range(max(new_start, place - LOOKED_AT), min(new_end, place + LOOKED_AT))
-            likeness = {there: _likeness(words_before(line - 1), words_after(there)) for there in near}
-            best = max(near, key=likeness.__getitem__, default=place)
-            if likeness.get(best, 0) >= ALIKE:
-                return best + 1
-        return min(place, max(new_end, new_start + 1))
+            found = most_like(line - 1, near)
+        if found is None and old[line - 1]:
+            found = beside(line - 1)
+        return found + 1 if found is not None else min(place, max(new_end, new_start + 1))
 
     return moved
 

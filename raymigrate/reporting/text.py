@@ -130,7 +130,7 @@ def summary_text(summary: Summary, *, dry_run: bool) -> str:
     if summary.known:
         parts = parts or ["nothing new"]
         parts.append(f"{summary.known} in the baseline")
-    outcome = ", ".join(parts) if parts else "nothing legacy found"
+    outcome = ", ".join(parts) if parts else summary.nothing
     pages = (
         f", of {summary.pages} page{'s' * (summary.pages != 1)} only the code blocks outside of HTML"
         if summary.pages

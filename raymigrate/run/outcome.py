@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from raymigrate.base.findings import Finding, Kind
+from raymigrate.base.options import nothing_found
 from raymigrate.comments.skips import RM906
 from raymigrate.documents import Plain
 from raymigrate.documents.line_changes import moved_lines
@@ -18,10 +19,24 @@ if TYPE_CHECKING:
     from raymigrate.facts.requests import Request
 
 
-@lru_cache(maxsize=1)
+Key = tuple[str, str, int, int]
+
+
+@lru_cache(maxsize=2)
 def _lines(text: str) -> list[str]:
     """The lines of a text, which may have thousands of findings, one after the other."""
     return text.split("\n")
+
+
+def _line(text: str, number: int) -> str:
+    """One of the lines, counted from 1; empty where there is none."""
+    lines = _lines(text)
+    return lines[number - 1] if number <= len(lines) else ""
+
+
+def key_of(finding: Finding) -> Key:
+    """What a finding says, and where."""
+    return finding.code, finding.message, finding.line, finding.column
 
 
 @dataclass(slots=True)
@@ -44,6 +59,7 @@ class FileResult:
         waits: Whether the file cannot be converted without reading others: nothing was done yet.
         is_new: Whether there is no such file yet.
         is_written: Whether the new text is in the file.
+        new_places: The line and column in the new text of findings about code that the old one lacks, by `key_of`.
         told_once: How many findings that are left for a person no later run can tell.
         is_legacy: Whether it is legacy code, also where only rules say so that the user left out.
     """
@@ -63,6 +79,7 @@ class FileResult:
     waits: bool = False
     is_new: bool = False
     is_written: bool = False
+    new_places: dict[Key, tuple[int, int]] = field(default_factory=dict)
     told_once: int = 0
     is_legacy: bool = False
 
@@ -89,9 +106,8 @@ class FileResult:
 
         document = self.places or self.document
         if document is None or isinstance(document, Plain):
-            lines = _lines(self.after if self.is_written and self.after is not None else self.before)
-        else:
-            lines = document.lines_of(finding.cell)
+            return _line(self.after if self.is_written and self.after is not None else self.before, finding.line)
+        lines = document.lines_of(finding.cell)
         return lines[finding.line - 1] if finding.line <= len(lines) else ""
 
     def in_new_text(self) -> list[tuple[Finding, bool]]:
@@ -104,9 +120,19 @@ class FileResult:
         for finding, match in zip(self.findings, matches, strict=True):
             if match is not None:
                 placed.append((replace(finding, line=match.line, column=match.column), True))
+            elif (place := self.new_places.get(key_of(finding))) is not None:
+                placed.append((replace(finding, line=place[0], column=place[1]), False))
             else:
-                placed.append((replace(finding, line=moved(finding.line)), False))
+                placed.append((self._moved(finding, moved(finding.line)), False))
         return placed
+
+    def _moved(self, finding: Finding, line: int) -> Finding:
+        """A finding on another line of the new text; where it is the same code, the column is as well."""
+        assert self.after is not None
+        old, new = _line(self.before, finding.line), _line(self.after, line)
+        same = old.strip() == new.strip()
+        shift = len(new) - len(new.lstrip()) - (len(old) - len(old.lstrip())) if same else 0
+        return replace(finding, line=line, column=max(1, finding.column + shift))
 
     def told_first_by_a_later_run(self) -> list[Finding]:
         """What a second run says of the new text and this one does not, as objects are of other classes there."""
@@ -190,6 +216,7 @@ class Summary:
         projects: Jobs of several files.
         together: Paths of files that change together or not at all.
         known: Number of findings that a baseline knows, and that are not among those of the results.
+        nothing: What is said where nothing is found.
     """
 
     results: list[FileResult] = field(default_factory=list)
@@ -198,6 +225,7 @@ class Summary:
     projects: list[ProjectSummary] = field(default_factory=list)
     together: list[list[str]] = field(default_factory=list)
     known: int = 0
+    nothing: str = field(default_factory=nothing_found)
 
     @property
     def findings(self) -> Iterator[Finding]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from raymigrate.base.errors import CannotWorkError
 from raymigrate.base.isolation import CrashedError, apart
+from raymigrate.base.options import nothing_found
 from raymigrate.files.discovery import Discovery, pages_among, processors
 from raymigrate.files.needles import PINS
 from raymigrate.run.conversion import crashed, failed
@@ -109,7 +110,9 @@ def _plan(found: Discovery, job: Job, *, jobs: int = 0, progress: Progress = _un
             results[result.path] = result
         if result.is_legacy:
             legacy.add(result.path)
-    summary = Summary(scanned=found.scanned, pages=pages_among(found.candidates))
+    options = job.options
+    nothing = nothing_found(to_ray=options.to_ray, to_accelerate=options.to_accelerate)
+    summary = Summary(scanned=found.scanned, pages=pages_among(found.candidates), nothing=nothing)
     if waiting or results:
         together = Together(found, job, results)
         together.convert(waiting)

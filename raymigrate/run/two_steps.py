@@ -10,8 +10,15 @@ from raymigrate.base.options import Options
 from raymigrate.comments.skips import RM906
 from raymigrate.documents.line_changes import moved_lines
 from raymigrate.files.script import lines_of
-from raymigrate.run.outcome import FileResult, by_place
+from raymigrate.run.outcome import FileResult, by_place, key_of
 
+# What both steps tell of the same thing, each in words of its own: what stands in the finding of either.
+TOLD_TWICE = (
+    ("No seed is set", "No seed is set"),
+    ("all set this seed", "Every worker sets this seed"),
+    ("find_unused_parameters=True", "find_unused_parameters=True"),
+)
+NATIVE, NOT_ON_RAY = "RM851", "RM802"
 Convert = Callable[[str, Options, bool], FileResult]
 
 
@@ -36,6 +43,10 @@ def convert_in_two_steps(text: str, options: Options, convert: Convert, *, rewri
         findings = by_place(placed) if first.changes else _both(first.findings, placed)
         return replace(first, findings=findings, changes=False, after=None, left=[])
     after = (first.after if second.after is None else second.after) if rewrite else None
+    new_places = {}
+    if first.after is not None and second.after is not None:
+        final = (finding for finding, _ in second.in_new_text())
+        new_places = {key_of(old): (new.line, new.column) for old, new in zip(placed, final, strict=True)}
     left: list[Finding] = []
     if second.after is not None:
         left = _both(convert(second.after, replace(options, to_ray=False), False).findings, second.left)
@@ -48,6 +59,7 @@ def convert_in_two_steps(text: str, options: Options, convert: Convert, *, rewri
         changes=first.changes or second.changes,
         after=after,
         left=left,
+        new_places=new_places,
     )
 
 
@@ -55,9 +67,20 @@ def _both(first: list[Finding], second: list[Finding]) -> list[Finding]:
     """What either step tells, once; of comments that silence nothing, what both tell."""
     told = {(finding.code, finding.message) for finding in second}
     earlier = {(finding.code, finding.message) for finding in first}
-    findings = [f for f in first if (f.code, f.message) not in told]
+    stays_native = any(finding.code == NATIVE for finding in first)  # which says why it does not go to Ray either
+    findings = [f for f in first if (f.code, f.message) not in told and not _is_told_again(f, second)]
     findings += [f for f in second if f.code != RM906.code or (f.code, f.message) in earlier]
-    return by_place([f for f in findings if f.code != RM906.code or (f.code, f.message) in told])
+    findings = [f for f in findings if f.code != RM906.code or (f.code, f.message) in told]
+    return by_place([f for f in findings if not (stays_native and f.code == NOT_ON_RAY)])
+
+
+def _is_told_again(finding: Finding, second: list[Finding]) -> bool:
+    """Whether the second step tells of the same thing in other words."""
+    return any(
+        words in finding.message and finding.kind is other.kind and again in other.message
+        for words, again in TOLD_TWICE
+        for other in second
+    )
 
 
 def _fails(result: FileResult) -> bool:

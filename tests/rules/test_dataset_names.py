@@ -3,6 +3,7 @@
 import pytest
 
 from raymigrate.base.findings import Kind
+from raymigrate.run.engine import convert
 from tests.rules.scripts import converted
 
 SCRIPT = "import ray\nfrom datasets import load_dataset\n\nrows = load_dataset({arguments})\n"
@@ -66,3 +67,42 @@ def test_a_name_that_many_calls_share_is_told_once() -> None:
     kept = script.replace("train[1]')", "train[1]')  # raymigrate: skip[RM714]")
     assert converted(kept).lines("RM714", Kind.SKIPPED) == [9]
     assert any("So do 2 more calls with args.name." in message for message in converted(kept).messages)
+
+
+TABLE = """\
+import sys
+import ray.train
+from datasets import load_dataset
+
+CONFIGS = {{"a": {{"train": "cifar100", "label": "fine"}}, "b": {{"train": "own/rows", "label": "glue"}}}}
+{how}
+"""
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        'config = CONFIGS[sys.argv[1]]\nload_dataset(config["train"])',
+        'load_dataset(CONFIGS[sys.argv[1]]["train"], split="train")',
+        'def load(name):\n    row = CONFIGS[name]\n    return load_dataset(path=row["train"])',
+        'key = "train"\nname = CONFIGS[sys.argv[1]][key]\nload_dataset(name)',
+        'NAMES = {"x": "cifar100"}\nload_dataset(NAMES[sys.argv[1]])',
+    ],
+)
+def test_a_name_that_an_unseen_key_chooses_from_a_dict_is_told(how: str) -> None:
+    found = [f for f in convert(TABLE.format(how=how)).findings if f.code == "RM714"]
+    assert [f.message for f in found] == ['load_dataset raises an HfUriError today if this is "cifar100".']
+    assert "uoft-cs/cifar100" in found[0].advice
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        'load_dataset(CONFIGS["b"]["train"])',
+        'print(CONFIGS[sys.argv[1]]["train"])',
+        "load_dataset(other()[sys.argv[1]])",
+        'NAMES = {"x": "own/rows"}\nload_dataset(NAMES[sys.argv[1]])',
+    ],
+)
+def test_other_dicts_are_not(how: str) -> None:
+    assert [f.message for f in convert(TABLE.format(how=how)).findings if f.code == "RM714"] == []

@@ -460,3 +460,56 @@ def test_a_loop_is_converted_whole_or_not_at_all() -> None:
     assert outcome.text == text
     assert "RM857 is left out" in outcome.messages[0]
     assert converted(HEAD + LOOP, to_accelerate=True, ignore=("RM850",)).text == HEAD + LOOP
+
+
+TRAINER = """\
+import torch
+from transformers import Trainer
+
+class Own(Trainer):
+    def training_step(self, model, inputs, num_items_in_batch=None):
+        loss = self.compute_loss(model, inputs)
+        {back}
+        self.optimizer.zero_grad()
+        return loss.detach()
+"""
+
+
+@pytest.mark.parametrize("back", ["self.accelerator.backward(loss)", "loss.backward()"])
+def test_the_training_step_of_a_trainer_is_no_native_loop(back: str) -> None:
+    assert converted(TRAINER.format(back=back), to_accelerate=True).findings == []
+    assert converted(TRAINER.format(back=back).replace("(Trainer)", ""), to_accelerate=True).findings != []
+
+
+GENERATING = """\
+import torch
+from torch.utils.data import DataLoader
+from transformers import AutoModelForCausalLM
+
+{made}
+loader = DataLoader(rows, batch_size=8)
+optimizer = torch.optim.AdamW(model.parameters())
+for batch in loader:
+    loss = model(**batch).loss
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+    print(model.generate(batch["input_ids"]))
+"""
+OWN_GENERATE = "class Net(torch.nn.Module):\n{}    def generate(self, ids):\n        return self(ids)\n\nmodel = Net()"
+
+
+@pytest.mark.parametrize(
+    ("made", "is_sure"),
+    [
+        ("model = AutoModelForCausalLM.from_pretrained('m')", True),
+        ("model = AutoModelForCausalLM.from_pretrained('m').to('cuda')", True),
+        (OWN_GENERATE.format("    @torch.no_grad()\n"), True),
+        (OWN_GENERATE.format(""), False),
+        ("model = make()", False),
+    ],
+)
+def test_generate_without_gradients_is_asked_of_the_model_inside(made: str, is_sure: bool) -> None:
+    found = converted(GENERATING.format(made=made), to_accelerate=True)
+    assert ("accelerator.unwrap_model(model).generate(" in found.text) == is_sure
+    assert any(code == "RM851" for code, _, _ in found.findings) != is_sure

@@ -114,3 +114,52 @@ def test_libraries_of_a_converted_script_are_brought_up_to_date_in_the_same_run(
     script = SCRIPT.replace("{path}", '"m"').replace("rows()", 'load_dataset("glue", "mrpc")')
     script = script.replace("import json\n", "from datasets import load_dataset\n")
     assert 'load_dataset("nyu-mll/glue", "mrpc")' in str(convert(script, options=Options(to_ray=True)).after)
+
+
+SHARED = """
+from peft import LoraConfig, PeftConfig, PeftModel, get_peft_model
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+
+NAME = "facebook/opt-125m"
+
+
+def train():
+    config = LoraConfig()
+    model = get_peft_model(AutoModelForCausalLM.from_pretrained(NAME), config)
+    trainer = Trainer(model, TrainingArguments("runs"), train_dataset=rows())
+    trainer.train()
+    out = {path}
+    model.save_pretrained(out)
+    print(PeftConfig.from_pretrained(out), PeftModel.from_pretrained(model, out))
+
+
+train()
+"""
+
+
+@pytest.mark.parametrize("path", ['f"{NAME}_{config.peft_type}"', 'NAME + "_" + config.peft_type', "NAME + suffix()"])
+def test_a_folder_named_by_a_model_and_by_what_is_not_seen_is_the_same_wherever_it_is_used(path: str) -> None:
+    after = str(convert(SHARED.replace("{path}", path), options=Options(to_ray=True)).after)
+    assert "    os.chdir(DIRECTORY)" in after
+    assert "os.path.join(DIRECTORY" not in after
+    assert 'NAME = "facebook/opt-125m"' in after
+
+
+@pytest.mark.parametrize("path", ['f"{NAME}_lora"', 'NAME + "_lora"'])
+def test_a_folder_of_constants_is_made_absolute_in_every_use(path: str) -> None:
+    result = convert(SHARED.replace("{path}", path), options=Options(to_ray=True))
+    after = str(result.after)
+    assert "os.chdir" not in after
+    assert after.count("os.path.join(DIRECTORY, out)") == 3
+    assert 'NAME = "facebook/opt-125m"' in after
+    told = {finding.message for finding in result.findings if finding.code == "RM805"}
+    assert told == {'"facebook/opt-125m_lora" is made absolute on the driver.'}
+
+
+def test_a_folder_that_is_saved_to_is_absolute_as_a_second_argument_too() -> None:
+    script = SHARED.replace("{path}", "NAME").replace("from_pretrained(model, out)", 'from_pretrained(model, "kept")')
+    after = str(
+        convert(script.replace("save_pretrained(out)", 'save_pretrained("kept")'), options=Options(to_ray=True)).after
+    )
+    assert 'KEPT = os.path.abspath("kept")' in after
+    assert "PeftModel.from_pretrained(model, KEPT)" in after

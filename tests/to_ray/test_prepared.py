@@ -61,22 +61,6 @@ def test_a_schedule_that_several_workers_shorten_is_told(before: str, after: str
     assert not words or words in found[0]
 
 
-@pytest.mark.parametrize(
-    ("after", "end", "count"),
-    [
-        ("", "model.save_pretrained('/m')", 1),
-        ("", "print(model.config)", 1),
-        ("print(model.generate)", "pass", 1),
-        ("", "accelerator.unwrap_model(model).save_pretrained('/m')", 0),
-        ("", "print(list(model.parameters()))", 0),
-        ("model = accelerator.unwrap_model(model)", "print(model.config)", 0),
-    ],
-)
-def test_what_a_wrapped_model_does_not_have_is_told(after: str, end: str, count: int) -> None:
-    assert len(told("", after, end)) == count
-    assert told("print(model.config)", "", "pass") == []
-
-
 COUNT = "with torch.no_grad():\n        for batch in test_loader:\n            {}\n"
 
 

@@ -234,7 +234,7 @@ TRAPS = (
     Trap(18, "offloading needs gloo", ACCELERATOR_ONLY, ('backend="cpu:gloo,cuda:nccl"',), settings=FSDP),
     Trap(19, "evaluation of a share: told", ACCELERATE, told=("Each worker counts its own share of the rows",)),
     Trap(19, "evaluation of a share: converted", NATIVE, ("gather_for_metrics((",), options=TO_ACCELERATE),
-    Trap(20, "a wrapped model: told", ACCELERATE, told=("accelerator.unwrap_model(model).config",)),
+    Trap(20, "a wrapped model: asked", ACCELERATE, ("accelerator.unwrap_model(model).config",)),
     Trap(20, "a wrapped model: saved", NATIVE, ("unwrap_model(model).state_dict()",), options=TO_ACCELERATE),
     Trap(21, "one seed for all: Trainer", TRAINER, told=("The Trainer of each worker sets the same seed",)),
     Trap(21, "one seed for all: Accelerator", ACCELERATE, told=("Every worker sets this seed", "device_specific=True")),

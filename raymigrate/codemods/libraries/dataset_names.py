@@ -15,7 +15,7 @@ from raymigrate.codemods.shared.import_cleanup import is_exported
 from raymigrate.facts.module import Module
 from raymigrate.facts.project import Definition
 from raymigrate.facts.project_uses import Uses, answer
-from raymigrate.facts.values import Source, argument, constants
+from raymigrate.facts.values import Source, argument, constants, origins
 
 # docs/semantics/libraries.md: where no README on that branch names configurations, the name of one is a ValueError, and
 # splits are guessed from the names of folders; files that are named do in each case.
@@ -78,6 +78,7 @@ NAMESPACES = {
     "beans": "AI-Lab-Makerere",
     "billsum": "FiscalNote",
     "cifar10": "uoft-cs",
+    "cifar100": "uoft-cs",
     "cnn_dailymail": "abisee",
     "conll2003": "eriktks",
     "dbpedia_14": "fancyzhx",
@@ -133,7 +134,7 @@ def dataset_names(context: Context) -> None:
         given = argument(call, 0, "path")
         if given is None:
             continue
-        found = constants(context.module, given)
+        found = [*constants(context.module, given), *_in_tables(context.module, given)]
         local = any(keyword.arg in ("data_files", "data_dir") for keyword in call.keywords)
         if len(found) == 1 and isinstance(found[0][1], str):
             _one_name(context, told, given, *found[0])
@@ -201,6 +202,29 @@ def _several_names(context: Context, told: _Told, given: ast.expr, found: list[t
         told.add(given, f'load_dataset {RAISES} if this is "{name}".', advice)
     if not short and any(value is ... for _, value in found) and context.of_legacy_job:
         told.add(given, f"load_dataset {RAISES} if this is a name without its namespace.", UNSEEN)
+
+
+def _in_tables(module: Module, given: ast.expr) -> list[tuple[Source, object]]:
+    """The constants that an unseen key may choose from a dict of the module: `CONFIGS[args.name]["train"]`."""
+    ends = [source for source in origins(module, given, elsewhere=False) if isinstance(source.node, ast.Subscript)]
+    values = [value for end in ends for value in _chosen(module, end.node)]
+    return [found for value in values for found in constants(module, value)]
+
+
+def _chosen(module: Module, node: ast.AST) -> list[ast.expr]:
+    """What stands in a dict of the module where a subscript may lead; nothing where the dict is not seen."""
+    if not isinstance(node, ast.Subscript):
+        return []
+    found = [value for source in origins(module, node.value, elsewhere=False) for value in _dicts(module, source.node)]
+    tables = [table for value in found if (table := module.entries(value)) is not None]
+    key = module.constant(node.slice)
+    if isinstance(key, str):
+        return [table[key] for table in tables if key in table]
+    return [value for table in tables for value in table.values()]
+
+
+def _dicts(module: Module, node: ast.AST) -> list[ast.expr]:
+    return [node] if isinstance(node, ast.Dict) else _chosen(module, node)
 
 
 def _is_short(name: object) -> bool:

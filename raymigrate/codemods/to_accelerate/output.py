@@ -11,7 +11,7 @@ from raymigrate.codemods.to_accelerate.rules import RM857, RM858, Refusal
 from raymigrate.codemods.to_accelerate.training import Training
 from raymigrate.codemods.to_accelerate.variables import Variable
 from raymigrate.facts.gradients import switches_gradients_off
-from raymigrate.facts.values import argument, keyword_argument
+from raymigrate.facts.values import argument, keyword_argument, methods
 
 # What stays as it is on the wrapped model: nn.Module has it, and it means the same there.
 OF_WRAPPED = frozenset(
@@ -36,6 +36,7 @@ TABLES = ("to_csv", "to_json", "to_parquet")
 KNOWN = frozenset(
     {*("torch", "torchvision", "transformers", "peft", "accelerate", "torchinfo", "torchsummary", "wandb", "copy")}
 )
+GENERATING = ("transformers.", "peft.")  # packages whose models generate without gradients
 MAIN = "if accelerator.is_main_process:"
 
 
@@ -127,6 +128,8 @@ class Output:
         parent = self.module.parent_of[node]
         if not (isinstance(parent, ast.Call) and parent.func is node) or node.attr in STATES:
             return
+        if node.attr == "generate" and self._generates_without_gradients(node):
+            return
         statement = self.module.statement(node)
         loops = {loop.node for c in self.training.backwards if (loop := self.training.training_loop(c)) is not None}
         around = [statement, *self.module.ancestors(statement)]
@@ -135,6 +138,15 @@ class Output:
         if not untrained and (loops & set(around) or function in self.training.training_functions):
             reason = f"`{ast.unparse(node)}()` is called where it trains"
             raise Refusal(node, f"{reason}: accelerate averages the gradients of forward() alone")
+
+    def _generates_without_gradients(self, node: ast.Attribute) -> bool:
+        """Whether `generate` is that of transformers, which is under no_grad (generation/utils.py), or is so itself."""
+        makers = [maker for variable in self.variables.of(node.value) for maker in self.variables.makers(variable)]
+        calls = [maker.func for maker in makers if isinstance(maker, ast.Call)]
+        own = methods(self.module, node)
+        if own or len(calls) < len(makers):
+            return bool(own) and all(map(switches_gradients_off, own))
+        return bool(calls) and all((self.module.qualified(call) or "").startswith(GENERATING) for call in calls)
 
     # -- files ---------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from functools import cached_property
 from raymigrate.codemods.to_accelerate.rules import Refusal
 from raymigrate.codemods.to_accelerate.variables import Variable, Variables
 from raymigrate.facts.module import Module
+from raymigrate.facts.trainers import is_transformers_trainer
 from raymigrate.facts.values import argument, reaching
 
 DATA_LOADERS = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
@@ -58,8 +59,13 @@ class Training:
 
     @cached_property
     def backwards(self) -> list[ast.Call]:
-        """The calls that work out gradients."""
-        return [call for call in self.method_calls("backward") if self.module.qualified(call.func) is None]
+        """The calls that work out gradients, less those of a transformers.Trainer, which accelerate runs already."""
+        calls = [call for call in self.method_calls("backward") if self.module.qualified(call.func) is None]
+        return [call for call in calls if not self._is_of_trainer(call)]
+
+    def _is_of_trainer(self, node: ast.AST) -> bool:
+        classes = (parent for parent in self.module.ancestors(node) if isinstance(parent, ast.ClassDef))
+        return any(is_transformers_trainer(self.module, definition) for definition in classes)
 
     # -- what is trained -----------------------------------------------------------------------
 

@@ -33,6 +33,7 @@ from raymigrate.codemods.to_ray.trackers import tell_trackers
 from raymigrate.codemods.to_ray.trainer_calls import Training, training_of
 from raymigrate.codemods.to_ray.traps import RM828, tell_traps
 from raymigrate.codemods.to_ray.workers import tell_rows, tell_seed, tell_threads, tell_unused
+from raymigrate.codemods.to_ray.wrapped import unwrap_prepared
 from raymigrate.facts.legacy import ACCELERATORS
 
 GUIDE = "https://docs.ray.io/en/latest/train/huggingface-accelerate.html"
@@ -121,6 +122,7 @@ def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -
     drop_launcher(context, outline)
     epochs = epochs_of(context.module)
     report_epochs(context, epochs)
+    unwrap_prepared(context, outline)
     tell_traps(context, epochs)
     tell_data(context, RM828)
     tell_trackers(context, outline)

@@ -125,6 +125,14 @@ class LaunchedOutline(Outline):
         before = (notebook.processes if notebook is not None else None) or (form.workers if form is not None else None)
         return self.known_workers != 1 and (before is None or (self.known_workers or before) > before)
 
+    @property
+    def wraps_anew(self) -> bool:
+        """Whether accelerate may wrap a model that it did not wrap before: one CPU worker is enough for that."""
+        notebook, form = self.launched.notebook, self.launched.form
+        before = notebook.processes if notebook is not None else form.workers if form is not None else None
+        on_gpus = notebook is not None or (form is not None and form.use_gpu)
+        return self.may_grow or not (self.use_gpu or (on_gpus and (before or 1) > 1))
+
     @cached_property
     def known_gpu(self) -> bool | None:
         """Whether each worker has a GPU, as far as anything says it."""

@@ -103,7 +103,8 @@ class _Paths:
         arguments = [call for call in self.calls if makes_arguments(self.module, call)]
         folders = [path for call in arguments if (path := argument(call, 0, "output_dir")) is not None]
         every = [*paths, *folders]
-        unseen = any(not self._is_literal(path) for path in every) or any(map(self._hands_over_a_file, self.calls))
+        unseen = any(not self._is_literal(path) or self._is_half_known(path) for path in every)
+        unseen = unseen or any(map(self._hands_over_a_file, self.calls))
         if self.outline.needs_argv or unseen:
             self._go_to_directory()
             return True
@@ -132,7 +133,8 @@ class _Paths:
         if name == "datasets.load_dataset":
             yield from _written(argument(call, len(call.args), "data_dir"))
         if name.endswith(LOADERS) or f".{name.rpartition('.')[2]}" in LOADERS:
-            yield from (path for path in _written(argument(call, 0, "model")) if self._is_saved(path))
+            values = [*call.args, *(k.value for k in call.keywords if k.arg != "subfolder")]
+            yield from (path for value in values for path in _written(value) if self._is_saved(path))
         if name == ".train" and isinstance(given := argument(call, 0, "resume_from_checkpoint"), ast.Constant):
             yield from _written(given)
 
@@ -180,6 +182,26 @@ class _Paths:
         """Whether a path begins with a literal, which shows whether it is relative."""
         return isinstance(self._source(path), ast.Constant)
 
+    def _is_half_known(self, path: ast.expr) -> bool:
+        """Whether a path begins with a constant that is a name of something else too, and ends with what is not seen.
+
+        Such a path cannot be told from a name of the Hub where the script reads it again.
+        """
+        source = self._source(path)
+        is_relative = isinstance(source, ast.Constant) and _is_relative(str(source.value))
+        return is_relative and self._is_shared(source) and not isinstance(self.module.constant(path), str)
+
+    def _is_shared(self, source: ast.expr) -> bool:
+        """Whether a path begins with a constant of the module that is not the beginning of paths alone."""
+        step = self._constant_of(source)
+        return step is not None and not self._names_a_path_only(step)
+
+    def _constant_of(self, source: ast.expr) -> ast.Assign | None:
+        """The assignment of the module that a literal stands in, if that stays where it is."""
+        step = self.outline.script.step_of(source)
+        is_definition = step is not None and self.outline.roles.of[step] is Role.DEFINITION
+        return step if is_definition and isinstance(step, ast.Assign) else None
+
     # -- change ----------------------------------------------------------------------------------
 
     def _make_absolute(self, path: ast.expr) -> None:
@@ -188,7 +210,9 @@ class _Paths:
         text = str(source.value)
         if source in self.changed or not _is_relative(text):
             return
-        if self.context.converts(RM805, source, f'"{text}" is made absolute on the driver.'):
+        is_joined = self._is_shared(source)
+        named = self.module.constant(path) if is_joined else text
+        if self.context.converts(RM805, path if is_joined else source, f'"{named}" is made absolute on the driver.'):
             self._replace(path, source, text)
 
     def _source(self, path: ast.expr) -> ast.expr:
@@ -222,14 +246,13 @@ class _Paths:
         return way
 
     def _replace(self, path: ast.expr, source: ast.Constant, text: str) -> None:
-        step = self.outline.script.step_of(source)
-        if step is not None and self.outline.roles.of[step] is Role.DEFINITION and isinstance(step, ast.Assign):
-            if self._names_a_path_only(step):
-                self.changed.add(source)
-                self._replace_value(step.value)  # a constant of the module
-            else:
-                self.joined = True
-                self.context.plan.replace(path, f"os.path.join({self.directory}, $path)", path=path)
+        if self._is_shared(source):
+            self.joined = True
+            self.context.plan.replace(path, f"os.path.join({self.directory}, $path)", path=path)
+            return
+        if (step := self._constant_of(source)) is not None:
+            self.changed.add(source)
+            self._replace_value(step.value)
             return
         self.changed.add(source)
         if text not in self.constants:

@@ -33,6 +33,7 @@ from raymigrate.codemods.to_ray.statements import Mixed, Role, Roles
 from raymigrate.codemods.to_ray.streams import tell_data
 from raymigrate.codemods.to_ray.trackers import tell_trackers
 from raymigrate.codemods.to_ray.trainer_calls import Training, common_branch, makes_arguments, training_of
+from raymigrate.codemods.to_ray.trainer_models import unwrap_in_trainers
 from raymigrate.codemods.to_ray.workers import tell_gpus_of_python, tell_rows, tell_seed_of_trainer, tell_threads
 from raymigrate.edits.plan import Code
 from raymigrate.facts.values import argument, has_unpacking
@@ -167,6 +168,7 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     set_environment(context, outline)
     drop_launcher(context, outline)
     return_results(context, RM801, outline, training)
+    unwrap_in_trainers(context, outline)
     tell_trackers(context, outline)
     if outline.workers > 1:
         tell_data(context, RM806)

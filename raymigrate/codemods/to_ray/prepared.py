@@ -1,4 +1,4 @@
-"""RM829: what is done with the objects of `accelerator.prepare` that goes wrong once several workers train."""
+"""RM829: what is done with the objects of `accelerator.prepare` that goes wrong on the workers."""
 
 from __future__ import annotations
 
@@ -9,18 +9,21 @@ from dataclasses import dataclass
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.facts.gradients import switches_gradients_off
+from raymigrate.facts.legacy import ACCELERATORS
 from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import Scope
-from raymigrate.facts.values import argument
+from raymigrate.facts.values import argument, origins
 
 MODEL_ATTRIBUTES = ("config", "generate", "save_pretrained", "push_to_hub", "generation_config")
 RM829 = Rule(
     "RM829",
-    "prepared objects with several workers",
-    "With several workers a prepared model is wrapped in DistributedDataParallel, a prepared loader gives a worker its"
-    " share of the rows, and a prepared scheduler steps once for each worker.",
-    "Read the message; with one worker nothing changes. A model that does not use all of its parameters in each step"
-    " needs Accelerator(kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True)]).",
+    "prepared objects on Ray's workers",
+    "A prepared model is wrapped in DistributedDataParallel on workers without a GPU, a single one too, and on several"
+    " that have one. Of several workers a prepared loader gives each its share of the rows, and a prepared scheduler"
+    " steps once for each.",
+    "accelerator.unwrap_model(model) is the model itself, wrapped or not. A model that does not use all of its"
+    " parameters in each step needs"
+    " Accelerator(kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True)]).",
     "https://huggingface.co/docs/accelerate/basic_tutorials/migration",
     errors=(
         "Expected to have finished reduction in the prior iteration before starting a new one",
@@ -59,28 +62,31 @@ class Prepare:
 def tell_prepared(context: Context) -> None:
     """Tells where prepared objects are used in a way that is right in one process only."""
     module = context.module
-    prepares = list(_prepares(module))
-    for prepare in prepares:
-        for node in _wrapped_attributes(module, prepare):
-            message = f"The prepared model has no .{node.attr} where several workers train: this is an AttributeError."
-            advice = f"Use accelerator.unwrap_model({module.source(node.value)}).{node.attr}."
-            context.manual(RM829, node, message, advice)
+    found = list(prepares(module))
+    for prepare in found:
         for loop in _counting_loops(module, prepare):
             message = "Each worker counts its own share of the rows, and what is shown is that of one worker."
             advice = "Gather predictions and labels first: accelerator.gather_for_metrics((predictions, labels))."
             context.manual(RM829, loop.iter, message, advice)
-    for call, message in _schedules(module, prepares):
+    for call, message in _schedules(module, found):
         context.manual(RM829, call, message, "See docs/semantics/plain-accelerate.md for the two right forms.")
 
 
-def _prepares(module: Module) -> Iterator[Prepare]:
-    for call in module.of_type(ast.Call):
-        if isinstance(call.func, ast.Attribute) and call.func.attr == "prepare":
+def prepares(module: Module) -> Iterator[Prepare]:
+    """The calls of an Accelerator's `prepare` whose values get names."""
+    for call, function in module.method_calls("prepare", "prepare_model"):
+        if _may_be_accelerator(module, function.value):
             statement = module.statement(call)
             if isinstance(statement, ast.Assign) and statement.value is call:
                 targets = [t for target in statement.targets for t in ast.walk(target) if isinstance(t, ast.Name)]
                 given = frozenset(node.id for node in call.args if isinstance(node, ast.Name))
                 yield Prepare(call, given, frozenset(t.id for t in targets), module.scope_of[call])
+
+
+def _may_be_accelerator(module: Module, node: ast.expr) -> bool:
+    made = [(source.module, source.node) for source in origins(module, node)]
+    names = [home.qualified(call.func) for home, call in made if isinstance(call, ast.Call)]
+    return not names or any(name in ACCELERATORS for name in names)
 
 
 def _uses(module: Module, prepare: Prepare, name: str) -> Iterator[ast.Name]:
@@ -89,19 +95,6 @@ def _uses(module: Module, prepare: Prepare, name: str) -> Iterator[ast.Name]:
     for use in module.uses(name, scope) if scope is not None else ():
         if use.lineno > prepare.call.lineno:
             yield use
-
-
-def _wrapped_attributes(module: Module, prepare: Prepare) -> Iterator[ast.Attribute]:
-    for name in prepare.made:
-        scope = prepare.scope.find(name)
-        later = [b.node for b in scope.bindings[name] if module.start(b.node)[0] > prepare.call.lineno] if scope else []
-        for use in _uses(module, prepare, name):
-            parent = module.parent_of[use]
-            unwrapped = any(
-                module.start(node)[0] < use.lineno for node in later
-            )  # `model = accelerator.unwrap_model(model)`
-            if isinstance(parent, ast.Attribute) and parent.attr in MODEL_ATTRIBUTES and not unwrapped:
-                yield parent
 
 
 def _counting_loops(module: Module, prepare: Prepare) -> Iterator[ast.For]:

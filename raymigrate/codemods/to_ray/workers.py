@@ -9,6 +9,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.launched import LaunchedOutline
 from raymigrate.codemods.to_ray.prepared import RM829
+from raymigrate.codemods.to_ray.wrapped import is_called, is_wrapped, where_wrapped
 from raymigrate.facts.random_draws import shared_seed
 from raymigrate.facts.unused_parameters import finds_unused, uses_all_parameters
 from raymigrate.facts.values import keyword_argument
@@ -16,6 +17,7 @@ from raymigrate.facts.values import keyword_argument
 # transformers/trainer.py, 5.23: with a hf_device_map of several devices is_model_parallel is set, and n_gpu is 1.
 SPREADING = ("auto", "balanced", "balanced_low_0", "sequential")
 MODELS = re.compile(r"(transformers|peft)\.(\w+\.)*(?!PeftModel)\w*(Model|For[A-Z])\w*\.from_pretrained")
+HANDLERS = ("accelerate.DistributedDataParallelKwargs", "accelerate.utils.DistributedDataParallelKwargs")
 SAME_NUMBERS = "dropout masks and random augmentation of the same step draw the same numbers on each of them"
 
 
@@ -82,22 +84,22 @@ def tell_seed(context: Context, rule: Rule, outline: LaunchedOutline) -> None:
 
 
 def tell_unused(context: Context, made: ast.Call, outline: LaunchedOutline) -> None:
-    """Says what happens to parameters that a step does not use, where a model was trained by one process."""
+    """Says what happens to parameters that a step does not use, where the model was not wrapped before."""
     module = context.module
-    if not outline.may_grow or finds_unused(module):
+    if not outline.wraps_anew or not is_wrapped(context, outline) or finds_unused(module):
         return
-    prepares = [
-        call
-        for call in module.of_type(ast.Call)
-        if isinstance(call.func, ast.Attribute) and call.func.attr == "prepare" and call.args
-    ]
-    models = [call.args[0] for call in prepares]
-    if models and all(uses_all_parameters(module, model) for model in models):
+    calls = [call for call, _ in module.method_calls("prepare", "prepare_model") if call.args]
+    models = {call: model for call in calls for model in call.args if is_called(module, model)}
+    models = models or {call: call.args[0] for call in calls}
+    if models and all(uses_all_parameters(module, model) for model in models.values()):
         return
+    flag = "find_unused_parameters=True"
+    advice = f"the Accelerator has kwargs_handlers=[DistributedDataParallelKwargs({flag})]"
+    if any(module.calls(*HANDLERS)):
+        advice = f"its DistributedDataParallelKwargs has {flag}"
     context.note(
         RM829,
-        prepares[0] if prepares else made,
-        "Several workers raise a RuntimeError where a step leaves parameters of the model without a gradient, unless"
-        " the Accelerator has kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True)], as a"
-        " Trainer does by itself.",
+        next(iter(models), made),
+        f"A step that leaves parameters of the model without a gradient makes the next one a RuntimeError"
+        f" {where_wrapped(outline)}, unless {advice}. A Trainer sets that by itself.",
     )

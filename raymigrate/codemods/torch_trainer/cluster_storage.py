@@ -34,7 +34,7 @@ MESSAGE = (
     " named that all machines see."
 )
 STORED_BY = ("storage_path", "local_dir", "sync_config", "storage_filesystem")
-OF_EACH_MACHINE = ("~", "/tmp/", "/root/")
+OF_EACH_MACHINE = ("~", "/tmp/")
 CONNECTS = ("ray.client", "ray.util.connect", *SETUP)
 
 

@@ -1,0 +1,84 @@
+"""RM802: scripts that train, but in a way, or by a class, that `--to-ray` does not see as a training."""
+
+from __future__ import annotations
+
+import ast
+
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
+from raymigrate.codemods.to_ray.refusals import RM802
+from raymigrate.codemods.to_ray.trainer_calls import makes_arguments, makes_trainer, training_of
+from raymigrate.facts.legacy import ACCELERATORS
+from raymigrate.facts.module import Module
+from raymigrate.facts.scopes import import_bindings
+from raymigrate.facts.trainers import library_bases
+from raymigrate.facts.values import origins
+
+NATIVE = "A native PyTorch loop: --to-ray moves what trains with a Trainer or an Accelerator."
+LOOPS = (ast.For, ast.While)
+
+
+@codemod("backward", r"\w*Trainer", phase=Phase.POSITIONS, option="to_ray")
+def tell(context: Context) -> None:
+    """Tells why nothing of a script moves that surely trains."""
+    module = context.module
+    if context.imports_ray or any(module.calls(*ACCELERATORS)):
+        return
+    training = training_of(module)
+    if training.makes or training.trains or training.searches:
+        return
+    for call, function in module.method_calls("train"):
+        for source in origins(module, function.value):
+            name = _unknown_trainer(source.module, source.node)
+            if name:
+                home, _, own = name.rpartition(".")
+                message = f"{own} comes from {home}, which was not found below the paths: nothing of the script moves."
+                advice = "If it is made from transformers.Trainer, name its file too; else convert the script by hand."
+                context.manual(RM802, call, message, advice)
+                return
+    loop = _native_loop(module)
+    if loop is not None:
+        context.manual(RM802, loop, NATIVE, "Run raymigrate with --to-accelerate --to-ray.")
+
+
+def _unknown_trainer(module: Module, node: ast.AST) -> str:
+    """The class outside of the project, as far as it is seen, that may be a Trainer and makes a value; else empty."""
+    if not isinstance(node, ast.Call) or makes_trainer(module, node):
+        return ""
+    definition = module.definition(node.func)
+    if isinstance(definition, ast.ClassDef):
+        name = next(iter(library_bases(module, definition)), "")
+    else:
+        name = module.qualified(node.func) or "" if module.elsewhere(node.func) is None else ""
+    values = [*node.args, *(keyword.value for keyword in node.keywords)]
+    ends = [source for value in values for source in origins(module, value)]
+    is_given = any(isinstance(end.node, ast.Call) and makes_arguments(end.module, end.node) for end in ends)
+    is_named = name.endswith("Trainer") and "transformers" in _packages(module)
+    return name if "." in name and (is_given or is_named) else ""
+
+
+def _packages(module: Module) -> set[str]:
+    """The packages that a module imports something of."""
+    bound = (binding.qualified or "" for statement in module.imports for _, binding in import_bindings(statement))
+    return {name.partition(".")[0] for name in bound}
+
+
+def _native_loop(module: Module) -> ast.stmt | None:
+    """The loop in which a script works out gradients and lets an optimizer of torch step itself."""
+    packages = _packages(module)
+    if "torch" not in packages or "accelerate" in packages:
+        return None
+    stepped = [call for call, function in module.method_calls("step") if _is_optimizer(module, function.value)]
+    for call in (call for call, _ in module.method_calls("backward") if not call.args):  # else of an Accelerator
+        for around in module.ancestors(call):
+            if isinstance(around, LOOPS) and any(module.inside(step, around) for step in stepped):
+                return around
+    return None
+
+
+def _is_optimizer(module: Module, node: ast.expr) -> bool:
+    if any(ast.unparse(cleared.value) == ast.unparse(node) for cleared in module.attributes("zero_grad")):
+        return True
+    names = [s.module.qualified(s.node.func) or "" for s in origins(module, node) if isinstance(s.node, ast.Call)]
+    return any(name.startswith("torch.optim.") and ".lr_scheduler." not in name for name in names)

@@ -1,0 +1,273 @@
+"""What the wrapper around a prepared model does not have is asked of the model inside it, where that is sure."""
+
+from pathlib import Path
+
+import pytest
+
+from raymigrate.base.findings import Kind
+from raymigrate.base.options import Options
+from raymigrate.run.engine import convert
+from tests.test_cli import invoke
+
+SCRIPT = """\
+import torch
+from accelerate import Accelerator{imports}
+
+accelerator = Accelerator({plugin})
+model, optimizer, loader = make()
+{before}
+model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+{after}
+for epoch in range(3):
+    for batch in loader:
+        accelerator.backward(model(batch).loss)
+        optimizer.step()
+        {inside}
+    {end}
+"""
+UNWRAPPED = "accelerator.unwrap_model(model)"
+FSDP = ", FullyShardedDataParallelPlugin"
+
+
+def converted(script: str, **options: object) -> tuple[str, list[str]]:
+    """What a script becomes, and what a person has to do for RM829."""
+    result = convert(script, options=Options(to_ray=True, **options))  # type: ignore[arg-type]
+    told = [f.message for f in result.findings if f.code == "RM829" and f.kind is Kind.MANUAL]
+    return result.after or "", told
+
+
+def moved(**given: str) -> tuple[str, list[str]]:
+    parts = dict.fromkeys(("imports", "plugin", "before", "after"), "") | {"inside": "pass", "end": "pass"}
+    return converted(SCRIPT.format(**{**parts, **given}))
+
+
+@pytest.mark.parametrize(
+    ("place", "line", "now"),
+    [
+        ("end", "model.save_pretrained('/m')", f"{UNWRAPPED}.save_pretrained('/m')"),
+        ("end", "print(model.config)", f"print({UNWRAPPED}.config)"),
+        ("after", "print(model.generate)", f"print({UNWRAPPED}.generate)"),
+        ("after", "net = model\nprint(net.own)", "print(accelerator.unwrap_model(net).own)"),
+        ("after", "model.base.freeze()", f"{UNWRAPPED}.base.freeze()"),
+        ("after", "model.flag = True", f"{UNWRAPPED}.flag = True"),
+        ("end", "torch.save(model.state_dict(), '/m')", f"torch.save({UNWRAPPED}.state_dict(), '/m')"),
+        ("end", "print(hasattr(model, 'own'))", f"hasattr({UNWRAPPED}, 'own')"),
+        ("end", "print(isinstance(model, Own))", f"isinstance({UNWRAPPED}, Own)"),
+        ("inside", "print(list(model.base.parameters()))", f"list({UNWRAPPED}.base.parameters())"),
+        ("end", "with model.disable_adapter(): pass", f"with {UNWRAPPED}.disable_adapter()"),
+        ("inside", "model.base.update(epoch)", f"{UNWRAPPED}.base.update(epoch)"),
+        ("inside", "print(tokenizer.decode(model.generate(batch)))", f"decode({UNWRAPPED}.generate(batch))"),
+    ],
+)
+def test_what_the_wrapper_lacks_is_asked_of_the_model(place: str, line: str, now: str) -> None:
+    after, told = moved(**{place: line})
+    assert now in after
+    assert told == []
+
+
+@pytest.mark.parametrize(
+    ("place", "line"),
+    [
+        ("end", "print(list(model.parameters()))"),
+        ("end", "model.eval()"),
+        ("end", "accelerator.unwrap_model(model).save_pretrained('/m')"),
+        ("end", "print(loader.dataset, optimizer.param_groups)"),
+        ("before", "print(model.config)"),
+        ("after", "model = accelerator.unwrap_model(model)\nprint(model.config)"),
+        ("after", "inner = model.module if hasattr(model, 'module') else model"),
+        ("after", "net = model.module if hasattr(model, 'module') else model\nprint(net.config)"),
+        ("end", "print(model.module.config if hasattr(model, 'module') else model.config)"),
+        ("after", "if hasattr(model, 'module'):\n    net = model.module\nelse:\n    net = model\nprint(net.config)"),
+        ("after", "print(isinstance(model, torch.nn.parallel.DistributedDataParallel))"),
+    ],
+)
+def test_what_the_wrapper_has_and_what_is_no_model_stay(place: str, line: str) -> None:
+    after, told = moved(**{place: line})
+    assert after.count("unwrap_model") == line.count("unwrap_model")
+    assert told == []
+
+
+def test_a_method_that_trains_is_told_and_stays() -> None:
+    after, told = moved(inside="accelerator.backward(model.own_loss(batch))")
+    assert "unwrap_model" not in after
+    assert len(told) == 1
+    assert ".own_loss" in told[0]
+
+
+@pytest.mark.parametrize(
+    ("imports", "plugin", "count"),
+    [
+        (FSDP, "fsdp_plugin=FullyShardedDataParallelPlugin()", 0),
+        (", DeepSpeedPlugin", "deepspeed_plugin=DeepSpeedPlugin()", 0),
+        (FSDP, "fsdp_plugin=None", 1),
+    ],
+)
+def test_fsdp_and_deepspeed_hand_attributes_on(imports: str, plugin: str, count: int) -> None:
+    after, told = moved(imports=imports, plugin=plugin, end="print(model.config)")
+    assert after.count("unwrap_model") == count
+    assert told == []
+    found = convert(
+        SCRIPT.format(imports=imports, plugin=plugin, before="", after="", inside="pass", end="pass"),
+        options=Options(to_ray=True),
+    ).findings
+    assert any("without a gradient" in f.message for f in found) == bool(count)
+
+
+FUNCTIONS = """\
+from accelerate import Accelerator
+
+def show({parameters}):
+    print(net.config)
+
+def main():
+    accelerator = Accelerator()
+    model, optimizer, loader = make()
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for epoch in range(3):
+        for batch in loader:
+            accelerator.backward(model(batch).loss)
+            optimizer.step()
+        show({given})
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("parameters", "given", "now"),
+    [
+        ("net, accelerator", "model, accelerator", "print(accelerator.unwrap_model(net).config)"),
+        ("net, *, acc=None", "model, acc=accelerator", "print(acc.unwrap_model(net).config)"),
+        ("net", "model", ""),
+        ("net", "accelerator.unwrap_model(model)", "print(net.config)"),
+    ],
+)
+def test_functions_that_are_given_the_model(parameters: str, given: str, now: str) -> None:
+    after, told = converted(FUNCTIONS.format(parameters=parameters, given=given))
+    assert now in after
+    assert bool(told) == (not now)
+
+
+CLASS = """\
+from accelerate import Accelerator
+
+class Loop:
+    def __init__(self):
+        self.accelerator = Accelerator()
+        self.model, self.optimizer, self.loader = self.accelerator.prepare(*make())
+
+    def train(self):
+        for epoch in range(3):
+            for batch in self.loader:
+                self.accelerator.backward(self.model(batch).loss)
+                self.optimizer.step()
+        self.model.save_pretrained("/m")
+
+Loop().train()
+"""
+
+
+def test_a_model_that_an_object_keeps() -> None:
+    assert "self.accelerator.unwrap_model(self.model).save_pretrained" in converted(CLASS)[0]
+
+
+def test_one_worker_is_told_of_unused_parameters_where_it_has_no_gpu() -> None:
+    script = SCRIPT.format(imports="", plugin="", before="", after="", inside="pass", end="pass")
+    for gpu in (False, True):
+        found = convert(script, options=Options(to_ray=True, workers=1, gpu=gpu)).findings
+        said = [f.message for f in found if f.code == "RM829"]
+        assert len(said) == (not gpu)
+        assert all("on workers without a GPU, a single one too" in message for message in said)
+
+
+TRAINER = """\
+from transformers import Trainer, TrainingArguments
+
+class Mine(Trainer):
+    def training_step(self, model, inputs, num_items_in_batch=None):
+        {training}
+        return super().training_step(model, inputs, num_items_in_batch)
+
+    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+        loss = self.own(inputs, model)
+        {loss}
+        return loss
+
+    def own(self, inputs, net):
+        {own}
+        return net(**inputs).loss
+
+    def prediction_step(self, model, inputs, prediction_loss_only, ignore_keys=None):
+        {evaluation}
+        return super().prediction_step(model, inputs, prediction_loss_only, ignore_keys)
+
+trainer = Mine(model=load(), args=TrainingArguments("out"{given}), train_dataset=rows())
+trainer.train()
+"""
+
+
+def of_trainer(**given: str) -> tuple[str, list[str]]:
+    parts = dict.fromkeys(("training", "loss", "own", "evaluation"), "pass") | {"given": ""}
+    return converted(TRAINER.format(**{**parts, **given}))
+
+
+@pytest.mark.parametrize(
+    ("place", "line", "now"),
+    [
+        ("training", "assert hasattr(model, 'config')", "hasattr(self.accelerator.unwrap_model(model), 'config')"),
+        ("training", "model.base_model.update(1)", "self.accelerator.unwrap_model(model).base_model.update(1)"),
+        ("loss", "n = model.config.num_labels", "n = self.accelerator.unwrap_model(model).config.num_labels"),
+        (
+            "loss",
+            "def extra():\n            return model.head.weight\n        loss = loss + extra().sum()",
+            "return self.accelerator.unwrap_model(model).head.weight",
+        ),
+        ("own", "n = net.config.num_labels", "n = self.accelerator.unwrap_model(net).config.num_labels"),
+    ],
+)
+def test_methods_of_a_trainer_reach_through_the_wrapper(place: str, line: str, now: str) -> None:
+    after, told = of_trainer(**{place: line})
+    assert now in after
+    assert told == []
+
+
+@pytest.mark.parametrize(
+    ("place", "line"),
+    [
+        ("evaluation", "print(model.config)"),
+        ("training", "print(self.model.config, self.args.output_dir)"),
+        ("loss", "print(self.accelerator.unwrap_model(model).config)"),
+        ("loss", "model.eval()"),
+        ("loss", "print(isinstance(model, torch.nn.DataParallel))"),
+    ],
+)
+def test_methods_of_a_trainer_stay_where_nothing_is_wrapped(place: str, line: str) -> None:
+    after, told = of_trainer(**{place: line})
+    assert after.count("unwrap_model") == line.count("unwrap_model")
+    assert told == []
+
+
+def test_a_loss_that_another_method_of_the_model_works_out_is_told() -> None:
+    after, told = of_trainer(loss="loss = model.own_loss(inputs)")
+    assert "unwrap_model" not in after
+    assert len(told) == 1
+
+
+def test_a_trainer_with_fsdp_hands_attributes_on() -> None:
+    after, told = of_trainer(loss="n = model.config", given=", fsdp='full_shard', fp16=True")
+    assert "unwrap_model" not in after
+    assert told == []
+
+
+@pytest.mark.parametrize(("line", "count"), [("n = model.config.num_labels", 1), ("model.eval()", 0)])
+def test_a_trainer_of_another_file_is_told(line: str, count: int, tmp_path: Path) -> None:
+    script = TRAINER.format(training="pass", loss=line, own="pass", evaluation="print(model.config)", given="")
+    head, _, tail = script.partition("trainer = Mine")
+    (tmp_path / "own.py").write_text(head)
+    (tmp_path / "train.py").write_text(
+        f"from own import Mine\nfrom transformers import TrainingArguments\n\ntrainer = Mine{tail}"
+    )
+    told = invoke("--to-ray", "--check", tmp_path).output
+    assert told.count("compute_loss() asks its model for .config") == count
+    assert told.count("RM829") == count
