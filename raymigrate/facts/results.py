@@ -9,6 +9,7 @@ from raymigrate.facts.handed_on import handed_on, trainer_classes
 from raymigrate.facts.items import DEEPEST, collections_of, items_of
 from raymigrate.facts.legacy import HF, HF_UNRELEASED, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
+from raymigrate.facts.trials import is_trial, legacy_trainers_of, tuners_of
 from raymigrate.facts.values import Source, is_none, keyword_argument, sources
 
 CHECKPOINT_CLASSES = tuple(
@@ -102,12 +103,13 @@ def is_checkpoint(module: Module, node: ast.expr) -> bool:
 
 
 def is_any_checkpoint(module: Module, node: ast.expr) -> bool:
-    """Whether a value is a checkpoint of Ray: of a result, of get_checkpoint(), made here, or annotated as one."""
+    """Whether a value is a checkpoint of Ray: of a run, a trial, get_checkpoint(), made here, or annotated as one."""
     parameter = module.definition(node)
     if isinstance(parameter, ast.arg) and parameter.annotation is not None:
         return module.qualified(parameter.annotation) in CHECKPOINTS + CHECKPOINT_CLASSES
     return all(
         _is_of_result(module, source)
+        or _is_of_trial(module, source)
         or made_by_script(module, source) is not None
         or class_method(module, source) is not None
         or (isinstance(source, ast.Call) and module.qualified(source.func) in GET_CHECKPOINT)
@@ -135,10 +137,18 @@ def _is_of_result(module: Module, source: ast.expr) -> bool:
     return bool(results) and all(is_result(result.module, result.node) for result in results)
 
 
+def _is_of_trial(module: Module, source: ast.expr) -> bool:
+    results = _results_with(module, source)
+    return bool(results) and all(is_trial(result.module, result.node) for result in results)
+
+
 def _results_with(module: Module, checkpoint: ast.expr) -> list[Source]:
-    """The values of whose `checkpoint` or `best_checkpoints` a checkpoint is read."""
+    """The values whose `checkpoint` a value is, one of their `best_checkpoints`, or what get_best_checkpoint() gave."""
     if isinstance(checkpoint, ast.Attribute):
         return [Source(module, checkpoint.value)] if checkpoint.attr == "checkpoint" else []
+    method = checkpoint.func if isinstance(checkpoint, ast.Call) else None
+    if isinstance(method, ast.Attribute) and method.attr == "get_best_checkpoint":
+        return [Source(module, method.value)]
     return results_of_part(Source(module, checkpoint), CHECKPOINT)
 
 
@@ -153,6 +163,12 @@ def trainers_behind(module: Module, checkpoint: ast.expr) -> list[Source]:
             made = [trainer for node in fitted if node is not None for trainer in _but_none(result.module, node)]
             found += [Source(result.module, trainer) for trainer in made if isinstance(trainer, ast.Call)]
     return found
+
+
+def tuners_behind(module: Module, checkpoint: ast.expr) -> list[Source]:
+    """The constructions of the Tuners of whose trials a value is a checkpoint, as far as they are seen."""
+    results = _results_with(module, checkpoint)
+    return [tuner for result in results for tuner in tuners_of(result.module, result.node) if tuner is not None]
 
 
 def class_method(module: Module, call: ast.expr) -> str | None:
@@ -200,7 +216,10 @@ def _layout_of_source(module: Module, node: ast.expr) -> Layout | None:
         return Layout.ROOT if method == "from_model" else Layout.UNKNOWN
     if isinstance(node, ast.Call) and module.qualified(node.func) in GET_CHECKPOINT:
         return _layout_on_worker(module, node)
-    trainers = {name for result in _results_with(module, node) for name in trainers_of(result.module, result.node)}
+    results = _results_with(module, node)
+    trainers = {name for result in results for name in trainers_of(result.module, result.node)}
+    if trainers == {None}:
+        trainers = {name for result in results for name in legacy_trainers_of(result.module, result.node)}
     return Layout.NESTED if trainers and trainers <= TRANSFORMERS_TRAINERS else None
 
 

@@ -3,9 +3,10 @@
 import ast
 
 from raymigrate.facts.items import DEEPEST, collections_of, items_of
+from raymigrate.facts.legacy import TRAINERS
 from raymigrate.facts.module import Module
-from raymigrate.facts.tuners import TUNERS
-from raymigrate.facts.values import Source, is_none
+from raymigrate.facts.tuners import TUNERS, TunerCall
+from raymigrate.facts.values import Source, is_none, sources
 
 GRIDS = ("fit", "get_results")
 RESTORED = tuple(f"{tuner}.restore" for tuner in TUNERS)
@@ -15,9 +16,40 @@ def tuners_of(module: Module, result: ast.expr) -> list[Source | None]:
     """The constructions of the Tuners of which a value is one trial's result, through every way to it.
 
     Returns:
-        Calls of Tuner or Tuner.restore; None among them for a way that leads to something else, or nowhere.
+        Calls of Tuner or Tuner.restore; None among them for a way that leads to something else, or nowhere. What
+        get_best_result() gave of something unknown comes from the Tuners of the module, if it has any.
     """
-    return _of_result(Source(module, result), 0)
+    found = _of_result(Source(module, result), 0)
+    if any(found) or not _is_best_result(module, result):
+        return found
+    return [Source(module, call) for call in module.calls(*TUNERS)] or found
+
+
+def is_trial(module: Module, result: ast.expr) -> bool:
+    """Whether a value is the result of a trial, through every way to it."""
+    tuners = tuners_of(module, result)
+    return bool(tuners) and None not in tuners
+
+
+def legacy_trainers_of(module: Module, result: ast.expr) -> set[str | None]:
+    """The classes of the legacy trainers that trials fit of which a value is a result; None where one may be another.
+
+    Args:
+        module: The module.
+        result: The value.
+    """
+    names: set[str | None] = set()
+    for tuner in tuners_of(module, result):
+        trainer = TunerCall(tuner.module, tuner.node).trainer if tuner and isinstance(tuner.node, ast.Call) else None
+        name = tuner.module.qualified(trainer.func) if tuner is not None and trainer is not None else None
+        names.add(name if name in TRAINERS else None)
+    return names
+
+
+def _is_best_result(module: Module, node: ast.expr) -> bool:
+    """Whether a value is what get_best_result() gave, in whatever function that was called."""
+    methods = (source.func for source in sources(module, node) if isinstance(source, ast.Call))
+    return any(isinstance(method, ast.Attribute) and method.attr == "get_best_result" for method in methods)
 
 
 def _of_result(result: Source, depth: int) -> list[Source | None]:
