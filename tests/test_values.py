@@ -105,6 +105,12 @@ FIELD_READ = [  # the rest of the module, and what is read of an object that may
         ("class C:\n  x = 1\n  def g(self): return self.x\nc = C()\nf(c.g())", ["1"]),
         ("class C:\n  def g(self): return 1\ndef h(c: C): f(c.g())", ["1"]),
         ("class C:\n  @property\n  def x(self): return 1\nf(C().x)", ["1"]),
+        ("for a, b in [(1, 2), (3, 4)]: f(b)", ["2", "4"]),
+        ("pairs = ((1, 2), [3, 4])\n[f(a) for a, b in pairs]", ["1", "3"]),
+        ("for a, b in [(1, 2), (3,)]: f(b)", ["b"]),
+        ("for a, *b in [(1, 2), (3, 4)]: f(b)", ["b"]),
+        ("for a, b in [(1, 2), c]: f(b)", ["b"]),
+        ("pairs = [(1, 2)]\npairs.append((3, 4))\nfor a, b in pairs: f(b)", ["b"]),
         ("class C:\n  x = 1\n  def g(self): f(self.x)\nclass D(C):\n  x = 2", ["1", "2"]),
         ("class C:\n  def g(self): f(self.x)\nclass D(C):\n  def h(self): self.x = 1", ["1", "self.x"]),
         (

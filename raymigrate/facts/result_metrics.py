@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from raymigrate.facts.best_checkpoints import METRICS, results_of_part
-from raymigrate.facts.items import DEEPEST, collected, collections_of, items_of
+from raymigrate.facts.items import DEEPEST, collected, items_behind, items_of
 from raymigrate.facts.module import Module
 from raymigrate.facts.results import trainers_of
 from raymigrate.facts.values import Source
@@ -56,7 +56,7 @@ def _in_source(source: Source, depth: int) -> Metrics | None:
     if any(_is_of_trainer(result.module, result.node) for result in results_of_part(source, METRICS)):
         return Metrics.OF_CHECKPOINT
     parts = [Source(module, part) for part in (*_copied(module, node), *_changed_later(module, node))]
-    parts += [item for collection in collections_of(source) for item in items_of(collection)]
+    parts += items_behind(source)
     return _first(_in_any(part.module, part.node, depth + 1) for part in parts)
 
 

@@ -6,7 +6,7 @@ from enum import Enum
 
 from raymigrate.facts.best_checkpoints import CHECKPOINT, results_of_part
 from raymigrate.facts.handed_on import handed_on, trainer_classes
-from raymigrate.facts.items import DEEPEST, collections_of, items_of
+from raymigrate.facts.items import DEEPEST, items_behind
 from raymigrate.facts.legacy import HF, HF_UNRELEASED, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.trials import is_trial, legacy_trainers_of, tuners_of
@@ -63,8 +63,7 @@ def trainers_of(module: Module, result: ast.expr, depth: int = 0) -> set[str | N
             for other in others:
                 names |= trainers_of(other.module, other.node, depth + 1)
         else:
-            collections = collections_of(Source(module, source)) if depth < DEEPEST else []
-            items = [item for collection in collections for item in items_of(collection)]
+            items = items_behind(Source(module, source)) if depth < DEEPEST else []
             for item in items:
                 names |= trainers_of(item.module, item.node, depth + 1)
             if not items:

@@ -2,7 +2,7 @@
 
 import ast
 
-from raymigrate.facts.items import DEEPEST, collections_of, items_of
+from raymigrate.facts.items import DEEPEST, collections_of, items_behind, items_of
 from raymigrate.facts.legacy import TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.tuners import TUNERS, TunerCall
@@ -73,6 +73,8 @@ def _picked(result: Source, depth: int) -> list[Source | None]:
         found += _of_grid(collection) if not items else []
         for item in items:
             found += _of_result(item, depth + 1)
+    for part in items_behind(result) if not found and depth < DEEPEST else ():
+        found += _of_result(part, depth + 1)
     return found or [None]
 
 

@@ -342,11 +342,17 @@ def unpacked(module: Module, target: ast.AST, *, elsewhere: bool) -> Behind:
 
 def _read(module: Module, owner: ast.expr, key: str | int, *, elsewhere: bool) -> Behind:
     """What an item of a dict, list or tuple comes from."""
-    parts = [_entry(source, key) for source in module.origins(owner, elsewhere=elsewhere)]
+    parts = [entry(source, key) for source in module.origins(owner, elsewhere=elsewhere)]
     return joined(parts)
 
 
-def _entry(source: Source, key: str | int) -> Behind:
+def entry(source: Source, key: str | int) -> Behind:
+    """What is behind an item of a dict, list or tuple that is written out, or behind one of the objects of a parser.
+
+    Args:
+        source: The dict, list or tuple.
+        key: The key or position of the item.
+    """
     module, node = source.module, source.node
     if isinstance(key, str):
         found = (module.entries(node) or {}).get(key)
