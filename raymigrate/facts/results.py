@@ -141,14 +141,22 @@ def _is_of_trial(module: Module, source: ast.expr) -> bool:
     return bool(results) and all(is_trial(result.module, result.node) for result in results)
 
 
-def _results_with(module: Module, checkpoint: ast.expr) -> list[Source]:
+def _results_with(module: Module, checkpoint: ast.expr, depth: int = 0) -> list[Source]:
     """The values whose `checkpoint` a value is, one of their `best_checkpoints`, or what get_best_checkpoint() gave."""
     if isinstance(checkpoint, ast.Attribute):
         return [Source(module, checkpoint.value)] if checkpoint.attr == "checkpoint" else []
     method = checkpoint.func if isinstance(checkpoint, ast.Call) else None
     if isinstance(method, ast.Attribute) and method.attr == "get_best_checkpoint":
         return [Source(module, method.value)]
-    return results_of_part(Source(module, checkpoint), CHECKPOINT)
+    return results_of_part(Source(module, checkpoint), CHECKPOINT) or _results_with_items(module, checkpoint, depth)
+
+
+def _results_with_items(module: Module, item: ast.expr, depth: int) -> list[Source]:
+    """The same for one of several checkpoints: `for checkpoint in [one.checkpoint for one in results]`."""
+    items = items_behind(Source(module, item)) if depth < DEEPEST else []
+    origins = [origin for one in items for origin in one.module.origins(one.node) if not is_none(origin.node)]
+    found = [_results_with(origin.module, origin.node, depth + 1) for origin in origins]
+    return [result for results in found for result in results] if all(found) else []
 
 
 def trainers_behind(module: Module, checkpoint: ast.expr) -> list[Source]:

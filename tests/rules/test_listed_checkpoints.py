@@ -38,6 +38,7 @@ def looked_up(search: str, trainer: str = "TransformersTrainer") -> Outcome:
         "ckpts = [d for d in Path(result.path).iterdir() if d.name.startswith('checkpoint')]",
         "names = os.listdir(result.path)\nload([n for n in names if 'checkpoint' in n])",
         "ckpts = [e.path for e in os.scandir(result.path) if re.match('checkpoint_', e.name)]",
+        "from fnmatch import fnmatch\nload([d for d in os.listdir(result.path) if fnmatch(d, 'checkpoint_*')])",
         "ckpts = [p for p in glob.glob(result.path + '/*') if os.path.basename(p).startswith('checkpoint_')]",
         "def last(run):\n    return max(Path(run.path).glob('checkpoint_*'))\nload(last(result))",
     ],

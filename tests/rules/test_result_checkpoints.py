@@ -40,6 +40,10 @@ def trained(read: str) -> Outcome:
         ("print(best.checkpoint.uri)", f"print({TRIAL}.path)"),
         ("ckpt = best.checkpoint\nprint('at', ckpt.uri)", f"ckpt = {TRIAL}\nprint('at', ckpt.path)"),
         ("print(grid[0].checkpoint.uri)", f"print({TRIAL.replace('best', 'grid[0]')}.path)"),
+        (
+            "all = [best.checkpoint for best in grid]\nfor c in all:\n    print(c.uri)",
+            f"all = [{TRIAL} for best in grid]",
+        ),
         ("for one in grid:\n    print(one.checkpoint.uri)", f"    print({TRIAL.replace('best', 'one')}.path)"),
         ("c = grid.get_best_result().checkpoint\nprint(c.path, c.uri)", "print(c.path, c.path)"),
     ],
@@ -98,6 +102,19 @@ def test_a_trial_of_a_trainer_has_no_best_checkpoint(read: str) -> None:
 @pytest.mark.parametrize(
     "read",
     [
+        "import glob\nprint(glob.glob(best.path + '/checkpoint_*'))",
+        "from pathlib import Path\nfor one in grid:\n    print(max(Path(one.log_dir).glob('checkpoint_*')))",
+        "import os\nnames = [name for name in os.listdir(grid[0].path) if name.startswith('checkpoint_')]",
+    ],
+)
+def test_the_folder_of_a_trial_holds_no_checkpoints(read: str) -> None:
+    outcome = searched(read)
+    assert outcome.lines("RM608", Kind.MANUAL) and not outcome.lines("RM609", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
         "with best.checkpoint.as_directory() as d:\n    AutoModelForCausalLM.from_pretrained(d)",
         "ckpt = best.checkpoint\nwith ckpt.as_directory() as d:\n    AutoModelForCausalLM.from_pretrained(d)",
         "for one in grid:\n    AutoModelForCausalLM.from_pretrained(one.checkpoint.path)",
@@ -119,6 +136,14 @@ def test_the_files_of_a_trial_are_found_one_folder_deeper(read: str) -> None:
         (f"with {BEST}.as_directory() as d:\n    make(d)", 'make(os.path.join(d, "checkpoint"))'),
         (f"c = {BEST}\nAutoModelForCausalLM.from_pretrained(c.path)", 'os.path.join(c.path, "checkpoint")'),
         (f"path = {BEST}.to_directory()\nmake(path)", f'path = os.path.join({BEST}.to_directory(), "checkpoint")'),
+        (
+            f"best = {{'a': {BEST}}}\nfor name, c in best.items():\n    make(c.to_directory())",
+            'make(os.path.join(c.to_directory(), "checkpoint"))',
+        ),
+        (
+            "pairs = []\npairs.append(('a', result.checkpoint))\nfor name, c in pairs:\n    make(c.to_directory())",
+            'make(os.path.join(c.to_directory(), "checkpoint"))',
+        ),
         (f"(result.checkpoint or {BEST}).to_directory('out')", 'os.path.join(checkpoint_dir, "checkpoint"), '),
     ],
 )
@@ -148,6 +173,7 @@ def test_what_the_best_checkpoint_lacks_is_told(read: str, rule: str) -> None:
         "load().get_best_checkpoint('a', 'min').to_directory('out')",
         "tune.run(load).get_best_checkpoint('a', 'min').to_dict()",
         "print(load().checkpoint.uri, load().get_best_result().checkpoint.uri)",
+        "for c in [result.checkpoint, load()]:\n    c.to_directory('out')",
         "with load().get_best_checkpoint('a', 'min').as_directory() as d:\n    AutoModelForCausalLM.from_pretrained(d)",
     ],
 )

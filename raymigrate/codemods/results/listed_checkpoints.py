@@ -29,6 +29,7 @@ LISTS = ("os.listdir", "os.scandir")
 OF_ARGUMENT = ("os.path.join", "os.path.abspath", "os.path.expanduser", "os.path.realpath", "os.fspath", "pathlib.Path")
 OF_OWNER = ("joinpath", "resolve", "absolute", "expanduser", "as_posix")
 MATCHES = ("re.match", "re.fullmatch", "re.search")
+SHELL_MATCHES = ("fnmatch.fnmatch", "fnmatch.fnmatchcase")
 SORTS_OUT = ("isdir", "is_dir")
 DEEPEST = 8  # folders of folders
 
@@ -39,14 +40,14 @@ class Search:
 
     Args:
         node: Where they are looked for.
-        trainers: The classes of the trainers that may have written them.
+        results: The results by which the folder is found; anything else that has a path may be among them.
         matches: Whether a name is like what is looked for.
         spelling: What is looked for, as the script has it.
         inner: The folders and files in a checkpoint that are looked for.
     """
 
     node: ast.expr
-    trainers: set[str | None]
+    results: list[Source]
     matches: Callable[[str], bool]
     spelling: str
     inner: tuple[str, ...] = ()
@@ -55,8 +56,10 @@ class Search:
 @codemod("glob", "rglob", "iglob", "listdir", "scandir", "iterdir", phase=Phase.RESULTS)
 def listed_checkpoints(context: Context) -> None:
     """Reports searches that find something else besides, find nothing, or look in the wrong folder."""
-    for search in (*_by_pattern(context.module), *_in_lists(context.module)):
-        of_transformers = bool(search.trainers & TRANSFORMERS_TRAINERS)
+    for search in searches(context.module):
+        trainers = {name for result in search.results for name in trainers_of(result.module, result.node)}
+        if not trainers - {None}:
+            continue
         if not search.matches(BY_TIME):
             message = "Ray >= 2.51 names the folders of checkpoints by the time"
             context.manual(RM609, search.node, f'{message}: "{search.spelling}" is the name of none in a new run.')
@@ -65,30 +68,36 @@ def listed_checkpoints(context: Context) -> None:
                 f'"{search.spelling}" also finds the file {SNAPSHOT}, which Ray >= 2.51 puts beside the checkpoints'
             )
             context.manual(RM609, search.node, f"{message}, and which is the last in the order of the names.")
-        elif of_transformers and (not search.inner or search.inner[0] not in ("checkpoint", "**")):
+        elif trainers & TRANSFORMERS_TRAINERS and (not search.inner or search.inner[0] not in ("checkpoint", "**")):
             inside = "/".join((search.spelling, "checkpoint", *search.inner)) if search.inner else ""
             context.manual(RM602, search.node, f"{DEEPER}.", f'Look for "{inside}".' if inside else None)
+
+
+def searches(module: Module) -> Iterator[Search]:
+    """The searches for checkpoints in the folder of a run or trial."""
+    yield from _by_pattern(module)
+    yield from _in_lists(module)
 
 
 def _by_pattern(module: Module) -> Iterator[Search]:
     """Searches by a pattern: `glob.glob(result.path + "/checkpoint_*")`, `Path(result.path).glob("checkpoint_*")`."""
     for call in module.calls(*GLOBS):
         for source in module.origins(call.args[0]) if call.args else ():
-            yield from _search(call, _trainers_of_folder(source, 0), _texts(source))
+            yield from _search(call, _results_of_folder(source, 0), _texts(source))
     for call, method in module.method_calls("glob", "rglob"):
         pattern = argument(call, 0, "pattern")
         if pattern is not None and module.qualified(call.func) is None:
             yield from _search(
-                call, _trainers_of_folder(Source(module, method.value), 0), _texts(Source(module, pattern))
+                call, _results_of_folder(Source(module, method.value), 0), _texts(Source(module, pattern))
             )
 
 
-def _search(node: ast.expr, trainers: set[str | None], pattern: str) -> Iterator[Search]:
+def _search(node: ast.expr, results: list[Source], pattern: str) -> Iterator[Search]:
     parts = pattern.split("/")
     place = next((at for at, part in enumerate(parts) if re.match(r"checkpoint.*[*?[]", part)), None)
-    if place is not None and trainers - {None}:
+    if place is not None and results:
         matches = partial(fnmatchcase, pat=parts[place])
-        yield Search(node, trainers, matches, parts[place], tuple(part for part in parts[place + 1 :] if part))
+        yield Search(node, results, matches, parts[place], tuple(part for part in parts[place + 1 :] if part))
 
 
 def _texts(source: Source) -> str:
@@ -109,6 +118,9 @@ def _in_lists(module: Module) -> Iterator[Search]:
         if len(call.args) > 1:
             function = (module.qualified(call.func) or "").rpartition(".")[2]
             yield from _picked(module, call, call.args[1], call.args[0], partial(_is_found, function))
+    for call in module.calls(*SHELL_MATCHES):
+        if len(call.args) > 1:
+            yield from _picked(module, call, call.args[0], call.args[1], fnmatchcase)
 
 
 def _is_found(function: str, name: str, expression: str) -> bool:
@@ -126,12 +138,9 @@ def _picked(
     spelled = module.constant(text)
     if not isinstance(spelled, str) or not spelled.lstrip("^").startswith("checkpoint"):
         return
-    found = {
-        trainer
-        for whole in collections_of(Source(module, _entry_named(module, name)))
-        for trainer in _trainers_of_list(whole)
-    }
-    if found - {None}:
+    collections = collections_of(Source(module, _entry_named(module, name)))
+    found = [result for whole in collections for result in _results_of_list(whole)]
+    if found:
         yield Search(node, found, lambda name: bool(test(name, spelled)), spelled)
 
 
@@ -143,26 +152,26 @@ def _entry_named(module: Module, name: ast.expr) -> ast.expr:
     return name.args[0] if is_base and isinstance(name, ast.Call) else name
 
 
-def _trainers_of_list(listed: Source) -> set[str | None]:
-    """The trainers of the run whose folder is listed."""
+def _results_of_list(listed: Source) -> list[Source]:
+    """The results of the run whose folder is listed."""
     module, call = listed.module, listed.node
     if not isinstance(call, ast.Call):
-        return set()
+        return []
     if module.qualified(call.func) in (*LISTS, *GLOBS):
-        return _trainers_of_folder(Source(module, call.args[0]), 0) if call.args else set()
+        return _results_of_folder(Source(module, call.args[0]), 0) if call.args else []
     is_method = isinstance(call.func, ast.Attribute) and call.func.attr in ("iterdir", "glob")
-    return _trainers_of_folder(Source(module, call.func.value), 0) if is_method else set()  # type: ignore[attr-defined]
+    return _results_of_folder(Source(module, call.func.value), 0) if is_method else []  # type: ignore[attr-defined]
 
 
-def _trainers_of_folder(folder: Source, depth: int) -> set[str | None]:
-    """The trainers of which a path begins with the folder of a run: `result.path`, `result.log_dir`."""
-    found: set[str | None] = set()
+def _results_of_folder(folder: Source, depth: int) -> list[Source]:
+    """The results with whose folder a path begins: `result.path`, `result.log_dir`."""
+    found: list[Source] = []
     for origin in folder.module.origins(folder.node) if depth < DEEPEST else ():
         module, node = origin.module, origin.node
         if isinstance(node, ast.Attribute) and node.attr in ("path", "log_dir"):
-            found |= trainers_of(module, node.value)
+            found.append(Source(module, node.value))
         elif (head := _head(module, node)) is not None:
-            found |= _trainers_of_folder(Source(module, head), depth + 1)
+            found += _results_of_folder(Source(module, head), depth + 1)
     return found
 
 

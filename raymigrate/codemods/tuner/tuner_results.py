@@ -12,6 +12,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.results.checkpoint_readers import RM602
+from raymigrate.codemods.results.listed_checkpoints import searches
 from raymigrate.codemods.results.results import is_placed
 from raymigrate.codemods.tuner.tuner_config import run_config_in_force, storage_argument
 from raymigrate.codemods.tuner.tuner_reports import RM412, saves_as_often_as_it_logs
@@ -73,6 +74,16 @@ def tuner_results(context: Context) -> None:
             context.manual(RM608, read, READS[read.attr], None if read.attr == "checkpoint" else ANY_OF_THEM)
             if any(_trainers(context, tuner) & TRANSFORMERS_TRAINERS for tuner in fitting):
                 _tell_of_folder(context, read)
+
+
+@codemod("glob", "rglob", "iglob", "listdir", "scandir", "iterdir", phase=Phase.TRIALS)
+def trial_folders(context: Context) -> None:
+    """Reports searches for checkpoints in the folder of a trial: they are in that of the run which the trial starts."""
+    for search in searches(context.module):
+        found = [tuner for result in search.results for tuner in tuners_of(result.module, result.node)]
+        if any(tuner is not None and _trainers(context, tuner) for tuner in found):
+            message = "The folder of a trial that fits a trainer holds no checkpoints on Ray >= 2.51."
+            context.manual(RM608, search.node, message, ANY_OF_THEM)
 
 
 def _tuner_call(made: Source) -> TunerCall:
