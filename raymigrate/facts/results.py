@@ -32,6 +32,7 @@ GET_CHECKPOINT = frozenset({"ray.air.session.get_checkpoint", "ray.train.get_che
 
 # Methods of datasets and of preprocessors that change the rows.
 MAPS = ("map", "map_batches", "flat_map", "transform", "fit_transform")
+MOST_ITEMS = 300  # of the lists through which a checkpoint is followed
 
 
 class Layout(Enum):
@@ -48,24 +49,32 @@ def is_result(module: Module, node: ast.expr) -> bool:
     return bool(trainers) and None not in trainers
 
 
-def trainers_of(module: Module, result: ast.expr, depth: int = 0) -> set[str | None]:
+def trainers_of(module: Module, result: ast.expr) -> set[str | None]:
     """The classes whose `fit()` may have given a value; None among them where it may come from elsewhere.
 
     None is no way: `self.result = None` before the first run has none of the attributes that are asked for.
     """
+    return _trainers_of(module, result, 0, set())
+
+
+def _trainers_of(module: Module, result: ast.expr, depth: int, seen: set[ast.AST]) -> set[str | None]:
+    """`trainers_of`, but for the ways that were taken before: lists may be filled with items of their own."""
     names: set[str | None] = set()
     for source in _but_none(module, result):
+        if source in seen:
+            continue
+        seen.add(source)
         fitted = _fitted(source)
         made = trainer_classes(module, fitted) if fitted is not None else {None}
         if made != {None}:
             names |= made
         elif depth < DEEPEST and (others := handed_on(module, source)):
             for other in others:
-                names |= trainers_of(other.module, other.node, depth + 1)
+                names |= _trainers_of(other.module, other.node, depth + 1, seen)
         else:
             items = items_behind(Source(module, source)) if depth < DEEPEST else []
             for item in items:
-                names |= trainers_of(item.module, item.node, depth + 1)
+                names |= _trainers_of(item.module, item.node, depth + 1, seen)
             if not items:
                 names.add(None)
     return names
@@ -141,22 +150,29 @@ def _is_of_trial(module: Module, source: ast.expr) -> bool:
     return bool(results) and all(is_trial(result.module, result.node) for result in results)
 
 
-def _results_with(module: Module, checkpoint: ast.expr, depth: int = 0) -> list[Source]:
+def _results_with(module: Module, checkpoint: ast.expr, seen: frozenset[ast.AST] = frozenset()) -> list[Source]:
     """The values whose `checkpoint` a value is, one of their `best_checkpoints`, or what get_best_checkpoint() gave."""
     if isinstance(checkpoint, ast.Attribute):
         return [Source(module, checkpoint.value)] if checkpoint.attr == "checkpoint" else []
     method = checkpoint.func if isinstance(checkpoint, ast.Call) else None
     if isinstance(method, ast.Attribute) and method.attr == "get_best_checkpoint":
         return [Source(module, method.value)]
-    return results_of_part(Source(module, checkpoint), CHECKPOINT) or _results_with_items(module, checkpoint, depth)
+    return results_of_part(Source(module, checkpoint), CHECKPOINT) or _results_with_items(module, checkpoint, seen)
 
 
-def _results_with_items(module: Module, item: ast.expr, depth: int) -> list[Source]:
+def _results_with_items(module: Module, item: ast.expr, seen: frozenset[ast.AST]) -> list[Source]:
     """The same for one of several checkpoints: `for checkpoint in [one.checkpoint for one in results]`."""
-    items = items_behind(Source(module, item)) if depth < DEEPEST else []
+    items = items_behind(Source(module, item)) if len(seen) <= MOST_ITEMS else []
     origins = [origin for one in items for origin in one.module.origins(one.node) if not is_none(origin.node)]
-    found = [_results_with(origin.module, origin.node, depth + 1) for origin in origins]
-    return [result for results in found for result in results] if all(found) else []
+    if any(origin.node in seen for origin in origins):
+        return []  # a list that is filled with its own items
+    seen |= {origin.node for origin in origins}
+    results: list[Source] = []
+    for origin in origins:
+        if not (found := _results_with(origin.module, origin.node, seen)):
+            return []
+        results += found
+    return results
 
 
 def trainers_behind(module: Module, checkpoint: ast.expr) -> list[Source]:

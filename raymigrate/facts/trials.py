@@ -19,7 +19,7 @@ def tuners_of(module: Module, result: ast.expr) -> list[Source | None]:
         Calls of Tuner or Tuner.restore; None among them for a way that leads to something else, or nowhere. What
         get_best_result() gave of something unknown comes from the Tuners of the module, if it has any.
     """
-    found = _of_result(Source(module, result), 0)
+    found = _of_result(Source(module, result), 0, set())
     if any(found) or not _is_best_result(module, result):
         return found
     return [Source(module, call) for call in module.calls(*TUNERS)] or found
@@ -52,29 +52,30 @@ def _is_best_result(module: Module, node: ast.expr) -> bool:
     return any(isinstance(method, ast.Attribute) and method.attr == "get_best_result" for method in methods)
 
 
-def _of_result(result: Source, depth: int) -> list[Source | None]:
+def _of_result(result: Source, depth: int, seen: set[ast.AST]) -> list[Source | None]:
     found: list[Source | None] = []
     for origin in result.module.origins(result.node):
         node = origin.node
-        if is_none(node):
+        if is_none(node) or node in seen:
             continue
+        seen.add(node)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get_best_result":
             found += _of_grid(Source(origin.module, node.func.value))
         else:
-            found += _picked(origin, depth)
+            found += _picked(origin, depth, seen)
     return found
 
 
-def _picked(result: Source, depth: int) -> list[Source | None]:
+def _picked(result: Source, depth: int, seen: set[ast.AST]) -> list[Source | None]:
     """The Tuners behind a result that was taken out of a grid, or out of a list of such results."""
     found: list[Source | None] = []
     for collection in collections_of(result) if depth < DEEPEST else ():
         items = items_of(collection)
         found += _of_grid(collection) if not items else []
         for item in items:
-            found += _of_result(item, depth + 1)
+            found += _of_result(item, depth + 1, seen)
     for part in items_behind(result) if not found and depth < DEEPEST else ():
-        found += _of_result(part, depth + 1)
+        found += _of_result(part, depth + 1, seen)
     return found or [None]
 
 
