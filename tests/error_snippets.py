@@ -244,6 +244,7 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         "result = ray.train.Result(None, None, None, HERE)\nprint('loss', result.metrics['eval_loss'])",
         "result = ray.train.Result(None, None, None, HERE)\nresult.metrics.get('eval_loss')",
     ],
+    "RM608": ["ray.tune.Result({}, None, None, HERE).get_best_checkpoint('loss', 'min')"],
     "RM692": [
         "from ray.data import DatasetPipeline",
         "from transformers import TextDataset",

@@ -105,6 +105,31 @@ FIELD_READ = [  # the rest of the module, and what is read of an object that may
         ("class C:\n  x = 1\n  def g(self): return self.x\nc = C()\nf(c.g())", ["1"]),
         ("class C:\n  def g(self): return 1\ndef h(c: C): f(c.g())", ["1"]),
         ("class C:\n  @property\n  def x(self): return 1\nf(C().x)", ["1"]),
+        ("for a, b in [(1, 2), (3, 4)]: f(b)", ["2", "4"]),
+        ("pairs = ((1, 2), [3, 4])\n[f(a) for a, b in pairs]", ["1", "3"]),
+        ("for a, b in [(1, 2), (3,)]: f(b)", ["b"]),
+        ("for a, *b in [(1, 2), (3, 4)]: f(b)", ["b"]),
+        ("for a, b in [(1, 2), c]: f(b)", ["b"]),
+        ("pairs = [(1, 2)]\npairs.append((3, 4))\nfor a, b in pairs: f(b)", ["b"]),
+        ("class C:\n  x = 1\n  def g(self): f(self.x)\nclass D(C):\n  x = 2", ["1", "2"]),
+        ("class C:\n  def g(self): f(self.x)\nclass D(C):\n  def h(self): self.x = 1", ["1", "self.x"]),
+        (
+            "class C:\n  x = None\n  def g(self): f(self.x)\nclass D(C):\n  @property\n  def x(self): ...",
+            ["None", "self.x"],
+        ),
+        ("class M:\n  def g(self): f(self.x)\nclass C:\n  x = 1\nclass D(C, M): pass", ["1", "self.x"]),
+        ("class C:\n  x = 1\nclass D(B, C):\n  def g(self): f(self.x)", ["1", "self.x"]),
+        ("class C:\n  x = 1\nclass D(C):\n  x = 2\nf(C().x)", ["1"]),
+        ("class C:\n  x = 1\n  def g(self): f(self.x)\nclass D(B):\n  x = 2", ["1"]),
+        (
+            "class C:\n  def m(self): return 1\n  def g(self): f(self.m())\nclass D(C):\n  def m(self): return 2",
+            ["1", "2"],
+        ),
+        ("class C:\n  def m(self): raise E\n  def g(self): f(self.m())\nclass D(C):\n  def m(self): return 2", ["2"]),
+        (
+            "class C:\n  def m(self): raise E\n  def g(self): f(self.m())\nclass D(B):\n  def m(self): return 2",
+            ["self.m()"],
+        ),
         ("class C:\n  @cached\n  def g(self): return 1\nf(C().g())", ["C().g()"]),
         (
             "from argparse import *\np = ArgumentParser()\np.add_argument('-x', '--the-x', default=1)\n"

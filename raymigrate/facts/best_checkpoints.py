@@ -15,21 +15,26 @@ PAIR = 2
 SEVERAL = (ast.Tuple, ast.List)
 
 
-def results_of_part(part: Source, place: int, depth: int = 0) -> list[Source]:
+def results_of_part(part: Source, place: int, depth: int = 0, seen: set[ast.AST] | None = None) -> list[Source]:
     """The results in whose best_checkpoints a value is one part of a pair.
 
     Args:
         part: The value, which cannot be followed any further.
         place: Which part: CHECKPOINT or METRICS.
         depth: How many collections led here.
+        seen: The values that were asked about before: lists may be filled with items of their own.
 
     Returns:
         The values whose `best_checkpoints` is read; none where the value is not seen to come from such a pair.
     """
+    seen = set() if seen is None else seen
+    if part.node in seen:
+        return []
+    seen.add(part.node)
     found = _of_unpacked(part, place, depth)
     for collection in [] if found or depth >= DEEPEST else collections_of(part):
         items = [origin for item in items_of(collection) for origin in item.module.origins(item.node)]
-        found += [result for item in items for result in results_of_part(item, place, depth + 1)]
+        found += [result for item in items for result in results_of_part(item, place, depth + 1, seen)]
         found += _of_transposed(collection, place, depth + 1)
     return found
 

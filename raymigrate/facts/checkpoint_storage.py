@@ -4,9 +4,9 @@ import ast
 
 from raymigrate.facts.legacy import SYNC_CONFIGS
 from raymigrate.facts.module import Module
-from raymigrate.facts.results import class_method, made_by_script, trainers_behind
+from raymigrate.facts.results import class_method, made_by_script, trainers_behind, tuners_behind
 from raymigrate.facts.storage import scheme
-from raymigrate.facts.tuners import config_names, is_named_first, made
+from raymigrate.facts.tuners import TunerCall, config_names, is_named_first, made
 from raymigrate.facts.values import argument, has_unpacking, is_none, keyword_argument, sources
 
 LOCAL = ""
@@ -18,8 +18,10 @@ def schemes(module: Module, checkpoint: ast.expr) -> set[str | None]:
     for source in sources(module, checkpoint):
         method = made_by_script(module, source)
         method = class_method(module, source) if method is None else method
-        trainers = trainers_behind(module, source)
-        if trainers:
+        trainers, tuners = trainers_behind(module, source), tuners_behind(module, source)
+        if tuners:
+            found |= {_of_trial(tuner.module, tuner.node) for tuner in tuners}
+        elif trainers:
             found |= {_of_run(trainer.module, trainer.node) for trainer in trainers}
         elif method in ("from_directory", "from_model"):
             found.add(LOCAL)
@@ -36,8 +38,22 @@ def _of_run(module: Module, trainer: ast.expr) -> str | None:
     if not isinstance(trainer, ast.Call) or has_unpacking(trainer) or isinstance(trainer.func, ast.Attribute):
         return None
     given = keyword_argument(trainer, "run_config")
-    if given is None or is_none(given):
-        return LOCAL
+    return _of_config(module, given) if not is_none(given) else LOCAL
+
+
+def _of_trial(module: Module, tuner: ast.expr) -> str | None:
+    """The scheme of the storage of trials: the RunConfig of the Tuner names it, else that of the trainer."""
+    made_of = TunerCall(module, tuner) if isinstance(tuner, ast.Call) else None
+    if made_of is None or made_of.unpacked:
+        return None
+    own = made_of.arguments.get("run_config")
+    if not is_none(own):
+        return _of_config(module, own)
+    return _of_run(module, made_of.trainer) if made_of.trainer is not None else None
+
+
+def _of_config(module: Module, given: ast.expr | None) -> str | None:
+    """The scheme of the storage that a RunConfig names."""
     config = made(module, given, *config_names("RunConfig"))
     if config is None or has_unpacking(config) or not is_named_first(config):
         return None

@@ -71,10 +71,15 @@ def trainer_classes(module: Module, trainer: ast.expr) -> set[str | None]:
     found: set[str | None] = set()
     for source in module.origins(trainer):
         if not is_none(source.node):  # `self.trainer = None`, before there is one
-            found |= _classes_of_made(source) or {None}
+            found |= _classes_of_made(source) or ({None} if not _is_stored(source) else set())
     makers = [source.func for source in sources(module, trainer) if isinstance(source, ast.Call)]
     declared = {name for maker in makers for name in _declared(*_returned(module, maker))} if None in found else set()
     return found - {None} | declared if declared else found
+
+
+def _is_stored(source: Source) -> bool:
+    """Whether a value is an attribute of which it is seen what it is given, if not by every class of its object."""
+    return isinstance(source.node, ast.Attribute) and bool(handed_on(source.module, source.node))
 
 
 def _classes_of_made(made: Source) -> set[str | None]:

@@ -1,14 +1,15 @@
 """Items of collections: which one a value is picked out of, and what its items come from.
 
 `for one in found`, `found[0]`, `max(found, key=...)`, `[one for one in found]`, `for name, one in found.items()`,
-`first, *others = found`.
+`first, *others = found`. An item may be a pair or a dict, and the value a part of it: `for name, one in pairs`,
+`found[0]["one"]`.
 """
 
 import ast
 import builtins
 
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import Source, fillings
+from raymigrate.facts.values import Source, entry, fillings, reaching, seen_items
 
 # Functions that give one item of a collection, and those that give the items again, in whatever order.
 PICKS = ("max", "min", "next")
@@ -40,6 +41,45 @@ def collections_of(source: Source) -> list[Source]:
     return collected(Source(module, picked)) if picked is not None else []
 
 
+def items_behind(source: Source, depth: int = 0) -> list[Source]:
+    """What a value can be that is an item of a collection, or a part of such an item.
+
+    Args:
+        source: The value, which cannot be followed any further.
+        depth: How many collections led here.
+    """
+    if depth >= DEEPEST:
+        return []
+    found = [item for collection in collections_of(source) for item in items_of(collection)]
+    return found or _parts_of_items(source, depth)
+
+
+def _parts_of_items(part: Source, depth: int) -> list[Source]:
+    """What a value can be that is taken out of a pair, or of a dict, which is an item of a collection."""
+    module, node = part.module, part.node
+    target = module.definition(node)
+    several = module.parent_of.get(target) if target is not None else None
+    key: object = None
+    whole: ast.expr | None = None
+    items: list[Source] = []
+    if isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice):
+        key, whole = module.constant(node.slice), node.value
+    elif isinstance(several, (ast.Tuple, ast.List)) and not any(isinstance(e, ast.Starred) for e in several.elts):
+        key, outer = several.elts.index(target), module.parent_of[several]  # type: ignore[arg-type]
+        whole = outer.value if isinstance(outer, ast.Assign) else None
+        looped = looped_over(module, several)
+        collections = collected(Source(module, looped)) if looped is not None else []
+        items = [item for collection in collections for item in items_of(collection)]
+    if whole is not None:
+        items = [
+            item for one in module.origins(whole) for item in items_behind(Source(one.module, one.node), depth + 1)
+        ]
+    if not isinstance(key, (str, int)):
+        return []
+    origins = [origin for item in items for origin in item.module.origins(item.node)]
+    return [found for origin in origins for found in entry(origin, key).found]
+
+
 def items_of(collection: Source) -> list[Source]:
     """What the items of a collection come from, as far as its file shows it."""
     module, node = collection.module, collection.node
@@ -47,13 +87,12 @@ def items_of(collection: Source) -> list[Source]:
         return [Source(module, node.elt)]
     if isinstance(node, ast.DictComp):
         return [Source(module, node.value)]
+    if isinstance(node, ast.Attribute):
+        return [Source(module, item) for item in seen_items(module, node)]
     if not isinstance(node, ast.Name):
         return [Source(module, item) for item in _written(node)]
-    target = module.definition(node)
-    made = module.assigned(target) if target is not None else None
-    if made is None:
-        return []
-    return [Source(module, item) for item in (*_written(made), *_filled(module, node))]
+    written = [item for binding in reaching(module, node) for item in _given(module, binding.node)]
+    return [Source(module, item) for item in (*written, *_filled(module, node))]
 
 
 def collected(collection: Source) -> list[Source]:
@@ -122,6 +161,13 @@ def _given_to_key(module: Module, parameter: ast.arg) -> ast.expr | None:
     return None
 
 
+def _given(module: Module, target: ast.AST) -> list[ast.expr]:
+    """The items with which a name of a collection is bound, or that are added by it: `a = [one]`, `a += [two]`."""
+    outer = module.parent_of.get(target)
+    made = outer.value if isinstance(outer, ast.AugAssign) else module.assigned(target)
+    return _written(made) if made is not None else []
+
+
 def _written(node: ast.expr) -> list[ast.expr]:
     if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
         return [item for item in node.elts if not isinstance(item, ast.Starred)]
@@ -137,6 +183,8 @@ def _filled(module: Module, name: ast.Name) -> list[ast.expr]:
             items.append(statement.value)
         elif isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "append":
             items += call.args[:1]
+        elif isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "extend":
+            items += [item for given in call.args[:1] for item in _written(given)]
     return items
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from raymigrate.facts.best_checkpoints import METRICS, results_of_part
-from raymigrate.facts.items import DEEPEST, collected, collections_of, items_of
+from raymigrate.facts.items import DEEPEST, collected, items_behind, items_of
 from raymigrate.facts.module import Module
 from raymigrate.facts.results import trainers_of
 from raymigrate.facts.values import Source
@@ -59,7 +59,7 @@ def _in_source(source: Source, depth: int) -> Found | None:
     if any(_is_of_trainer(result.module, result.node) for result in results):
         return Found(Metrics.OF_CHECKPOINT, tuple(results))
     parts = [Source(module, part) for part in (*_copied(module, node), *_changed_later(module, node))]
-    parts += [item for collection in collections_of(source) for item in items_of(collection)]
+    parts += items_behind(source)
     return _joined(_in_any(part.module, part.node, depth + 1) for part in parts)
 
 

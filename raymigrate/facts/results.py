@@ -6,9 +6,10 @@ from enum import Enum
 
 from raymigrate.facts.best_checkpoints import CHECKPOINT, results_of_part
 from raymigrate.facts.handed_on import handed_on, trainer_classes
-from raymigrate.facts.items import DEEPEST, collections_of, items_of
+from raymigrate.facts.items import DEEPEST, items_behind
 from raymigrate.facts.legacy import HF, HF_UNRELEASED, IN_ML, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
+from raymigrate.facts.trials import is_trial, legacy_trainers_of, tuners_of
 from raymigrate.facts.values import Source, is_none, keyword_argument, sources
 
 CHECKPOINT_CLASSES = tuple(
@@ -32,6 +33,7 @@ GET_CHECKPOINT = frozenset({"ray.air.session.get_checkpoint", "ray.train.get_che
 
 # Methods of datasets and of preprocessors that change the rows.
 MAPS = ("map", "map_batches", "flat_map", "transform", "fit_transform")
+MOST_ITEMS = 300  # of the lists through which a checkpoint is followed
 
 
 class Layout(Enum):
@@ -62,22 +64,28 @@ def fitted_trainers(module: Module, result: ast.expr) -> list[Source] | None:
     return None if None in trainers else [trainer for trainer in trainers if trainer is not None]
 
 
-def _fits(module: Module, result: ast.expr, depth: int = 0) -> Iterator[tuple[Source | None, set[str | None]]]:
-    """For each way to a value: the trainer that gave it, with the classes of which it may be one; None: no trainer."""
+def _fits(
+    module: Module, result: ast.expr, depth: int = 0, seen: set[ast.AST] | None = None
+) -> Iterator[tuple[Source | None, set[str | None]]]:
+    """For each way to a value: the trainer that gave it, with the classes of which it may be one; None: no trainer.
+
+    Ways that were taken before are left out: lists may be filled with items of their own.
+    """
+    seen = set() if seen is None else seen
     for source in _but_none(module, result):
+        if source in seen:
+            continue
+        seen.add(source)
         fitted = _fitted(source)
         made: set[str | None] = trainer_classes(module, fitted) if fitted is not None else {None}
-        others = [] if made != {None} or depth >= DEEPEST else handed_on(module, source) or _items(module, source)
+        found = made == {None} and depth < DEEPEST
+        others = (handed_on(module, source) or items_behind(Source(module, source))) if found else []
         for other in others:
-            yield from _fits(other.module, other.node, depth + 1)
+            yield from _fits(other.module, other.node, depth + 1, seen)
         if fitted is not None and made != {None}:
             yield Source(module, fitted), made
         elif not others:
             yield None, {None}
-
-
-def _items(module: Module, source: ast.expr) -> list[Source]:
-    return [item for collection in collections_of(Source(module, source)) for item in items_of(collection)]
 
 
 def _is_fitted(module: Module, result: ast.expr) -> bool:
@@ -111,12 +119,13 @@ def is_checkpoint(module: Module, node: ast.expr) -> bool:
 
 
 def is_any_checkpoint(module: Module, node: ast.expr) -> bool:
-    """Whether a value is a checkpoint of Ray: of a result, of get_checkpoint(), made here, or annotated as one."""
+    """Whether a value is a checkpoint of Ray: of a run, a trial, get_checkpoint(), made here, or annotated as one."""
     parameter = module.definition(node)
     if isinstance(parameter, ast.arg) and parameter.annotation is not None:
         return module.qualified(parameter.annotation) in CHECKPOINTS + CHECKPOINT_CLASSES
     return all(
         _is_of_result(module, source)
+        or _is_of_trial(module, source)
         or made_by_script(module, source) is not None
         or class_method(module, source) is not None
         or (isinstance(source, ast.Call) and module.qualified(source.func) in GET_CHECKPOINT)
@@ -144,11 +153,34 @@ def _is_of_result(module: Module, source: ast.expr) -> bool:
     return bool(results) and all(is_result(result.module, result.node) for result in results)
 
 
-def _results_with(module: Module, checkpoint: ast.expr) -> list[Source]:
-    """The values of whose `checkpoint` or `best_checkpoints` a checkpoint is read."""
+def _is_of_trial(module: Module, source: ast.expr) -> bool:
+    results = _results_with(module, source)
+    return bool(results) and all(is_trial(result.module, result.node) for result in results)
+
+
+def _results_with(module: Module, checkpoint: ast.expr, seen: frozenset[ast.AST] = frozenset()) -> list[Source]:
+    """The values whose `checkpoint` a value is, one of their `best_checkpoints`, or what get_best_checkpoint() gave."""
     if isinstance(checkpoint, ast.Attribute):
         return [Source(module, checkpoint.value)] if checkpoint.attr == "checkpoint" else []
-    return results_of_part(Source(module, checkpoint), CHECKPOINT)
+    method = checkpoint.func if isinstance(checkpoint, ast.Call) else None
+    if isinstance(method, ast.Attribute) and method.attr == "get_best_checkpoint":
+        return [Source(module, method.value)]
+    return results_of_part(Source(module, checkpoint), CHECKPOINT) or _results_with_items(module, checkpoint, seen)
+
+
+def _results_with_items(module: Module, item: ast.expr, seen: frozenset[ast.AST]) -> list[Source]:
+    """The same for one of several checkpoints: `for checkpoint in [one.checkpoint for one in results]`."""
+    items = items_behind(Source(module, item)) if len(seen) <= MOST_ITEMS else []
+    origins = [origin for one in items for origin in one.module.origins(one.node) if not is_none(origin.node)]
+    if any(origin.node in seen for origin in origins):
+        return []  # a list that is filled with its own items
+    seen |= {origin.node for origin in origins}
+    results: list[Source] = []
+    for origin in origins:
+        if not (found := _results_with(origin.module, origin.node, seen)):
+            return []
+        results += found
+    return results
 
 
 def trainers_behind(module: Module, checkpoint: ast.expr) -> list[Source]:
@@ -162,6 +194,12 @@ def trainers_behind(module: Module, checkpoint: ast.expr) -> list[Source]:
             made = [trainer for node in fitted if node is not None for trainer in _but_none(result.module, node)]
             found += [Source(result.module, trainer) for trainer in made if isinstance(trainer, ast.Call)]
     return found
+
+
+def tuners_behind(module: Module, checkpoint: ast.expr) -> list[Source]:
+    """The constructions of the Tuners of whose trials a value is a checkpoint, as far as they are seen."""
+    results = _results_with(module, checkpoint)
+    return [tuner for result in results for tuner in tuners_of(result.module, result.node) if tuner is not None]
 
 
 def class_method(module: Module, call: ast.expr) -> str | None:
@@ -209,7 +247,10 @@ def _layout_of_source(module: Module, node: ast.expr) -> Layout | None:
         return Layout.ROOT if method == "from_model" else Layout.UNKNOWN
     if isinstance(node, ast.Call) and module.qualified(node.func) in GET_CHECKPOINT:
         return _layout_on_worker(module, node)
-    trainers = {name for result in _results_with(module, node) for name in trainers_of(result.module, result.node)}
+    results = _results_with(module, node)
+    trainers = {name for result in results for name in trainers_of(result.module, result.node)}
+    if trainers == {None}:
+        trainers = {name for result in results for name in legacy_trainers_of(result.module, result.node)}
     return Layout.NESTED if trainers and trainers <= TRANSFORMERS_TRAINERS else None
 
 

@@ -2,11 +2,11 @@
 
 import ast
 
-from raymigrate.facts.items import DEEPEST, collections_of, items_of
-from raymigrate.facts.legacy import RL_TRAINERS
+from raymigrate.facts.items import DEEPEST, collections_of, items_behind, items_of
+from raymigrate.facts.legacy import RL_TRAINERS, TRAINERS
 from raymigrate.facts.module import Module
-from raymigrate.facts.tuners import TUNERS
-from raymigrate.facts.values import Source, is_none
+from raymigrate.facts.tuners import TUNERS, TunerCall
+from raymigrate.facts.values import Source, is_none, sources
 
 GRIDS = ("fit", "get_results")
 RESTORED = tuple(f"{tuner}.restore" for tuner in TUNERS)
@@ -16,9 +16,13 @@ def tuners_of(module: Module, result: ast.expr) -> list[Source | None]:
     """The constructions of the Tuners of which a value is one trial's result, through every way to it.
 
     Returns:
-        Calls of Tuner or Tuner.restore; None among them for a way that leads to something else, or nowhere.
+        Calls of Tuner or Tuner.restore; None among them for a way that leads to something else, or nowhere. What
+        get_best_result() gave of something unknown comes from the Tuners of the module, if it has any.
     """
-    return _of_result(Source(module, result), 0)
+    found = _of_result(Source(module, result), 0, set())
+    if any(found) or not _is_best_result(module, result):
+        return found
+    return [Source(module, call) for call in module.calls(*TUNERS)] or found
 
 
 def is_of_rl_trainer(module: Module, result: ast.expr, depth: int = 0) -> bool:
@@ -29,8 +33,7 @@ def is_of_rl_trainer(module: Module, result: ast.expr, depth: int = 0) -> bool:
 
 def _holds_such(origin: Source, depth: int) -> bool:
     """Whether a value was taken out of a list of such results."""
-    collections = collections_of(origin) if depth < DEEPEST else []
-    items = [item for collection in collections for item in items_of(collection)]
+    items = items_behind(origin) if depth < DEEPEST else []
     return bool(items) and all(is_of_rl_trainer(item.module, item.node, depth + 1) for item in items)
 
 
@@ -46,27 +49,57 @@ def _fits_rl_trainer(fit: Source) -> bool:
     return len(names) == len(made) and {(name or "").removesuffix(".restore") for name in names} <= RL_TRAINERS
 
 
-def _of_result(result: Source, depth: int) -> list[Source | None]:
+def is_trial(module: Module, result: ast.expr) -> bool:
+    """Whether a value is the result of a trial, through every way to it."""
+    tuners = tuners_of(module, result)
+    return bool(tuners) and None not in tuners
+
+
+def legacy_trainers_of(module: Module, result: ast.expr) -> set[str | None]:
+    """The classes of the legacy trainers that trials fit of which a value is a result; None where one may be another.
+
+    Args:
+        module: The module.
+        result: The value.
+    """
+    names: set[str | None] = set()
+    for tuner in tuners_of(module, result):
+        trainer = TunerCall(tuner.module, tuner.node).trainer if tuner and isinstance(tuner.node, ast.Call) else None
+        name = tuner.module.qualified(trainer.func) if tuner is not None and trainer is not None else None
+        names.add(name if name in TRAINERS else None)
+    return names
+
+
+def _is_best_result(module: Module, node: ast.expr) -> bool:
+    """Whether a value is what get_best_result() gave, in whatever function that was called."""
+    methods = (source.func for source in sources(module, node) if isinstance(source, ast.Call))
+    return any(isinstance(method, ast.Attribute) and method.attr == "get_best_result" for method in methods)
+
+
+def _of_result(result: Source, depth: int, seen: set[ast.AST]) -> list[Source | None]:
     found: list[Source | None] = []
     for origin in result.module.origins(result.node):
         node = origin.node
-        if is_none(node):
+        if is_none(node) or node in seen:
             continue
+        seen.add(node)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get_best_result":
             found += _of_grid(Source(origin.module, node.func.value))
         else:
-            found += _picked(origin, depth)
+            found += _picked(origin, depth, seen)
     return found
 
 
-def _picked(result: Source, depth: int) -> list[Source | None]:
+def _picked(result: Source, depth: int, seen: set[ast.AST]) -> list[Source | None]:
     """The Tuners behind a result that was taken out of a grid, or out of a list of such results."""
     found: list[Source | None] = []
     for collection in collections_of(result) if depth < DEEPEST else ():
         items = items_of(collection)
         found += _of_grid(collection) if not items else []
         for item in items:
-            found += _of_result(item, depth + 1)
+            found += _of_result(item, depth + 1, seen)
+    for part in items_behind(result) if not found and depth < DEEPEST else ():
+        found += _of_result(part, depth + 1, seen)
     return found or [None]
 
 

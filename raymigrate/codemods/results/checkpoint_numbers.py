@@ -15,13 +15,13 @@ from raymigrate.facts.module import Module
 
 RM609 = Rule(
     "RM609",
-    "the folder of a checkpoint, looked for by its number",
+    "the folder of a checkpoint, looked for by its name",
     "Ray >= 2.51 names the folder of a checkpoint by the time: checkpoint_2026-01-31_12-00-00.123456. What looks for"
-    " checkpoint_000000 in the results of a new run finds nothing.",
-    "Take result.checkpoint.path, or look for names that begin with checkpoint_ and take the last in their order."
-    ' Files of Transformers are in the folder "checkpoint" in it.',
+    " checkpoint_000000 in the results of a new run finds nothing. What looks for checkpoint_* finds a file too:"
+    " checkpoint_manager_snapshot.json.",
+    "Take result.checkpoint.path, or look for names that have a digit behind checkpoint_, such as checkpoint_[0-9]*;"
+    ' the last one in their order is the newest. Files of Transformers are in the folder "checkpoint" in it.',
     "https://docs.ray.io/en/latest/train/user-guides/results.html",
-    unproven="What looks for the folder is another program, after the run.",
 )
 BY_TIME = "No new run has a checkpoint_000000: Ray >= 2.51 names the folders of checkpoints by the time."
 # The first one is that of any run; another number is known of a run that there was.

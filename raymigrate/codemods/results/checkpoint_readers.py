@@ -34,27 +34,43 @@ OTHER_FORMS = {
     "to_uri": "Let RunConfig(storage_path=) name the URI, or copy the folder that checkpoint.as_directory() gives.",
     "to_bytes": "Read the files in the folder that checkpoint.as_directory() gives.",
     "to_object_ref": "Hand the checkpoint itself on: it holds only where its folder is.",
-    "get_internal_representation": "Take checkpoint.path, the folder that it is.",
-    "_local_path": "Take checkpoint.path, the folder that it is.",
-    "_data_dict": "Read the files in the folder that checkpoint.as_directory() gives.",
+    "get_internal_representation": 'Use checkpoint.path: it gave ("local_path", path) for a folder.',
 }
 
 
-@codemod("as_directory", "to_directory", "path", *OTHER_FORMS, phase=Phase.RESULTS)
+# What else a checkpoint had (Ray 2.4.0 air/checkpoint.py), with what to take in its place. The private ones were the
+# only way to the folder before Ray 2.7.
+OTHER_ATTRIBUTES = {
+    "_data_dict": "Read the files in the folder that checkpoint.as_directory() gives.",
+    "_local_path": "Use checkpoint.path where the storage is a folder, else what checkpoint.as_directory() gives.",
+    "_uri": 'Use checkpoint.path. It has no scheme in front: where the storage is a bucket of S3, its URI is "s3://" +'
+    " checkpoint.path.",
+    "id": "Use checkpoint.path: no other checkpoint has the same.",
+}
+
+
+@codemod("as_directory", "to_directory", "path", *OTHER_FORMS, *OTHER_ATTRIBUTES, phase=Phase.RESULTS)
 def readers(context: Context) -> None:
     """Inserts the folder where a checkpoint of a Transformers run is read."""
-    for node in context.module.attributes("as_directory", "to_directory", "path", *OTHER_FORMS):
-        if node.attr in OTHER_FORMS:
-            if layout_after(context, node.value) is not None or is_any_checkpoint(context.module, node.value):
-                what = node.attr if node.attr.startswith("_") else f"{node.attr}()"
-                gone = f"Checkpoint.{what} raises an AttributeError on Ray >= 2.7."
-                context.manual(RM308, node, gone, OTHER_FORMS[node.attr])
+    for node in context.module.attributes("as_directory", "to_directory", "path", *OTHER_FORMS, *OTHER_ATTRIBUTES):
+        if node.attr in OTHER_FORMS or node.attr in OTHER_ATTRIBUTES:
+            _other_form(context, node)
         elif node.attr in ("as_directory", "to_directory", "path"):
             place = layout_after(context, node.value)
             if place is None and _is_handed_a_model(context, node):
                 place = Layout.UNKNOWN
             if place not in (None, Layout.ROOT):
                 _reader(context, node, place)
+
+
+def _other_form(context: Context, node: ast.Attribute) -> None:
+    """Reports what no checkpoint has any more."""
+    place = layout_after(context, node.value)
+    if place is not None or is_any_checkpoint(context.module, node.value):
+        name = f"{node.attr}()" if node.attr in OTHER_FORMS else node.attr
+        advice = OTHER_FORMS.get(node.attr) or OTHER_ATTRIBUTES[node.attr]
+        deeper = f" {DEEPER}." if place not in (None, Layout.ROOT) and node.attr == "_local_path" else ""
+        context.manual(RM308, node, f"Checkpoint.{name} raises an AttributeError on Ray >= 2.7.", advice + deeper)
 
 
 def _is_handed_a_model(context: Context, read: ast.Attribute) -> bool:

@@ -1,8 +1,8 @@
 """RM608 and RM416: the results of a Tuner, above all of one whose trials fit a trainer.
 
-The trials hand on what the workers report, and where their checkpoints are, but no checkpoints: `checkpoint` is None
-and `best_checkpoints` is empty; the folder is in metrics["checkpoint_path"], without the scheme of its storage
-(docs/semantics/train-v2.md#tune).
+The trials hand on what the workers report, and where their checkpoints are, but no checkpoints: `checkpoint` is None,
+`best_checkpoints` is empty, and get_best_checkpoint() raises an error; the folder is in metrics["checkpoint_path"],
+without the scheme of its storage (docs/semantics/train-v2.md#tune).
 """
 
 import ast
@@ -12,24 +12,26 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.results.checkpoint_readers import RM602
+from raymigrate.codemods.results.listed_checkpoints import searches
 from raymigrate.codemods.results.results import is_placed
 from raymigrate.codemods.tuner.tuner_config import run_config_in_force, storage_argument
 from raymigrate.codemods.tuner.tuner_reports import RM412, saves_as_often_as_it_logs
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.reports import REPORTS
-from raymigrate.facts.results import trainers_of
+from raymigrate.facts.results import layout, trainers_of
 from raymigrate.facts.trials import is_of_rl_trainer, tuners_of
-from raymigrate.facts.tuners import REPORT_TO_TUNE, TUNERS, TunerCall, config_names, made
-from raymigrate.facts.values import Source, is_none, keyword_argument, sources
+from raymigrate.facts.tuners import REPORT_TO_TUNE, TunerCall, config_names, made
+from raymigrate.facts.values import Source, is_none, keyword_argument
 
 RM608 = Rule(
     "RM608",
     "the checkpoints of a Tuner's trials",
-    "On Ray >= 2.51 a trial that fits a trainer has no checkpoint of its own: result.checkpoint is None and"
-    " result.best_checkpoints is empty.",
+    "On Ray >= 2.51 a trial that fits a trainer has no checkpoint of its own: result.checkpoint is None,"
+    " result.best_checkpoints is empty and result.get_best_checkpoint() raises a RuntimeError.",
     'Use ray.train.Checkpoint(result.metrics["checkpoint_path"]), with filesystem= where the storage is not local.',
     "https://docs.ray.io/en/latest/train/user-guides/hyperparameter-optimization.html",
+    errors=("No checkpoint exists in the trial directory!",),
 )
 RM416 = Rule(
     "RM416",
@@ -38,23 +40,29 @@ RM416 = Rule(
     "Use result.path, which is a string.",
     "https://docs.ray.io/en/latest/tune/api/doc/ray.tune.Result.html",
 )
-READS = {"checkpoint": "None", "best_checkpoints": "empty"}
+READS = {
+    "checkpoint": "result.checkpoint is None on Ray >= 2.51.",
+    "best_checkpoints": "result.best_checkpoints is empty on Ray >= 2.51.",
+    "get_best_checkpoint": "result.get_best_checkpoint() raises a RuntimeError on Ray >= 2.51: a trial that fits a"
+    " trainer has no checkpoint of its own.",
+}
+ANY_OF_THEM = (
+    'ray.train.Checkpoint(result.metrics["checkpoint_path"]) is the last one, with filesystem= where the storage is not'
+    ' local. The path of any other one stands under "checkpoint_path" in its row of result.metrics_dataframe.'
+)
 OPENED = ("as_directory", "to_directory", "path")
 
 
-@codemod("Tuner", "log_dir", "best_checkpoints", "metrics_dataframe", phase=Phase.TRIALS)
+@codemod("Tuner", "log_dir", "best_checkpoints", "get_best_checkpoint", "metrics_dataframe", phase=Phase.TRIALS)
 def tuner_results(context: Context) -> None:
     """Lets readers of `result.checkpoint` find it, and reports those that cannot for sure."""
     module = context.module
-    calls = [Source(module, call) for call in module.calls(*TUNERS)]
     for read in module.attributes("log_dir", "metrics_dataframe", *READS):
         if read.attr == "log_dir" and is_of_rl_trainer(module, read.value):
             _log_dir(context, read, sure=True)
             continue
         found = tuners_of(module, read.value)
         tuners = [tuner for tuner in found if tuner is not None]
-        if not tuners and _is_best_result(module, read.value):
-            found, tuners = [*calls], calls
         if not tuners:
             continue
         fitting = [tuner for tuner in tuners if _trainers(context, tuner)]
@@ -66,9 +74,19 @@ def tuner_results(context: Context) -> None:
         elif fitting and read.attr == "checkpoint" and len(found) == 1:
             _checkpoint(context, _tuner_call(fitting[0]), read)
         elif fitting:
-            context.manual(RM608, read, f"result.{read.attr} is {READS[read.attr]} on Ray >= 2.51.")
+            context.manual(RM608, read, READS[read.attr], None if read.attr == "checkpoint" else ANY_OF_THEM)
             if any(_trainers(context, tuner) & TRANSFORMERS_TRAINERS for tuner in fitting):
                 _tell_of_folder(context, read)
+
+
+@codemod("glob", "rglob", "iglob", "listdir", "scandir", "iterdir", phase=Phase.TRIALS)
+def trial_folders(context: Context) -> None:
+    """Reports searches for checkpoints in the folder of a trial: they are in that of the run which the trial starts."""
+    for search in searches(context.module):
+        found = [tuner for result in search.results for tuner in tuners_of(result.module, result.node)]
+        if any(tuner is not None and _trainers(context, tuner) for tuner in found):
+            message = "The folder of a trial that fits a trainer holds no checkpoints on Ray >= 2.51."
+            context.manual(RM608, search.node, message, ANY_OF_THEM)
 
 
 def _tuner_call(made: Source) -> TunerCall:
@@ -88,12 +106,6 @@ def _trainers(context: Context, made: Source) -> set[str]:
     if tuner.trainer is not None and tuner.node in context.plan.calls:
         found.add(tuner.module.qualified(tuner.trainer.func) or "")
     return found or (set(TORCH_TRAINERS) if _fits_a_trainer(tuner.module, tuner) else set())
-
-
-def _is_best_result(module: Module, node: ast.expr) -> bool:
-    """Whether a value is what get_best_result() gave, in whatever function that was called."""
-    methods = (source.func for source in sources(module, node) if isinstance(source, ast.Call))
-    return any(isinstance(method, ast.Attribute) and method.attr == "get_best_result" for method in methods)
 
 
 def _rows(context: Context, read: ast.Attribute, fitting: list[Source]) -> None:
@@ -154,9 +166,9 @@ def _is_tested(module: Module, read: ast.expr) -> bool:
 
 
 def _tell_of_folder(context: Context, read: ast.Attribute) -> None:
-    """Tells where the files of Transformers are, if the folder of a checkpoint is opened."""
+    """Tells where the files of Transformers are, if the folder of a checkpoint is opened that RM602 does not follow."""
     opened = context.module.parent_of[read]
-    if isinstance(opened, ast.Attribute) and opened.attr in OPENED:
+    if layout(context.module, read) is None and isinstance(opened, ast.Attribute) and opened.attr in OPENED:
         context.manual(RM602, read, 'The files of Transformers lie in the folder "checkpoint" of the checkpoint.')
 
 

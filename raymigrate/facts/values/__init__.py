@@ -28,6 +28,7 @@ from raymigrate.facts.values.dicts import (
 from raymigrate.facts.values.members import (
     attribute,
     class_named,
+    entry,
     item,
     lineage,
     method_of,
@@ -54,6 +55,7 @@ __all__ = [
     "constants",
     "definition",
     "entries",
+    "entry",
     "fillings",
     "has_unpacking",
     "head",
@@ -258,12 +260,31 @@ def _behind_name(module: Module, node: ast.Name, *, elsewhere: bool) -> Behind:
 
 
 def _looped_over(module: Module, target: ast.AST) -> list[ast.expr] | None:
-    """The items of the list or tuple that a loop gives to a name one by one; None where they are not written out."""
+    """The items of the list or tuple that a loop gives to a name one by one; None where they are not written out.
+
+    Where the loop takes them apart, `for name, value in pairs`, it is the parts of the items that the name is given.
+    """
     loop = module.parent_of.get(target)
-    if not isinstance(loop, (ast.For, ast.comprehension)) or loop.target is not target:
+    several = loop if isinstance(loop, (ast.Tuple, ast.List)) else None
+    if several is not None:
+        loop = module.parent_of[several]
+    if not isinstance(loop, (ast.For, ast.comprehension)) or loop.target is not (several or target):
         return None
     items = value(module, loop.iter)
     if not isinstance(items, (ast.List, ast.Tuple, ast.Set)) or any(isinstance(i, ast.Starred) for i in items.elts):
         return None
     filled = isinstance(loop.iter, ast.Name) and fillings(module, loop.iter)
-    return None if filled or not items.elts else items.elts
+    if filled or not items.elts:
+        return None
+    return items.elts if several is None else _parts(items.elts, several, target)
+
+
+def _parts(items: list[ast.expr], several: ast.Tuple | ast.List, target: ast.AST) -> list[ast.expr] | None:
+    """The part of each item that one of several targets is given; None where an item is not written out."""
+    parts: list[ast.expr] = []
+    for one in items:
+        elements = one.elts if isinstance(one, (ast.Tuple, ast.List)) else []
+        if len(elements) != len(several.elts) or any(isinstance(e, ast.Starred) for e in (*elements, *several.elts)):
+            return None
+        parts.append(elements[several.elts.index(target)])  # type: ignore[arg-type]
+    return parts

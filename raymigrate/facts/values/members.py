@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from raymigrate.facts.functions import returns
 from raymigrate.facts.values.behind import UNKNOWN, Behind, Source, joined
 from raymigrate.facts.values.calls import argument, has_unpacking, keyword_argument, returned_by
 from raymigrate.facts.values.dicts import attribute_fillings, holds_items, imported_value
@@ -40,6 +41,9 @@ def attribute(module: Module, node: ast.Attribute, *, elsewhere: bool) -> Behind
     home = _class_of(module, node.value, elsewhere=elsewhere)
     if home is not None:
         behind = _of_class(*home, node.attr, elsewhere=elsewhere)
+        if _owner(module, node.value) is home[1]:
+            below = _of_kin(module, home[1], node.attr)
+            behind = Behind([*behind.found, *below.found], behind.whole and below.whole)
     else:
         owners = module.origins(node.value, elsewhere=elsewhere)
         behind = joined([_of_object(owner, node.attr, elsewhere=elsewhere) for owner in owners])
@@ -100,18 +104,37 @@ def _of_class(
     module: Module, home: ast.ClassDef, name: str, below: tuple[ast.ClassDef, ...] = (), *, elsewhere: bool
 ) -> Behind:
     """What a class gives an attribute, in its body and its methods; its base classes may do so too."""
-    targets = [binding.node for binding in module.scope(home).bindings.get(name, [])]
+    targets = _targets(module, home, name)
     if len(targets) == 1 and isinstance(targets[0], ast.FunctionDef) and _is_property(targets[0]):
         return returned_by(module, targets[0])
-    targets += [node for node in module.stores(name) if _owner(module, node.value) is home]
     bases = [base for base in home.bases if not is_empty(module, base)]
-    if not targets and len(bases) == 1:
-        parent = class_named(module, bases[0], elsewhere=elsewhere)
+    for base in bases if not targets else ():
+        parent = class_named(module, base, elsewhere=elsewhere)
         if parent is not None and parent[1] not in (home, *below) and len(below) < MOST_BASES:
-            return _of_class(*parent, name, (home, *below), elsewhere=elsewhere)
+            behind = _of_class(*parent, name, (home, *below), elsewhere=elsewhere)
+            if behind.found or len(bases) == 1:
+                return Behind(behind.found, behind.whole and len(bases) == 1)
+    behind = _assigned_to(module, targets)
+    return Behind(behind.found, bool(behind.found) and behind.whole and not bases)
+
+
+def _targets(module: Module, home: ast.ClassDef, name: str) -> list[ast.AST]:
+    """Where a class itself binds an attribute: in its body, and in its methods."""
+    in_body = [binding.node for binding in module.scope(home).bindings.get(name, [])]
+    return [*in_body, *(node for node in module.stores(name) if _owner(module, node.value) is home)]
+
+
+def _assigned_to(module: Module, targets: list[ast.AST]) -> Behind:
     values = [_default(module, module.assigned(target)) for target in targets]
     found = [Source(module, value) for value in values if value is not None]
-    return Behind(found, bool(found) and len(found) == len(targets) and not bases)
+    return Behind(found, len(found) == len(targets))
+
+
+def _of_kin(module: Module, home: ast.ClassDef, name: str) -> Behind:
+    """What an attribute of `self` is given by classes that are derived from its class, and by others they come from."""
+    kin = [line for child in _derived(module).get(home, []) for line in lineage(module, child)]
+    others = [line for line in dict.fromkeys(kin) if line not in lineage(module, home)]
+    return _assigned_to(module, [target for line in others for target in _targets(module, line, name)])
 
 
 def class_named(module: Module, node: ast.expr, *, elsewhere: bool = True) -> tuple[Module, ast.ClassDef] | None:
@@ -163,11 +186,7 @@ def returned_by_method(module: Module, call: ast.Call, *, elsewhere: bool) -> Be
     found = methods_of_object(module, call.func.value, call.func.attr, elsewhere=elsewhere)
     if found is None:
         return None
-    decorators = [[ast.unparse(decorator) for decorator in method.decorator_list] for _, method in found]
-    plain = [names in ([], ["staticmethod"], ["classmethod"]) for names in decorators]
-    return joined(
-        [returned_by(*method) if is_plain else UNKNOWN for method, is_plain in zip(found, plain, strict=True)]
-    )
+    return joined([_returned(*method) for method in found])
 
 
 def methods_of_object(
@@ -177,13 +196,26 @@ def methods_of_object(
     homes = [_class_of(module, owner, elsewhere=elsewhere)]
     if homes == [None]:
         homes = [_class_of_object(made, elsewhere=elsewhere) for made in module.origins(owner, elsewhere=elsewhere)]
-    found = []
-    for home in homes:
-        method = _method(*home, name, elsewhere=elsewhere) if home is not None else None
-        if method is None:
-            return None
-        found.append(method)
-    return found
+    found = [_method(*home, name, elsewhere=elsewhere) if home is not None else None for home in homes]
+    if homes[0] is not None and _owner(module, owner) is homes[0][1]:  # may be one of a derived class
+        derived = [(module, child) for child in _derived(module).get(homes[0][1], [])]
+        methods = [_method(*home, name, elsewhere=elsewhere) for home in derived]
+        made = [one for one in (*found, *methods) if one is None or not _is_abstract(*one)]
+        found = list(dict.fromkeys(made)) or found
+    known = [one for one in found if one is not None]
+    return known if len(known) == len(found) else None
+
+
+def _is_abstract(module: Module, function: ast.FunctionDef) -> bool:
+    """Whether a method is there to be overridden."""
+    decorators = [ast.unparse(decorator).rpartition(".")[2] for decorator in function.decorator_list]
+    raises = isinstance(function.body[-1], ast.Raise) and not returns(module, function)
+    return "abstractmethod" in decorators or raises
+
+
+def _returned(module: Module, function: ast.FunctionDef) -> Behind:
+    decorators = [ast.unparse(decorator) for decorator in function.decorator_list]
+    return returned_by(module, function) if decorators in ([], ["staticmethod"], ["classmethod"]) else UNKNOWN
 
 
 def methods(module: Module, node: ast.Attribute) -> list[ast.FunctionDef]:
@@ -321,11 +353,17 @@ def unpacked(module: Module, target: ast.AST, *, elsewhere: bool) -> Behind:
 
 def _read(module: Module, owner: ast.expr, key: str | int, *, elsewhere: bool) -> Behind:
     """What an item of a dict, list or tuple comes from."""
-    parts = [_entry(source, key) for source in module.origins(owner, elsewhere=elsewhere)]
+    parts = [entry(source, key) for source in module.origins(owner, elsewhere=elsewhere)]
     return joined(parts)
 
 
-def _entry(source: Source, key: str | int) -> Behind:
+def entry(source: Source, key: str | int) -> Behind:
+    """What is behind an item of a dict, list or tuple that is written out, or behind one of the objects of a parser.
+
+    Args:
+        source: The dict, list or tuple.
+        key: The key or position of the item.
+    """
     module, node = source.module, source.node
     if isinstance(key, str):
         found = (module.entries(node) or {}).get(key)
