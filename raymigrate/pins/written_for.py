@@ -111,9 +111,9 @@ def admitted(versions: str) -> Range | None:
     """The versions of Ray before Train V2 in a range; None if there are none, or it cannot be read."""
     try:
         clauses = read_specifier(versions)
-    except ValueError:
+        minors = [minor for minor in MINORS if any(clauses.contains(f"2.{minor}.{patch}") for patch in PATCHES)]
+    except ValueError:  # no range, or a number of thousands of digits
         return None
-    minors = [minor for minor in MINORS if any(clauses.contains(f"2.{minor}.{patch}") for patch in PATCHES)]
     return Range((2, minors[0]), (2, minors[-1])) if minors else None
 
 

@@ -38,8 +38,9 @@ SPEAKS_OF = {
     "RM206": "Trainer",
     "RM208": "train",
     "RM207": "^config$",
-    "RM401": r"^(?:None|True|False|\{\"CPU\": 0\})$",  # given by position
+    "RM401": r"^(?:None|True|False|\{\"CPU\": 0\})$|^\*\*",  # given by position, or unpacked
     "RM417": "Trainer|RunConfig",
+    "RM606": "str|repr",
     "RM753": "Arguments",
     "RM402": "sync_config",
     "RM307": "^make_local_dataset_iterator",  # used by the name that it was imported under

@@ -42,7 +42,7 @@ CONNECTS = ("ray.client", "ray.util.connect", *SETUP)
 def cluster_storage(context: Context) -> None:
     """Reports trainers of a script for a cluster that name no storage, or one below a home folder."""
     module = context.module
-    if not context.of_legacy_job or context.from_ray.lowest >= (2, 7) or not _is_for_cluster(module):
+    if not context.of_legacy_job or not _is_for_cluster(module) or context.from_ray.lowest >= (2, 7):
         return
     tuners = [TunerCall(module, call) for call in module.calls(*TUNERS)]
     tuned = {tuner.trainer: tuner.arguments.get("run_config") for tuner in tuners}
