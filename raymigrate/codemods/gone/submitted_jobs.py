@@ -26,7 +26,7 @@ LAST_WARNING = (2, 8)  # 2.7.2 warns, 2.9.3 raises (_private/worker.py)
 def runtime_env_of_a_job(context: Context) -> None:
     """Reports what a script and the job that runs it both say."""
     module = context.module
-    if not context.of_legacy_job or context.from_ray.version > LAST_WARNING or OVERRIDES in module.text:
+    if not context.of_legacy_job or OVERRIDES in module.text:
         return
     for call in module.calls("ray.init"):
         given, address = keyword_argument(call, "runtime_env"), argument(call, 0, "address")
@@ -35,7 +35,8 @@ def runtime_env_of_a_job(context: Context) -> None:
         own = fields_of(module, given)
         jobs = [*context.options.submitted, *submitted_beside(module)] if own else []
         found = [job.fields for job in jobs if job.runs(context.path) and not job.fields & {f"{OVERRIDES} in env_vars"}]
-        if both := sorted({field for fields in found for field in fields & own}):
+        both = sorted({field for fields in found for field in fields & own})
+        if both and context.from_ray.version <= LAST_WARNING:
             named = " and ".join(both)
             message = f"The job that runs this script has {named} too: current Ray ends it with a ValueError."
             context.manual(RM698, given, message)

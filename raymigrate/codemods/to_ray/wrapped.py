@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import lru_cache
 
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.launched import GPU_PLUGINS, LaunchedOutline
@@ -186,11 +187,15 @@ def _is_model(module: Module, spelled: list[ast.AST], prepare: Prepare) -> bool:
 
 def is_called(module: Module, model: ast.expr) -> bool:
     """Whether an object is used as a model somewhere: called, or asked for its parameters."""
-    name = ast.unparse(model)
-    if any(ast.unparse(node.value) == name for node in module.attributes(*SIGNS)):
-        return True
+    return ast.unparse(model) in _used_as_models(module)
+
+
+@lru_cache(maxsize=4)
+def _used_as_models(module: Module) -> frozenset[str]:
+    """What is called in a module, or asked for what models have."""
     called = (call.func for call in module.of_type(ast.Call))
-    return any(isinstance(node, (ast.Name, ast.Attribute)) and ast.unparse(node) == name for node in called)
+    used = [node for node in called if isinstance(node, (ast.Name, ast.Attribute))]
+    return frozenset(ast.unparse(node) for node in (*used, *(sign.value for sign in module.attributes(*SIGNS))))
 
 
 def _accelerator_at(module: Module, model: ast.expr, used: list[Prepare]) -> str:

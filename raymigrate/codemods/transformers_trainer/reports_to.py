@@ -85,7 +85,11 @@ def silence_loggers(context: Context, function: TrainFunction) -> None:
 
 def _unseen(source: Source) -> str:
     """How a message names report_to, which something sets that is not seen."""
-    return f"report_to, if it is set in {shortened_text(source.module.source(source.node))},"
+    if isinstance(source.node, ast.Call):  # its arguments are no matter of this
+        where = f"{source.module.source(source.node.func)}()"
+    else:
+        where = source.module.source(source.node)
+    return f"report_to, if it is set in {shortened_text(where)},"
 
 
 def _spelled(place: ast.AST) -> str:
