@@ -97,11 +97,18 @@ def items_of(collection: Source) -> list[Source]:
 
 def collected(collection: Source) -> list[Source]:
     """The collections that a value can be, without what only copies or sorts them."""
-    found: list[Source] = []
-    for origin in collection.module.origins(collection.node):
-        inner = _copied(origin.module, origin.node)
-        found += [origin] if inner is None else collected(Source(origin.module, inner))
-    return found
+    found: dict[ast.AST, Source] = {}
+    waiting, seen = [collection], set[ast.AST]()
+    while waiting:
+        source = waiting.pop()
+        for origin in source.module.origins(source.node):
+            inner = _copied(origin.module, origin.node)
+            if inner is None:
+                found[origin.node] = origin
+            elif origin.node not in seen:  # `rows = sorted(rows)` in a loop
+                seen.add(origin.node)
+                waiting.append(Source(origin.module, inner))
+    return list(found.values())
 
 
 def _copied(module: Module, node: ast.expr) -> ast.expr | None:

@@ -71,16 +71,18 @@ def assert_only_sources_changed(before: bytes, after: bytes) -> None:
     pairs = list(zip(sources(json.dumps(content).encode()), sources(after), strict=True))
     assert all(b or not a or c["outputs"] or c["metadata"] for c, (a, b) in zip(content["cells"], pairs, strict=True))
     wanted = sum(changed_lines(a, b) for a, b in pairs)
-    wanted += sum(len(json.dumps(cell, indent=1).split("\n")) for cell in gone)
+    removed = sum(len(json.dumps(cell, indent=1).split("\n")) for cell in gone)
     cells = [cell["source"] for cell, (a, b) in zip(content["cells"], pairs, strict=True) if a != b]
     if before.count(b"\n") < 3:  # all on one line
         assert changed_lines(old, new) == (2 if cells or gone else 0)
         return
     emptied = 3 * sum(bool(a) and not b for a, b in pairs)  # `[`, a line, `]` become `[]`, as Jupyter writes it
+    on_one_line = any(isinstance(source, str) or len(source) == 1 for source in cells)  # all of a cell
+    most = (max(2 * len(cells), wanted) if on_one_line else wanted) + removed + emptied
     if gone:  # whose lines are much like those of other cells
-        assert fewest_changed_lines(old, new) <= wanted + emptied
-    elif any(isinstance(source, str) or len(source) == 1 for source in cells):  # all of a cell on one line
-        assert changed_lines(old, new) <= max(2 * len(cells), wanted) + emptied
+        assert fewest_changed_lines(old, new) <= most
+    elif on_one_line:
+        assert changed_lines(old, new) <= most
     else:
         assert changed_lines(old, new) == wanted + emptied
 
