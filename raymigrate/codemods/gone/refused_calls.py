@@ -89,6 +89,8 @@ def refused_calls(context: Context) -> None:
     if not context.is_ray_script:
         return
     for call in context.module.of_type(ast.Call):
+        if call in context.tuned:
+            continue  # a configuration of something else than a trainer of today
         if is_dealt_with(context, call.func) and not _moved(context.module, context.module.qualified(call.func)):
             continue  # but a trainer that moves to its package is refused there
         answers = [(called, _refused(context, call, called)) for called in _called(context.module, call)]

@@ -28,7 +28,7 @@ IF_SAME = "If the name is the same each time, a second run goes on from the firs
 # What these give is another value each time. Trackers name each run anew.
 UNIQUE = re.compile(
     r"(time|datetime|uuid|random|secrets|tempfile|shortuuid|ulid|coolname|petname|pendulum|arrow|wandb|mlflow)\."
-    r"|numpy\.random\.|os\.getpid$"
+    r"|numpy\.random\.|os\.getpid$|ray\.tune\.get_context$"
 )
 FIRST = "train_loop_per_worker"
 GET_CHECKPOINT = ("ray.air.session.get_checkpoint", "ray.train.get_checkpoint", "ray.train.load_checkpoint")
