@@ -260,10 +260,11 @@ def left_to_a_person(path: Path) -> list[Finding]:
 
 
 # Right as they stand: names that the script looks for first or whose error it expects, keywords that a decorator takes,
-# an enum's member, a configuration for a SklearnTrainer, of which its import says that nothing takes it any more.
+# an enum's member, configurations for trainers that are gone: the imports of these fail first, and are told.
 RIGHT = re.compile(
     r"/(?:guarded_names|expected_errors)/|hf_hub_download\(force_filename=\)|BertConfig\(num_labels=\)|"
-    r"IntervalStrategy\(\)\.value|/other_trainers/after\.py:\d+: ray\.train\.RunConfig\((?:stop|verbose)="
+    r"IntervalStrategy\(\)\.value|/other_trainers/after\.py:\d+: "
+    r"ray\.train\.(?:RunConfig\((?:stop|verbose)=|ScalingConfig\(trainer_resources=)"
 )
 
 
