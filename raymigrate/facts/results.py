@@ -29,7 +29,7 @@ CHECKPOINTS = tuple(
     f"{module}.Checkpoint"
     for module in ("ray.air", "ray.air.checkpoint", "ray.air.config", "ray.train", *IN_ML["Checkpoint"])
 )
-GET_CHECKPOINT = frozenset({"ray.air.session.get_checkpoint", "ray.train.get_checkpoint"})
+GET_CHECKPOINT = ("ray.air.session.get_checkpoint", "ray.train.get_checkpoint")
 
 # Methods of datasets and of preprocessors that change the rows.
 MAPS = ("map", "map_batches", "flat_map", "transform", "fit_transform")

@@ -15,9 +15,10 @@ from raymigrate.facts.scopes import FunctionNode
 from raymigrate.facts.values import Source, class_named, is_none
 from raymigrate.knowledge.libraries import lineage
 
+TRAIN_LOOP = "train_loop_per_worker"
 # Classes that take a function for the workers, by the name of the parameter.
 WITH_FUNCTION = {
-    "train_loop_per_worker": ACCELERATE_TRAINERS | TORCH_TRAINERS,
+    TRAIN_LOOP: ACCELERATE_TRAINERS | TORCH_TRAINERS,
     "trainer_init_per_worker": TRANSFORMERS_TRAINERS,
 }
 # What every trainer of Train V2 is made from, and every one from before it

@@ -14,11 +14,12 @@ from raymigrate.comments.skips import comment_at, skipped_whole
 from raymigrate.documents import Plain
 from raymigrate.documents.lines import Places
 from raymigrate.facts.settings import TARGET, mappings
+from raymigrate.facts.tuners import config_names
 from raymigrate.pins.files import decode
 from raymigrate.run.outcome import FileResult
 
 COMMENT = re.compile(r"(?:^|[ \t])#[^\n]*", re.MULTILINE)
-CONFIGURATION = re.compile(rf"ray\.(?:air|train)(?:\.config)?\.({'|'.join(REFUSED)})")
+CONFIGURATIONS = {path: name for name in REFUSED for path in config_names(name)}
 STORES = {"local_dir": (RM402, STORAGE_ADVICE), "sync_config": (RM402, STORAGE_ADVICE)}
 NAME = re.compile(rf"(?<![\w./-])(?:{LEGACY.pattern})(?![\w/-])")
 
@@ -46,13 +47,13 @@ def _refused(text: str, path: str) -> Iterator[Finding]:
     """What the configuration that is named by `_target_` refuses among the keys beside it."""
     for keys in mappings(text) if TARGET in text else ():
         named = next((key.value for key in keys if key.name == TARGET), None)
-        configuration = CONFIGURATION.fullmatch(named or "")
+        configuration = CONFIGURATIONS.get(named or "")
         if configuration is None:
             continue
         for key in keys:
-            if key.name in REFUSED[configuration[1]]:
+            if key.name in REFUSED[configuration]:
                 rule, advice = STORES.get(key.name, (RM401, STOP if key.name == "stop" else "Take it out."))
-                message = f"{configuration[1]}({key.name}=) raises on Ray >= 2.51."
+                message = f"{configuration}({key.name}=) raises on Ray >= 2.51."
                 yield Finding(rule.code, Kind.MANUAL, message, advice, key.line, key.column, path)
 
 

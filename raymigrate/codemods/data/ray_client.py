@@ -14,6 +14,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
+from raymigrate.facts.environment import ENVIRON
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.places import Place
@@ -37,7 +38,6 @@ ADDRESS = "ray://"
 CONNECTS = ("ray.client", "ray.util.connect", "ray.ClientBuilder", "ray.client_builder.client")
 ENDS = ("ray.shutdown", "ray.util.disconnect")
 VARIABLE = "RAY_ADDRESS"
-ENVIRONMENT = "os.environ"
 # Methods of a Dataset that always run its plan, and those that do so unless its rows are in memory already.
 RUNS = frozenset(
     [
@@ -120,9 +120,9 @@ def _connections(module: Module) -> Iterator[ast.AST]:
 def _set_to(module: Module, key: ast.Constant) -> ast.expr | None:
     """What a variable of the environment is set to where its name stands; None where it is not."""
     outer = module.parent_of[key]
-    if isinstance(outer, ast.Subscript) and module.qualified(outer.value) == ENVIRONMENT:
+    if isinstance(outer, ast.Subscript) and module.qualified(outer.value) == ENVIRON:
         return module.assigned(outer)
-    is_set = isinstance(outer, ast.Call) and module.qualified(outer.func) == f"{ENVIRONMENT}.setdefault"
+    is_set = isinstance(outer, ast.Call) and module.qualified(outer.func) == f"{ENVIRON}.setdefault"
     return argument(outer, 1, "value") if is_set and isinstance(outer, ast.Call) else None
 
 

@@ -15,7 +15,7 @@ from raymigrate.facts.batch_functions import BatchFunction
 from raymigrate.facts.hf_datasets import is_hf_dataset
 from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS
 from raymigrate.facts.ray_data import PIPELINES, attributes_of_shards, is_dataset
-from raymigrate.facts.trainers import trainer_calls
+from raymigrate.facts.trainers import TRAIN_LOOP, trainer_calls
 from raymigrate.facts.values import argument, keyword_argument
 from raymigrate.knowledge.libraries import look_up, parameters, takes
 
@@ -266,7 +266,7 @@ def _copied(context: Context, call: ast.Call, function: BatchFunction, batch_for
 @codemod("datasets")
 def hugging_face_datasets(context: Context) -> None:
     """Reports datasets of Hugging Face handed to a trainer whose training function is the user's own."""
-    for call in trainer_calls(context.module, TORCH_TRAINERS | ACCELERATE_TRAINERS, "train_loop_per_worker"):
+    for call in trainer_calls(context.module, TORCH_TRAINERS | ACCELERATE_TRAINERS, TRAIN_LOOP):
         for value in (call.datasets.keys or {}).values():
             if is_hf_dataset(context.module, value):
                 context.manual(RM509, value, "This is not a Ray Dataset: the trainer fails before training begins.")

@@ -11,7 +11,7 @@ from raymigrate.codemods.data.split_datasets import SPLIT_ALL_SINCE, keep_whole,
 from raymigrate.codemods.data.trainer_arguments import prepare_datasets
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.legacy import TORCH_TRAINERS
-from raymigrate.facts.trainers import trainer_calls
+from raymigrate.facts.trainers import TRAIN_LOOP, trainer_calls
 
 SIBLINGS = frozenset(
     f"ray.train.{module}.{name}"
@@ -30,7 +30,7 @@ SPLIT_ALL = frozenset(name for name in SIBLINGS if name.endswith(("XGBoostTraine
 @codemod(*sorted({name.rpartition(".")[2] for name in TORCH_TRAINERS | SIBLINGS}), phase=Phase.CONFIGURATION)
 def convert_data(context: Context) -> None:
     """Applies the preprocessor before the trainer is built, and makes a DataConfig of a dict."""
-    for call in trainer_calls(context.module, TORCH_TRAINERS | SIBLINGS, "train_loop_per_worker"):
+    for call in trainer_calls(context.module, TORCH_TRAINERS | SIBLINGS, TRAIN_LOOP):
         given = call.arguments.get("preprocessor")
         name = context.module.qualified(call.node.func)
         if call.unpacked:

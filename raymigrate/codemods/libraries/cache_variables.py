@@ -9,7 +9,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.environment import goes_to_environment
+from raymigrate.facts.environment import SETTERS, goes_to_environment
 from raymigrate.facts.module import Module
 
 RM718 = Rule(
@@ -26,7 +26,6 @@ NEW = "HF_HUB_CACHE"
 # What takes the name of a variable first.
 FUNCTIONS = ("os.getenv", "os.putenv", "os.unsetenv")
 METHODS = ("get", "pop", "setdefault")
-SETTERS = ("os.putenv", "os.environ.setdefault")
 
 
 @codemod(*VARIABLES, phase=Phase.LIBRARIES)

@@ -8,7 +8,7 @@ from raymigrate.codemods.shared.already_there import definitions_of
 from raymigrate.codemods.shared.emitted import TRAIN_SHARD
 from raymigrate.facts.legacy import TORCH_TRAINERS
 from raymigrate.facts.module import Module
-from raymigrate.facts.trainers import trainer_calls
+from raymigrate.facts.trainers import TRAIN_LOOP, trainer_calls
 
 
 def free_key(modules: Iterable[Module], *names: str) -> str:
@@ -48,7 +48,7 @@ def _handed(module: Module) -> Iterator[ast.AST]:
     for definition in shards:
         yield from (node for node in module.of_type(ast.arg) if module.inside(node, definition))
     functions = set[ast.AST | None]()
-    for call in trainer_calls(module, TORCH_TRAINERS, "train_loop_per_worker"):
+    for call in trainer_calls(module, TORCH_TRAINERS, TRAIN_LOOP):
         functions.update(call.functions)
         config = call.arguments.get("train_loop_config")
         if isinstance(config, ast.Dict):

@@ -14,6 +14,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.torch_trainer.spark_clusters import SETUP
 from raymigrate.facts.legacy import HF_TRAINERS, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
+from raymigrate.facts.reports import Carried, carried_by_job
 from raymigrate.facts.tuners import TUNERS, TunerCall, config_names
 from raymigrate.facts.values import argument, is_none, keyword_argument, leading_text
 
@@ -67,12 +68,8 @@ def _may_be_address(module: Module, node: ast.expr) -> bool:
 
 def _saves(module: Module, trainer: ast.Call) -> bool:
     """Whether a training may report checkpoints, for all that can be seen."""
-    if module.qualified(trainer.func) in TRANSFORMERS_TRAINERS or any(module.calls(*HF_TRAINERS)):
-        return True
-    reports = [call for call, _ in module.method_calls("report")] + list(module.named_calls("report"))
-    return not reports or any(
-        len(call.args) > 1 or any(keyword.arg in ("checkpoint", None) for keyword in call.keywords) for call in reports
-    )
+    saves_itself = module.qualified(trainer.func) in TRANSFORMERS_TRAINERS or any(module.calls(*HF_TRAINERS))
+    return saves_itself or carried_by_job(module)[0] is not Carried.NONE
 
 
 def _is_of_each_machine(module: Module, run_config: ast.expr | None) -> bool:

@@ -11,7 +11,8 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.facts.keys import keys_of
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.module import Module
-from raymigrate.facts.trainers import trainer_calls
+from raymigrate.facts.results import GET_CHECKPOINT
+from raymigrate.facts.trainers import TRAIN_LOOP, trainer_calls
 from raymigrate.facts.values import Source, argument, constants, is_none, keyword_argument
 
 RM406 = Rule(
@@ -30,8 +31,7 @@ UNIQUE = re.compile(
     r"(time|datetime|uuid|random|secrets|tempfile|shortuuid|ulid|coolname|petname|pendulum|arrow|wandb|mlflow)\."
     r"|numpy\.random\.|os\.getpid$|ray\.tune\.get_context$"
 )
-FIRST = "train_loop_per_worker"
-GET_CHECKPOINT = ("ray.air.session.get_checkpoint", "ray.train.get_checkpoint", "ray.train.load_checkpoint")
+READS = (*GET_CHECKPOINT, "ray.train.load_checkpoint")
 JOB_VARIABLE = re.compile(r"(JOB|RUN|TASK|BUILD|TRIAL).*ID|_ID$")
 
 
@@ -53,8 +53,8 @@ def run_names(context: Context) -> None:
 
 def _that_go_on(context: Context) -> Iterator[ast.Call]:
     """The TorchTrainers of a legacy job whose training function may begin from a checkpoint."""
-    reads = any(context.module.calls(*GET_CHECKPOINT))
-    for call in trainer_calls(context.module, TORCH_TRAINERS, FIRST) if context.of_legacy_job else ():
+    reads = any(context.module.calls(*READS))
+    for call in trainer_calls(context.module, TORCH_TRAINERS, TRAIN_LOOP) if context.of_legacy_job else ():
         if reads or not call.functions:
             yield call.node
 

@@ -28,7 +28,8 @@ from raymigrate.facts.legacy import (
     TORCH_TRAINERS,
     TRAINERS,
 )
-from raymigrate.facts.trainers import BEFORE_V2, TrainerCall, trainer_base, trainer_calls
+from raymigrate.facts.results import GET_CHECKPOINT
+from raymigrate.facts.trainers import BEFORE_V2, TRAIN_LOOP, TrainerCall, trainer_base, trainer_calls
 from raymigrate.facts.values import is_none, sources
 from raymigrate.knowledge.libraries import look_up
 
@@ -61,14 +62,13 @@ RESTORE = ("restore", "can_restore")
 ARGUMENT = "resume_from_checkpoint"
 # A function with this reads folders of RayTrainReportCallback; what a TransformersTrainer left is laid out differently.
 PREPARE_TRAINER = "ray.train.huggingface.transformers.prepare_trainer"
-GET_CHECKPOINT = ("ray.air.session.get_checkpoint", "ray.train.get_checkpoint")
 
 
 @codemod(ARGUMENT, phase=Phase.CHECKPOINTS)
 def resume(context: Context) -> None:
     """Hands the checkpoint over in train_loop_config, where the training function can be seen to read it."""
     module = context.module
-    for call in trainer_calls(module, TORCH_TRAINERS | ACCELERATE_TRAINERS, "train_loop_per_worker"):
+    for call in trainer_calls(module, TORCH_TRAINERS | ACCELERATE_TRAINERS, TRAIN_LOOP):
         given = call.arguments.get(ARGUMENT)
         if given is None or call.unpacked or is_none(given):
             continue  # None is dropped with the other arguments

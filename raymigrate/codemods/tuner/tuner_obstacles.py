@@ -4,6 +4,7 @@ import ast
 
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.tuner.tuner_config import run_config_in_force
+from raymigrate.edits.plan import CallEdit
 from raymigrate.facts.legacy import TRAINERS
 from raymigrate.facts.tuners import (
     TUNE_CONFIGS,
@@ -88,7 +89,7 @@ def _beside(context: Context, tuner: TunerCall) -> str | None:
         return ""
     if module.scope_of[trainer] is not module.scope_of[tuner.node]:
         return ", in another function"
-    edit = context.plan.call(trainer)
+    edit = context.plan.calls.get(trainer, CallEdit())
     if "run_config" in edit.values:
         return ", and its workers get their environment from its RunConfig"
     if others := sorted({str(keyword.arg) for keyword in trainer.keywords} - COPIED - edit.remove):
