@@ -57,6 +57,7 @@ SPEAKS_OF = {
     "RM509": "train",
     "RM511": r"^lambda|_(?:batch|row)$|^row\b|^self\.model\(",  # the function, or what it returns
     "RM512": "ray://|RAY_ADDRESS",
+    "RM513": "image",
     "RM602": "_directory",
     "RM706": r"\*\*",
     "RM714": r"dataset|^[A-Z]+$|^sys\.argv",
