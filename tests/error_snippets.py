@@ -202,6 +202,11 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         "seen.storage_filesystem.delete_dir(seen.experiment_fs_path)\n"
         "seen._check_validation_file()",
     ],
+    "RM418": [
+        "from ray import cloudpickle; cloudpickle.dumps(torch.backends)",
+        "from ray import cloudpickle; cloudpickle.dumps(torch.backends.cudnn)",
+        "from ray import cloudpickle; import torch.distributed.config as module; cloudpickle.dumps(module)",
+    ],
     "RM425": ["from ray.util.spark import setup_ray_cluster; setup_ray_cluster(num_worker_nodes=1)"],
     "RM697": ["ray.train.torch.accelerate()"],
     "RM426": ["from ray.train.torch.torch_trainer import TorchTrainer as Inner; Inner(loop)"],

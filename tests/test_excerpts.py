@@ -99,7 +99,7 @@ class C:
 '''
     assert hidden_of(text, 15) == [
         '"H0_"',
-        "H1_",
+        "import H1_",
         "# over f",
         "",
         "",
@@ -167,6 +167,13 @@ def test_a_statement_that_moves_into_a_with_is_shown_whole() -> None:
     plan.statement(module.tree.body[0].body[0]).within = Code("with run:\n    pass")
     assert compared(module, plan, results := Counter()).startswith("def f():\n    with run:\n        for x in y:\n")
     assert results["equal"] == 1
+
+
+def test_what_comes_below_a_docstring_comes_right_below_it() -> None:
+    text = 'def f():\n    """Says it."""\n    a = (\n        1)\n    b = 2\n    return a\n'
+    module, plan = Module(text), Plan()
+    plan.function(module.tree.body[0]).body_start.append(Code("new()"))
+    assert compared(module, plan, Counter()).startswith('def f():\n    """Says it."""\n    new()\n    a = (\n')
 
 
 def test_a_long_file_costs_what_is_edited_in_it(monkeypatch: pytest.MonkeyPatch) -> None:

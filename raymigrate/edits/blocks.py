@@ -8,6 +8,7 @@ import libcst as cst
 from raymigrate.edits.positions import code_of
 
 Statement = cst.SimpleStatementLine | cst.BaseCompoundStatement
+IN_A_BLOCK = 1  # blank lines around definitions, two in a module
 
 
 def is_definition(statement: cst.CSTNode) -> bool:
@@ -18,6 +19,14 @@ def is_definition(statement: cst.CSTNode) -> bool:
 def is_import(statement: cst.CSTNode) -> bool:
     """Whether a statement is an import."""
     return isinstance(statement, cst.SimpleStatementLine) and isinstance(statement.body[0], cst.Import | cst.ImportFrom)
+
+
+def indented(body: cst.BaseSuite) -> cst.IndentedBlock:
+    """A body as a block, also one that stands on the line of its head."""
+    if isinstance(body, cst.IndentedBlock):
+        return body
+    assert isinstance(body, cst.SimpleStatementSuite)
+    return cst.IndentedBlock([cst.SimpleStatementLine(body.body, trailing_whitespace=body.trailing_whitespace)])
 
 
 def blank_lines(statement: cst.CSTNode) -> int:
@@ -39,7 +48,8 @@ def without_blank_lines(statement: cst.BaseStatement) -> cst.BaseStatement:
 def spaced(body: Sequence[cst.BaseStatement], new: Collection[cst.CSTNode], wanted: int) -> list[cst.BaseStatement]:
     """Sets new definitions off by blank lines, and what follows them; other statements stay as they are.
 
-    Of a new statement below the imports one blank line sets it off, as isort has it.
+    Of a new statement below the imports one blank line sets it off, as isort has it, and one follows new imports in a
+    function, as black has it.
 
     Args:
         body: Statements of one block.
@@ -52,8 +62,10 @@ def spaced(body: Sequence[cst.BaseStatement], new: Collection[cst.CSTNode], want
         there = blank_lines(statement)
         wrong = there < wanted or (there > wanted and statement in new)
         defines = is_definition(previous) or is_definition(statement)
-        below_imports = statement in new and there > 1 and is_import(previous) and not is_import(statement)
-        if (touched and wrong and defines) or (below_imports and not defines):
+        ends_imports = is_import(previous) and not is_import(statement)
+        too_many = statement in new and there > 1
+        too_few = previous in new and not there and wanted == IN_A_BLOCK
+        if (touched and wrong and defines) or (ends_imports and (too_many or too_few) and not defines):
             lines = [cst.EmptyLine(indent=False)] * (wanted if defines else 1)
             kept = statement.leading_lines[there:]  # type: ignore[attr-defined]
             statement = statement.with_changes(leading_lines=[*lines, *kept])
@@ -131,7 +143,7 @@ def gathered(statements: Sequence[Statement]) -> list[Statement]:
             elif (lines or result) and (not lines or lines[-1].comment):
                 lines.append(cst.EmptyLine(indent=False))
         result.append(statement.with_changes(leading_lines=lines))
-    return spaced(result, result, 1)  # type: ignore[return-value]
+    return spaced(result, result, IN_A_BLOCK)  # type: ignore[return-value]
 
 
 def bare_code(statement: Statement) -> str:

@@ -3,7 +3,8 @@
 Each run of such statements, in any block, is hidden behind one or two stand-ins. Of a statement beside its edits the
 rewriter sees, and so a stand-in keeps:
 
-* whether it is a definition, which blank lines set off, or a docstring, before which nothing comes;
+* whether it is a definition, which blank lines set off, an import, which they end, or a docstring, before which nothing
+  comes;
 * the lines over it: they stay, as only what follows them is hidden;
 * which comments below it belong to its blocks and which to what follows. Their indentation tells, so the last statement
   of a run has a stand-in of its own, with a block that is indented as the last one of the statement.
@@ -104,6 +105,7 @@ class _Hiding:
         # New blocks are indented as the first block of the file, so LibCST has to see that.
         indenting = next((s for s in module.tree.body if any(map(self._has_own_lines, _blocks(s)))), None)
         touched = {node.lineno for node in plan.nodes()}  # type: ignore[attr-defined]
+        touched.update(_below_docstrings(plan))
         self._touched = sorted(touched | ({indenting.lineno} if indenting else set()))
         self._indented_anew = {statement for statement, edit in plan.statements.items() if edit.within is not None}
         self._indented_anew.update(plan.moved())
@@ -155,7 +157,7 @@ class _Hiding:
         indentation, name = self._indentation(unit.first), f"{MARK}{next(self._numbers)}_"
         blocks = list(_blocks(statement))
         if not blocks:
-            return (f'{indentation}"{name}"' if _is_docstring(statement) else f"{indentation}{name}",)
+            return (f"{indentation}{_like(statement, name)}",)
         inner = self._block(blocks[-1]) if with_block else ()
         if isinstance(statement, ast.Match) and with_block:
             case = self._indentation(self._line_of_case(statement.cases[-1]))
@@ -234,6 +236,21 @@ def _has_elif(statement: ast.If) -> bool:
     """Whether the `else` is an `elif`: an `if` below an `else` stands further right."""
     inner = statement.orelse
     return len(inner) == 1 and isinstance(inner[0], ast.If) and inner[0].col_offset == statement.col_offset
+
+
+def _below_docstrings(plan: Plan) -> Iterator[int]:
+    """The lines before which new code comes: what it stands below may not be hidden together with what follows."""
+    for function, edit in plan.functions.items():
+        body: list[ast.stmt] = function.body  # type: ignore[attr-defined]
+        if edit.body_start and len(body) > 1 and _is_docstring(body[0]):
+            yield body[1].lineno
+
+
+def _like(statement: ast.stmt, name: str) -> str:
+    """A statement of the same kind, as far as that matters for what comes beside it."""
+    if isinstance(statement, (ast.Import, ast.ImportFrom)):
+        return f"import {name}"
+    return f'"{name}"' if _is_docstring(statement) else name
 
 
 def _is_docstring(statement: ast.stmt) -> bool:

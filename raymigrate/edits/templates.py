@@ -81,10 +81,13 @@ class _Fill(cst.CSTTransformer):
         return updated_node if leave is None else leave(original_node, updated_node)
 
     def _leave_line(self, original: cst.SimpleStatementLine, updated: cst.CSTNode) -> cst.CSTNode:
-        """Puts statements in the place of a line that is their placeholder."""
+        """Puts statements in the place of a line that is their placeholder; the lines over it stay over the first."""
         match original.body:
             case [cst.Expr(cst.Name(name))] if name in self.blocks:
-                return cst.FlattenSentinel(self.blocks[name])  # type: ignore[return-value]
+                first, *others = self.blocks[name]
+                if original.leading_lines:
+                    first = first.with_changes(leading_lines=[*original.leading_lines, *first.leading_lines])
+                return cst.FlattenSentinel([first, *others])  # type: ignore[return-value]
         return updated
 
     def _leave_assign(self, original_node: cst.Assign, updated_node: cst.Assign) -> cst.Assign:

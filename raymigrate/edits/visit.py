@@ -119,7 +119,7 @@ class Visit(cst.CSTTransformer):
             found += (self._fitting(node, span[0][1]) for node in self.moved[span[0]])
         block = blocks.gathered(blocks.joined(found, self.enclosing))  # type: ignore[arg-type]
         self.new.update(block)
-        return blocks.spaced(block, self.new, 1)  # type: ignore[return-value]
+        return blocks.spaced(block, self.new, blocks.IN_A_BLOCK)  # type: ignore[return-value]
 
     def _fitting(self, statement: Statement, column: int) -> Statement:
         """A statement that moves into a function, broken into lines where it gets too long there."""
@@ -144,7 +144,7 @@ class Visit(cst.CSTTransformer):
             body = blocks.joined(body, self.enclosing) or [cst.SimpleStatementLine([cst.Pass()])]
             if self.moving and body[0] is not original_node.body[0]:  # type: ignore[attr-defined]
                 body[0] = blocks.without_blank_lines(body[0])
-            body = blocks.spaced(body, self.new, 1)
+            body = blocks.spaced(body, self.new, blocks.IN_A_BLOCK)
             return updated_node.with_changes(body=body, footer=[*below, *updated_node.footer])
         if isinstance(updated_node, cst.Module):
             body, below = blocks.handed_down(updated_node.body, self.gone, self.new)
@@ -341,13 +341,11 @@ class Visit(cst.CSTTransformer):
             changes["params"] = parameters.without_defaults(function.params, edit.undefault)
         new = self._statements(edit.body_start)
         if new:
-            block = function.body
-            if not isinstance(block, cst.IndentedBlock):
-                raise RewriteError(f"the body of {function.name.value} stands on the line of its head")
-            body = list(block.body)
-            at = 1 if function.get_docstring() is not None else 0
-            changes["body"] = block.with_changes(body=[*body[:at], *new, *body[at:]])
             self.new.update(new)
+            block = blocks.indented(function.body)
+            at = 1 if function.get_docstring() is not None else 0
+            body = blocks.spaced([*block.body[:at], *new, *block.body[at:]], self.new, blocks.IN_A_BLOCK)
+            changes["body"] = block.with_changes(body=body)
         return function.with_changes(**changes)
 
 

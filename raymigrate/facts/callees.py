@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from raymigrate.facts.handed_on import handed_on
-from raymigrate.facts.items import collections_of, items_of
+from raymigrate.facts.items import items_behind
 from raymigrate.facts.module import Module
 from raymigrate.facts.own_modules import LIBRARIES
 from raymigrate.facts.places import WRAPPERS
@@ -90,7 +90,6 @@ def _inside(source: Source) -> Iterator[Source]:
     if isinstance(node, ast.Call) and module.qualified(node.func) in WRAPPERS:
         wrapped = argument(node, 0, "func", "trainable")
         yield from [Source(module, wrapped)] if wrapped is not None else []
-    for collection in collections_of(source):
-        yield from items_of(collection)
+    yield from items_behind(source)
     if isinstance(node, ast.Name):
         yield from handed_on(module, node)

@@ -10,6 +10,7 @@ SETTERS = ("os.putenv", "os.environ.setdefault")
 OF_PYTEST = "setenv"  # the method of the fixture monkeypatch
 PATCH = ("unittest.mock.patch.dict", "mock.patch.dict")
 ENV_VARS = "env_vars"  # of a runtime_env
+RUNTIME_ENV = ("ray.runtime_env.RuntimeEnv", "ray.runtime_env.runtime_env.RuntimeEnv")
 
 
 def variables_set(module: Module, *names: str) -> Iterator[tuple[ast.AST, str]]:

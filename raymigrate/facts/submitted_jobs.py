@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from raymigrate.facts.environment import ENV_VARS
+from raymigrate.facts.environment import ENV_VARS, RUNTIME_ENV
 from raymigrate.facts.module import Module
 from raymigrate.facts.project_uses import files_with
 from raymigrate.facts.values import keyword_argument, seen_entries
@@ -20,7 +20,6 @@ from raymigrate.facts.values import keyword_argument, seen_entries
 METHOD = "submit_job"
 COMMAND = "ray job submit"
 LINE = re.compile(rf"\b{COMMAND}\b((?:\\\r?\n|[^\n])*)")
-RUNTIME_ENV = ("ray.runtime_env.RuntimeEnv", "ray.runtime_env.runtime_env.RuntimeEnv")
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from raymigrate.facts.environment import RUNTIME_ENV
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import seen_entries, seen_items, sources
 from raymigrate.knowledge.versions import LOWEST, Pin, conda_pins, package, requirement_pins
@@ -20,7 +21,6 @@ NO_RANGE = (
     " {lowest} or later."
 )
 VERSION = re.compile(r"(?:[=<>!~]=?\s*)?\d+(?:\.[\d*]+)*(?:\s*,\s*[=<>!~]=?\s*[\d.*]+)*")
-RUNTIME_ENV = ("ray.runtime_env.RuntimeEnv",)
 
 
 def environment_pins(module: Module) -> Iterator[tuple[ast.Constant, Pin]]:

@@ -14,6 +14,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
+from raymigrate.facts.connections import CONNECTS
 from raymigrate.facts.environment import ENVIRON
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
@@ -35,7 +36,6 @@ RM512 = Rule(
 
 SUBMIT = "ray job submit --address http://HEAD:8265 --working-dir ."
 ADDRESS = "ray://"
-CONNECTS = ("ray.client", "ray.util.connect", "ray.ClientBuilder", "ray.client_builder.client")
 ENDS = ("ray.shutdown", "ray.util.disconnect")
 VARIABLE = "RAY_ADDRESS"
 # Methods of a Dataset that always run its plan, and those that do so unless its rows are in memory already.

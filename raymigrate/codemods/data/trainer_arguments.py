@@ -191,9 +191,12 @@ def _can_stand_twice(call: TrainerCall) -> bool:
 def _hand_over_counts(context: Context, function: TrainFunction, name: str | None) -> None:
     """Adds the number of training rows to the configuration of the workers, who cannot count a shard."""
     call, keys = function.call, function.call.datasets.keys
-    entries = {}
+    entries: dict[str, str] = {}
+    parts: dict[str, Part] = {}
     if call.datasets.may_have("train"):
-        train = f'{name}["train"]' if name is not None or keys is None else context.module.source(keys["train"])
+        train = f'{name}["train"]'
+        if name is None and keys is not None:
+            train, parts["train"] = "$train", keys["train"]
         may_lack = f' if "train" in {name} else None' if call.datasets.may_be_none else ""
         entries[function.rows_key] = f"{train}.count(){may_lack}"
     if keys is None:
@@ -205,17 +208,17 @@ def _hand_over_counts(context: Context, function: TrainFunction, name: str | Non
         context.note(RM107, config, f"This configuration gets {listed}: it must have no entry of its own by that name.")
     if isinstance(config, ast.Dict):
         for key, source in entries.items():
-            context.plan.dict_entry(config, key, source)
+            context.plan.dict_entry(config, key, source, **parts)
         return
     if isinstance(config, ast.Call) and not config.args and ast.unparse(config.func) == "dict":
         for key, source in entries.items():
-            context.plan.call(config).set(key, source)
+            context.plan.call(config).set(key, source, **parts)
         return
     source = ", ".join(f'"{key}": {value}' for key, value in entries.items())
     if config is None or is_none(config):
-        edit.set("train_loop_config", f"{{{source}}}")
+        edit.set("train_loop_config", f"{{{source}}}", **parts)
     else:
-        edit.set("train_loop_config", f"{{**$config, {source}}}", config=config)
+        edit.set("train_loop_config", f"{{**$config, {source}}}", config=config, **parts)
 
 
 def _may_have_any_key(function: TrainFunction, config: ast.expr) -> bool:

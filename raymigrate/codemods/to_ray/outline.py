@@ -15,6 +15,7 @@ from __future__ import annotations
 import ast
 import json
 import textwrap
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
 
@@ -22,9 +23,11 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.command_lines import decorated_by
 from raymigrate.codemods.to_ray.script import Script, called_by, is_parsed
 from raymigrate.codemods.to_ray.statements import Role, Roles
+from raymigrate.codemods.torch_trainer.pickled_modules import import_inside, imports_of
 from raymigrate.edits.plan import Code
 from raymigrate.facts.functions import parameters
 from raymigrate.facts.module import Module
+from raymigrate.facts.pickling import with_those_named
 from raymigrate.facts.values import argument
 
 MOST_VARIABLES = 3  # that stand among the arguments of the trainer
@@ -139,13 +142,22 @@ class Outline:
         config, reading = self._config()
         environment = self._environment()
         name = self.context.fresh("train_func", "train_loop_per_worker")
-        lines = [*self.start, *reading.splitlines(), "$body", *([f"return {self.returned}"] if self.returned else [])]
+        returned = [f"return {self.returned}"] if self.returned else []
+        lines = [*self._imports(moved), *self.start, *reading.splitlines(), "$body", *returned]
         text = f"def {name}({'config' if config else ''}):\n" + textwrap.indent("\n".join(lines), "    ") + "\n"
         self._put(moved[-1], [*self._support(), Code(text, blocks={"body": moved})])
         instead = self.context.plan.statement(moved[-1]).instead
         instead.append(Code("\n".join(self._trainer(name, config, environment))))
         if self.shown:
             instead += [*(Code(line) for line in self.read_back), *self.shown]
+
+    def _imports(self, moved: Sequence[ast.stmt]) -> list[str]:
+        """What the training function imports itself; the functions that it names are given what they need."""
+        for function in sorted(with_those_named(self.module, moved), key=self.module.start):
+            import_inside(self.context, function)
+        imports, lines_follow = imports_of(self.context, moved), bool(self.start)
+        is_import = isinstance(moved[0], (ast.Import, ast.ImportFrom))
+        return [*imports, ""] if imports and (lines_follow or not is_import) else imports
 
     def _environment(self) -> str:
         """The variables of the workers as source: many of them get a name."""

@@ -12,6 +12,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.torch_trainer.spark_clusters import SETUP
+from raymigrate.facts.connections import CONNECTS
 from raymigrate.facts.legacy import HF_TRAINERS, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.reports import Carried, carried_by_job
@@ -36,7 +37,6 @@ MESSAGE = (
 )
 STORED_BY = ("storage_path", "local_dir", "sync_config", "storage_filesystem")
 OF_EACH_MACHINE = ("~", "/tmp/")
-CONNECTS = ("ray.client", "ray.util.connect", *SETUP)
 
 
 @codemod("ray", phase=Phase.CONFIGURATION)
@@ -56,7 +56,7 @@ def cluster_storage(context: Context) -> None:
 
 def _is_for_cluster(module: Module) -> bool:
     """Whether a script connects to a cluster, or makes one, or may do so."""
-    return any(module.calls(*CONNECTS)) or any(
+    return any(module.calls(*CONNECTS, *SETUP)) or any(
         (address := argument(call, 0, "address")) is not None and _may_be_address(module, address)
         for call in module.calls("ray.init")
     )

@@ -1,0 +1,72 @@
+"""RM418: modules of torch that Ray cannot pickle with what it sends to workers (facts/pickling.py).
+
+`torch.backends.cuda.matmul.allow_tf32 = True` in a training function ran up to torch 2.8, where torch.backends was a
+plain package; torch.backends.cudnn was none before either, which matters to plain scripts that move to Ray. Measured on
+Ray 2.60 with torch 2.13: fit() raises the error before any worker starts.
+"""
+
+import ast
+from collections.abc import Sequence
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
+from raymigrate.edits.plan import Code
+from raymigrate.facts.pickling import local_imports, sent_functions
+from raymigrate.facts.project_uses import is_imported
+from raymigrate.facts.scopes import FunctionNode
+
+RM418 = Rule(
+    "RM418",
+    "a module that cannot be pickled with a function",
+    "Ray pickles the functions of a script or notebook with the modules that they name. torch.backends, and some others"
+    " of torch 2.9 and later, are objects of classes of their own: fit() raises a TypeError before it trains.",
+    "The function imports the module itself, so that none is pickled with it.",
+    "https://docs.ray.io/en/latest/ray-core/objects/serialization.html",
+    errors=(
+        "cannot pickle 'GenericModule' object",
+        "cannot pickle 'CudnnModule' object",
+        "cannot pickle 'ConfigModuleInstance' object",
+    ),
+)
+
+
+@codemod("torch", phase=Phase.LIBRARIES)
+def pickled_modules(context: Context) -> None:
+    """Lets functions that are sent to workers import for themselves what cannot be pickled with them."""
+    module = context.module
+    if not context.imports_ray or _is_sent_by_name(context):
+        return
+    for function in sorted(sent_functions(module, context.places), key=module.start):
+        import_inside(context, function)
+
+
+def import_inside(context: Context, function: FunctionNode) -> None:
+    """Adds to a function the imports that it needs of its own; in a lambda there is no place for one."""
+    if isinstance(function, ast.Lambda):
+        for needed in local_imports(context.module, [function.body]):
+            message = f"Ray cannot pickle {needed.not_pickled} with a lambda: a TypeError."
+            context.manual(RM418, needed.place, message, f"Write a function, with `{needed.source}` in it.")
+        return
+    if lines := imports_of(context, function.body):
+        context.plan.function(function).body_start.insert(0, Code("\n".join(lines)))
+
+
+def imports_of(context: Context, body: Sequence[ast.stmt]) -> list[str]:
+    """The lines at the start of a function by which it imports for itself what cannot be pickled with its body."""
+    lines = []
+    for needed in local_imports(context.module, body):
+        name = needed.not_pickled
+        message = f"Ray cannot pickle {name} with this function: a TypeError; now the function imports it itself."
+        if context.converts(RM418, needed.place, message):
+            lines.append(f"{needed.source}  # Ray cannot pickle {name} with the function")
+    return lines
+
+
+def _is_sent_by_name(context: Context) -> bool:
+    """Whether other files import the module, and it does not run as a script as well."""
+    project, module = context.module.project, context.module
+    if project is None or not context.path or not is_imported(project, context.path):
+        return False
+    return not any(module.constant(text) == "__main__" for text in module.of_type(ast.Constant))

@@ -1,0 +1,3 @@
+"""What connects a script to a cluster of Ray that runs elsewhere, besides the address of `ray.init()`."""
+
+CONNECTS = ("ray.client", "ray.util.connect", "ray.ClientBuilder", "ray.client_builder.client")

@@ -1,0 +1,134 @@
+"""RM418: modules that cannot be pickled with a function."""
+
+from textwrap import indent
+
+import pytest
+
+from raymigrate.base.findings import Kind
+from tests.rules.scripts import Outcome, converted
+
+SCRIPT = """
+import functools
+import ray
+import ray.train
+import torch
+import torch.backends.cudnn as cudnn
+import torch.distributed as dist
+from ray.train.torch import TorchTrainer
+from torch import backends
+
+
+{definitions}
+
+
+def train_func(config):
+{body}
+
+
+if __name__ == "__main__":
+    TorchTrainer({function}).fit()
+"""
+TORCH = "    import torch  # Ray cannot pickle torch.backends with the function\n"
+
+
+def sent(body: str, definitions: str = "", function: str = "train_func") -> Outcome:
+    return converted(SCRIPT.format(body=indent(body, "    "), definitions=definitions, function=function))
+
+
+@pytest.mark.parametrize(
+    ("body", "line"),
+    [
+        ("torch.backends.cuda.matmul.allow_tf32 = True", "import torch"),
+        ("if torch.backends.mps.is_available():\n    pass", "import torch"),
+        ("cudnn.benchmark = True", "import torch.backends.cudnn as cudnn"),
+        ("backends.cuda.matmul.allow_tf32 = True", "from torch import backends"),
+        ("dist.barrier()\nprint(model.config)", "import torch.distributed as dist"),
+        ("torch.distributed.barrier()\nprint(model.config)", "import torch"),
+        ("[torch.backends.mps.is_available() for _ in range(2)]", "import torch"),
+        ("def inner():\n    return dist.get_rank()\nprint(inner(), model.config)", "import torch.distributed as dist"),
+    ],
+)
+def test_the_function_imports_it_itself(body: str, line: str) -> None:
+    after = sent(body).text
+    assert f"def train_func(config):\n    {line}  # Ray cannot pickle torch." in after
+    assert not converted(after).findings
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "torch.cuda.empty_cache()",
+        "import torch\ntorch.backends.cuda.matmul.allow_tf32 = True",
+        "dist.barrier()\nconfig['backends']",
+        "def inner():\n    torch.backends.cudnn.benchmark = True\ninner()",  # which is not looked at by itself
+        "model.config",
+    ],
+)
+def test_what_can_be_pickled_stays(body: str) -> None:
+    assert not sent(body).findings
+
+
+HELPER = "def seed():\n    torch.backends.cudnn.deterministic = True"
+CLASS = "class Job:\n    def run(self, config):\n        torch.backends.cudnn.benchmark = True"
+
+
+@pytest.mark.parametrize(
+    ("definitions", "body", "function"),
+    [
+        (HELPER, "seed()", "train_func"),
+        (HELPER, "apply(seed)", "functools.partial(train_func)"),
+        (CLASS, "Job().run(config)", "train_func"),
+        (CLASS, "pass", "Job().run"),
+        ("@ray.remote\n" + CLASS, "pass", "train_func"),
+        ("@ray.remote(num_gpus=1)\n" + HELPER, "pass", "train_func"),
+        (HELPER + "\n\n\nray.data.range(3).map(seed)", "pass", "train_func"),
+        ("class Callback:\n    def on_save(self):\n        seed()\n\n\n" + HELPER, "Callback()", "train_func"),
+    ],
+)
+def test_so_does_every_function_that_goes_with_it(definitions: str, body: str, function: str) -> None:
+    outcome = sent(body, definitions, function)
+    assert TORCH.strip() in outcome.text
+    assert [code for code, _, _ in outcome.findings] == ["RM418"]
+
+
+def test_the_driver_keeps_its_imports() -> None:
+    definitions = f"{HELPER}\n\n\nseed()\ntorch.backends.cuda.matmul.allow_tf32 = True"
+    assert not sent("pass", definitions).findings
+
+
+def test_a_lambda_is_told() -> None:
+    definitions = "ray.data.range(3).map(lambda row: {'x': torch.backends.mps.is_available()})"
+    assert sent("pass", definitions).lines("RM418", Kind.MANUAL) == [11]
+
+
+def test_a_body_on_the_line_of_its_head_goes_below_it() -> None:
+    after = sent("seed()", "def seed(): torch.backends.cudnn.benchmark = True  # as before").text
+    assert f"def seed():\n{TORCH}\n    torch.backends.cudnn.benchmark = True  # as before\n" in after
+
+
+PLAIN = """
+import torch
+from transformers import Trainer, TrainingArguments
+
+
+def set_seed(seed):
+    torch.backends.cudnn.deterministic = True
+
+
+def main():
+    torch.backends.cuda.matmul.allow_tf32 = True
+    set_seed(1)
+    trainer = Trainer(model=make_model(), args=TrainingArguments("out"), train_dataset=make_rows())
+    trainer.train()
+
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+def test_a_plain_script_gets_them_where_it_moves_to_workers() -> None:
+    after = converted(PLAIN, to_ray=True, workers=2).text
+    assert f"def set_seed(seed):\n{TORCH}\n    torch.backends.cudnn" in after
+    assert f"def train_func():\n{TORCH}\n    torch.backends.cuda" in after, after
+    assert not converted(PLAIN).findings
