@@ -10,12 +10,12 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from raymigrate.facts.batch_functions import BatchFunction
+from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.module import Module
-from raymigrate.facts.places import Places, functions_behind
+from raymigrate.facts.places import TRAINING_FUNCTION, Places
 from raymigrate.facts.ray_data import is_dataset
 from raymigrate.facts.scopes import FUNCTIONS, Binding, FunctionNode
-from raymigrate.facts.values import argument
+from raymigrate.facts.values import argument, is_none
 
 # Those that torch 2.13, transformers 5.23, accelerate 1.15 and datasets 5.2 load, by pickling every loaded module.
 NOT_PICKLED = (
@@ -42,44 +42,98 @@ NESTED = (*FUNCTIONS, ast.ClassDef)
 
 
 def sent_functions(module: Module, places: Places) -> set[FunctionNode]:
-    """The functions and methods of a module that Ray sends to other processes, with those that they name.
+    """The functions and methods of a module that Ray sends to other processes, with those that go with them.
 
     Args:
         module: The module.
         places: Where its functions run.
     """
-    return with_those_named(module, [*places.workers, *places.trials, *_given_to_datasets(module), *_remote(module)])
+    given = [*_given_to_trainers(module), *_given_to_datasets(module), *_remote(module)]
+    return sent_with(module, [*places.workers, *places.trials, *given])
 
 
-def with_those_named(module: Module, nodes: Iterable[ast.AST]) -> set[FunctionNode]:
-    """Functions among nodes, and those that the nodes name, one through the other; classes go with their methods.
+def sent_with(module: Module, nodes: Iterable[ast.AST]) -> set[FunctionNode]:
+    """The functions that are pickled with some code: those that it names, and those in the values of its globals.
+
+    Functions in a function are part of it, unless the function is called before it is sent: then what it makes goes.
 
     Args:
         module: The module.
-        nodes: Functions, classes or statements.
+        nodes: Functions, classes and statements that are sent, or expressions whose values are.
     """
     found, waiting = set[ast.AST](), list(nodes)
     while waiting:
         node = waiting.pop()
-        if node in found:
-            continue
-        found.add(node)
-        names = [name for name in module.below(node) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Load)]
-        named = (module.definition(name) for name in names)
-        waiting += [definition for definition in named if isinstance(definition, NESTED)]
-        if isinstance(node, ast.ClassDef):
-            waiting += [method for method in node.body if isinstance(method, FUNCTIONS)]
+        if node not in found:
+            found.add(node)
+            is_code = isinstance(node, (*NESTED, ast.stmt))
+            waiting += _goes_with_code(module, node) if is_code else _goes_with_value(module, node)
     functions = {node for node in found if isinstance(node, FUNCTIONS)}
     return {function for function in functions if functions.isdisjoint(module.ancestors(function))}
 
 
+def _goes_with_code(module: Module, node: ast.AST) -> Iterator[ast.AST]:
+    """What the globals of some code, and the names of the functions around it, stand for."""
+    code = [node]
+    if isinstance(node, FUNCTIONS):
+        code = [node.body] if isinstance(node, ast.Lambda) else list(node.body)
+        yield from (*node.args.defaults, *filter(None, node.args.kw_defaults))
+    elif isinstance(node, ast.ClassDef):
+        code = [part for part in (*node.bases, *node.body) if not isinstance(part, FUNCTIONS)]
+        yield from (method for method in node.body if isinstance(method, FUNCTIONS))
+    for decorator in getattr(node, "decorator_list", ()):  # what it returns is sent, and may be a function in it
+        yield from _made_by(module, decorator.func if isinstance(decorator, ast.Call) else decorator)
+    for name in (inner for part in code for inner in (part, *module.below(part)) if isinstance(inner, ast.Name)):
+        yield from _meant(module, name, outside=node)
+
+
+def _goes_with_value(module: Module, value: ast.AST) -> Iterator[ast.AST]:
+    """What the value of an expression holds: functions by name, instances of classes, what a factory makes."""
+    waiting = [value]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Lambda):
+            yield node
+        elif isinstance(node, ast.Name):
+            yield from _meant(module, node)
+        elif isinstance(node, ast.Call) and any(_made_by(module, node.func)):
+            yield from _made_by(module, node.func)
+            waiting += [*node.args, *(keyword.value for keyword in node.keywords)]
+        elif isinstance(node, ast.Call) and isinstance(module.definition(node.func), FUNCTIONS):
+            waiting += [*node.args, *(keyword.value for keyword in node.keywords)]
+        else:
+            waiting += ast.iter_child_nodes(node)
+
+
+def _made_by(module: Module, called: ast.expr) -> Iterator[ast.AST]:
+    """The functions that are defined in a function of the module that is called, or that decorates."""
+    factory = module.definition(called)
+    if isinstance(factory, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        yield from (inner for inner in module.below(factory) if isinstance(inner, FUNCTIONS))
+
+
+def _meant(module: Module, name: ast.Name, outside: ast.AST | None = None) -> Iterator[ast.AST]:
+    """The definitions and values that a name stands for; those outside of some code only, where it is given."""
+    scope = module.scope_of[name].find(name.id) if isinstance(name.ctx, ast.Load) else None
+    for binding in scope.bindings.get(name.id, ()) if scope is not None else ():
+        if outside is not None and module.inside(binding.node, outside):
+            continue
+        if isinstance(binding.node, NESTED):
+            yield binding.node
+        elif (value := module.assigned(binding.node)) is not None:
+            yield value
+
+
+def _given_to_trainers(module: Module) -> Iterator[ast.AST]:
+    for call in module.calls(*TRAINERS, *TORCH_TRAINERS):
+        if (given := argument(call, 0, *TRAINING_FUNCTION)) is not None:
+            yield given
+
+
 def _given_to_datasets(module: Module) -> Iterator[ast.AST]:
     for call, method in module.method_calls(*ROW_METHODS):
-        given = argument(call, 0, "fn")
-        if given is not None and is_dataset(module, method.value):
-            function = BatchFunction(module, given)
-            if function.node is not None and not function.elsewhere:
-                yield function.node
+        if (given := argument(call, 0, "fn")) is not None and is_dataset(module, method.value):
+            yield given
 
 
 def _remote(module: Module) -> Iterator[ast.AST]:
@@ -88,8 +142,7 @@ def _remote(module: Module) -> Iterator[ast.AST]:
         decorators = (d.func if isinstance(d, ast.Call) else d for d in definition.decorator_list)
         if any(module.qualified(decorator) == REMOTE for decorator in decorators):
             yield definition
-    for call in module.calls(REMOTE):
-        yield from functions_behind(module, argument(call, 0, "function_or_class"))
+    yield from (call.args[0] for call in module.calls(REMOTE) if call.args)
 
 
 @dataclass(frozen=True)
@@ -114,25 +167,51 @@ def local_imports(module: Module, body: Sequence[ast.AST]) -> list[LocalImport]:
         module: The module.
         body: The statements, or the expression, of the function.
     """
-    found: dict[str, LocalImport] = {}
     names = {name for node in body for name in _own_names(module, node)}
-    for node in (inner for outer in body for inner in (outer, *module.below(outer))):
-        if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load):
-            continue
-        bindings = _imports(module, node)
-        taken = next(filter(None, (_takes_along(binding, names) for binding in bindings)), "")
-        for binding in bindings if taken else ():
-            if _is_needed(binding, names, len(bindings)):
-                source = _source(binding)
-                found.setdefault(source, LocalImport(source, node, taken))
-    return [found[source] for source in sorted(found)]
+    reads = [n for node in body for n in (node, *module.below(node)) if isinstance(n, ast.Name)]
+    imported = {name.id: name for name in reversed(reads) if isinstance(name.ctx, ast.Load) and _imports(module, name)}
+    found: dict[str, LocalImport] = {}
+    while True:
+        for name in imported.values():
+            for needed in _needed(module, name, names):
+                found.setdefault(needed.source, needed)
+        own = {name for source in found for name in _names_of_import(ast.parse(source).body[0])}
+        if own <= names:  # an import asks for names itself, by which another global may take along what it did not
+            return [found[source] for source in sorted(found)]
+        names |= own
+
+
+def _needed(module: Module, name: ast.Name, names: set[str]) -> Iterator[LocalImport]:
+    """The imports that code with these names needs of its own because it reads a name."""
+    bindings = _imports(module, name)
+    taken = next(filter(None, (_takes_along(binding, names) for binding in bindings)), "")
+    for binding in bindings if taken else ():
+        if _is_needed(binding, names, len(bindings)):
+            yield LocalImport(_source(binding), name, taken)
+
+
+def values_not_pickled(module: Module, function: FunctionNode) -> Iterator[tuple[ast.expr, str]]:
+    """Where a function takes such a module by a name of its own, or as a default, and which it is."""
+    defaults = [*function.args.defaults, *filter(None, function.args.kw_defaults)]
+    for value in defaults:
+        if (name := module.qualified(value) or "") in NOT_PICKLED:
+            yield value, name
+    for node in module.below(function):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            definition = module.definition(node)
+            given = module.assigned(definition) if definition is not None else None
+            if given is not None and not module.inside(given, function):
+                if (name := module.qualified(given) or "") in NOT_PICKLED:
+                    yield node, name
 
 
 def _imports(module: Module, node: ast.Name) -> list[Binding]:
-    """The imports of the module that a name stands for; none where it may be something else."""
+    """The imports of the module that a name stands for; none where it may be something else than those or None."""
     scope = module.scope_of[node].find(node.id)
     bindings = scope.bindings[node.id] if scope is not None and isinstance(scope.node, ast.Module) else []
-    return bindings if all(binding.qualified for binding in bindings) else []
+    others = [module.assigned(binding.node) for binding in bindings if not binding.qualified]
+    known = all(value is not None and is_none(value) for value in others)
+    return [binding for binding in bindings if binding.qualified] if known else []
 
 
 def _takes_along(binding: Binding, names: set[str]) -> str:
@@ -169,11 +248,19 @@ def _own_names(module: Module, node: ast.AST) -> Iterator[str]:
         return
     if isinstance(node, ast.Attribute):
         yield node.attr
-    elif isinstance(node, ast.ImportFrom):
-        yield from (alias.name for alias in node.names)
+    elif isinstance(node, (ast.Import, ast.ImportFrom)):
+        yield from _names_of_import(node)
     elif isinstance(node, ast.Name):
         scope = module.scope_of[node].find(node.id)
         if scope is None or isinstance(scope.node, ast.Module):
             yield node.id
     for child in ast.iter_child_nodes(node):
         yield from _own_names(module, child)
+
+
+def _names_of_import(statement: ast.stmt) -> Iterator[str]:
+    """The names that an import asks a module for: `import a.b as c` asks a for b."""
+    if isinstance(statement, ast.ImportFrom):
+        yield from (alias.name for alias in statement.names)
+    elif isinstance(statement, ast.Import):
+        yield from (part for alias in statement.names if alias.asname for part in alias.name.split(".")[1:])

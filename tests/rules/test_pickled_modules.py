@@ -45,6 +45,7 @@ def sent(body: str, definitions: str = "", function: str = "train_func") -> Outc
         ("dist.barrier()\nprint(model.config)", "import torch.distributed as dist"),
         ("torch.distributed.barrier()\nprint(model.config)", "import torch"),
         ("[torch.backends.mps.is_available() for _ in range(2)]", "import torch"),
+        ("import torch.backends.cudnn as cudnn\ntorch.manual_seed(1)", "import torch"),
         ("def inner():\n    return dist.get_rank()\nprint(inner(), model.config)", "import torch.distributed as dist"),
     ],
 )
@@ -52,6 +53,12 @@ def test_the_function_imports_it_itself(body: str, line: str) -> None:
     after = sent(body).text
     assert f"def train_func(config):\n    {line}  # Ray cannot pickle torch." in after
     assert not converted(after).findings
+
+
+def test_an_import_of_its_own_may_need_another_one() -> None:
+    """`import torch.backends.cudnn as cudnn` has the names by which a global torch takes torch.backends along."""
+    after = sent("cudnn.benchmark = True\ntorch.manual_seed(1)").text
+    assert f"def train_func(config):\n{TORCH}    import torch.backends.cudnn as cudnn  # Ray" in after
 
 
 @pytest.mark.parametrize(
@@ -69,6 +76,10 @@ def test_what_can_be_pickled_stays(body: str) -> None:
 
 
 HELPER = "def seed():\n    torch.backends.cudnn.deterministic = True"
+FACTORY = (
+    "def make_loop(old=None):\n    def loop(config):\n        torch.backends.cudnn.benchmark = True\n    return loop"
+)
+OPTIONAL = "try:\n    import torch\nexcept ImportError:\n    torch = None\n\n\n"
 CLASS = "class Job:\n    def run(self, config):\n        torch.backends.cudnn.benchmark = True"
 
 
@@ -82,6 +93,14 @@ CLASS = "class Job:\n    def run(self, config):\n        torch.backends.cudnn.be
         ("@ray.remote\n" + CLASS, "pass", "train_func"),
         ("@ray.remote(num_gpus=1)\n" + HELPER, "pass", "train_func"),
         (HELPER + "\n\n\nray.data.range(3).map(seed)", "pass", "train_func"),
+        (HELPER + "\n\n\nHOOKS = {'seed': seed}", "HOOKS['seed']()", "train_func"),
+        (HELPER + "\n\n\nseed_once = functools.partial(seed)", "seed_once()", "train_func"),
+        (HELPER + "\n\n\nagain = seed", "again()", "train_func"),
+        (CLASS + "\n\n\nJOB = Job()", "JOB.run(config)", "train_func"),
+        (CLASS + "\n\n\nray.data.range(3).map_batches(Job, concurrency=1)", "pass", "train_func"),
+        (FACTORY, "pass", "make_loop()"),
+        (FACTORY + "\n\n\n@make_loop\ndef prepare():\n    pass", "prepare()", "train_func"),
+        (OPTIONAL + HELPER, "seed()", "train_func"),
         ("class Callback:\n    def on_save(self):\n        seed()\n\n\n" + HELPER, "Callback()", "train_func"),
     ],
 )
@@ -96,9 +115,23 @@ def test_the_driver_keeps_its_imports() -> None:
     assert not sent("pass", definitions).findings
 
 
-def test_a_lambda_is_told() -> None:
-    definitions = "ray.data.range(3).map(lambda row: {'x': torch.backends.mps.is_available()})"
-    assert sent("pass", definitions).lines("RM418", Kind.MANUAL) == [11]
+@pytest.mark.parametrize(
+    ("definitions", "body", "line"),
+    [
+        ("ray.data.range(3).map(lambda row: {'x': torch.backends.mps.is_available()})", "pass", 11),
+        ("CUDNN = torch.backends.cudnn", "CUDNN.benchmark = True", 15),
+        ("def seed(module=torch.backends.cudnn):\n    module.benchmark = True", "seed()", 11),
+        ("", "global torch\ntorch.backends.cudnn.benchmark = True", 16),
+    ],
+)
+def test_where_there_is_no_place_for_an_import_it_is_told(definitions: str, body: str, line: int) -> None:
+    outcome = sent(body, definitions)
+    assert outcome.lines("RM418", Kind.MANUAL) == [line]
+    assert len(outcome.findings) == 1
+
+
+def test_what_a_function_is_only_given_is_not_sent_with_its_maker() -> None:
+    assert not sent("print(ROWS)", f"{HELPER}\n\n\ndef rows(a):\n    seed()\n\n\nROWS = rows(1)").findings
 
 
 def test_a_body_on_the_line_of_its_head_goes_below_it() -> None:

@@ -27,7 +27,7 @@ from raymigrate.codemods.torch_trainer.pickled_modules import import_inside, imp
 from raymigrate.edits.plan import Code
 from raymigrate.facts.functions import parameters
 from raymigrate.facts.module import Module
-from raymigrate.facts.pickling import with_those_named
+from raymigrate.facts.pickling import sent_with
 from raymigrate.facts.values import argument
 
 MOST_VARIABLES = 3  # that stand among the arguments of the trainer
@@ -153,7 +153,7 @@ class Outline:
 
     def _imports(self, moved: Sequence[ast.stmt]) -> list[str]:
         """What the training function imports itself; the functions that it names are given what they need."""
-        for function in sorted(with_those_named(self.module, moved), key=self.module.start):
+        for function in sorted(sent_with(self.module, moved), key=self.module.start):
             import_inside(self.context, function)
         imports, lines_follow = imports_of(self.context, moved), bool(self.start)
         is_import = isinstance(moved[0], (ast.Import, ast.ImportFrom))

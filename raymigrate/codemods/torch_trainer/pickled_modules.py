@@ -13,7 +13,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.edits.plan import Code
-from raymigrate.facts.pickling import local_imports, sent_functions
+from raymigrate.facts.pickling import local_imports, sent_functions, values_not_pickled
 from raymigrate.facts.project_uses import is_imported
 from raymigrate.facts.scopes import FunctionNode
 
@@ -30,6 +30,7 @@ RM418 = Rule(
         "cannot pickle 'ConfigModuleInstance' object",
     ),
 )
+MESSAGE = "Ray cannot pickle {} with this function: a TypeError"
 
 
 @codemod("torch", phase=Phase.LIBRARIES)
@@ -43,13 +44,14 @@ def pickled_modules(context: Context) -> None:
 
 
 def import_inside(context: Context, function: FunctionNode) -> None:
-    """Adds to a function the imports that it needs of its own; in a lambda there is no place for one."""
+    """Adds to a function the imports that it needs of its own, and tells where there is no place for one."""
+    for place, name in values_not_pickled(context.module, function):
+        context.manual(RM418, place, f"{MESSAGE.format(name)}.", f"Import {name} in the function, and use it there.")
     if isinstance(function, ast.Lambda):
         for needed in local_imports(context.module, [function.body]):
-            message = f"Ray cannot pickle {needed.not_pickled} with a lambda: a TypeError."
-            context.manual(RM418, needed.place, message, f"Write a function, with `{needed.source}` in it.")
-        return
-    if lines := imports_of(context, function.body):
+            advice = f"Write a function, with `{needed.source}` in it."
+            context.manual(RM418, needed.place, f"{MESSAGE.format(needed.not_pickled)}.", advice)
+    elif lines := imports_of(context, function.body):
         context.plan.function(function).body_start.insert(0, Code("\n".join(lines)))
 
 
@@ -57,9 +59,10 @@ def imports_of(context: Context, body: Sequence[ast.stmt]) -> list[str]:
     """The lines at the start of a function by which it imports for itself what cannot be pickled with its body."""
     lines = []
     for needed in local_imports(context.module, body):
-        name = needed.not_pickled
-        message = f"Ray cannot pickle {name} with this function: a TypeError; now the function imports it itself."
-        if context.converts(RM418, needed.place, message):
+        name, place = needed.not_pickled, needed.place
+        if place.id in context.module.scope_of[place].elsewhere:  # `global torch`: an import would be one of the module
+            context.manual(RM418, place, f"{MESSAGE.format(name)}.", f"Import {name} there under a name of its own.")
+        elif context.converts(RM418, place, f"{MESSAGE.format(name)}; now the function imports it itself."):
             lines.append(f"{needed.source}  # Ray cannot pickle {name} with the function")
     return lines
 
