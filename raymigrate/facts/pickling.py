@@ -190,19 +190,22 @@ def _needed(module: Module, name: ast.Name, names: set[str]) -> Iterator[LocalIm
             yield LocalImport(_source(binding), name, taken)
 
 
-def values_not_pickled(module: Module, function: FunctionNode) -> Iterator[tuple[ast.expr, str]]:
-    """Where a function takes such a module by a name of its own, or as a default, and which it is."""
-    defaults = [*function.args.defaults, *filter(None, function.args.kw_defaults)]
-    for value in defaults:
-        if (name := module.qualified(value) or "") in NOT_PICKLED:
-            yield value, name
-    for node in module.below(function):
+def values_not_pickled(module: Module, body: Sequence[ast.AST]) -> Iterator[tuple[ast.Name, str]]:
+    """Where code takes such a module from outside by a name of the script's own, and which module that is."""
+    for node in (inner for outer in body for inner in (outer, *module.below(outer))):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             definition = module.definition(node)
             given = module.assigned(definition) if definition is not None else None
-            if given is not None and not module.inside(given, function):
+            if given is not None and not any(module.inside(given, outer) for outer in body):
                 if (name := module.qualified(given) or "") in NOT_PICKLED:
                     yield node, name
+
+
+def defaults_not_pickled(module: Module, function: FunctionNode) -> Iterator[tuple[ast.expr, str]]:
+    """The defaults of a function that are such a module."""
+    for value in (*function.args.defaults, *filter(None, function.args.kw_defaults)):
+        if (name := module.qualified(value) or "") in NOT_PICKLED:
+            yield value, name
 
 
 def _imports(module: Module, node: ast.Name) -> list[Binding]:

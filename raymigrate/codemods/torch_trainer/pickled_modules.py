@@ -13,7 +13,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.edits.plan import Code
-from raymigrate.facts.pickling import local_imports, sent_functions, values_not_pickled
+from raymigrate.facts.pickling import defaults_not_pickled, local_imports, sent_functions, values_not_pickled
 from raymigrate.facts.project_uses import is_imported
 from raymigrate.facts.scopes import FunctionNode
 
@@ -45,8 +45,8 @@ def pickled_modules(context: Context) -> None:
 
 def import_inside(context: Context, function: FunctionNode) -> None:
     """Adds to a function the imports that it needs of its own, and tells where there is no place for one."""
-    for place, name in values_not_pickled(context.module, function):
-        context.manual(RM418, place, f"{MESSAGE.format(name)}.", f"Import {name} in the function, and use it there.")
+    for place, name in defaults_not_pickled(context.module, function):
+        _taken_from_outside(context, place, name)
     if isinstance(function, ast.Lambda):
         for needed in local_imports(context.module, [function.body]):
             advice = f"Write a function, with `{needed.source}` in it."
@@ -57,6 +57,8 @@ def import_inside(context: Context, function: FunctionNode) -> None:
 
 def imports_of(context: Context, body: Sequence[ast.stmt]) -> list[str]:
     """The lines at the start of a function by which it imports for itself what cannot be pickled with its body."""
+    for place, name in values_not_pickled(context.module, body):
+        _taken_from_outside(context, place, name)
     lines = []
     for needed in local_imports(context.module, body):
         name, place = needed.not_pickled, needed.place
@@ -65,6 +67,10 @@ def imports_of(context: Context, body: Sequence[ast.stmt]) -> list[str]:
         elif context.converts(RM418, place, f"{MESSAGE.format(name)}; now the function imports it itself."):
             lines.append(f"{needed.source}  # Ray cannot pickle {name} with the function")
     return lines
+
+
+def _taken_from_outside(context: Context, place: ast.expr, name: str) -> None:
+    context.manual(RM418, place, f"{MESSAGE.format(name)}.", f"Import {name} in the function, and use it there.")
 
 
 def _is_sent_by_name(context: Context) -> bool:
