@@ -44,7 +44,7 @@ LOADED = "Weights are loaded in the dtype of the checkpoint since transformers 5
 LOADED_QUANTIZED = (
     "Weights that stay unquantized are loaded in the dtype of the checkpoint since transformers 5, before in float16"
 )
-IN_HALF = "if it holds half precision, dtype=torch.float32 here keeps that"
+IN_HALF = 'if it holds half precision, dtype="float32" here keeps that'
 FUSED = (
     "The default optimizer is torch's fused AdamW since transformers 5, and was torch's plain one from 4.32 on; up to"
     ' 4.31 it was that of optim="adamw_hf".'
@@ -98,7 +98,7 @@ def _note_added_rows(context: Context) -> None:
 def _note_half_precision(context: Context) -> None:
     """Notes models whose weights may come in half precision today."""
     module = context.module
-    what = "fp16 needs dtype=torch.float32 here if it holds float16" if _scales_gradients(module) else IN_HALF
+    what = 'fp16 needs dtype="float32" here if it holds float16' if _scales_gradients(module) else IN_HALF
     for call, method in module.method_calls("from_pretrained"):
         name = module.qualified(method) or ""
         if not MODEL.fullmatch(name) or _has_dtype(call):

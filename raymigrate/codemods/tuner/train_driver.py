@@ -74,7 +74,7 @@ class TrainDriver:
 
     def _hoist(self, argument: str, code: Code) -> str:
         """Computes an argument before the function, once and in the driver's own process."""
-        name = self.context.fresh(argument, f"{argument}s")
+        name = self.context.fresh(argument, f"trainer_{argument}")
         self.before.append(Code(f"{name} = {code.template}", code.parts))
         return name
 
