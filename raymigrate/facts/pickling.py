@@ -12,10 +12,11 @@ from dataclasses import dataclass
 
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.module import Module
-from raymigrate.facts.places import TRAINING_FUNCTION, Places
+from raymigrate.facts.places import TAKE_TRAINABLES, TRAINABLE, TRAINING_FUNCTION, Places
+from raymigrate.facts.preprocessors import BATCH_MAPPERS
 from raymigrate.facts.ray_data import is_dataset
 from raymigrate.facts.scopes import FUNCTIONS, Binding, FunctionNode
-from raymigrate.facts.values import argument, is_none
+from raymigrate.facts.values import argument, is_none, keyword_argument, methods
 
 # Those that torch 2.13, transformers 5.23, accelerate 1.15 and datasets 5.2 load, by pickling every loaded module.
 NOT_PICKLED = (
@@ -37,6 +38,7 @@ NOT_PICKLED = (
     "torch.utils.deterministic",
 )
 ROW_METHODS = ("filter", "flat_map", "map", "map_batches")
+CONFIGURATIONS = ("train_loop_config", "trainer_init_config")
 REMOTE = "ray.remote"
 NESTED = (*FUNCTIONS, ast.ClassDef)
 
@@ -96,6 +98,8 @@ def _goes_with_value(module: Module, value: ast.AST) -> Iterator[ast.AST]:
             yield node
         elif isinstance(node, ast.Name):
             yield from _meant(module, node)
+        elif isinstance(node, ast.Attribute) and any(methods(module, node)):
+            yield from methods(module, node)
         elif isinstance(node, ast.Call) and any(_made_by(module, node.func)):
             yield from _made_by(module, node.func)
             waiting += [*node.args, *(keyword.value for keyword in node.keywords)]
@@ -126,14 +130,21 @@ def _meant(module: Module, name: ast.Name, outside: ast.AST | None = None) -> It
 
 def _given_to_trainers(module: Module) -> Iterator[ast.AST]:
     for call in module.calls(*TRAINERS, *TORCH_TRAINERS):
-        if (given := argument(call, 0, *TRAINING_FUNCTION)) is not None:
-            yield given
+        names = (*CONFIGURATIONS, "preprocessor")
+        given = [argument(call, 0, *TRAINING_FUNCTION), *(keyword_argument(call, name) for name in names)]
+        yield from filter(None, given)
+    for call in module.calls(*TAKE_TRAINABLES):
+        if (trainable := argument(call, 0, *TRAINABLE)) is not None:
+            yield trainable
 
 
 def _given_to_datasets(module: Module) -> Iterator[ast.AST]:
     for call, method in module.method_calls(*ROW_METHODS):
         if (given := argument(call, 0, "fn")) is not None and is_dataset(module, method.value):
             yield given
+    for call in module.calls(*BATCH_MAPPERS):
+        yield from call.args[:1]
+        yield from (keyword.value for keyword in call.keywords if keyword.arg == "fn")
 
 
 def _remote(module: Module) -> Iterator[ast.AST]:

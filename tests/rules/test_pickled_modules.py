@@ -139,6 +139,25 @@ def test_a_body_on_the_line_of_its_head_goes_below_it() -> None:
     assert f"def seed():\n{TORCH}\n    torch.backends.cudnn.benchmark = True  # as before\n" in after
 
 
+def test_the_function_of_a_preprocessor_goes_to_tasks() -> None:
+    script = f"""
+import ray
+import torch
+from ray.data.preprocessors import BatchMapper
+from ray.train.huggingface import TransformersTrainer
+
+
+{HELPER.replace("seed()", "seed(batch)")}
+
+
+TransformersTrainer(
+    init, preprocessor=BatchMapper(seed, batch_format="numpy"), datasets={{"train": ray.data.range(3)}}
+)
+"""
+    after = converted(script).text
+    assert f"def seed(batch):\n{TORCH}" in after
+
+
 PLAIN = """
 import torch
 from transformers import Trainer, TrainingArguments

@@ -13,6 +13,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.edits.plan import Code
+from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.pickling import defaults_not_pickled, local_imports, sent_functions, values_not_pickled
 from raymigrate.facts.project_uses import is_imported
 from raymigrate.facts.scopes import FunctionNode
@@ -74,8 +75,9 @@ def _taken_from_outside(context: Context, place: ast.expr, name: str) -> None:
 
 
 def _is_sent_by_name(context: Context) -> bool:
-    """Whether other files import the module, and it does not run as a script as well."""
+    """Whether other files import the module, and it is not seen to run as a script as well."""
     project, module = context.module.project, context.module
     if project is None or not context.path or not is_imported(project, context.path):
         return False
-    return not any(module.constant(text) == "__main__" for text in module.of_type(ast.Constant))
+    trains_at_once = any(module.function(call) is None for call in module.calls(*TRAINERS, *TORCH_TRAINERS))
+    return not trains_at_once and not any(module.constant(text) == "__main__" for text in module.of_type(ast.Constant))
