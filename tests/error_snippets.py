@@ -370,6 +370,7 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         'import os\nos.environ[\'RAY_JOB_CONFIG_JSON_ENV_VAR\'] = \'{"runtime_env": {"pip": ["a"]}}\'\n'
         "ray.init(runtime_env={'pip': ['b']})"
     ],
+    "RM754": ["transformers.BertModel(transformers.BertConfig(num_hidden_layers=1)).get_head_mask(None, 1)"],
     "RM731": [
         "import importlib\nimport pydantic\nfrom unittest import mock\nfrom ray._common import pydantic_compat\n"
         "with mock.patch.object(pydantic, '__version__', '1.10.12'):\n"

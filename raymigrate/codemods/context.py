@@ -16,11 +16,10 @@ from raymigrate.facts.helpers import Helper
 from raymigrate.facts.keys import is_unpacked
 from raymigrate.facts.local_imports import is_imported_before
 from raymigrate.facts.module import Module, Reference
+from raymigrate.facts.older_ray import is_for_older_ray
 from raymigrate.facts.places import Place, Places
 from raymigrate.facts.requests import Request
-from raymigrate.facts.scopes import import_bindings
 from raymigrate.facts.values import keyword_argument
-from raymigrate.knowledge.libraries import look_up
 from raymigrate.pins.written_for import written_for
 
 if TYPE_CHECKING:
@@ -86,17 +85,7 @@ class Context:
     @cached_property
     def is_legacy_script(self) -> bool:
         """Whether the module was written for an older Ray: it names something of ray.air, or what is gone from Ray."""
-        imported = {
-            binding.qualified or "" for statement in self.module.imports for _, binding in import_bindings(statement)
-        }
-        plain = {  # of which "ray" alone is bound
-            alias.name
-            for statement in self.module.imports
-            for alias in statement.names
-            if isinstance(statement, ast.Import)
-        }
-        used = {reference.qualified for reference in self.module.references}
-        return any(_is_of_older_ray(name) for name in imported | plain | used)
+        return is_for_older_ray(self.module)
 
     @property
     def found(self) -> list[Finding]:
@@ -290,7 +279,3 @@ class Context:
         imported = reference.binding.statement
         is_beside = imported is not None and self.module.scope_of[imported] is scope
         return is_beside or is_imported_before(self.module, reference.root, package)
-
-
-def _is_of_older_ray(name: str) -> bool:
-    return f"{name}.".startswith("ray.air.") or (name.startswith("ray.") and look_up(name).gone is not None)

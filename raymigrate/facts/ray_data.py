@@ -155,6 +155,19 @@ def _is_in_memory(source: Source) -> bool:
     return False
 
 
+def is_materialized(module: Module, dataset: ast.expr) -> bool:
+    """Whether a Dataset is a MaterializedDataset, which has its rows: nothing is done to them any more."""
+    return all(_is_materialized(source) for source in module.origins(dataset))
+
+
+def _is_materialized(source: Source) -> bool:
+    module, call = next(_chain(source), (source.module, None))
+    if call is None:
+        return False
+    method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    return module.qualified(call.func) in IN_MEMORY or method in MATERIALIZE
+
+
 def is_mapped(module: Module, dataset: ast.expr) -> bool:
     """Whether a function of the user's makes the rows of a Dataset anew each time that they are read."""
     return any(_is_mapped(source) for source in module.origins(dataset))

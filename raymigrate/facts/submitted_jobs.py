@@ -8,14 +8,17 @@ import ast
 import json
 import re
 import shlex
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import PurePath
 
 from raymigrate.facts.environment import ENV_VARS, RUNTIME_ENV
 from raymigrate.facts.module import Module
+from raymigrate.facts.older_ray import is_for_older_ray
+from raymigrate.facts.project import Project
 from raymigrate.facts.project_uses import files_with
-from raymigrate.facts.values import keyword_argument, seen_entries
+from raymigrate.facts.values import seen_entries
 
 METHOD = "submit_job"
 COMMAND = "ray job submit"
@@ -29,10 +32,12 @@ class SubmittedJob:
     Args:
         entrypoint: What is known of its command.
         fields: The fields of its runtime environment that are seen; a variable as "NAME in env_vars".
+        is_for_older_ray: Whether what submits it was written for an older Ray, or another script that it submits.
     """
 
     entrypoint: str
     fields: frozenset[str]
+    is_for_older_ray: bool = False
 
     def runs(self, path: str) -> bool:
         """Whether its command names a script, as a file or as a module."""
@@ -52,10 +57,18 @@ def fields_of(module: Module, environment: ast.expr) -> frozenset[str]:
 def submitted_by_code(module: Module) -> Iterator[SubmittedJob]:
     """The jobs that a module submits."""
     for call, _ in module.method_calls(METHOD):
-        command = keyword_argument(call, "entrypoint")
-        environment = keyword_argument(call, "runtime_env")
-        if command is not None and environment is not None:
-            yield SubmittedJob(" ".join(_texts(module, command)), fields_of(module, environment))
+        given = given_by_name(module, call)
+        if "entrypoint" in given:
+            fields = fields_of(module, given["runtime_env"]) if "runtime_env" in given else frozenset[str]()
+            yield SubmittedJob(" ".join(_texts(module, given["entrypoint"])), fields)
+
+
+def given_by_name(module: Module, call: ast.Call) -> dict[str, ast.expr]:
+    """What a call is seen to be given by name, in a dict that is unpacked too."""
+    given: dict[str, ast.expr] = {}
+    for keyword in call.keywords:
+        given |= {keyword.arg: keyword.value} if keyword.arg else seen_entries(module, keyword.value)
+    return given
 
 
 def _texts(module: Module, command: ast.expr) -> Iterator[str]:
@@ -77,7 +90,7 @@ def submitted_by_commands(text: str) -> Iterator[SubmittedJob]:
         options, entrypoint = words, words
         if "--" in words:
             options, entrypoint = words[: words.index("--")], words[words.index("--") + 1 :]
-        given = dict(zip(options, [*options[1:], ""], strict=True))
+        given = dict(pairwise([*options, ""]))
         given |= dict(word.split("=", 1) for word in options if word.startswith("--") and "=" in word)
         fields = set(_fields_of_json(given.get("--runtime-env-json", "")))
         fields |= {"working_dir"} if "--working-dir" in given else set()
@@ -102,8 +115,24 @@ def submitted_beside(module: Module) -> Iterator[SubmittedJob]:
     if project is None:
         return
     for path, data in files_with(project, project.folder(module.path), METHOD.encode(), COMMAND.encode()):
+        is_old = False
         if path.endswith(".sh"):
-            yield from submitted_by_commands(data.decode("utf-8", "replace"))
+            jobs = list(submitted_by_commands(data.decode("utf-8", "replace")))
         elif METHOD.encode() in data and path.endswith((".py", ".ipynb")):
             other = module if project.real(path) == project.real(module.path) else project.module(path)
-            yield from submitted_by_code(other) if other is not None else ()
+            jobs = list(submitted_by_code(other)) if other is not None else []
+            is_old = other is not None and is_for_older_ray(other)
+        else:
+            continue
+        is_old = is_old or (bool(jobs) and _run_for_older_ray(project, module, jobs))
+        yield from (replace(job, is_for_older_ray=is_old) for job in jobs)
+
+
+def _run_for_older_ray(project: Project, module: Module, jobs: Sequence[SubmittedJob]) -> bool:
+    """Whether one of some jobs runs a script of the project that was written for an older Ray."""
+    for path, _ in files_with(project, project.folder(module.path), b"ray"):
+        if path.endswith(".py") and any(job.runs(path) for job in jobs):
+            script = project.module(path)
+            if script is not None and is_for_older_ray(script):
+                return True
+    return False

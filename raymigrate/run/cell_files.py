@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from raymigrate.base.findings import Finding, Kind
+from raymigrate.codemods.gone.submitted_jobs import RAISES
 from raymigrate.documents import Document, edited
 from raymigrate.documents.notebook import Notebook
 from raymigrate.documents.remarks import RM905, shell_text
 from raymigrate.facts.module import Module
+from raymigrate.facts.older_ray import is_for_older_ray
 from raymigrate.facts.submitted_jobs import METHOD, SubmittedJob, submitted_by_code, submitted_by_commands
+from raymigrate.pins.written_for import written_for
 from raymigrate.run.engine import convert
 from raymigrate.run.gates import concerns
 from raymigrate.run.outcome import FileResult
@@ -41,7 +44,7 @@ def with_scripts_converted(
     before, after = list(document.remarks), list(new.remarks)
     changed: dict[int, list[str]] = {}
     changes, told_once = result.changes, 0
-    submitted = tuple(_submitted(document)) if document.scripts else ()
+    submitted = tuple(_submitted(document, path, options)) if document.scripts else ()
     options = replace(options, submitted=submitted)
     kept = {remark.cell for remark in document.remarks if (remark.code, remark.kind) == (RM905.code, Kind.SKIPPED)}
     for script in document.scripts:
@@ -70,12 +73,23 @@ def with_scripts_converted(
     return replace(result, changes=changes, after=rewritten.text, left=left, rewritten=rewritten, told_once=told_once)
 
 
-def _submitted(document: Document) -> Iterator[SubmittedJob]:
+def _submitted(document: Document, path: str, options: Options) -> Iterator[SubmittedJob]:
     """The jobs that the notebook submits, in Python or by a command."""
-    if METHOD in document.text:
-        yield from submitted_by_code(Module(document.text))
+    module = Module(document.text)
+    jobs = list(submitted_by_code(module)) if METHOD in document.text else []
     for cell in document.cells_with_commands:
-        yield from submitted_by_commands(shell_text(document.lines_of(cell)))
+        jobs += submitted_by_commands(shell_text(document.lines_of(cell)))
+    if jobs:
+        is_old = is_for_older_ray(module) or any(_is_old(script.text) for script in document.scripts)
+        is_old = is_old or written_for(module, path, options.from_ray).surely_before(RAISES)
+        yield from (replace(job, is_for_older_ray=is_old) for job in jobs)
+
+
+def _is_old(text: str) -> bool:
+    try:
+        return is_for_older_ray(Module(text))
+    except SyntaxError:
+        return False
 
 
 def _converted(script: CellFile, path: str, options: Options, *, rewrite: bool) -> FileResult | None:

@@ -41,6 +41,10 @@ BOTH = {
         f"script = 'train.py'\nclient.submit_job(entrypoint=' '.join(['python', script]), {PIP})",
     ),
     "a list by name": (PIP, "pip = []\nclient.submit_job(entrypoint='python train.py', runtime_env={'pip': pip})"),
+    "unpacked": (
+        "**{'runtime_env': {'pip': ['a']}}",
+        f"job = dict(entrypoint='python train.py', {PIP})\nclient.submit_job(**job)",
+    ),
     "filled later": (
         PIP,
         "env = {}\nenv['pip'] = []\nclient.submit_job(entrypoint='python train.py', runtime_env=env)",
@@ -116,6 +120,61 @@ FRIENDS = {
 def test_environments_that_fit_together_are_not_told(tmp_path: Path, given: str, submits: str) -> None:
     files = {"train.py": SCRIPT.format(given=given), "submit.py": f"{CLIENT}{submits}\n"}
     assert told(tmp_path, files) == []
+
+
+SERVES = f"import ray\nfrom ray import serve\nray.init('auto', namespace='serve', {PIP})\nserve.start()\n"
+SUBMITS = f"{CLIENT}client.submit_job(entrypoint='python serve_it.py', {PIP})\n"
+LEGACY = "from ray.air import session\nsession.get_world_rank()\n"
+TOO = "client.submit_job(entrypoint='python train.py')\n"
+OLD_PROJECTS = {
+    "pins": {"requirements.txt": "ray==2.6.3\n", "submit.py": SUBMITS},
+    "what submits it": {"submit.py": f"{LEGACY}{SUBMITS}"},
+    "what is submitted too": {"submit.py": f"{SUBMITS}{TOO}", "train.py": LEGACY},
+    "commands": {
+        "run.sh": "ray job submit --runtime-env-json '{\"pip\": []}' -- python serve_it.py\n"
+        "ray job submit -- python train.py\n",
+        "train.py": LEGACY,
+    },
+}
+
+
+@pytest.mark.parametrize("others", OLD_PROJECTS.values(), ids=OLD_PROJECTS)
+def test_a_script_without_legacy_names_of_an_old_project_is_told(tmp_path: Path, others: dict[str, str]) -> None:
+    assert len(told(tmp_path, {"serve_it.py": SERVES, **others})) == 1
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        {"submit.py": SUBMITS},
+        {"requirements.txt": "ray==2.40.0\n", "submit.py": SUBMITS},
+        {"requirements.txt": "ray>=2.6\n", "submit.py": SUBMITS},
+        {"requirements.txt": "ray==2.6.3\n", "submit.py": SUBMITS.replace("serve_it", "serve_other")},
+        {"submit.py": SUBMITS, "train.py": LEGACY},
+    ],
+)
+def test_one_of_a_project_of_today_is_not(tmp_path: Path, others: dict[str, str]) -> None:
+    assert told(tmp_path, {"serve_it.py": SERVES, **others}) == []
+
+
+def test_a_module_that_connects_for_the_script_is_told(tmp_path: Path) -> None:
+    files = {
+        "connect.py": f"import ray\n\n\ndef connect():\n    ray.init({PIP})\n",
+        "train.py": f"import connect\n{LEGACY}connect.connect()\n",
+        "submit.py": f"{CLIENT}client.submit_job(entrypoint='python train.py', {PIP})\n",
+    }
+    assert len(told(tmp_path, files)) == 1
+
+
+@pytest.mark.parametrize(
+    "cells", [[f"%%writefile train.py\n{LEGACY}"], ["!pip install ray==2.6.3"], [LEGACY]], ids=["script", "pin", "code"]
+)
+def test_a_script_of_a_cell_of_an_old_notebook_is_told(tmp_path: Path, cells: list[str]) -> None:
+    assert len(told(tmp_path, {"x.ipynb": notebook(*cells, f"%%writefile serve_it.py\n{SERVES}", SUBMITS)})) == 1
+
+
+def test_a_script_of_a_cell_of_a_notebook_of_today_is_not(tmp_path: Path) -> None:
+    assert told(tmp_path, {"x.ipynb": notebook(f"%%writefile serve_it.py\n{SERVES}", SUBMITS)}) == []
 
 
 def test_a_script_of_today_is_not_told(tmp_path: Path) -> None:

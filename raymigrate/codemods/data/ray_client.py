@@ -3,7 +3,8 @@
 Measured on Ray 2.60 (docs/semantics/data.md#ray-client): what runs a plan of Ray Data fails in a client, since it
 registers callbacks in the core worker (data/_internal/execution/block_ref_counter.py:29), which a client does not have.
 Making a Dataset and mapping it runs nothing; neither do count(), split() and to_pandas() of rows that are in memory
-already. TorchTrainer.fit() works, with datasets too: these are run in the cluster.
+already. Showing a Dataset fails only if it has its rows, which are fetched then (facts/shown_data.py).
+TorchTrainer.fit() works, with datasets too: these are run in the cluster.
 """
 
 import ast
@@ -19,7 +20,8 @@ from raymigrate.facts.environment import ENVIRON
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.places import Place
-from raymigrate.facts.ray_data import is_dataset, is_in_memory
+from raymigrate.facts.ray_data import is_dataset, is_in_memory, is_mapped
+from raymigrate.facts.shown_data import fetches_rows, shown
 from raymigrate.facts.values import argument, is_none, keyword_argument, leading_text
 
 RM512 = Rule(
@@ -57,8 +59,13 @@ RUNS = frozenset(
     ]
 )
 RUNS_A_PLAN = frozenset(
-    ["count", "fully_executed", "materialize", "split", "split_at_indices", "to_pandas", "train_test_split"]
+    [
+        *("count", "fully_executed", "materialize", "size_bytes", "split", "split_at_indices", "to_pandas"),
+        "train_test_split",
+    ]
 )
+# Those that run a plan if it maps the rows: what comes of them is not known before.
+ASKS_A_PLAN = ("columns", "schema")
 
 
 @codemod("ray", phase=Phase.RESULTS)
@@ -155,11 +162,11 @@ def _runs(context: Context) -> Iterator[tuple[ast.AST, str]]:
         if is_dataset(module, method.value) and _is_on_driver(context, call):
             if method.attr in RUNS or not is_in_memory(module, method.value):
                 yield call, f"{method.attr}()"
-    shown = [given for call in module.named_calls("print") for given in call.args]
-    if context.path.endswith(".ipynb"):
-        shown += [statement.value for statement in module.of_type(ast.Expr)]
-    for value in shown:
-        if isinstance(value, ast.Name) and is_dataset(module, value):
+    for call, method in module.method_calls(*ASKS_A_PLAN):
+        if is_dataset(module, method.value) and is_mapped(module, method.value) and _is_on_driver(context, call):
+            yield call, f"{method.attr}()"
+    for value in shown(module, is_notebook=context.path.endswith(".ipynb")):
+        if _is_on_driver(context, value) and fetches_rows(module, value):
             yield value, "showing a Dataset"
     for call in module.calls(*TRAINERS, *TORCH_TRAINERS):
         datasets, preprocessor = keyword_argument(call, "datasets"), keyword_argument(call, "preprocessor")

@@ -1,10 +1,13 @@
 """RM698: a script whose job has a runtime environment as well (docs/semantics/traps.md#t42)."""
 
+from collections.abc import Iterator
+
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.submitted_jobs import fields_of, submitted_beside
+from raymigrate.facts.project_uses import importing_modules
+from raymigrate.facts.submitted_jobs import SubmittedJob, fields_of, given_by_name, submitted_beside
 from raymigrate.facts.values import argument, keyword_argument, leading_text
 
 RM698 = Rule(
@@ -19,24 +22,39 @@ RM698 = Rule(
     unproven="It takes a cluster with its dashboard. By hand, with the variable that a job gets it by: the ValueError.",
 )
 OVERRIDES = "RAY_OVERRIDE_JOB_RUNTIME_ENV"
-LAST_WARNING = (2, 8)  # 2.7.2 warns, 2.9.3 raises (_private/worker.py)
+LAST_WARNING, RAISES = (2, 8), (2, 9)  # 2.7.2 warns, 2.9.3 raises (_private/worker.py)
 
 
 @codemod("runtime_env", phase=Phase.RESULTS)
 def runtime_env_of_a_job(context: Context) -> None:
     """Reports what a script and the job that runs it both say."""
     module = context.module
-    if not context.of_legacy_job or OVERRIDES in module.text:
+    if OVERRIDES in module.text:
         return
     for call in module.calls("ray.init"):
-        given, address = keyword_argument(call, "runtime_env"), argument(call, 0, "address")
-        if given is None or (address is not None and leading_text(module, address).startswith("ray://")):
+        given, address = given_by_name(module, call), argument(call, 0, "address")
+        if address is not None and leading_text(module, address).startswith("ray://"):
             continue
-        own = fields_of(module, given)
-        jobs = [*context.options.submitted, *submitted_beside(module)] if own else []
-        found = [job.fields for job in jobs if job.runs(context.path) and not job.fields & {f"{OVERRIDES} in env_vars"}]
-        both = sorted({field for fields in found for field in fields & own})
+        own = fields_of(module, given["runtime_env"]) if "runtime_env" in given else frozenset()
+        both = sorted({field for job in _jobs(context) for field in job.fields & own}) if own else []
         if both and context.from_ray.version <= LAST_WARNING:
             named = " and ".join(both)
             message = f"The job that runs this script has {named} too: current Ray ends it with a ValueError."
-            context.manual(RM698, given, message)
+            place = keyword_argument(call, "runtime_env")
+            context.manual(RM698, call if place is None else place, message)
+
+
+def _jobs(context: Context) -> Iterator[SubmittedJob]:
+    """The jobs that run the script, or one that imports it, as far as they did so with a Ray that only warned.
+
+    That is known of a project of which something is legacy, or which pins such a Ray. A script of today may be
+    submitted by nothing that is read here.
+    """
+    module = context.module
+    importing = importing_modules(module.project, module) if module.project is not None else ()
+    paths = [context.path, *(other.path for other in importing)]
+    is_old = context.of_legacy_job or context.from_ray.surely_before(RAISES)
+    for job in [*context.options.submitted, *submitted_beside(module)]:
+        overrides = f"{OVERRIDES} in env_vars" in job.fields
+        if (is_old or job.is_for_older_ray) and not overrides and any(map(job.runs, paths)):
+            yield job
