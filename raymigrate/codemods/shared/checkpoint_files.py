@@ -28,12 +28,23 @@ def $name(checkpoint_dir):
     (("os", None),),
 )
 METHODS = ("get_model", "get_tokenizer", "get_training_arguments")
+# The same in words, for a person who has the folder of a checkpoint.
+FILES = {Layout.NESTED: 'os.path.join(folder, "checkpoint")', Layout.ROOT: "folder", Layout.UNKNOWN: "files"}
+WHERE_FILES_ARE = (
+    ' files is os.path.join(folder, "checkpoint") in a checkpoint of a new run, and folder itself in one that legacy'
+    " Ray wrote or that to_directory() copied: os.path.isdir() tells which."
+)
 
 
 def layout_after(context: Context, checkpoint: ast.expr) -> Layout | None:
     """Where the files lie in a checkpoint once this module is converted; None where it is not known to be one."""
     found = layout(context.module, checkpoint)
     return Layout.UNKNOWN if found is Layout.NESTED and _has_unconverted_trainers(context) else found
+
+
+def in_words(advice: str, place: Layout = Layout.UNKNOWN) -> str:
+    """What to do with the files of a checkpoint, which the text calls {files}; and where these are, if it depends."""
+    return advice.format(files=FILES[place]) + (WHERE_FILES_ARE if place is Layout.UNKNOWN else "")
 
 
 def _has_unconverted_trainers(context: Context) -> bool:
