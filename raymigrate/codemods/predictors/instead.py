@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.predictors.batch_predictor import MAP_BATCHES, POOL
+from raymigrate.codemods.shared.checkpoint_files import not_carried
 from raymigrate.codemods.shared.preprocessor_advice import in_its_place, is_gone, on_rows, stages_of
 from raymigrate.facts.module import Module
 from raymigrate.facts.results import carries_preprocessor
@@ -136,6 +137,8 @@ def of_batch_predictor(context: Context, call: ast.Call, *, of_function: bool) -
     if not set_to and not of_function and checkpoint is not None:
         carries = carries_preprocessor(module, checkpoint, call)  # where it is seen, the reason says so
         said += [BEFORE.format("rows")] if carries is None else []
+    if checkpoint is not None:
+        said.append(not_carried(module, checkpoint, "actors"))
     return " ".join(filter(None, said))
 
 
