@@ -65,8 +65,15 @@ def calls_on(module: Module, made: ast.expr, *methods: str) -> list[ast.Call]:
     return [call for call, method in module.method_calls(*methods) if made in sources(module, method.value)]
 
 
-def asked_for(method: str) -> str:
-    """What to do where a predictor is asked for something else than predictions."""
+def asked_for(method: str, *, takes_out: bool) -> str:
+    """What to do where a predictor is asked for something else than predictions.
+
+    Args:
+        method: What is called.
+        takes_out: Whether that is set_preprocessor(None).
+    """
+    if takes_out:
+        return "Delete set_preprocessor(None): nothing applies a preprocessor any more."
     if method == "set_preprocessor":
         return "Apply the preprocessor that it is given here to the data before that."
     return BEFORE.format("data") if method in PREPROCESSOR else ""

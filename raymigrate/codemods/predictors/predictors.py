@@ -50,6 +50,7 @@ from raymigrate.facts.guards import goes_on_without, is_ready
 from raymigrate.facts.legacy import HF, HF_UNRELEASED, paths_in_ml
 from raymigrate.facts.literals import string_literal
 from raymigrate.facts.module import Reference
+from raymigrate.facts.results import is_set_to_none
 from raymigrate.facts.values import argument, is_none, keyword_argument, sources
 from raymigrate.knowledge.error_texts import gone_names
 from raymigrate.knowledge.successors import WITH_MAP_BATCHES
@@ -272,7 +273,8 @@ def _predictions(context: Context, call: ast.Call) -> list[ast.Call]:
     module = context.module
     for node in module.attributes(*OF_PREDICTOR):
         if call in sources(module, node.value):
-            raise NotSure(f"Its {node.attr} has no counterpart.", first=asked_for(node.attr))
+            first = asked_for(node.attr, takes_out=is_set_to_none(module, node.value))
+            raise NotSure(f"Its {node.attr} has no counterpart.", first=first)
     found = calls_on(module, call, "predict")
     for predict in found:
         if any(is_array(module, data) for data in sources_of_data(module, predict)):
