@@ -13,6 +13,7 @@ from ray.air.checkpoint import Checkpoint as Other
 from ray.train.batch_predictor import BatchPredictor
 from ray.train.huggingface import TransformersCheckpoint
 from ray.train.predictor import Predictor
+from ray.train.torch import TorchTrainer
 from own import Scorer, found, score
 
 
@@ -32,6 +33,8 @@ SENT = [
     "ray.data.range(3).map_batches(Scorer, fn_constructor_args=(checkpoint,))",
     "ray.data.range(3).map_batches(score, fn_kwargs=dict(checkpoint=checkpoint))",
     "serve.run(Scorer.bind(checkpoint))",
+    "TorchTrainer(score, resume_from_checkpoint=checkpoint).fit()",
+    "TorchTrainer(score, train_loop_config={'lr': 1, 'start': checkpoint}).fit()",
 ]
 MADE = "Checkpoint.from_directory(path)"
 FOUND = "A checkpoint no longer carries its files along"
@@ -70,6 +73,7 @@ def test_ways_to_make_one(made: str, is_relative: bool) -> None:
     [
         (MADE, "score(checkpoint)"),
         (MADE, "Scorer.remote(path)"),
+        (MADE, "trainer.train(resume_from_checkpoint=path)"),
         ("Checkpoint.from_directory('/dbfs/exported')", SENT[0]),
         ("Checkpoint.from_directory('/mnt/cluster_storage/exported')", SENT[0]),
         ("Checkpoint.from_uri('s3://bucket/exported')", SENT[0]),

@@ -1,4 +1,4 @@
-"""RM308: checkpoints of a local folder that a script hands to actors, tasks and deployments.
+"""RM308: checkpoints of a local folder that a script hands to actors, tasks, deployments, and the workers of a trainer.
 
 A checkpoint of legacy Ray took its files along when it was pickled (Ray 2.6.3 air/checkpoint.py:797, `__getstate__`);
 that of today is a path (Ray 2.60 train/_checkpoint.py).
@@ -18,7 +18,7 @@ from raymigrate.facts.values import Source, seen_entries, seen_items
 
 SENDING = ("remote", "bind")
 OF_FUNCTIONS = ("fn_args", "fn_constructor_args")
-OF_FUNCTIONS_BY_NAME = ("fn_kwargs", "fn_constructor_kwargs")
+BY_NAME = ("fn_kwargs", "fn_constructor_kwargs", "train_loop_config", "trainer_init_config")
 
 
 @codemod("Checkpoint", phase=Phase.RESULTS)
@@ -26,20 +26,19 @@ def sent_checkpoints(context: Context) -> None:
     """Notes where such a checkpoint goes to another process."""
     module = context.module
     for node in _sent(module):
-        if any(_carried(made) for made in module.origins(node)) and (
-            told := not_carried(module, node, "actors and tasks")
-        ):
+        if any(_carried(made) for made in module.origins(node)) and (told := not_carried(module, node, "processes")):
             context.note(RM308, node, told)
 
 
 def _sent(module: Module) -> Iterator[ast.expr]:
-    """What goes to other processes: arguments of remote calls, of ray.put(), and of the functions of Ray Data."""
+    """What goes to other processes: arguments of remote calls, ray.put(), functions of Ray Data and training."""
     for call in (*(call for call, _ in module.method_calls(*SENDING)), *module.calls("ray.put")):
         yield from (node for node in call.args if not isinstance(node, ast.Starred))
         yield from (keyword.value for keyword in call.keywords if keyword.arg)
     for _, keyword in module.keywords(*OF_FUNCTIONS):
         yield from seen_items(module, keyword.value)
-    for _, keyword in module.keywords(*OF_FUNCTIONS_BY_NAME):
+    yield from (keyword.value for _, keyword in module.keywords("resume_from_checkpoint"))
+    for _, keyword in module.keywords(*BY_NAME):
         yield from seen_entries(module, keyword.value).values()
 
 
