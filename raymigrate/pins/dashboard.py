@@ -32,8 +32,12 @@ def has_dashboard(module: Module, path: str) -> bool:
         module: The script, which may install packages itself.
         path: Its file; "" for text without one.
     """
-    if WITH_DASHBOARD.search(module.text):
+    if WITH_DASHBOARD.search(module.text) or WITH_DASHBOARD.search(_text(path)):  # a %pip is no code
         return True
     files = [file for folder in files_near(path) for file, _ in folder] if path else []
     installed = (file for file in files if "constraint" not in os.path.basename(file).lower())  # what may be installed
-    return any(WITH_DASHBOARD.search(COMMENT.sub("", decode(read(file) or b"").text)) for file in installed)
+    return any(WITH_DASHBOARD.search(COMMENT.sub("", _text(file))) for file in installed)
+
+
+def _text(path: str) -> str:
+    return decode(read(path) or b"").text if path else ""

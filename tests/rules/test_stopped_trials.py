@@ -1,5 +1,6 @@
 """RM418: trials that Tune stops, where Ray's dashboard may be missing."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -112,3 +113,26 @@ def test_lists_beside_the_script_tell_of_the_dashboard(tmp_path: Path, name: str
     (tmp_path / name).write_text(text)
     output = CliRunner().invoke(main, ["--check", str(tmp_path)]).output
     assert ("RM418" in output) == is_told
+
+
+@pytest.mark.parametrize(("extras", "is_told"), [("default,tune", False), ("tune", True)])
+def test_a_cell_that_installs_ray_tells_of_the_dashboard(tmp_path: Path, extras: str, is_told: bool) -> None:
+    cells = [f'%pip install "ray[{extras}]==2.6.3"', SCRIPT.format(before="pass", arguments=STOPPED)]
+    of_code = {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": []}
+    book = {
+        "cells": [{**of_code, "source": cell} for cell in cells],
+        "metadata": {},
+        "nbformat": 4,
+        "nbformat_minor": 4,
+    }
+    (tmp_path / "search.ipynb").write_text(json.dumps(book))
+    output = CliRunner().invoke(main, ["--check", str(tmp_path)]).output
+    assert ("RM418" in output) == is_told
+
+
+def test_what_stops_trials_is_seen_in_other_files(tmp_path: Path) -> None:
+    config = "from ray.air import RunConfig\n\n\ndef config():\n    return RunConfig(stop={'loss': 1})\n"
+    (tmp_path / "configs.py").write_text(config)
+    script = "from configs import config\n" + SCRIPT.format(before="pass", arguments="run_config=config()")
+    (tmp_path / "search.py").write_text(script)
+    assert "RM418" in CliRunner().invoke(main, ["--check", str(tmp_path)]).output
