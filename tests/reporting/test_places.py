@@ -40,7 +40,7 @@ SPEAKS_OF = {
     "RM207": "^config$",
     "RM401": r"^(?:None|True|False|\{\"CPU\": 0\})$|^\*\*",  # given by position, or unpacked
     "RM417": "Trainer|RunConfig",
-    "RM418": "stop|scheduler|time_budget_s|include_dashboard",
+    "RM419": "stop|scheduler|time_budget_s|include_dashboard",
     "RM606": "str|repr",
     "RM753": "Arguments",
     "RM402": "sync_config",

@@ -1,4 +1,4 @@
-"""RM418: trials that Tune stops, where Ray's dashboard may be missing."""
+"""RM419: trials that Tune stops, where Ray's dashboard may be missing."""
 
 import json
 from pathlib import Path
@@ -36,7 +36,7 @@ STOPPED = 'run_config=RunConfig(stop={"training_iteration": 2})'
 
 
 def told(before: str = "pass", arguments: str = "") -> list[int]:
-    return converted(SCRIPT.format(before=before, arguments=arguments)).lines("RM418", Kind.MANUAL)
+    return converted(SCRIPT.format(before=before, arguments=arguments)).lines("RM419", Kind.MANUAL)
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_lists_beside_the_script_tell_of_the_dashboard(tmp_path: Path, name: str
     (tmp_path / "search.py").write_text(SCRIPT.format(before="pass", arguments=STOPPED))
     (tmp_path / name).write_text(text)
     output = CliRunner().invoke(main, ["--check", str(tmp_path)]).output
-    assert ("RM418" in output) == is_told
+    assert ("RM419" in output) == is_told
 
 
 @pytest.mark.parametrize(("extras", "is_told"), [("default,tune", False), ("tune", True)])
@@ -127,7 +127,7 @@ def test_a_cell_that_installs_ray_tells_of_the_dashboard(tmp_path: Path, extras:
     }
     (tmp_path / "search.ipynb").write_text(json.dumps(book))
     output = CliRunner().invoke(main, ["--check", str(tmp_path)]).output
-    assert ("RM418" in output) == is_told
+    assert ("RM419" in output) == is_told
 
 
 def test_what_stops_trials_is_seen_in_other_files(tmp_path: Path) -> None:
@@ -135,4 +135,4 @@ def test_what_stops_trials_is_seen_in_other_files(tmp_path: Path) -> None:
     (tmp_path / "configs.py").write_text(config)
     script = "from configs import config\n" + SCRIPT.format(before="pass", arguments="run_config=config()")
     (tmp_path / "search.py").write_text(script)
-    assert "RM418" in CliRunner().invoke(main, ["--check", str(tmp_path)]).output
+    assert "RM419" in CliRunner().invoke(main, ["--check", str(tmp_path)]).output

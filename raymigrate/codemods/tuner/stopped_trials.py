@@ -1,4 +1,4 @@
-"""RM418: trials over a trainer that Tune stops, whose workers' resources only Ray's dashboard sets free.
+"""RM419: trials over a trainer that Tune stops, whose workers' resources only Ray's dashboard sets free.
 
 Tune ends the process of a stopped trial, in which fit() waits, and with it the controller of its run. The placement
 group of the workers stays: placement_group_cleaner.py (Ray 2.60, train/v2/_internal/execution/controller) removes it
@@ -24,8 +24,8 @@ from raymigrate.facts.tuners import TUNE_CONFIGS, TUNERS, TunerCall, config_name
 from raymigrate.facts.values import Source, is_none, seen_entries
 from raymigrate.pins.dashboard import has_dashboard
 
-RM418 = Rule(
-    "RM418",
+RM419 = Rule(
+    "RM419",
     "trials that Tune stops",
     "Where Tune stops a trial that fits a trainer, Ray >= 2.51 frees the CPUs and GPUs of its workers with the help of"
     " its dashboard. Without that they stay reserved: the next trials wait for workers, and the script never ends.",
@@ -58,9 +58,9 @@ def stopped_trials(context: Context) -> None:
     starts = [keyword for _, keyword in module.keywords("include_dashboard")]
     if without := [keyword for keyword in starts if module.constant(keyword.value) is False]:
         for keyword in without:
-            context.manual(RM418, keyword, LEFT_OUT, LET_IT_START)
+            context.manual(RM419, keyword, LEFT_OUT, LET_IT_START)
     elif not starts and not has_dashboard(module, context.path):
-        context.manual(RM418, stopping[0], MESSAGE)
+        context.manual(RM419, stopping[0], MESSAGE)
 
 
 def _stopping(module: Module, call: ast.Call) -> list[ast.AST]:
