@@ -5,20 +5,30 @@ air/checkpoint.py, `__getstate__`). ray.train.Checkpoint is a path.
 """
 
 import ast
+import re
 from collections.abc import Iterator
 
 from raymigrate.facts.module import Module
 from raymigrate.facts.results import class_method, made_by_script
-from raymigrate.facts.values import sources
+from raymigrate.facts.values import Source, leading_text, sources
 
 FROM_FOLDER = ("", "from_directory", "from_model")
+# Where Databricks, Anyscale and network file systems are mounted by their documents.
+SHARED = re.compile(
+    r"/(?:mnt/)?(?:dbfs|Volumes|efs|nfs|fsx|lustre|gpfs|shared|shared_storage|cluster_storage|user_storage)(?:/|$)"
+)
 MAX_STEPS = 20
 
 
-def is_local_folder(module: Module, checkpoint: ast.expr) -> bool:
-    """Whether a checkpoint is made from a folder of the machine that runs the script."""
-    found = [_folder(module, source) for source in sources(module, checkpoint)]
-    return bool(found) and all(folder is not None and "://" not in _text(module, folder) for folder in found)
+def local_folder(module: Module, checkpoint: ast.expr) -> Source | None:
+    """The folder from which a checkpoint is made in one of the ways to it, unless all machines are seen to share it."""
+    for made in module.origins(checkpoint):
+        folder = _folder(made.module, made.node)
+        if folder is None or "://" in _text(made.module, folder):
+            continue
+        if SHARED.match(leading_text(made.module, folder)) is None:
+            return Source(made.module, folder)
+    return None
 
 
 def folder_is_temporary(module: Module, checkpoint: ast.expr, user: ast.AST) -> bool:

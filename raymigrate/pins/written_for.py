@@ -136,10 +136,16 @@ def _ranges(module: Module, path: str) -> Iterator[list[Range]]:
     if not path:
         return
     yield _in_file(path, _install_commands)
+    for files in files_near(path):
+        yield [found for file, reader in files for found in _in_file(file, reader)]
+
+
+def files_near(path: str) -> Iterator[list[tuple[str, Reader]]]:
+    """The files that may pin versions in the folder of a script, and in each one above it up to the project's."""
     folder, top = os.path.dirname(os.path.abspath(path)), Project().folder(path)
     while True:
         places = [os.path.join(folder, name, "") for name in ("", *SUBFOLDERS)]
-        yield [found for place in places for path, reader in readers_in(place) for found in _in_file(path, reader)]
+        yield [file for place in places for file in readers_in(place)]
         if folder == top:
             return
         folder = os.path.dirname(folder)

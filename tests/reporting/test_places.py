@@ -41,10 +41,12 @@ SPEAKS_OF = {
     "RM401": r"^(?:None|True|False|\{\"CPU\": 0\})$|^\*\*",  # given by position, or unpacked
     "RM417": "Trainer|RunConfig",
     "RM418": "torch|cudnn|dist",
+    "RM419": "stop|scheduler|time_budget_s|include_dashboard",
     "RM606": "str|repr",
     "RM753": "Arguments",
     "RM402": "sync_config",
     "RM307": "^make_local_dataset_iterator",  # used by the name that it was imported under
+    "RM308": "previous|first_checkpoint",  # a checkpoint that goes to other processes
     "RM406": r"name|^\"\w+\"$",
     "RM407": "report",
     "RM409": "setup_wandb",

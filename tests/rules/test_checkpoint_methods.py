@@ -104,3 +104,54 @@ def test_a_model_that_is_loaded_again_may_have_another_dtype(model: str, use: st
     last = len(outcome.text.splitlines())
     line = next(n for n, text in enumerate(RUN.format(model=model, use=use).splitlines(), 0) if text == use)
     assert (line in outcome.lines("RM751", Kind.NOTE)) == noted, (line, last, outcome.findings)
+
+
+TRAINED = """
+from ray.air import Checkpoint, ScalingConfig
+from ray.train.huggingface import TransformersCheckpoint, TransformersTrainer
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+
+
+def init(train_dataset, eval_dataset=None, **config):
+    return Trainer(AutoModelForCausalLM.from_pretrained("m"), TrainingArguments("out"), train_dataset=train_dataset)
+
+
+def load(checkpoint, model_class=AutoModelForCausalLM):
+    {load}
+
+
+result = TransformersTrainer(init, scaling_config=ScalingConfig(num_workers=2), datasets=make()).fit()
+{uses}
+"""
+EXPORTED = 'result.checkpoint.to_directory("exported")\nload(result.checkpoint)\n'
+NEW_RUN, OLDER = 'os.path.join(folder, "checkpoint")', "folder itself in one that legacy Ray wrote"
+
+
+@pytest.mark.parametrize(
+    ("load", "uses"),
+    [
+        ("return checkpoint.get_model(model_class)", EXPORTED + 'load(Checkpoint.from_directory("exported"))'),
+        ("return checkpoint.get_tokenizer(model_class)", EXPORTED + 'load(Checkpoint("exported"))'),
+        (
+            "return TransformersCheckpoint.from_checkpoint(checkpoint).get_model(model_class)",
+            EXPORTED + "load(found())",
+        ),
+        ("self.model = checkpoint.get_model(model_class())", "load(found_elsewhere())"),
+        ("pass", 'TransformersCheckpoint.from_directory("exported").get_model(made())'),
+        ("pass", 'print(TransformersCheckpoint.from_directory("exported").get_training_arguments(1))'),
+        ("return [checkpoint.get_model(c) for c in (model_class,)]", "load(TransformersCheckpoint('exported'))"),
+        ("pass", "class Own(TransformersCheckpoint):\n    pass"),
+        ("pass", "open_all(TransformersCheckpoint('exported').as_directory())"),
+    ],
+)
+def test_a_step_for_a_checkpoint_of_either_layout_tells_where_its_files_are(load: str, uses: str) -> None:
+    outcome = converted(TRAINED.format(load=load, uses=uses))
+    told = [text for text in outcome.messages if NEW_RUN in text]
+    assert told and all(OLDER in text for text in told)
+
+
+@pytest.mark.parametrize("get", ["get_model(made())", "get_tokenizer(made())"])
+def test_a_step_for_a_checkpoint_of_a_converted_run_names_its_folder(get: str) -> None:
+    outcome = converted(TRAINED.format(load="pass", uses=f"print(result.checkpoint.{get})"))
+    assert any(NEW_RUN in text for text in outcome.messages)
+    assert not any(OLDER in text for text in outcome.messages)

@@ -331,6 +331,22 @@ def test_an_object_that_is_asked_for_more_stays_wherever_it_is_kept(decorator: s
 
 
 @pytest.mark.parametrize(
+    ("given", "step"),
+    [
+        ("None", "Delete set_preprocessor(None)"),
+        ("preprocessor=None", "Delete set_preprocessor(None)"),
+        ("p", "Apply the preprocessor that it is given here"),
+        ("None if p else p", "Apply the preprocessor that it is given here"),
+    ],
+)
+def test_a_preprocessor_is_applied_by_hand_only_where_one_is_given(given: str, step: str) -> None:
+    method = f"def ask(self, p):\n        self.predictor.set_preprocessor({given})"
+    outcome = converted(WITH_USE.format(use=ACTOR.format(decorator="", method=method)), unsafe=True)
+    (told,) = (message for message in outcome.messages if "Its set_preprocessor has no counterpart." in message)
+    assert step in told and told.count("preprocessor that it is given") == ("Apply" in step)
+
+
+@pytest.mark.parametrize(
     ("data", "noted"),
     [
         ("pd.DataFrame({'a': ['x']})", False),

@@ -328,7 +328,7 @@ tune.Tuner({trainer}, param_space={{{space}}}, tune_config=tune.TuneConfig(sched
 @pytest.mark.parametrize(
     ("trainer", "space", "why"),
     [
-        ("trainer", '"other": 1', "has to be read from the config by hand"),
+        ("trainer", '"other": 1', 'config["other"] takes the place of other='),
         ("build()", "", "its trainer is built in a function or a branch"),
         ("trainer if n else build()", "", "which trainer it gets is decided at run time"),
         ("trainer", "", "not converted"),
@@ -383,3 +383,49 @@ def test_a_trainer_that_is_made_with_what_is_called_like_it(made: str, again: st
     assert "trainer = TorchTrainer(\n        loop,\n        scaling_config=trainer," not in text.replace(
         "ray_trainer", ""
     )
+
+
+HUGGING_FACE = """
+from ray import air, tune
+from ray.train.huggingface import TransformersTrainer
+from ray.tune.schedulers import PopulationBasedTraining
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+
+
+def init(train_dataset, eval_dataset=None, **config):
+    args = TrainingArguments("out", learning_rate=config["lr"])
+    return Trainer(AutoModelForCausalLM.from_pretrained("m"), args, train_dataset=train_dataset)
+
+
+trainer = TransformersTrainer(
+    init, trainer_init_config={{"wd": 0.1}}, scaling_config=air.ScalingConfig(num_workers=2), datasets=make()
+)
+space = {space}
+tune.Tuner(
+    trainer, param_space=space, tune_config=tune.TuneConfig(scheduler=PopulationBasedTraining(), num_samples=2)
+).fit()
+"""
+
+
+@pytest.mark.parametrize(
+    ("space", "told"),
+    [
+        (
+            '{"trainer_init_config": {"lr": tune.uniform(0, 1)}, "scaling_config": air.ScalingConfig(num_workers=2)}',
+            ('config["trainer_init_config"] goes into train_loop_config=', 'config["scaling_config"] takes the place'),
+        ),
+        ('dict(trainer_init_config={"lr": 1})', ('config["trainer_init_config"] goes into train_loop_config=',)),
+        ('{"scaling_config": {"num_workers": 2}}', ('config["scaling_config"] takes the place of scaling_config=',)),
+        ('{"datasets": {"train": tune.choice([a, b])}}', ('config["datasets"] takes the place of datasets=',)),
+        ("{}", ()),
+        ("make_space()", ()),
+    ],
+)
+def test_a_tuner_that_stays_names_the_entries_of_its_search_space_in_every_run(space: str, told: tuple[str]) -> None:
+    outcome = converted(HUGGING_FACE.format(space=space))
+    again = converted(outcome.text)
+    (message,) = (text for text in outcome.messages if text.startswith("Tuner(trainer)"))
+    assert message in again.messages
+    assert all(part in message for part in told)
+    assert ("The function gets the param_space" in message) == bool(told)
+    assert "by hand" not in message

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.predictors.batch_predictor import MAP_BATCHES, POOL
+from raymigrate.codemods.shared.checkpoint_files import not_carried
 from raymigrate.codemods.shared.preprocessor_advice import in_its_place, is_gone, on_rows, stages_of
 from raymigrate.facts.module import Module
 from raymigrate.facts.results import carries_preprocessor
@@ -64,8 +65,15 @@ def calls_on(module: Module, made: ast.expr, *methods: str) -> list[ast.Call]:
     return [call for call, method in module.method_calls(*methods) if made in sources(module, method.value)]
 
 
-def asked_for(method: str) -> str:
-    """What to do where a predictor is asked for something else than predictions."""
+def asked_for(method: str, *, takes_out: bool) -> str:
+    """What to do where a predictor is asked for something else than predictions.
+
+    Args:
+        method: What is called.
+        takes_out: Whether that is set_preprocessor(None).
+    """
+    if takes_out:
+        return "Delete set_preprocessor(None): nothing applies a preprocessor any more."
     if method == "set_preprocessor":
         return "Apply the preprocessor that it is given here to the data before that."
     return BEFORE.format("data") if method in PREPROCESSOR else ""
@@ -136,6 +144,8 @@ def of_batch_predictor(context: Context, call: ast.Call, *, of_function: bool) -
     if not set_to and not of_function and checkpoint is not None:
         carries = carries_preprocessor(module, checkpoint, call)  # where it is seen, the reason says so
         said += [BEFORE.format("rows")] if carries is None else []
+    if checkpoint is not None:
+        said.append(not_carried(module, checkpoint, "actors"))
     return " ".join(filter(None, said))
 
 

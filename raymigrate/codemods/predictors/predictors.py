@@ -41,14 +41,16 @@ from raymigrate.codemods.predictors.pipeline_predictor import (
     renamed,
 )
 from raymigrate.codemods.predictors.served import is_served
+from raymigrate.codemods.shared.checkpoint_files import not_carried
 from raymigrate.codemods.shared.generation import RM752
 from raymigrate.edits.plan import CallEdit, Code, Part
 from raymigrate.facts.annotations import in_annotation
-from raymigrate.facts.checkpoint_folders import folder_is_temporary, is_local_folder
+from raymigrate.facts.checkpoint_folders import folder_is_temporary
 from raymigrate.facts.guards import goes_on_without, is_ready
 from raymigrate.facts.legacy import HF, HF_UNRELEASED, paths_in_ml
 from raymigrate.facts.literals import string_literal
 from raymigrate.facts.module import Reference
+from raymigrate.facts.results import is_set_to_none
 from raymigrate.facts.values import argument, is_none, keyword_argument, sources
 from raymigrate.knowledge.error_texts import gone_names
 from raymigrate.knowledge.successors import WITH_MAP_BATCHES
@@ -92,10 +94,6 @@ OTHERS = (
     *paths_in_ml("TorchPredictor"),
 )
 UNKNOWN_PREPROCESSOR = " A preprocessor that the checkpoint may hold is not applied any more."
-LOCAL_FOLDER = (
-    "A checkpoint no longer carries its files along: actors on other nodes find them only if the folder is on storage"
-    " that all nodes share."
-)
 LONG_PROMPTS = (
     "Texts get as long as before: where nothing says otherwise, 20 tokens with the prompt. A prompt that has as many"
     " raises a ValueError since transformers 5, where one token was added."
@@ -275,7 +273,8 @@ def _predictions(context: Context, call: ast.Call) -> list[ast.Call]:
     module = context.module
     for node in module.attributes(*OF_PREDICTOR):
         if call in sources(module, node.value):
-            raise NotSure(f"Its {node.attr} has no counterpart.", first=asked_for(node.attr))
+            first = asked_for(node.attr, takes_out=is_set_to_none(module, node.value))
+            raise NotSure(f"Its {node.attr} has no counterpart.", first=first)
     found = calls_on(module, call, "predict")
     for predict in found:
         if any(is_array(module, data) for data in sources_of_data(module, predict)):
@@ -372,8 +371,8 @@ def _map_batches(
     for old, new in MAP_BATCHES.items():
         if old in given:
             edit.set(new, "$value", value=given[old])
-    if is_local_folder(context.module, batch.checkpoint):
-        context.note(RM603, batch.checkpoint, LOCAL_FOLDER)
+    if told := not_carried(context.module, batch.checkpoint, "actors"):
+        context.note(RM603, batch.checkpoint, told)
     if folder_is_temporary(context.module, batch.checkpoint, predict):
         # The checkpoint held its files; a Checkpoint of today is a path, and map_batches runs when rows are asked for.
         context.plan.replace(predict, "$predictions.materialize()", predictions=predict)

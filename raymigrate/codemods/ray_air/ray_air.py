@@ -4,7 +4,7 @@ https://docs.ray.io/en/releases-2.60.0/train/api/api.html lists what took their 
 """
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
@@ -117,6 +117,7 @@ def config_classes(context: Context) -> None:
 def session_functions(context: Context) -> None:
     """Sends the session functions to ray.train, under every way of importing them."""
     outside = set[ast.AST]()
+    names: dict[str, ast.AST] = {}
     for reference in list(context.references(SESSION)):
         name = reference.qualified.removeprefix(SESSION).lstrip(".")
         function, _, rest = name.partition(".")
@@ -139,12 +140,30 @@ def session_functions(context: Context) -> None:
         ):
             context.plan.need_import("ray.train", near=reference.binding.statement)
             context.replace_reference(reference, f"ray.train.{target}")
+            if target.endswith("get_experiment_name"):
+                names.setdefault(function, reference.node)
             outside |= context.places.called_outside.intersection([context.module.function(reference.node)])
     drop_unused(context, RM302, SESSION)
+    note_one_name(context, names)
     for called in sorted(outside, key=context.module.start):
         name = getattr(called, "name", "this lambda")
         message = f"{name}() is called without a trainer too: ray.train raises a RuntimeError there."
         context.manual(RM302, called, message, OUTSIDE)
+
+
+def note_one_name(context: Context, asked: Mapping[str, ast.AST]) -> None:
+    """Says that what was several texts is one now.
+
+    Legacy Ray gave the id of a trial, its name, which holds the id, and the name of the experiment, which was that of
+    its RunConfig (2.6.3 air/session.py:148).
+
+    Args:
+        context: The module.
+        asked: The first call of each of the functions that give the name of the run now.
+    """
+    if len(asked) > 1:
+        (first, _), (second, node) = sorted(asked.items(), key=lambda item: context.module.start(item[1]))[:2]
+        context.note(RM305, node, f"{first}() and {second}() gave different texts; now both give the name of the run.")
 
 
 OUTSIDE = "There session gave rank 0, a size of 1, or None, and reported nothing: ask for it on the workers only."

@@ -9,7 +9,7 @@ import ast
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.codemods.ray_air.ray_air import RM305
+from raymigrate.codemods.ray_air.ray_air import RM305, note_one_name
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.places import Place
 from raymigrate.facts.tuners import config_names, made
@@ -26,6 +26,7 @@ STORAGE = frozenset({"storage_path", "storage_filesystem", "local_dir", "sync_co
 def trial_of_context(context: Context) -> None:
     """Rewrites `ray.train.get_context().get_trial_name()` and similar methods."""
     module = context.module
+    asked: dict[str, ast.AST] = {}
     for node in module.of_type(ast.Call):
         if not (isinstance(node.func, ast.Attribute) and node.func.attr.startswith("get_trial_")):
             continue
@@ -37,11 +38,17 @@ def trial_of_context(context: Context) -> None:
         if method in NAMES:
             if context.converts(RM305, node, f"{method}() raises on Ray >= 2.51; now get_experiment_name()."):
                 context.plan.replace(node.func, "$context.get_experiment_name", context=node.func.value)
+                asked.setdefault(method, node)
         elif method == "get_trial_dir" and _local_storage(context):
             if context.converts(RM305, node, "get_trial_dir() raises on Ray >= 2.51; now the folder of the run."):
                 context.plan.replace(node, f"$context.{FOLDER}", context=node.func.value)
         else:
             context.manual(RM305, node, f"{method}() raises a DeprecationWarning on Ray >= 2.51.")
+    for call, owner_ in module.method_calls("get_experiment_name") if asked else ():
+        made_by = module.value(owner_.value)
+        if isinstance(made_by, ast.Call) and module.qualified(made_by.func) in GET_CONTEXT:
+            asked.setdefault("get_experiment_name", call)
+    note_one_name(context, asked)
 
 
 @codemod("get_trial_dir", phase=Phase.CHECKPOINTS)

@@ -19,6 +19,7 @@ from raymigrate.codemods.shared.checkpoint_files import (
     before_statement,
     can_open,
     files_in,
+    in_words,
     layout_after,
     opened,
 )
@@ -39,8 +40,10 @@ RM601 = Rule(
     "RM601",
     "a checkpoint class of ray.train.huggingface",
     "Ray >= 2.9 has no such class: the import fails.",
-    "Use the Checkpoint that result.checkpoint is: with checkpoint.as_directory() as folder, load the model with"
-    ' from_pretrained(os.path.join(folder, "checkpoint")).',
+    in_words(
+        "Use the Checkpoint that result.checkpoint is: with checkpoint.as_directory() as folder, load the model with"
+        " from_pretrained({files})."
+    ),
     "https://docs.ray.io/en/latest/train/user-guides/checkpoints.html",
     errors=(
         *gone_names(HF, "TransformersCheckpoint", "HuggingFaceCheckpoint", "LegacyTransformersCheckpoint"),
@@ -56,12 +59,11 @@ RM601 = Rule(
 OPENED = "In with checkpoint.as_directory() as folder, "
 # What takes the place of each method; a model that is given as an object brings its class.
 TO_LOAD = {
-    "get_model": OPENED + 'load the model with from_pretrained(os.path.join(folder, "checkpoint")) of its class.',
-    "get_tokenizer": OPENED
-    + 'load the tokenizer with from_pretrained(os.path.join(folder, "checkpoint")) of its class.',
+    "get_model": OPENED + "load the model with from_pretrained({files}) of its class.",
+    "get_tokenizer": OPENED + "load the tokenizer with from_pretrained({files}) of its class.",
     "get_training_arguments": OPENED
-    + 'read them with torch.load(os.path.join(folder, "checkpoint", "training_args.bin"), weights_only=False), if that'
-    " file is there: the method gave None without it.",
+    + 'read them with torch.load(os.path.join({files}, "training_args.bin"), weights_only=False), if that file is'
+    " there: the method gave None without it.",
 }
 # The same for what made one; no result is there then.
 TO_MAKE = {
@@ -76,9 +78,9 @@ TO_MAKE = {
     "from_object_ref": "Hand the checkpoint itself on: it holds only where its folder is.",
 }
 CLASS_ITSELF = "Take ray.train.Checkpoint; of the methods that make one it has from_directory()."
-SUBCLASS = (
+SUBCLASS = in_words(
     "Derive the class from ray.train.Checkpoint, which is a folder: in with self.as_directory() as folder, its methods"
-    ' load the model and the tokenizer with from_pretrained(os.path.join(folder, "checkpoint")).'
+    " load the model and the tokenizer with from_pretrained({files})."
 )
 PLAIN = (ast.Name, ast.Attribute, ast.Constant)
 LOADED = {"get_model": "model", "get_tokenizer": "tokenizer"}  # parameter with the class to load
@@ -134,14 +136,14 @@ def _load(context: Context, call: ast.Call, method: ast.Attribute) -> None:
     place = layout_after(context, method.value)
     if place is None:
         if _may_be_checkpoint(context, call, method):
-            advice = _by_class_of_framework(context.module, method.attr) or TO_LOAD[method.attr]
+            advice = _by_class_of_framework(context.module, method.attr) or in_words(TO_LOAD[method.attr])
             context.manual(RM601, call, f"{gone}, if this is a checkpoint.", advice)
         return
     loads_arguments = method.attr not in LOADED
     loaded = _loaded_class(context, call, method.attr)
     understood = not call.args and not call.keywords if loads_arguments else loaded is not None
     if not understood or not (loads_arguments or can_open(context, call, method.value)):
-        context.manual(RM601, call, f"{gone}.", TO_LOAD[method.attr])
+        context.manual(RM601, call, f"{gone}.", in_words(TO_LOAD[method.attr], place))
     elif context.converts(RM601, call, f"{gone}; now loaded from its folder."):
         if loaded is None:
             _load_arguments(context, call, method.value, place)

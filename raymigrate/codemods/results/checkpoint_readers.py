@@ -8,7 +8,14 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.ray_checkpoint import RM308
 from raymigrate.codemods.results.results import is_shown
-from raymigrate.codemods.shared.checkpoint_files import can_open, files_in, layout_after, leads_to_files, opened
+from raymigrate.codemods.shared.checkpoint_files import (
+    can_open,
+    files_in,
+    in_words,
+    layout_after,
+    leads_to_files,
+    opened,
+)
 from raymigrate.edits.plan import Code
 from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
@@ -24,6 +31,8 @@ RM602 = Rule(
     errors=("Error no file named model.safetensors, or pytorch_model.bin, found in directory",),
 )
 DEEPER = 'The files of Transformers lie in the folder "checkpoint" of the checkpoint'
+IN_NEW_RUNS = 'In a checkpoint of a new run the files of Transformers lie in its folder "checkpoint"'
+EITHER = in_words("Look in files.")
 # Modules whose predictors read the checkpoints of a Transformers trainer, an own subclass of Predictor among them.
 PREDICTORS = ("ray.train.predictor", "ray.train.batch_predictor", "ray.train.huggingface")
 FEW = 2  # uses of a folder up to which each is edited
@@ -69,8 +78,11 @@ def _other_form(context: Context, node: ast.Attribute) -> None:
     if place is not None or is_any_checkpoint(context.module, node.value):
         name = f"{node.attr}()" if node.attr in OTHER_FORMS else node.attr
         advice = OTHER_FORMS.get(node.attr) or OTHER_ATTRIBUTES[node.attr]
-        deeper = f" {DEEPER}." if place not in (None, Layout.ROOT) and node.attr == "_local_path" else ""
-        context.manual(RM308, node, f"Checkpoint.{name} raises an AttributeError on Ray >= 2.7.", advice + deeper)
+        deeper = (
+            {Layout.NESTED: f" {DEEPER}.", Layout.UNKNOWN: f" {IN_NEW_RUNS}."} if node.attr == "_local_path" else {}
+        )
+        told = advice + (deeper.get(place, "") if place is not None else "")
+        context.manual(RM308, node, f"Checkpoint.{name} raises an AttributeError on Ray >= 2.7.", told)
 
 
 def _is_handed_a_model(context: Context, read: ast.Attribute) -> bool:
@@ -119,7 +131,9 @@ def _reader(context: Context, node: ast.Attribute, place: Layout) -> None:
         understood = _as_directory(context, call, place)
     else:
         understood = _to_directory(context, call, node, place)
-    if not understood:
+    if not understood and place is Layout.UNKNOWN:
+        context.manual(RM602, node, f"{IN_NEW_RUNS}.", EITHER)
+    elif not understood:
         context.manual(RM602, node, f"{DEEPER}.")
 
 

@@ -5,11 +5,14 @@ import ast
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.helpers import add_once
 from raymigrate.edits.plan import Code
+from raymigrate.facts.checkpoint_folders import local_folder
 from raymigrate.facts.helpers import Helper
 from raymigrate.facts.legacy import TRANSFORMERS_TRAINERS
 from raymigrate.facts.literals import string_literal
+from raymigrate.facts.module import Module
 from raymigrate.facts.results import Layout, layout
 from raymigrate.facts.scopes import COMPREHENSIONS
+from raymigrate.facts.storage import may_be_relative
 
 SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)
 # Legacy Ray put the files of Transformers at the root of a checkpoint, RayTrainReportCallback puts them into the folder
@@ -27,13 +30,46 @@ def $name(checkpoint_dir):
 ''',
     (("os", None),),
 )
+NOT_CARRIED = (
+    "A checkpoint no longer carries its files along: {who} on other nodes find them only if the folder is on storage"
+    " that all nodes share."
+)
+FROM_HERE = (
+    " Give it an absolute path: a relative one is looked for in the current folder of the process, which a working_dir"
+    " changes."
+)
 METHODS = ("get_model", "get_tokenizer", "get_training_arguments")
+# The same in words, for a person who has the folder of a checkpoint.
+FILES = {Layout.NESTED: 'os.path.join(folder, "checkpoint")', Layout.ROOT: "folder", Layout.UNKNOWN: "files"}
+WHERE_FILES_ARE = (
+    ' files is os.path.join(folder, "checkpoint") in a checkpoint of a new run, and folder itself in one that legacy'
+    " Ray wrote or that to_directory() copied: os.path.isdir() tells which."
+)
+
+
+def not_carried(module: Module, checkpoint: ast.expr, who: str) -> str:
+    """What to know where a checkpoint goes to other processes; empty unless it may be made from a local folder.
+
+    Args:
+        module: The module.
+        checkpoint: The checkpoint.
+        who: The processes that get it.
+    """
+    folder = local_folder(module, checkpoint)
+    if folder is None:
+        return ""
+    return NOT_CARRIED.format(who=who) + FROM_HERE * may_be_relative(folder.module, folder.node)
 
 
 def layout_after(context: Context, checkpoint: ast.expr) -> Layout | None:
     """Where the files lie in a checkpoint once this module is converted; None where it is not known to be one."""
     found = layout(context.module, checkpoint)
     return Layout.UNKNOWN if found is Layout.NESTED and _has_unconverted_trainers(context) else found
+
+
+def in_words(advice: str, place: Layout = Layout.UNKNOWN) -> str:
+    """What to do with the files of a checkpoint, which the text calls {files}; and where these are, if it depends."""
+    return advice.format(files=FILES[place]) + (WHERE_FILES_ARE if place is Layout.UNKNOWN else "")
 
 
 def _has_unconverted_trainers(context: Context) -> bool:

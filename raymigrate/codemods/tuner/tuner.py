@@ -12,7 +12,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.tuner.train_driver import TrainDriver
 from raymigrate.codemods.tuner.train_driver_beside import TrainDriverBeside
-from raymigrate.codemods.tuner.tuner_obstacles import PAUSES, in_silence, obstacles
+from raymigrate.codemods.tuner.tuner_obstacles import BY_HAND, PAUSES, in_silence, obstacles
 from raymigrate.facts.tuners import TUNERS, TunerCall, is_one_trainer, is_other_trainer, may_be_trainer
 from raymigrate.facts.values import keyword_argument
 
@@ -40,6 +40,9 @@ DRAWN = "ScalingConfig(num_workers=) raises a ValueError on Ray >= 2.51 for what
 AS_DICT = "Give the arguments as a dict, and make the ScalingConfig of it in the function that fits the trainer."
 
 
+LOOP_CONFIGS = ("trainer_init_config", "train_loop_config")
+
+
 @codemod("Tuner", phase=Phase.TUNERS)
 def tuners(context: Context) -> None:
     """Converts every Tuner over a trainer that it understands, and reports the others."""
@@ -54,6 +57,14 @@ def tuners(context: Context) -> None:
             (TrainDriverBeside if tuner.trainer_stays else TrainDriver)(context, tuner).emit()
 
 
+def _of_search_space(tuner: TunerCall) -> str:
+    """Where the entries of the search space go in the function, which nobody reads for the trainer any more."""
+    space = tuner.param_space or {}
+    said = [f'config["{key}"] goes into train_loop_config=, over what is there' for key in LOOP_CONFIGS if key in space]
+    said += [f'config["{key}"] takes the place of {key}=' for key in space if key not in LOOP_CONFIGS]
+    return f" The function gets the param_space: {', and '.join(said)}." if said else ""
+
+
 def _which(context: Context, tuner: TunerCall) -> str:
     trainable = tuner.arguments.get("trainable")
     if is_other_trainer(context.module, trainable):
@@ -63,7 +74,10 @@ def _which(context: Context, tuner: TunerCall) -> str:
 
 def _report(context: Context, tuner: TunerCall, reasons: list[str]) -> None:
     advice = RM405.fix + (NO_PAUSES if any(PAUSES in reason for reason in reasons) else "")
-    context.manual(RM405, tuner.node, f"{MESSAGE}; not converted: {'; '.join(reasons)}.", advice)
+    if len(reasons) > 1:  # what the advice says of every entry
+        reasons = [reason for reason in reasons if not reason.endswith(BY_HAND)]
+    message = f"{MESSAGE}; not converted: {'; '.join(reasons)}."
+    context.manual(RM405, tuner.node, message, advice + _of_search_space(tuner))
     scaling = tuner.tuned_scaling
     workers = keyword_argument(scaling, "num_workers") if scaling is not None else None
     value = context.module.value(workers) if workers is not None else None

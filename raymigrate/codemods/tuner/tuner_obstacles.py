@@ -36,6 +36,7 @@ COPIED = {
 # What such a scheduler does is silent: without a checkpoint PBT logs "Skip exploit", and HyperBand begins paused trials
 # anew (measured on Ray 2.60).
 PAUSES = "may pause a trial or exchange its checkpoint, and a trainer in a function does not load it"
+BY_HAND = "has to be read from the config by hand"
 
 
 def obstacles(context: Context, tuner: TunerCall) -> list[str]:
@@ -122,7 +123,7 @@ def _search_space(context: Context, tuner: TunerCall) -> str | None:
         return "the entries of its param_space cannot be seen"
     others = sorted(space.keys() - {key, "scaling_config"})
     if others:
-        return f'param_space["{others[0]}"] has to be read from the config by hand'
+        return f'param_space["{others[0]}"] {BY_HAND}'
     if "scaling_config" in space and not _can_be_drawn(context, tuner):
         return 'param_space["scaling_config"] has choices that cannot be seen'
     if key not in space:

@@ -3,10 +3,6 @@
 The legacy Transformers trainer reported at every log, with a checkpoint or without
 (docs/semantics/legacy-transformers.md#when-it-reported-and-saved). The callback of the converted training function
 reports when the Trainer saves, and at the end.
-
-A trial that Tune stops gives its workers' CPUs back: run on Ray 2.60 with two CPUs and stop={"training_iteration": 2},
-the second of two trials got the worker of the first. On a machine under load 30 the questions of Ray's own cleaner
-timed out, and in the two minutes that were watched it got none.
 """
 
 import ast

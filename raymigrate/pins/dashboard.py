@@ -1,0 +1,43 @@
+# ruff: noqa: PTH119 - works on strings, as discovery.py does
+"""Whether Ray is installed with its dashboard, as far as lists of packages and images beside a script show."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from raymigrate.pins.files import decode, read
+from raymigrate.pins.needed import COMMENT
+from raymigrate.pins.written_for import files_near
+
+if TYPE_CHECKING:
+    from raymigrate.facts.module import Module
+
+# Extras with the packages of the dashboard (metadata of Ray 2.60, and setup.py of 2.6.3, where llm is missing).
+EXTRAS = r"\b(?:default|air|all|llm|serve)\b"
+WITH_DASHBOARD = re.compile(
+    rf"\bray\s*\[[^\]]*{EXTRAS}"  # requirements
+    rf"|\bray\b[^\n]*\bextras\s*=\s*\[[^\]]*{EXTRAS}"  # Poetry, Pipfile
+    rf"|\bray-{EXTRAS}"  # conda-forge
+    r"|\brayproject/ray"  # the images hold ray[all]
+    r"|\bopencensus\b"  # of the dashboard's own packages, where lists name all that is installed
+)
+
+
+def has_dashboard(module: Module, path: str) -> bool:
+    """Whether the script, or a list of packages in its folder or above it, shows Ray with its dashboard.
+
+    Args:
+        module: The script, which may install packages itself.
+        path: Its file; "" for text without one.
+    """
+    if WITH_DASHBOARD.search(module.text) or WITH_DASHBOARD.search(_text(path)):  # a %pip is no code
+        return True
+    files = [file for folder in files_near(path) for file, _ in folder] if path else []
+    installed = (file for file in files if "constraint" not in os.path.basename(file).lower())  # what may be installed
+    return any(WITH_DASHBOARD.search(COMMENT.sub("", _text(file))) for file in installed)
+
+
+def _text(path: str) -> str:
+    return decode(read(path) or b"").text if path else ""
