@@ -1,9 +1,9 @@
 """RM406: a name under which a second run goes on from the first one's last checkpoint.
 
 To delete the folder of the first run is no advice to give. The working directory of the workers,
-`<session>/artifacts/<name>` (Ray 2.60: train/constants.py:15, train/v2/_internal/execution/storage.py:529), stays as long
-as the cluster is up, whatever the storage path is, and RayTrainReportCallback reports the highest checkpoint-N of
-a relative output_dir: measured, one of the first run (docs/semantics/traps.md#t9).
+`<session>/artifacts/<name>` (Ray 2.60: train/constants.py:15, train/v2/_internal/execution/storage.py:529), stays
+as long as the cluster is up, whatever the storage path is, and RayTrainReportCallback reports the highest checkpoint-N
+of a relative output_dir: measured, one of the first run (docs/semantics/traps.md#t9).
 """
 
 import ast

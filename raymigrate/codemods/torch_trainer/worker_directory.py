@@ -13,6 +13,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.torch_trainer.captured_metrics import worker_functions
+from raymigrate.facts.folder_writes import starts
 from raymigrate.facts.instances import ACCELERATOR, instance_of
 from raymigrate.facts.legacy import ACCELERATORS, HF
 from raymigrate.facts.module import Module
@@ -151,7 +152,7 @@ def _mode(module: Module, call: ast.Call) -> str:
 
 def _is_reported(module: Module, path: ast.expr) -> bool:
     """Whether the path lies in a folder that the file, or one that it imports, makes a checkpoint of."""
-    text, start = leading_text(module, path), _starts(head(module, path))
+    text, start = leading_text(module, path), starts(head(module, path))
     for home in with_imported(module):
         for call, _ in home.method_calls("from_directory"):
             given = argument(call, 0, "path")
@@ -159,17 +160,11 @@ def _is_reported(module: Module, path: ast.expr) -> bool:
             if isinstance(folder, str):
                 if folder in (".", "./") or (text and text.startswith(folder)):
                     return True
-            elif given is None or _is_handed_over(first := head(home, given)) or start & _starts(first):
+            elif given is None or _is_handed_over(first := head(home, given)) or start & starts(first):
                 return True
     return False
 
 
-def _starts(first: Source) -> set[ast.AST | str]:
-    """What a path can begin with: what binds the names, the text of other expressions."""
-    found = first.module.origins(first.node)
-    return {source.module.definition(source.node) or ast.unparse(source.node) for source in found}
-
-
 def _is_handed_over(first: Source) -> bool:
     """Whether a path is given to a function that is called in other files."""
-    return any(isinstance(start, ast.arg) for start in _starts(first))
+    return any(isinstance(start, ast.arg) for start in starts(first))
