@@ -47,7 +47,7 @@ def is_known_by_rank(module: Module, folder: ast.expr) -> bool:
     home = module.function(folder)
     if len(by_some) == len(handed_on):  # what functions of the module write they write for these ranks
         found = [(call, path) for call, path in found if module.function(call) is home]
-    writes = [_is_by_rank(module, call, path) for call, path in found if call not in handed_on]
+    writes = [is_by_rank(module, call, path) for call, path in found if call not in handed_on]
     return bool(writes or by_some) and all(writes)
 
 
@@ -87,7 +87,8 @@ def _is_own(module: Module, call: ast.Call) -> bool:
     return isinstance(module.definition(call.func), ast.FunctionDef)
 
 
-def _is_by_rank(module: Module, call: ast.Call, path: ast.expr) -> bool:
+def is_by_rank(module: Module, call: ast.Call, path: ast.expr) -> bool:
+    """Whether a call writes on one rank only, or to a path that has the rank in its name."""
     if tests_rank(module, path) or on_some_ranks(module, call):
         return True
     if (module.qualified(call.func) or "").startswith(KNOWS_RANKS_FUNCTIONS):

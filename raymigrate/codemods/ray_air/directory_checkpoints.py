@@ -17,13 +17,12 @@ from raymigrate.codemods.ray_air.ray_checkpoint import API, FROM_DICT, ON_RANK_0
 from raymigrate.codemods.shared.local_names import local_name
 from raymigrate.edits.plan import Code
 from raymigrate.facts.folder_writes import is_known_by_rank, on_some_ranks
-from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.places import Place
 from raymigrate.facts.reports import REPORTS
 from raymigrate.facts.results import CHECKPOINT_CLASSES, CHECKPOINTS
-from raymigrate.facts.scaling import has_one_worker
-from raymigrate.facts.values import argument, has_unpacking, keyword_argument, seen_entries
+from raymigrate.facts.trainers import train_on_one_worker
+from raymigrate.facts.values import argument, has_unpacking, seen_entries
 
 RM309 = Rule(
     "RM309",
@@ -52,7 +51,7 @@ PERHAPS_OLD = frozenset(
 def directory_checkpoints(context: Context) -> None:
     """Lets rank 0 alone report a checkpoint whose folder every worker writes."""
     module = context.module
-    if _has_one_worker(module):
+    if train_on_one_worker(module):
         return
     for report in module.calls(*REPORTS):
         if context.place_of(report) is Place.TRIAL or on_some_ranks(module, report):
@@ -94,12 +93,6 @@ def _tell_unpacked(context: Context, report: ast.Call) -> None:
         given = entries.get("checkpoint")
         if given is not None and _is_of_every_worker(context, given):
             context.manual(RM309, report, UNPACKED, ADVICE)
-
-
-def _has_one_worker(module: Module) -> bool:
-    """Whether every trainer of a module trains with one worker."""
-    trainers = list(module.calls(*TRAINERS, *TORCH_TRAINERS))
-    return bool(trainers) and all(has_one_worker(module, keyword_argument(call, "scaling_config")) for call in trainers)
 
 
 def _makers(context: Context) -> frozenset[str]:
