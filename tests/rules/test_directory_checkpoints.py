@@ -112,10 +112,28 @@ def test_what_waits_for_other_workers_stays_on_all_of_them() -> None:
     [
         'given = {"checkpoint": Checkpoint.from_directory(folder)}\nsession.report({}, **given)',
         "done = session.report({}, checkpoint=make(model))",
+        "if config['save']: session.report({}, checkpoint=make(model))",
     ],
 )
 def test_what_cannot_be_written_anew_is_told(report: str) -> None:
     assert outcome(SAVED + report).lines("RM309", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "session.report({}, checkpoint=Checkpoint.from_directory(folder)); print(1)",
+        "report = lambda c: session.report({}, checkpoint=c)\nreport(make(model))",
+    ],
+)
+def test_where_no_line_can_stand_before_the_condition_stands_in_the_report(report: str) -> None:
+    text = outcome(SAVED + report).text
+    assert " if ray.train.get_context().get_world_rank() == 0 else None" in text
+
+
+def test_a_name_that_is_taken_is_left_alone() -> None:
+    body = "for checkpoint in range(3):\n    session.report({'n': checkpoint}, checkpoint=make(model))"
+    assert "new_checkpoint = make(model)" in outcome(body).text
 
 
 def test_one_worker_has_no_others() -> None:

@@ -14,6 +14,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.framework_checkpoints import CLASSES
 from raymigrate.codemods.ray_air.ray_checkpoint import API, FROM_DICT, ON_RANK_0
+from raymigrate.codemods.shared.checkpoint_files import before_statement
 from raymigrate.codemods.shared.local_names import local_name
 from raymigrate.edits.plan import Code
 from raymigrate.facts.folder_writes import is_known_by_rank, on_some_ranks
@@ -66,7 +67,8 @@ def directory_checkpoints(context: Context) -> None:
 def _hand_in(context: Context, report: ast.Call, given: ast.expr) -> None:
     """Makes a checkpoint depend on the rank; what may wait for other workers while it is made stays on all of them."""
     module, statement = context.module, context.module.statement(report)
-    by_name = given not in report.args and isinstance(statement, ast.Expr) and statement.value is report
+    is_whole = isinstance(statement, ast.Expr) and statement.value is report and before_statement(context, given)
+    by_name = is_whole and given not in report.args
     if not by_name and not _is_plain(context, given):
         context.manual(RM309, report, UNPACKED, ADVICE)
     elif context.converts(RM309, given, MESSAGE):
