@@ -38,6 +38,9 @@ from ray.train.torch import TorchTrainer
 
 TorchTrainer(loop, scaling_config=ScalingConfig(num_workers=2), datasets={"train": make(), "valid": make()})
 """
+KEYWORD = "train_loop_per_worker="
+MODERN_KEYWORD = MODERN.replace("    loop,", f"    {KEYWORD}loop,")
+MODERN_PLAIN = PLAIN.replace("ray.air.config", "ray.train")
 SPLIT = 'dataset_config=DataConfig(datasets_to_split=["train"])'
 
 
@@ -154,7 +157,7 @@ def test_a_pin_that_was_raised_or_is_too_low_tells_nothing(tmp_path: Path) -> No
     project(tmp_path, requirements_txt="ray>=2.51\n", setup_py="")
     assert version(tmp_path / "train.py") == (2, 6)
     project(tmp_path, requirements_txt="ray==2.5.1\n")
-    assert version(tmp_path / "train.py", MODERN) == (2, 7)
+    assert version(tmp_path / "train.py", MODERN_PLAIN) == (2, 7)
 
 
 def test_files_above_the_project_tell_nothing(tmp_path: Path) -> None:
@@ -172,7 +175,7 @@ def test_each_file_is_read_once_and_only_if_somebody_asks(tmp_path: Path, monkey
     assert context.from_ray.version == (2, 7)
     assert version(tmp_path / "eval.py") == (2, 7)
     assert [path for path in reads if path.endswith("requirements.txt")] == [str(tmp_path / "requirements.txt")]
-    assert version(tmp_path / "train.py", MODERN) == (2, 7)
+    assert version(tmp_path / "train.py", MODERN_PLAIN) == (2, 7)
     assert len(reads) == len(set(reads))
 
 
@@ -182,8 +185,69 @@ def test_each_file_is_read_once_and_only_if_somebody_asks(tmp_path: Path, monkey
 def test_accelerate_trainer_splits_what_it_split(tmp_path: Path) -> None:
     assert SPLIT in converted(tmp_path, SCRIPT)
     assert "dataset_config" not in converted(tmp_path, SCRIPT, "--from-ray", "2.7.1")
-    assert "dataset_config" not in converted(tmp_path, MODERN)
+    assert "dataset_config" not in converted(tmp_path, MODERN_KEYWORD)
     assert SPLIT in converted(tmp_path, MODERN, "--from-ray", "2.6")
+
+
+TWO_RUNS = """\
+import yaml
+from ray.air import session
+from ray.air.config import ScalingConfig
+from ray.train.huggingface import AccelerateTrainer
+{more}
+
+def loop(config):
+    session.report({{"rows": len(list(session.get_dataset_shard("valid").iter_rows()))}})
+
+
+AccelerateTrainer(
+    {first}loop,
+    accelerate_config={config},
+    scaling_config=ScalingConfig(num_workers=2),
+    datasets={{"train": make(), "valid": make()}},
+)
+"""
+UNREAD = "yaml.safe_load(open('accelerate.yaml'))"
+OPEN = "an earlier run may have written them"
+
+
+def two_runs(folder: Path, first: str = "", more: str = "", *options: str) -> str:
+    """What becomes of a script whose accelerate_config cannot be read, once that is a dict, as the first run asks."""
+    between = converted(folder, TWO_RUNS.format(first=first, more=more, config=UNREAD))
+    assert "AccelerateTrainer(" in between
+    assert "from ray.train import ScalingConfig" in between
+    after = converted(folder, between.replace(UNREAD, "{}"), *options)
+    assert "TorchTrainer(" in after
+    assert converted(folder, after) == after
+    return after
+
+
+def test_what_an_earlier_run_wrote_does_not_make_a_script_younger(tmp_path: Path) -> None:
+    at_once = TWO_RUNS.format(first="", more="", config="{}")
+    assert SPLIT in converted(tmp_path, at_once)
+    assert SPLIT in two_runs(tmp_path)  # on Ray 2.7 the function by position raised
+    assert SPLIT in two_runs(
+        tmp_path, KEYWORD, "from ray.train.batch_predictor import BatchPredictor\nBatchPredictor()\n"
+    )
+    assert SPLIT in two_runs(tmp_path, KEYWORD, "", "--from-ray", "2.6")
+    assert "dataset_config" not in two_runs(tmp_path, KEYWORD)
+    project(tmp_path, requirements_txt="ray[train]==2.5.1\n", setup_py="")
+    assert SPLIT in two_runs(tmp_path, KEYWORD)
+
+
+def told_open(folder: Path, script: str, *options: str) -> bool:
+    (folder / "train.py").write_text(script)
+    return OPEN in CliRunner().invoke(main, ["--check", "--verbose", *options, str(folder)]).output
+
+
+def test_where_an_earlier_run_may_have_moved_the_imports_it_is_told(tmp_path: Path) -> None:
+    assert told_open(tmp_path, MODERN_KEYWORD)
+    assert not told_open(tmp_path, MODERN_KEYWORD, "--from-ray", "2.7")
+    assert not told_open(tmp_path, MODERN_KEYWORD.replace(', "valid": make()', ""))
+    assert not told_open(tmp_path, MODERN_PLAIN)
+    assert not told_open(tmp_path, SCRIPT)
+    project(tmp_path, requirements_txt="ray==2.7.1\n", setup_py="")
+    assert not told_open(tmp_path, MODERN_KEYWORD)
 
 
 def test_with_a_preprocessor_ray_2_7_split_the_training_data_only(tmp_path: Path) -> None:

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from raymigrate.facts.legacy import ACCELERATE_TRAINERS, HF_TRAINERS, TORCH_TRAINERS, TRANSFORMERS_TRAINERS
+from raymigrate.facts.legacy import ACCELERATE_TRAINERS, HF_TRAINERS, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.places import functions_behind
 from raymigrate.facts.project import Definition
-from raymigrate.facts.scaling import UNKNOWN, UseGpu, same_gpus, use_gpu
+from raymigrate.facts.scaling import UNKNOWN, UseGpu, has_one_worker, same_gpus, use_gpu
 from raymigrate.facts.scopes import FunctionNode
-from raymigrate.facts.values import Source, class_named, is_none
+from raymigrate.facts.values import Source, class_named, is_none, keyword_argument
 from raymigrate.knowledge.libraries import lineage
 
 TRAIN_LOOP = "train_loop_per_worker"
@@ -134,6 +134,12 @@ def trainer_calls(module: Module, names: frozenset[str], first: str) -> Iterator
     """Constructions of the classes with these qualified names, in source order."""
     for call in module.calls(*names):
         yield TrainerCall(module, call, first)
+
+
+def train_on_one_worker(module: Module) -> bool:
+    """Whether a module has trainers, and each of them one worker."""
+    trainers = list(module.calls(*TRAINERS, *TORCH_TRAINERS))
+    return bool(trainers) and all(has_one_worker(module, keyword_argument(call, "scaling_config")) for call in trainers)
 
 
 def _gpus_by_function(module: Module, first: str) -> dict[ast.AST, UseGpu]:

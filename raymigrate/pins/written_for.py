@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import ast
 import os
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from raymigrate.documents.install_commands import install_commands
+from raymigrate.facts.legacy import TRAINERS
 from raymigrate.facts.project import Project
 from raymigrate.knowledge.versions import Pin, read_specifier
 from raymigrate.pins.environments import environment_pins
@@ -41,6 +43,9 @@ CAME_WITH: tuple[tuple[str, Version], ...] = (
 )
 # Also functions of Ray <= 2.2, so that they tell something only beside what came later.
 CAME_BACK = ("ray.train.report", "ray.train.get_dataset_shard")
+MOVED_IN = (2, 7)  # names of ray.air, to ray.train: an earlier run of ours writes these too
+# What Ray 2.7 raised for, and an earlier run may have left (docs/semantics/names.md).
+GONE_IN_2_7 = ("ray.air.Checkpoint", "ray.air.checkpoint", "ray.air.callbacks", "ray.train.batch_predictor")
 
 
 class WrittenFor(NamedTuple):
@@ -50,11 +55,14 @@ class WrittenFor(NamedTuple):
         lowest: The first one that is possible.
         highest: The last one that is possible.
         version: The one to assume.
+        by_moved_names: Whether nothing tells it but names that an earlier run may have written beside a trainer that
+            it left.
     """
 
     lowest: Version
     highest: Version
     version: Version
+    by_moved_names: bool = False
 
     def surely_before(self, version: Version) -> bool:
         """Whether it is known, and not only assumed, that the code ran on versions before this one."""
@@ -65,7 +73,7 @@ def written_for(module: Module, path: str = "", said: str = "") -> WrittenFor:
     """The Ray that a module was written for: `--from-ray`, its pins, what it imports, or 2.6.
 
     A pin that is too low for what the module imports tells nothing. Rules tell no versions from 2.7 on apart, so no
-    pins are read for what imports names of that.
+    pins are read for what imports names of that; but beside a legacy trainer such names may be of an earlier run.
 
     Args:
         module: The module.
@@ -77,22 +85,39 @@ def written_for(module: Module, path: str = "", said: str = "") -> WrittenFor:
         version = (int(major), int(minor))
         return WrittenFor(version, version, version)
     imported = imported_since(module)
-    pinned = _pinned(module, path) if imported < (2, 7) else None
+    by_moved_names = imported == MOVED_IN and any(module.references_within(*TRAINERS))
+    pinned = _pinned(module, path) if imported < MOVED_IN or by_moved_names else None
+    if by_moved_names:
+        if (pinned is not None and pinned.highest < MOVED_IN) or _shows_older(module):
+            imported = imported_since(module, before=MOVED_IN)
+        elif pinned is None or pinned.lowest < MOVED_IN:
+            return WrittenFor(imported, NEWEST, imported, by_moved_names=True)
     if pinned is None or pinned.highest < imported:
         return WrittenFor(imported, NEWEST, max(imported, USUAL))
     lowest = max(pinned.lowest, imported)
     return WrittenFor(lowest, pinned.highest, lowest)
 
 
-def imported_since(module: Module) -> Version:
-    """The first Ray that has all that a module uses of it."""
+def imported_since(module: Module, before: Version = NEWEST) -> Version:
+    """The first Ray that has all that a module uses of it, of what came before some version."""
     since = OLDEST
     for name, version in CAME_WITH:
-        if version > since and any(reference.is_within(name) for reference in module.references):
+        if since < version < before and any(reference.is_within(name) for reference in module.references):
             since = version
-    if (2, 3) < since < (2, 7) and any(reference.qualified in CAME_BACK for reference in module.references):
-        return (2, 7)
+    came_back = (2, 3) < since < MOVED_IN < before
+    if came_back and any(reference.qualified in CAME_BACK for reference in module.references):
+        return MOVED_IN
     return since
+
+
+def _shows_older(module: Module) -> bool:
+    """Whether a module with a legacy trainer cannot have run on Ray 2.7.
+
+    Its trainers took the training function by keyword only (docs/semantics/names.md).
+    """
+    given = (call.args[:1] for call in module.calls(*TRAINERS))
+    by_position = any(first and not isinstance(first[0], ast.Starred) for first in given)
+    return by_position or any(module.references_within(*GONE_IN_2_7))
 
 
 class Range(NamedTuple):

@@ -174,3 +174,47 @@ def test_a_mapper_that_something_else_uses_by_its_first_name_stays_and_is_told()
 def test_a_mapper_that_something_else_uses_stays_and_is_told() -> None:
     outcome = converted(two_trainers(between="mapper.transform(rows)"))
     assert outcome.lines("RM501", Kind.MANUAL)
+
+
+STAYS = """
+import yaml
+from ray.air.config import DatasetConfig, ScalingConfig
+from ray.train.huggingface import AccelerateTrainer
+
+AccelerateTrainer(
+    loop,
+    accelerate_config={config},
+    dataset_config={{"train": DatasetConfig(split=True), "valid": DatasetConfig({given})}},
+    datasets={{"train": make(), "valid": make()}},
+    scaling_config=ScalingConfig(num_workers=2),
+)
+"""
+UNREAD = "yaml.safe_load(open('accelerate.yaml'))"
+
+
+def test_a_dataset_config_of_a_trainer_that_stays_waits_for_it() -> None:
+    waiting = converted(STAYS.format(config=UNREAD, given="split=False"))
+    assert len([text for text in waiting.messages if "This one stays as long as its trainer does" in text]) == 2
+    unread = converted(STAYS.format(config=UNREAD, given="per_epoch_preprocessor=mapper"))
+    assert len([text for text in unread.messages if "this one was not understood" in text]) == 2
+    both = converted(STAYS.format(config="{}", given="split=False"))
+    assert 'DataConfig(datasets_to_split=["train"])' in both.text
+    assert not both.lines("RM504", Kind.MANUAL)
+
+
+def test_a_batch_mapper_that_is_only_named_has_no_function() -> None:
+    script = """
+    from ray.data.preprocessors import BatchMapper
+
+
+    def make(size) -> BatchMapper:
+        return BatchMapper(scale, batch_format="pandas", batch_size=size)
+
+
+    def is_one(mapper):
+        return isinstance(mapper, BatchMapper)
+    """
+    messages = [text for text in converted(script).messages if "BatchMapper is gone" in text]
+    assert len(messages) == 3
+    assert [" None is made here." in text for text in messages] == [True, False, True]
+    assert not any("fn" in text for text in messages)

@@ -160,3 +160,128 @@ def test_the_folder_comes_from_another_module_of_the_project(tmp_path: Path) -> 
     made = "Accelerator(project_dir=settings.OUT)\n    accelerator = Accelerator(project_dir=settings.config.out)"
     (tmp_path / "job.py").write_text(f"import settings\n{SCRIPT.format(made=made)}")
     assert len([f for f in convert(tmp_path).findings if f.code == "RM483"]) == 2
+
+
+INIT = """
+import json
+import os
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import torch
+from ray.air import ScalingConfig, session
+from ray.train.huggingface import TransformersTrainer
+from transformers import AutoModel, Trainer, TrainerCallback, TrainingArguments
+
+NAME = "ds.json"
+
+
+class Log(TrainerCallback):
+    def on_train_end(self, args, state, control, **kwargs):
+        if state.is_world_process_zero:
+            {called}
+
+
+def write(config):
+    with open("written.json", "w") as file:
+        json.dump(config["ds"], file)
+
+
+def init(train_dataset, eval_dataset=None, **config):
+    rank = session.get_world_rank()
+    {body}
+    return Trainer(model, args, train_dataset=train_dataset, callbacks=[Log()])
+
+
+trainer = TransformersTrainer(
+    trainer_init_per_worker=init,
+    trainer_init_config={{}},
+    scaling_config=ScalingConfig(num_workers=2, use_gpu=True),
+    datasets={{"train": make()}},
+)
+trainer.fit()
+print(open("ds.json").read())
+"""
+RACE = "one may read it while another one writes it"
+DUMP = "with open({0}, 'w') as file:\n        json.dump(config['ds'], file)\n    args = TrainingArguments('/out'{1})"
+
+
+def _in_init(body: str, called: str = "pass", workers: int = 2) -> list[str]:
+    script = INIT.format(body=body, called=called).replace("num_workers=2", f"num_workers={workers}")
+    result = converted(script)
+    told = [m for (code, _, _), m in zip(result.findings, result.messages, strict=True) if code == "RM483"]
+    again = converted(result.text)
+    assert told == [m for (code, _, _), m in zip(again.findings, again.messages, strict=True) if code == "RM483"]
+    return told
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        DUMP.format("'ds.json'", ", deepspeed='ds.json'"),
+        DUMP.format("NAME", ", deepspeed=NAME"),
+        DUMP.format("'ds.json'", ", deepspeed=NAME"),
+        DUMP.format("Path('ds.json')", ", deepspeed='ds.json'"),
+        DUMP.format("'ds.json'", "\n    )\n    args.deepspeed = ('ds.json'"),
+        DUMP.format("'ds.json'", ", **{'deepspeed': 'ds.json'}"),
+        DUMP.format("'ds.json'", ")\n    read = json.load(open('ds.json')"),
+        DUMP.format("'ds.json'", ")\n    read = json.loads(Path('ds.json').read_text()"),
+        DUMP.format("config['path']", ", deepspeed=config['path']"),
+        "path = os.path.join('settings', 'ds.json')\n    " + DUMP.format("path", ", deepspeed=path"),
+        "path = Path('settings') / 'ds.json'\n    " + DUMP.format("path", ", deepspeed=str(path)"),
+        "write(config)\n    args = TrainingArguments('/out', deepspeed='written.json')",
+        "Path('ds.json').write_text('{}')\n    args = TrainingArguments('/out', deepspeed='ds.json')",
+        "torch.save(1, 'a.pt')\n    args = make_arguments(torch.load('a.pt'))",
+        "np.save('a.npy', 1)\n    args = make_arguments(np.load('a.npy'))",
+        "config['model'].save_pretrained('model')\n    args = make_arguments(AutoModel.from_pretrained('model'))",
+    ],
+)
+def test_a_file_that_every_worker_writes_and_reads_is_a_race(body: str) -> None:
+    assert any(RACE in message and "tempfile.mkdtemp()" in message for message in _in_init(body))
+    assert not any(RACE in message for message in _in_init(body, workers=1))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        DUMP.format("'ds.json'", ""),
+        DUMP.format("'ds.json'", ")\n    print('ds.json')\n    os.remove('ds.json'"),
+        DUMP.format("f'ds-{rank}.json'", ", deepspeed=f'ds-{rank}.json'"),
+        DUMP.format("'/shared/ds.json'", ", deepspeed='/shared/ds.json'"),
+        "path = os.path.join(tempfile.mkdtemp(), 'a')\n    " + DUMP.format("path", ", deepspeed=path"),
+        "torch.save(1, os.path.join(config['out'], 'a.pt'))\n    args = TrainingArguments(config['out'])",
+        "if rank == 0:\n        torch.save(1, 'a.pt')\n    args = make_arguments(torch.load('a.pt'))",
+    ],
+)
+def test_other_files_are_none(body: str) -> None:
+    assert not any(RACE in message for message in _in_init(body))
+
+
+LOGGED = "np.save(os.path.join(args.output_dir, 'lr.npy'), 1)"
+
+
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        ("TrainingArguments('out')", " is a relative path: written"),
+        ("TrainingArguments(output_dir='/out')", None),
+        ("TrainingArguments(**config)", "If os.path.join(args.output_dir"),
+        ("make_arguments()", "If os.path.join(args.output_dir"),
+    ],
+)
+def test_the_output_dir_of_the_training_arguments(made: str, told: str | None) -> None:
+    for called, body in ((LOGGED, f"args = {made}"), ("pass", f"args = {made}\n    {LOGGED}")):
+        messages = _in_init(body, called)
+        assert len(messages) == (told is not None)
+        assert told is None or told in messages[0]
+
+
+def test_a_function_that_another_file_hands_to_the_trainer(tmp_path: Path) -> None:
+    before, _, after = INIT.format(body="args = TrainingArguments('out')", called=LOGGED).partition("trainer = ")
+    (tmp_path / "worker.py").write_text(before)
+    (tmp_path / "job.py").write_text(
+        "from ray.air import ScalingConfig\nfrom ray.train.huggingface import TransformersTrainer\n"
+        f"from worker import init\n\ntrainer = {after}"
+    )
+    assert [f.path.rpartition("/")[2] for f in convert(tmp_path).findings if f.code == "RM483"] == ["worker.py"]

@@ -10,7 +10,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.accelerate_trainer.accelerate_settings import convert_settings, leave_settings, read_settings
 from raymigrate.codemods.accelerate_trainer.loop_elsewhere import is_wrapped, report_loss_scale
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.data.split_datasets import SPLIT_ALL_SINCE, keep_whole, leaves_split_open
+from raymigrate.codemods.data.split_datasets import SPLIT_ALL_SINCE, keep_whole, leaves_split_open, tell_open
 from raymigrate.codemods.data.trainer_arguments import prepare_datasets
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.class_uses import other_use
@@ -138,7 +138,9 @@ def _convert_datasets(context: Context, call: TrainerCall) -> None:
     if {"preprocessor", "dataset_config"} & call.arguments.keys():
         prepare_datasets(context, call)
     # With a preprocessor Ray 2.7 split the training data only, too.
-    if leaves_split_open(context, call) and (
-        "preprocessor" in call.arguments or context.from_ray.version < SPLIT_ALL_SINCE
-    ):
+    if not leaves_split_open(context, call):
+        return
+    if "preprocessor" in call.arguments or context.from_ray.version < SPLIT_ALL_SINCE:
         keep_whole(context, call)
+    elif context.from_ray.by_moved_names:
+        tell_open(context, call)

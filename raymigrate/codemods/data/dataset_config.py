@@ -4,6 +4,7 @@ What each argument did: Ray 2.6.3, air/config.py, `DatasetConfig`, and train/_in
 """
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from raymigrate.base.findings import Rule
@@ -12,7 +13,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.data.preprocessors import Choices
 from raymigrate.codemods.shared.definitions import drop_definition, is_only_for
 from raymigrate.edits.plan import Code
-from raymigrate.facts.legacy import TRANSFORMERS_TRAINERS
+from raymigrate.facts.legacy import TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.literals import string_literal
 from raymigrate.facts.trainers import TrainerCall
 from raymigrate.facts.values import keyword_argument, written
@@ -41,6 +42,16 @@ WITHOUT_EFFECT = {"max_object_store_memory_fraction": (None, -1), "per_epoch_pre
     ("use_stream_api", "stream_window_size"), (None, False)
 )
 WILDCARD = "*"
+NOT_UNDERSTOOD = (
+    "DatasetConfig is gone from current Ray, and this one was not understood: the import fails.",
+    "Name the datasets to split in DataConfig(datasets_to_split=[...]); shuffle with ds.random_shuffle(); limit"
+    " memory with DataConfig(execution_options=...); for per_epoch_preprocessor use ds.map_batches without"
+    " materialize().",
+)
+WAITS = (
+    "DatasetConfig is gone from current Ray: the import fails. This one stays as long as its trainer does.",
+    "The run that converts the trainer also makes a DataConfig of this.",
+)
 
 
 @dataclass
@@ -183,13 +194,16 @@ def _remove(context: Context, given: ast.expr, choices: DatasetChoices) -> None:
 @codemod("DatasetConfig")
 def report_dataset_config(context: Context) -> None:
     """Reports every DatasetConfig that is left."""
+    waiting = set(_of_trainers_that_stay(context))
     for reference in list(context.references(*NAMES)):
-        context.manual(
-            RM504,
-            reference.node,
-            "DatasetConfig is gone from current Ray, and this one was not understood: the import fails.",
-            "Name the datasets to split in DataConfig(datasets_to_split=[...]); shuffle with ds.random_shuffle(); limit"
-            " memory with DataConfig(execution_options=...); for per_epoch_preprocessor use ds.map_batches without"
-            " materialize().",
-        )
+        told = WAITS if context.module.parent_of[reference.node] in waiting else NOT_UNDERSTOOD
+        context.manual(RM504, reference.node, *told)
         context.handle(reference, gone=False)
+
+
+def _of_trainers_that_stay(context: Context) -> Iterator[ast.Call]:
+    """The DatasetConfigs that are understood, of trainers that this run does not convert."""
+    for call in context.module.calls(*TRAINERS):
+        choices = dataset_choices(context, keyword_argument(call, "dataset_config"))
+        if choices is not None and context.plan.calls.get(call) is None:
+            yield from choices.calls

@@ -33,6 +33,10 @@ class Use(Enum):
     )
 
 
+NOT_MADE = (
+    "None is made here. Name what takes its place where one is made, such as a function of a dataset, or leave the"
+    " name out."
+)
 METHODS = {"transform": Use.DATASET, "fit_transform": Use.DATASET, "transform_batch": Use.BATCH}
 
 
@@ -46,10 +50,11 @@ def report_batch_mappers(context: Context) -> None:
 
 
 def _advice(context: Context, reference: Reference) -> str:
+    """What to do about a BatchMapper, or about a name of the class: in an annotation, an isinstance()."""
     call = context.module.parent_of[reference.node]
-    is_made = isinstance(call, ast.Call) and call.func is reference.node
-    mapper = Mapper(call if is_made and isinstance(call, ast.Call) else ast.Call(reference.node, [], []))
-    found = set(_uses(context.module, mapper.call)) if is_made else set()
+    if not isinstance(call, ast.Call) or call.func is not reference.node:
+        return NOT_MADE
+    mapper, found = Mapper(call), set(_uses(context.module, call))
     known = [use for use in Use if use in found] if found and Use.UNKNOWN not in found else [Use.UNKNOWN]
     texts = {"dataset": over_dataset(context, mapper), "batch": applied_to_batch(context, mapper)}
     return " ".join(use.value.format(**texts) for use in known)

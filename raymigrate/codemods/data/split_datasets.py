@@ -18,6 +18,14 @@ RM205 = Rule(
     "https://docs.ray.io/en/latest/train/api/doc/ray.train.DataConfig.html",
 )
 SPLIT_ALL_SINCE = (2, 7)
+OPEN = (
+    "The imports are of Ray >= 2.7, which split every dataset; but an earlier run may have written them, and Ray <= 2.6"
+    " split the training data only."
+)
+SAY = (
+    "If the job ran on Ray <= 2.6, run raymigrate --from-ray 2.6 on this file. If the imports are your own, there is"
+    " nothing to do; --from-ray 2.7 says so."
+)
 TRAIN_ONLY = '["train"]'
 
 
@@ -44,6 +52,12 @@ def keep_whole(context: Context, call: TrainerCall) -> None:
     message = "Ray >= 2.7 would split every dataset; now only the training data, as before."
     if context.converts(RM205, call.datasets.node, message):
         split_train_only(context, call)
+
+
+def tell_open(context: Context, call: TrainerCall) -> None:
+    """Tells that nothing shows which datasets were split."""
+    assert call.datasets.node is not None
+    context.manual(RM205, call.datasets.node, OPEN, SAY)
 
 
 def split_train_only(context: Context, call: TrainerCall, options: str = "") -> None:

@@ -14,7 +14,7 @@ rows. A Dataset of the Hub travels as the paths of its files: workers on other n
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
@@ -54,10 +54,15 @@ def captured_metrics(context: Context) -> None:
         _metric(context, call, on_workers)
 
 
-def worker_functions(module: Module) -> set[ast.AST]:
-    """The functions of a module that run on workers: those given to trainers, and those that they name."""
+def worker_functions(module: Module, handed: Iterable[ast.AST] = ()) -> set[ast.AST]:
+    """The functions of a module that run on workers: those given to trainers, and those that they name.
+
+    Args:
+        module: The module.
+        handed: Others that are known to run there.
+    """
     calls = (call for first, names in FIRST_PARAMETERS.items() for call in trainer_calls(module, names, first))
-    waiting = [call.function for call in calls]
+    waiting = [*handed, *(call.function for call in calls)]
     found = set[ast.AST]()
     while waiting:
         function = waiting.pop()

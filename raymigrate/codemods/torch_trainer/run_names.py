@@ -1,4 +1,10 @@
-"""RM406: a name under which a second run goes on from the first one's last checkpoint."""
+"""RM406: a name under which a second run goes on from the first one's last checkpoint.
+
+To delete the folder of the first run is no advice to give. The working directory of the workers,
+`<session>/artifacts/<name>` (Ray 2.60: train/constants.py:15, train/v2/_internal/execution/storage.py:529), stays
+as long as the cluster is up, whatever the storage path is, and RayTrainReportCallback reports the highest checkpoint-N
+of a relative output_dir: measured, one of the first run (docs/semantics/traps.md#t9).
+"""
 
 import ast
 import re
@@ -20,7 +26,8 @@ RM406 = Rule(
     "a name for the runs of a legacy trainer that is the same each time",
     "Ray >= 2.51 takes a second run with the same name and storage path for the same run: it goes on from the last"
     " checkpoint, and a finished run ends at once. Legacy Ray started afresh.",
-    "Keep the name if runs are to go on; else add something unique to it, or delete the folder between runs.",
+    "Keep the name if runs are to go on; else add something unique to it. Deleting the run's folder isn't enough: on a"
+    " cluster that stays up, the workers' working directory of that name keeps the old checkpoints.",
     "https://docs.ray.io/en/latest/train/user-guides/fault-tolerance.html",
     errors=("A run snapshot was found in storage folder",),
 )

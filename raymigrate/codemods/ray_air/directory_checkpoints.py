@@ -1,0 +1,121 @@
+"""RM309: checkpoints of folders that every worker fills and reports.
+
+Up to Ray 2.6 that of rank 0 was kept. Ray >= 2.7, and Train V2, copy the folders of all workers into one (Ray 2.60
+train/v2/_internal/execution/storage.py, `persist_current_checkpoint`). The state dict that accelerate gathers under
+FSDP is empty on the other ranks (accelerate 1.15 accelerator.py, `rank0_only=True`). ray.air.Checkpoint tells that a
+script is of that time: Ray 2.7 raises when one is made (docs/semantics/names.md).
+"""
+
+import ast
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
+from raymigrate.codemods.ray_air.framework_checkpoints import CLASSES
+from raymigrate.codemods.ray_air.ray_checkpoint import API, FROM_DICT, ON_RANK_0
+from raymigrate.codemods.shared.checkpoint_files import before_statement
+from raymigrate.codemods.shared.local_names import local_name
+from raymigrate.edits.plan import Code
+from raymigrate.facts.folder_writes import is_known_by_rank, on_some_ranks
+from raymigrate.facts.module import Module
+from raymigrate.facts.places import Place
+from raymigrate.facts.reports import REPORTS
+from raymigrate.facts.results import CHECKPOINT_CLASSES, CHECKPOINTS
+from raymigrate.facts.trainers import train_on_one_worker
+from raymigrate.facts.values import argument, has_unpacking, seen_entries
+
+RM309 = Rule(
+    "RM309",
+    "a checkpoint folder that every worker reports",
+    "Up to Ray 2.6 the checkpoint of rank 0 was kept. Ray >= 2.51 copies those of all workers into one folder: of files"
+    " with one name the last one written stays, which may be the empty state dict of another rank.",
+    "Rank 0 alone hands in its checkpoint. Nothing changes where rank 0 alone writes the files, or their names have the"
+    " rank.",
+    API,
+)
+MESSAGE = "Ray >= 2.51 would mix the folders of all workers; now rank 0 alone hands in its checkpoint."
+UNPACKED = "Ray >= 2.51 mixes the folders of all workers; legacy Ray kept that of rank 0."
+ADVICE = f"Report checkpoint=None unless {ON_RANK_0}."
+MERGED_SINCE = (2, 7)
+OLD = tuple(name for name in CHECKPOINTS if not name.startswith("ray.train."))
+SURELY_OLD = frozenset(f"{name}{method}" for name in OLD for method in ("", ".from_directory"))
+# Classes that Ray 2.7 had as well: only the version tells what became of their folders.
+PERHAPS_OLD = frozenset(
+    f"{name}{method}"
+    for name in (*CLASSES, *CHECKPOINT_CLASSES)
+    for method in ("", ".from_directory", ".from_model", ".from_state_dict")
+)
+
+
+@codemod("Checkpoint", r"\w+Checkpoint", phase=Phase.TRIALS)
+def directory_checkpoints(context: Context) -> None:
+    """Lets rank 0 alone report a checkpoint whose folder every worker writes."""
+    module = context.module
+    if train_on_one_worker(module):
+        return
+    for report in module.calls(*REPORTS):
+        if context.place_of(report) is Place.TRIAL or on_some_ranks(module, report):
+            continue
+        given = argument(report, 1, "checkpoint")
+        if given is None and has_unpacking(report):
+            _tell_unpacked(context, report)
+        elif given is not None and _is_of_every_worker(context, given):
+            _hand_in(context, report, given)
+
+
+def _hand_in(context: Context, report: ast.Call, given: ast.expr) -> None:
+    """Makes a checkpoint depend on the rank; what may wait for other workers while it is made stays on all of them."""
+    module, statement = context.module, context.module.statement(report)
+    is_whole = isinstance(statement, ast.Expr) and statement.value is report and before_statement(context, given)
+    by_name = is_whole and given not in report.args
+    if not by_name and not _is_plain(context, given):
+        context.manual(RM309, report, UNPACKED, ADVICE)
+    elif context.converts(RM309, given, MESSAGE):
+        context.plan.need_import("ray.train", near=module.reference_at[report.func].binding.statement)
+        if isinstance(given, ast.Name) or not by_name:
+            context.plan.replace(given, f"$checkpoint if {ON_RANK_0} else None", checkpoint=given)
+            return
+        name = local_name(context, statement, "checkpoint")
+        context.plan.statement(statement).before.append(Code(f"{name} = $given", {"given": given}))
+        context.plan.call(report).set("checkpoint", f"{name} if {ON_RANK_0} else None")
+
+
+def _is_plain(context: Context, given: ast.expr) -> bool:
+    """Whether an expression calls nothing but the class of the checkpoint, and what makes a path."""
+    calls = (node for node in ast.walk(given) if isinstance(node, ast.Call))
+    names = [context.module.qualified(call.func) or "" for call in calls]
+    return all(name in _makers(context) or name.startswith("os.path.") for name in names)
+
+
+def _tell_unpacked(context: Context, report: ast.Call) -> None:
+    """Reports a checkpoint in a dict that is unpacked into the arguments of a report."""
+    for keyword in report.keywords:
+        entries = seen_entries(context.module, keyword.value) if keyword.arg is None else {}
+        given = entries.get("checkpoint")
+        if given is not None and _is_of_every_worker(context, given):
+            context.manual(RM309, report, UNPACKED, ADVICE)
+
+
+def _makers(context: Context) -> frozenset[str]:
+    """What makes checkpoints of which Ray kept that of rank 0."""
+    return SURELY_OLD | PERHAPS_OLD if context.from_ray.version < MERGED_SINCE else SURELY_OLD
+
+
+def _is_of_every_worker(context: Context, given: ast.expr) -> bool:
+    """Whether a checkpoint may be made of a folder that every worker fills in its own way."""
+    if on_some_ranks(context.module, given):
+        return False
+    makers, found = _makers(context), context.module.origins(given)
+    made = [(source.module, source.node) for source in found if isinstance(source.node, ast.Call)]
+    if any(module.qualified(call.func) in FROM_DICT for module, call in made):
+        return False  # told as that
+    return any(_is_filled_by_all(module, call) for module, call in made if module.qualified(call.func) in makers)
+
+
+def _is_filled_by_all(module: Module, maker: ast.Call) -> bool:
+    """Whether every worker makes this checkpoint, of files that are not known to be written by one, or by rank."""
+    if on_some_ranks(module, maker):
+        return False
+    folder = argument(maker, 0, "path", "local_path")
+    return folder is None or not is_known_by_rank(module, folder)
