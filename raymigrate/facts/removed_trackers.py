@@ -52,6 +52,11 @@ class TrackerUse:
         """Whether the module has a legacy Transformers trainer, or what the tool made of one."""
         return bool(self.module.references_within(*TRANSFORMERS_TRAINERS) or self._converted)
 
+    def trains_as_before(self, call: ast.Call) -> bool:
+        """Whether a trainer is one that the tool made of a legacy Transformers trainer."""
+        given = argument(call, 0, "train_loop_per_worker") or unpacked_value(self.module, call, "train_loop_per_worker")
+        return any(function in self._converted for function in functions_behind(self.module, given))
+
     def runs_legacy(self, node: ast.AST) -> bool:
         """Whether code may run for a legacy trainer of the module."""
         ancestors = list(self.module.ancestors(node))
