@@ -382,6 +382,8 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         "    arrow_utils._check_pyarrow_version()",
         "from torch.distributed.elastic.agent.server.api import log, _get_socket_with_port",
         "from torch.distributed.elastic.agent.server.api import _get_socket_with_port",
+        "from huggingface_hub import hf_api\nhf_api.HfFolder.get_token()",  # evaluate 0.4.3
+        "from evaluate.utils.file_utils import DownloadConfig\nDownloadConfig().use_auth_token",  # 0.4.1
     ],
     "RM732": [
         "from unittest import mock\n"

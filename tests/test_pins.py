@@ -179,6 +179,7 @@ def test_a_shell_sees_no_redirection(command: str, expected: str) -> None:
         *("xformers==0.0.29.post1", "pydantic==1.10.12", "pydantic<2", "pydantic~=2.4.0", "fastapi==0.95.2"),
         *("pyarrow==12.0.1", "protobuf==3.19.6", "typing_extensions==4.5.0", "sympy==1.12", "triton==2.0.0"),
         *("safetensors==0.3.1", "fsspec==2023.4.0", "fsspec[http]<=2022.11", "tokenizers==0.22.0"),
+        *("evaluate==0.4.3", "evaluate==0.4.1", "evaluate<0.4.6", "evaluate>=0.3,<=0.4.2", "evaluate[template]==0.4.5"),
     ],
 )
 def test_companions_that_the_libraries_refuse_are_pinned_too_low(line: str) -> None:
@@ -192,6 +193,8 @@ def test_companions_that_the_libraries_refuse_are_pinned_too_low(line: str) -> N
         *("xformers==0.0.29.post2", "torchdata==0.7.1", "vllm>=0.2", "pydantic>=1.10", "pydantic==2.5.3"),
         *("fastapi==0.100.0", "pyarrow==17.0.0", "typing-extensions>=4.5", "sympy==1.13.1", "triton==3.2.0"),
         *("numpy==1.24.4", "numpy<2", "pandas==1.5.3", "safetensors==0.4.3", "fsspec==2023.6.0", "packaging==23.1"),
+        *("evaluate==0.4.0", "evaluate==0.3.0", "evaluate<0.4.1", "evaluate~=0.4.1", "evaluate>=0.4"),
+        "evaluate==0.4.6",
         *("tqdm==4.65.0", "protobuf==3.20.3", "PyYAML==5.4.1", "dill==0.3.6", "click==8.1.3", "msgpack==1.0.5"),
     ],
 )
@@ -218,6 +221,7 @@ def test_a_package_of_which_no_version_goes_with_current_torch_is_left_for_a_per
         ("pydantic==1.10.12", "pydantic >= 2.5, the first that goes with ray >= 2.56."),
         ("typing_extensions==4.5.0", "typing-extensions >= 4.10, the first that goes with torch >= 2.6."),
         ("fsspec==2023.1.0", "fsspec >= 2023.5, the first that goes with huggingface-hub >= 1.3."),
+        ("evaluate==0.4.3", "evaluate >= 0.4.6, the first since 0.4.1 that goes with transformers >= 5.0."),
     ],
 )
 def test_a_pin_is_told_with_what_it_has_to_go_with(line: str, why: str) -> None:
@@ -417,7 +421,7 @@ def test_a_run_that_finds_no_legacy_code_does_not_load_the_readers(tmp_path: Pat
 def test_the_guide_and_the_package_name_the_lowest_versions() -> None:
     guide = (ROOT / "docs" / "migration-guide.md").read_text()
     others = ["transformers", "accelerate", "datasets", "torch", "pydantic", "pyarrow", "tokenizers", "deepspeed"]
-    for name in ("ray[train]", *others):
+    for name in ("ray[train]", "evaluate", *others):
         assert f"`{name}>={LOWEST[name.partition('[')[0]]}`" in guide
     package = (ROOT / "pyproject.toml").read_text()
     for name in ("ray[train]", "transformers", "accelerate"):

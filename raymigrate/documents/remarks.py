@@ -52,6 +52,8 @@ RM731 = Rule(
         "Pydantic v1 is no longer supported in Ray",
         "Dataset requires pyarrow >=",
         *gone_names("torch.distributed.elastic.agent.server.api", "log", "_get_socket_with_port"),
+        "module 'huggingface_hub.hf_api' has no attribute 'HfFolder'",
+        "'DownloadConfig' object has no attribute 'use_auth_token'",
     ),
     unproven="Ray would have pip install the pinned versions into the job's environment, gigabytes for each run. By"
     " hand, on Ray 2.6.3: converted scripts end with ImportError: cannot import name 'ScalingConfig' from 'ray.train'.",

@@ -35,7 +35,8 @@ TARGET = {
 #   2.60: ray/_common/pydantic_compat.py, ray/data/_internal/utils/arrow_utils.py). Only the extras of Ray ask for them,
 #   so that pip installs plain Ray beside any; of pydantic 2 the metadata excludes 2.0 to 2.4 from 2.51 on.
 # * transformers: peft in dependency_versions_table.py of 5.0; bitsandbytes: BITSANDBYTES_MIN_VERSION in its
-#   import_utils.py, without which loading in 4 or 8 bits ends.
+#   import_utils.py, without which loading in 4 or 8 bits ends; evaluate.load() of 0.4.1 to 0.4.5 ends with an
+#   AttributeError, that of 0.4.0 and 0.4.6 does not (measured with huggingface-hub 1.3 and 2.4, datasets 3.2 and 5.2).
 # * torch: a version of torchvision, torchaudio, xformers, vllm, and of torchdata up to 0.7.0, names one torch in its
 #   metadata: read in the last that names an older one, and in the one given here. deepspeed up to 0.14.3 imports
 #   _get_socket_with_port from torch.distributed.elastic.agent.server.api, which 2.6 does not have; up to 0.15.4 it
@@ -44,7 +45,13 @@ TARGET = {
 # * pydantic: fastapi 0.99 requires an older one.
 COMPANIONS = {
     "ray >= 2.56": {"pydantic": "2.5", "pyarrow": "17.0"},
-    "transformers >= 5.0": {"huggingface-hub": "1.3", "tokenizers": "0.22.1", "peft": "0.18", "bitsandbytes": "0.46.1"},
+    "transformers >= 5.0": {
+        "huggingface-hub": "1.3",
+        "tokenizers": "0.22.1",
+        "peft": "0.18",
+        "bitsandbytes": "0.46.1",
+        "evaluate": "0.4.6",
+    },
     "torch >= 2.6": {
         "torchvision": "0.21",
         "torchaudio": "2.6",
@@ -55,6 +62,8 @@ COMPANIONS = {
     },
     "pydantic >= 2.5": {"fastapi": "0.100"},
 }
+# Of these, the older versions that do not go with them begin with this one; those before it do.
+FAILS_FROM = {"evaluate": "0.4.1"}
 # Packages of which no version goes with that torch, and what to do. torchtext: importing 0.18, whose metadata names any
 # torch from 2.3 on, ends with an OSError on 2.13 (measured). functorch 2.0.0 requires torch<2.1.
 ENDED = {
@@ -133,7 +142,11 @@ class Pin:
     @property
     def is_too_low(self) -> bool:
         """Whether it excludes what the converted code needs."""
-        return self.name in ENDED or keeps_out(self.versions, self.lowest)
+        if self.name in ENDED:
+            return True
+        fails_from = FAILS_FROM.get(self.name)
+        does_as_well = fails_from is not None and keeps_out(self.versions, fails_from)
+        return keeps_out(self.versions, self.lowest) and not does_as_well
 
     @property
     def message(self) -> str:
@@ -142,7 +155,8 @@ class Pin:
         if self.name in ENDED:
             return f"{written}: no version of {self.name} goes with torch >= {LOWEST['torch']}."
         beside = GOES_WITH.get(self.name)
-        why = f"the first that goes with {beside}" if beside else "which the converted code needs"
+        first = f"the first since {FAILS_FROM[self.name]}" if self.name in FAILS_FROM else "the first"
+        why = f"{first} that goes with {beside}" if beside else "which the converted code needs"
         return f"{written} excludes {self.name} >= {self.lowest}, {why}."
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from raymigrate.base.findings import Kind
-from tests.rules.scripts import converted
+from tests.rules.scripts import Outcome, converted
 
 SCRIPT = """
 from ray.train import ScalingConfig
@@ -51,3 +51,102 @@ def test_what_was_written_for_transformers_4_logged(imports: str, arguments: str
 )
 def test_else_there_is_nothing_to_say(imports: str, arguments: str) -> None:
     assert not notes(imports, arguments)
+
+
+BESIDE = """
+from ray.air.config import ScalingConfig
+from ray.train.batch_predictor import BatchPredictor
+from ray.train.huggingface import HuggingFacePredictor, HuggingFaceTrainer as Legacy
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+
+{code}
+
+def build(datasets, rows, **kwargs):
+    result = Legacy(trainer_init_per_worker=init, scaling_config=ScalingConfig(num_workers=2), datasets=datasets).fit()
+    return BatchPredictor.from_checkpoint(result.checkpoint, HuggingFacePredictor, task="fill-mask").predict(**kwargs)
+"""
+INIT = """
+def init(train_dataset, eval_dataset=None, **config):
+    args = TrainingArguments("ray", evaluation_strategy="no", save_strategy="no")
+    return Trainer(model=make(), args=args, train_dataset=train_dataset)
+"""
+PLAIN = """
+def plain(rows):
+    args = TrainingArguments("plain", max_steps=2)
+    Trainer(make(), args, train_dataset=rows).train()
+"""
+OWN_CLASS = """
+class Own(Trainer):
+    pass
+
+
+class Path:
+    def __init__(self, rows):
+        self.arguments = TrainingArguments("plain", max_steps=2)
+
+    def run(self, rows):
+        trainer = Own(model=make(), args=self.arguments, train_dataset=rows)
+        trainer.train()
+"""
+HELPED = """
+def arguments(folder):
+    return TrainingArguments(folder, evaluation_strategy="no")
+
+
+def init(train_dataset, eval_dataset=None, **config):
+    return Trainer(model=make(), args=arguments("ray"), train_dataset=train_dataset)
+"""
+GLOBAL = """
+ARGUMENTS = TrainingArguments("ray", evaluation_strategy="no")
+
+
+def init(train_dataset, eval_dataset=None, **config):
+    return Trainer(model=make(), args=ARGUMENTS, train_dataset=train_dataset)
+"""
+METHOD = """
+class Job:
+    def init(self, train_dataset, eval_dataset=None, **config):
+        args = TrainingArguments("ray", evaluation_strategy="no")
+        return Trainer(model=make(), args=args, train_dataset=train_dataset)
+
+
+init = Job().init
+"""
+HANDED_OVER = """
+def init(train_dataset, eval_dataset=None, **config):
+    return Trainer(model=make(), args=config["args"], train_dataset=train_dataset)
+
+
+CONFIG = {"args": TrainingArguments("ray", evaluation_strategy="no")}
+"""
+UNKNOWN = """
+from functools import partial
+from elsewhere import other
+
+init = partial(other, 1)
+
+
+def may_be_it(train_dataset, eval_dataset=None, **config):
+    return Trainer(model=make(), args=TrainingArguments("ray", evaluation_strategy="no"), train_dataset=train_dataset)
+"""
+
+
+@pytest.mark.parametrize("init", [INIT, HELPED, GLOBAL, METHOD])
+@pytest.mark.parametrize("plain", [PLAIN, OWN_CLASS])
+def test_a_plain_path_beside_the_legacy_trainer_logged(init: str, plain: str) -> None:
+    script = BESIDE.format(code=init + plain).lstrip("\n")
+    outcome = converted(script)
+    assert told(script, outcome) == [True]
+    assert told(outcome.text, converted(outcome.text)) in ([], [True])
+
+
+def told(script: str, outcome: Outcome) -> list[bool]:
+    """Of each line that is told, whether it is the one of the plain path."""
+    return ['TrainingArguments("plain"' in script.splitlines()[n - 1] for n in outcome.lines("RM753", Kind.NOTE)]
+
+
+@pytest.mark.parametrize("init", [INIT, HELPED, GLOBAL, METHOD, HANDED_OVER, UNKNOWN])
+def test_what_the_legacy_trainer_got_never_logged_nor_does_a_later_run_say_so(init: str) -> None:
+    outcome = converted(BESIDE.format(code=init))
+    assert not outcome.lines("RM753", Kind.NOTE)
+    assert not converted(outcome.text).lines("RM753", Kind.NOTE)

@@ -110,3 +110,21 @@ def test_images_that_are_resized_otherwise_are_noted_or_resized_as_before(call: 
 def test_a_script_that_chose_a_backend_is_left(call: str, frozen: bool) -> None:
     outcome = converted(LEGACY.format(call=call), freeze_numerics=frozen)
     assert "RM751" not in [code for code, _, _ in outcome.findings]
+
+
+FOR_TODAYS_RAY = """
+from ray.train.torch import TorchTrainer
+from transformers import AutoImageProcessor, Trainer, TrainingArguments, ViTImageProcessor
+
+p = {call}
+args = TrainingArguments("out", {strategy}="steps")
+TorchTrainer(loop)
+"""
+
+
+@pytest.mark.parametrize("call", ['ViTImageProcessor.from_pretrained("x")', 'AutoImageProcessor.from_pretrained("x")'])
+def test_a_script_for_todays_ray_is_told_by_its_arguments_of_transformers_4(call: str) -> None:
+    outcome = converted(FOR_TODAYS_RAY.format(call=call, strategy="evaluation_strategy"))
+    assert outcome.lines("RM751", Kind.NOTE) == [4]
+    assert not converted(outcome.text).findings
+    assert not converted(FOR_TODAYS_RAY.format(call=call, strategy="eval_strategy")).findings

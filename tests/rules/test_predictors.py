@@ -397,3 +397,34 @@ def test_each_use_of_a_predictor_has_its_own_advice(use: str, told: str) -> None
 def test_a_preprocessor_that_is_taken_out_is_not_to_be_applied() -> None:
     use = "b = BatchPredictor(c, TorchPredictor)\nb.set_preprocessor(None)\nb.predict(rows)"
     assert not any("applied the preprocessor" in text for text in converted(WITH_USE.format(use=use)).messages)
+
+
+LEFT = """
+from ray.train.batch_predictor import BatchPredictor
+from ray.train.huggingface import HuggingFacePredictor
+
+def write(folder, rows, task, **kwargs):
+    predictor = {made}
+    return predictor.predict(rows, **kwargs)
+"""
+BY_BATCH = "BatchPredictor.from_checkpoint(folder, HuggingFacePredictor, {0})"
+ALONE = "HuggingFacePredictor.from_checkpoint(folder, {0}, **kwargs)"
+
+
+@pytest.mark.parametrize("made", [BY_BATCH, ALONE])
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ('task="text-generation"', "give it max_length=20 and do_sample=False: without, it writes 256 new tokens and"),
+        ('**{"task": "text-generation"}', "give it max_length=20 and do_sample=False: without"),
+        ('task="text-generation", do_sample=True, max_new_tokens=4', "give it temperature=1.0: without, it samples at"),
+        ("task=task, max_length=30", 'Where its task is "text-generation", give it do_sample=False'),
+        ('task="text-generation", max_length=30, do_sample=False', ""),
+        ('task="fill-mask"', ""),
+    ],
+)
+def test_a_person_is_told_what_keeps_the_texts_as_they_were(made: str, given: str, said: str) -> None:
+    messages = [text for text in converted(LEFT.format(made=made.format(given))).messages if "Load a transf" in text]
+    assert messages
+    told = ["give it " in text.lower() for text in messages]
+    assert all(said.lower() in text.lower() for text in messages) if said else not any(told)

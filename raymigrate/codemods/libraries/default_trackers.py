@@ -7,10 +7,11 @@ transformers 5.23, training_args.py:395. ray[train] brings tensorboardX, which i
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.libraries.old_transformers import has_old_arguments
+from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
 from raymigrate.codemods.libraries.transformers_arguments import keyword_arguments
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.legacy import TRAINING_ARGUMENTS, TRANSFORMERS_TRAINERS
+from raymigrate.facts.legacy import TRAINING_ARGUMENTS
+from raymigrate.facts.removed_trackers import TrackerUse
 
 RM753 = Rule(
     "RM753",
@@ -21,21 +22,20 @@ RM753 = Rule(
     "https://github.com/huggingface/transformers/blob/main/MIGRATION_GUIDE_V5.md",
 )
 
+MESSAGE = 'TrainingArguments without report_to= logged to all trackers up to transformers 4; "all" keeps that.'
+
 
 @codemod("TrainingArguments", "Seq2SeqTrainingArguments", phase=Phase.LIBRARIES, after=[keyword_arguments])
 def default_trackers(context: Context) -> None:
-    """Notes the first arguments of transformers 4 that name no tracker.
+    """Notes the arguments of transformers 4 that name no tracker, unless the legacy trainer got them.
 
-    The legacy trainer removed all trackers, so where it is used there is nothing to say.
+    Of those that no Trainer gets in sight one is enough.
     """
-    module = context.module
-    if context.options.part_of_job or any(module.references_within(*TRANSFORMERS_TRAINERS)):
+    if not is_for_old_transformers(context):
         return
-    silent = [
-        call
-        for call in module.calls(*TRAINING_ARGUMENTS)
-        if {keyword.arg for keyword in call.keywords}.isdisjoint({"report_to", None})
-    ]
-    if silent and (context.is_legacy_script or has_old_arguments(context)):
-        message = 'TrainingArguments without report_to= logged to all trackers up to transformers 4; "all" keeps that.'
-        context.note(RM753, silent[0], message)
+    trackers, told = TrackerUse(context.places), False
+    for call in context.module.calls(*TRAINING_ARGUMENTS):
+        is_silent = {keyword.arg for keyword in call.keywords}.isdisjoint({"report_to", None})
+        if is_silent and (not told or trackers.getting(call)) and not trackers.had_none(call):
+            context.note(RM753, call, MESSAGE)
+            told = True

@@ -6,18 +6,12 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
 from raymigrate.codemods.phases import Phase
-from raymigrate.codemods.shared.generation import GENERATING, RM752, unsaid
+from raymigrate.codemods.shared.generation import GENERATING, RM752, differences, unsaid
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import argument, sources
 
 PIPELINES = ("transformers.pipeline", "transformers.pipelines.pipeline")
 CLASSES = tuple(f"transformers.{module}TextGenerationPipeline" for module in ("", "pipelines."))
-# What no argument says, what comes of it today, and what did with transformers 4.
-LEFT_OPEN = {
-    "max_length": ("writes 256 new tokens", "stopped at 20 with the prompt"),
-    "do_sample": ("samples at temperature 0.7", "took the likeliest token"),
-    "temperature": ("samples at temperature 0.7", "did so at 1.0"),
-}
 
 
 @codemod("pipeline", "TextGenerationPipeline", phase=Phase.LIBRARIES)
@@ -31,10 +25,8 @@ def generating_pipelines(context: Context) -> None:
             continue
         given = {keyword.arg: keyword.value for keyword in made.keywords if keyword.arg}
         left = unsaid(module, given, _calls(module, made))
-        if "do_sample" in left:
-            left.pop("temperature", None)
         if left:
-            today, before = (" and ".join(LEFT_OPEN[name][place] for name in left) for place in (0, 1))
+            today, before = differences(left)
             message = (
                 f"Unless the generation_config of the model says otherwise, this {today} since transformers 5. Before,"
                 f" it {before}, or did what task_specific_params of the model's config says."

@@ -14,6 +14,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.auto_feature_extractors import LOADS, auto_feature_extractors
 from raymigrate.codemods.libraries.freeze_numerics import RM751
+from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.moves import name_other
 from raymigrate.knowledge.libraries import look_up
@@ -33,7 +34,7 @@ WITH_TORCHVISION = (
 def image_backends(context: Context) -> None:
     """Notes where images are resized otherwise; with --freeze-numerics they are resized as before."""
     freezes = context.options.freeze_numerics
-    if not freezes and not context.of_legacy_job:
+    if not freezes and not is_for_old_transformers(context):
         return
     for call in _automatic(context):
         if not freezes:

@@ -31,11 +31,11 @@ from raymigrate.codemods.libraries.argument_changes import (
 )
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.indirect import calls_by_name, calls_of_subclasses
-from raymigrate.facts.keys import keys_of, taken_out
+from raymigrate.facts.keys import keys_of, taken_out, unpacked_by_callers
 from raymigrate.facts.legacy import ACCELERATORS, HF_TRAINERS, TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
 from raymigrate.facts.tuners import TUNERS, TunerCall
-from raymigrate.facts.values import constants, seen_entries, written
+from raymigrate.facts.values import Source, constants, seen_entries, written
 from raymigrate.knowledge.error_texts import refused_arguments
 from raymigrate.knowledge.libraries import look_up, parameters, takes
 
@@ -199,20 +199,27 @@ def _unpacked(
         if name in changes and name not in keys.read_in_text and _is_renamed(changes[name]):
             change_key(context, key, name, changes[name])
     if names is TRAINING_ARGUMENTS and keys.hidden and context.of_legacy_job:
-        sources = context.module.origins(keyword.value)
-        seen = [seen_entries(source.module, source.node) for source in sources] + _searched(context.module)
+        handed = unpacked_by_callers(context.module, keyword.value)  # converted code calls the init function so
+        sources = [(value, source) for value in handed or [keyword.value] for source in context.module.origins(value)]
+        seen = [_still_in(context.module, value, source) for value, source in sources] + _searched(context.module)
         taken = taken_out(context.module, keyword.value) - {name for name, _ in keys.strings}
         taken |= {str(inner.arg) for _, inner in keys.keywords}  # these were dealt with above
         taken |= {name for name, _ in keys.strings if name not in read}
         left = dict.fromkeys(name for known in seen for name in known if name not in taken)
         passed = _refused_keys(context, of, left, changes)
-        unseen = any(source.module.entries(source.node) is None for source in sources)
+        unseen = any(source.module.entries(source.node) is None for _, source in sources)
         if passed:
             others = "; other keys cannot be seen here" if unseen else ""
             message = f"** may pass {', '.join(passed)}: a TypeError today{others}."
             context.manual(RM706, keyword, message, "Change the keys in the dict, and wherever they are read.")
         elif unseen:
             context.manual(RM706, keyword, "What is passed with ** cannot be seen here.")
+
+
+def _still_in(module: Module, unpacked: ast.expr, source: Source) -> dict[str, ast.expr]:
+    """The entries of a dict that it still has where it is unpacked."""
+    out = taken_out(module, unpacked)
+    return {name: value for name, value in seen_entries(source.module, source.node).items() if name not in out}
 
 
 def _searched(module: Module) -> list[dict[str, ast.expr]]:

@@ -10,10 +10,11 @@ from collections.abc import Iterable
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.predictors.batch_predictor import MAP_BATCHES, POOL
 from raymigrate.codemods.shared.checkpoint_files import not_carried
+from raymigrate.codemods.shared.generation import GENERATING, differences, unsaid
 from raymigrate.codemods.shared.preprocessor_advice import in_its_place, is_gone, on_rows, stages_of
 from raymigrate.facts.module import Module
 from raymigrate.facts.results import carries_preprocessor
-from raymigrate.facts.values import argument, is_none, seen_entries, sources, written
+from raymigrate.facts.values import argument, has_unpacking, is_none, seen_entries, sources, written
 
 NOTHING_LEFT = "Delete it: without a pipeline it predicts nothing, and a test of the class has nothing left to test."
 READY = (
@@ -49,6 +50,10 @@ OF_SUBCLASS = {
     " checkpoint, and write a __call__(self, batch) that calls it with the list of the column and returns a DataFrame."
     ' Where a BatchPredictor got the class, give it to ds.map_batches with batch_format="pandas".',
 }
+AS_BEFORE = (
+    "give it {0}: without, it {1} since transformers 5, unless the generation_config of the model says otherwise."
+    " Before, it {2}, or did what task_specific_params of the model's config says."
+)
 # What else a predictor had than predict() and pipeline.
 PREPROCESSOR = ("get_preprocessor", "set_preprocessor")
 OF_PREDICTOR = (
@@ -151,6 +156,31 @@ def of_batch_predictor(context: Context, call: ast.Call, *, of_function: bool) -
 
 def _named(preprocessor: ast.expr) -> str:
     return preprocessor.id if isinstance(preprocessor, ast.Name) else "preprocessor"
+
+
+def of_texts(module: Module, predictor: ast.expr) -> str:
+    """What keeps texts as they were, where the pipeline of a predictor may generate some.
+
+    Args:
+        module: The module.
+        predictor: What stands for the class of the predictor, or for the method that makes it.
+    """
+    call = module.parent_of[predictor]
+    call = module.parent_of[call] if isinstance(call, ast.keyword) else call
+    given: dict[str, ast.expr] = {}
+    for keyword in call.keywords if isinstance(call, ast.Call) else ():
+        given |= {keyword.arg: keyword.value} if keyword.arg else seen_entries(module, keyword.value)
+    task = module.constant(given["task"]) if "task" in given else None
+    is_open = "task" in given or (isinstance(call, ast.Call) and has_unpacking(call)) or GENERATING in module.text
+    if task != GENERATING and (isinstance(task, str) or not is_open):
+        return ""
+    calls = calls_on(module, call, "predict", "predict_pipelined") if isinstance(call, ast.Call) else []
+    left = unsaid(module, given, calls)
+    if not left:
+        return ""
+    today, before = differences(left)
+    said = AS_BEFORE.format(_listed([f"{name}={value}" for name, value in left.items()]), today, before)
+    return f'Where its task is "{GENERATING}", {said}' if task != GENERATING else f"{said[0].upper()}{said[1:]}"
 
 
 def of_predict(module: Module, calls: Iterable[ast.Call], predicts: str) -> str:

@@ -30,6 +30,7 @@ from raymigrate.codemods.predictors.instead import (
     of_batch_predictor,
     of_ready_model,
     of_ready_pipeline,
+    of_texts,
     of_torch_checkpoint,
 )
 from raymigrate.codemods.predictors.own_predictor import own_predictor, used_elsewhere
@@ -123,6 +124,7 @@ SERVED_OWN = (
     "Remove the base class and the call of its __init__, and write @serve.deployment over the class: it loads the model"
     " in __init__, answers in __call__(self, request), and serve.run(TheClass.bind()) deploys it."
 )
+MAKES_PIPELINE = (RM603.fix, OF_SUBCLASS[""], SERVED, SERVED_OWN)
 
 
 @codemod("(?:HuggingFace|Transformers|Batch|Torch)?Predictor", phase=Phase.RESULTS)
@@ -176,6 +178,8 @@ def _report(
         if is_served(context.module, reference.node):
             advice = SERVED_OWN if isinstance(context.module.parent_of[reference.node], ast.ClassDef) else SERVED
         advice = advice or ADVICE.get(kind) or RM603.fix
+        if advice in MAKES_PIPELINE and name not in OTHERS:
+            first = f"{of_texts(context.module, reference.node)} {first}".strip()
         context.manual(RM603, reference.node, message, f"{advice} {first}".rstrip())
     context.handle(reference, gone=False)
 

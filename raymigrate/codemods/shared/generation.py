@@ -27,6 +27,25 @@ LENGTHS = frozenset({"max_length", "max_new_tokens"})
 LENGTH = {"max_length": "20"}
 CHOICE = {"do_sample": "False", "temperature": "1.0"}
 
+# What no argument says, what comes of it today, and what did with transformers 4.
+LEFT_OPEN = {
+    "max_length": ("writes 256 new tokens", "stopped at 20 with the prompt"),
+    "do_sample": ("samples at temperature 0.7", "took the likeliest token"),
+    "temperature": ("samples at temperature 0.7", "did so at 1.0"),
+}
+
+
+def differences(left: dict[str, str]) -> tuple[str, str]:
+    """What a pipeline does today, and what it did with transformers 4, where arguments are left open.
+
+    Args:
+        left: What `unsaid` gives; it is left without a temperature that says nothing more.
+    """
+    if "do_sample" in left:
+        left.pop("temperature", None)
+    today, before = (" and ".join(LEFT_OPEN[name][place] for name in left) for place in (0, 1))
+    return today, before
+
 
 def unsaid(module: Module, given: dict[str, ast.expr], calls: list[ast.Call]) -> dict[str, str]:
     """What transformers 4 did by default where no argument says how texts are generated, by argument.

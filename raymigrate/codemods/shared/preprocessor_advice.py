@@ -9,8 +9,11 @@ from raymigrate.facts.module import Module
 from raymigrate.facts.preprocessors import Mapper, Stage, Transformer, arguments, helper, stages
 from raymigrate.facts.results import trainers_behind
 from raymigrate.facts.values import is_none, keyword_argument, sources
+from raymigrate.pins.written_for import NEWEST
 
 STRICT_MODE_SINCE = (2, 5)
+BY_OUR_NAMES = (2, 7)  # converted code has names of ray.train that came with this version
+OPEN_SIZE = "batch_size=4096 does what it did before Ray 2.5, 1024 what it did since"
 LONGEST = 60  # characters of a function that is quoted
 # Measured on Ray 2.60: serialize() gives bytes for the classes of ray.data.preprocessors and a text for others, and
 # Preprocessor.deserialize() reads the text only. cloudpickle does for all, and for lambdas in them.
@@ -27,6 +30,11 @@ def default_batch_size(context: Context) -> int:
     _apply_strict_mode_batch_size: 1024, also for BatchMapper, whose documentation still says 4096.
     """
     return 1024 if context.from_ray.lowest >= STRICT_MODE_SINCE else 4096
+
+
+def may_be_converted(context: Context) -> bool:
+    """Whether an earlier run may have written the only names that tell for which Ray a script was written."""
+    return context.from_ray.lowest == BY_OUR_NAMES and context.from_ray.highest == NEWEST
 
 
 def gone_preprocessor(context: Context, checkpoint: ast.expr) -> list[Stage]:
@@ -64,7 +72,8 @@ def over_dataset(context: Context, mapper: Mapper) -> str:
     batch_format, batch_size = constant(given.get("batch_format")), constant(given.get("batch_size"))
     if batch_format in (None, "default"):  # what Ray 2.0 to 2.3 allowed: DataFrames
         batch_format = "pandas"
-    if batch_size in (None, "default") and not ("batch_size" in given and batch_size is None):
+    is_default = batch_size in (None, "default") and not ("batch_size" in given and batch_size is None)
+    if is_default:
         batch_size = default_batch_size(context)
     copied = is_copied(context, mapper, str(batch_format))
     written = {
@@ -72,8 +81,11 @@ def over_dataset(context: Context, mapper: Mapper) -> str:
         "batch_size": "..." if batch_size is ... else str(batch_size),
     }
     written |= {"zero_copy_batch": "False"} if copied else {}
+    is_open = is_default and may_be_converted(context)
+    written |= {"batch_size": "..."} if is_open else {}
     listed = ", ".join(f"{name}={value}" for name, value in written.items())
-    return f"dataset.map_batches({function_of(context, mapper)}, {listed})"
+    call = f"dataset.map_batches({function_of(context, mapper)}, {listed})"
+    return f"{call} ({OPEN_SIZE})" if is_open else call
 
 
 def is_copied(context: Context, mapper: Mapper, batch_format: str) -> bool:

@@ -26,6 +26,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.torch_trainer.storage import ISSUE, RM401, STORAGE, convert_storage
 from raymigrate.facts.keys import keys_of
 from raymigrate.facts.legacy import CONFIG_CLASSES, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
+from raymigrate.facts.removed_trackers import TrackerUse
 from raymigrate.facts.tuners import config_names
 from raymigrate.facts.values import is_none, written
 
@@ -177,7 +178,8 @@ def trainer_arguments(context: Context) -> None:
                 advice = PREPROCESSOR_KEPT if transforms_nothing(context, call) else None
                 context.manual(RM502, keyword, PREPROCESSOR_REFUSED, advice)
             else:
-                of_transformers = context.module.qualified(call.func) in TRANSFORMERS_TRAINERS
+                is_legacy = context.module.qualified(call.func) in TRANSFORMERS_TRAINERS
+                of_transformers = is_legacy or TrackerUse(context.places).trains_as_before(call)
                 resume = RESUME_TRANSFORMERS if of_transformers else RESUME
                 advice = METADATA if keyword.arg == "metadata" else resume
                 context.manual(RM403, keyword, f"TorchTrainer({keyword.arg}=) raises on Ray >= 2.51.", advice)
