@@ -1,8 +1,12 @@
 """RM753: TrainingArguments that leave the default of report_to."""
 
+from pathlib import Path
+
 import pytest
+from click.testing import CliRunner
 
 from raymigrate.base.findings import Kind
+from raymigrate.cli import main
 from tests.rules.scripts import Outcome, converted
 
 SCRIPT = """
@@ -150,3 +154,32 @@ def test_what_the_legacy_trainer_got_never_logged_nor_does_a_later_run_say_so(in
     outcome = converted(BESIDE.format(code=init))
     assert not outcome.lines("RM753", Kind.NOTE)
     assert not converted(outcome.text).lines("RM753", Kind.NOTE)
+
+
+PART = """
+from transformers import Trainer, TrainingArguments
+
+def init(train_dataset, eval_dataset=None, **config):
+    return Trainer(make(), TrainingArguments("ray", evaluation_strategy="no"), train_dataset=train_dataset)
+
+def plain(rows):
+    Trainer(make(), TrainingArguments("plain", evaluation_strategy="no"), train_dataset=rows).train()
+"""
+JOB = """
+from part import init, plain
+from ray.train import ScalingConfig
+{imports}
+
+def main(datasets, rows):
+    plain(rows)
+    {trainer}(init, scaling_config=ScalingConfig(num_workers=2), datasets=datasets).fit()
+"""
+
+
+@pytest.mark.parametrize(("imports", "lines"), [(ACCELERATE, ["5", "8"]), (TRANSFORMERS, ["8"])])
+def test_other_files_of_the_project_say_which_trainer_it_is(tmp_path: Path, imports: str, lines: list[str]) -> None:
+    (tmp_path / "part.py").write_text(PART)
+    (tmp_path / "job.py").write_text(JOB.format(imports=imports, trainer=imports.rpartition(" ")[2]))
+    said = CliRunner().invoke(main, ["--check", "--verbose", str(tmp_path)]).output
+    found = [line.split(":")[1] for line in said.splitlines() if "part.py:" in line and "RM753" in line]
+    assert found == lines
