@@ -218,3 +218,11 @@ def test_local_names_of_the_training_function_do_not_hide_the_init_function(name
     text = converted(script, style="adapter").text
     assert f"trainer = {name}(" in text
     assert f"ray_{name}" in text
+
+
+def test_a_variable_that_is_called_as_what_prepares_trainers_stays_in_its_function() -> None:
+    script = READS_FROM_OUTSIDE.format(outside="model", given="build")
+    body = 'prepare_trainer = Trainer(model, TrainingArguments("out"))\n    return prepare_trainer'
+    text = converted(re.sub(r"return Trainer.*", body, script)).text
+    assert "return prepare_trainer\n" in text
+    assert "    trainer = prepare_trainer(trainer)\n" in text
