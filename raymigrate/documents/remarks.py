@@ -145,7 +145,7 @@ def pin_remark(pin: Pin, place: Place, *, changes: bool = False) -> Finding:
         place: The start of its line.
         changes: Whether it is changed; else --unsafe changes it, unless it has an obstacle.
     """
-    kind, advice = Kind.UNSAFE, "Run with --unsafe to change it; then reinstall and verify the job."
+    kind, advice = Kind.UNSAFE, "Run with --unsafe --select RM731 to change it; then reinstall and verify the job."
     if not pin.replaceable:
         kind, advice = Kind.MANUAL, pin.obstacle or RM731.fix
     elif changes:

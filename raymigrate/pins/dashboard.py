@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from raymigrate.pins.files import decode, read
@@ -21,8 +23,10 @@ WITH_DASHBOARD = re.compile(
     rf"|\bray\b[^\n]*\bextras\s*=\s*\[[^\]]*{EXTRAS}"  # Poetry, Pipfile
     rf"|\bray-{EXTRAS}"  # conda-forge
     r"|\brayproject/ray"  # the images hold ray[all]
-    r"|\bopencensus\b"  # of the dashboard's own packages, where lists name all that is installed
+    r"|\bopencensus\b(?!-)"  # of the dashboard's own packages, where lists name all that is installed
 )
+INSTALLS = re.compile(r"\b(?:pip3?|conda|mamba|uv|poetry)\b.*\b(?:install|add|sync)\b.*")
+PACKAGE = re.compile(r"\s*(?:ray\s*\[|rayproject/ray)\S*\s*\Z")  # of a list of packages in code, or an image
 
 
 def has_dashboard(module: Module, path: str) -> bool:
@@ -32,11 +36,20 @@ def has_dashboard(module: Module, path: str) -> bool:
         module: The script, which may install packages itself.
         path: Its file; "" for text without one.
     """
-    if WITH_DASHBOARD.search(module.text) or WITH_DASHBOARD.search(_text(path)):  # a %pip is no code
+    if any(map(WITH_DASHBOARD.search, _installed_by(module, path))):
         return True
     files = [file for folder in files_near(path) for file, _ in folder] if path else []
     installed = (file for file in files if "constraint" not in os.path.basename(file).lower())  # what may be installed
     return any(WITH_DASHBOARD.search(COMMENT.sub("", _text(file))) for file in installed)
+
+
+def _installed_by(module: Module, path: str) -> Iterator[str]:
+    """The lines of a script or notebook that install packages, and its strings that name one; prose does neither."""
+    for text in (module.text, _text(path)):  # a %pip is no code
+        yield from (found[0] for found in INSTALLS.finditer(text))
+    for node in module.of_type(ast.Constant):
+        if isinstance(node.value, str) and PACKAGE.match(node.value):
+            yield node.value
 
 
 def _text(path: str) -> str:

@@ -200,7 +200,10 @@ def _result(file: PinFile, job: Job) -> FileResult:
         elif job.options.unsafe:
             kind, advice = Kind.CONVERTED, ""
         else:
-            kind, advice = Kind.UNSAFE, "Run with --unsafe to change it; then reinstall and verify the job."
+            kind, advice = (
+                Kind.UNSAFE,
+                "Run with --unsafe --select RM731 to change it; then reinstall and verify the job.",
+            )
         finding = Finding(RM731.code, kind, pin.message, advice, line, column, file.path)
         skip = file.skips.get(pin)
         findings.append(finding if skip is None else finding.skipped(skip.reason))

@@ -160,3 +160,26 @@ def test_a_trial_of_tune_is_one_process() -> None:
     tune.Tuner(trial).fit()
     """
     assert not [code for code, _, _ in converted(script).findings if code == "RM309"]
+
+
+FROM_STATE = """
+from ray.air import session
+from ray.air.config import ScalingConfig
+from ray.train.torch import TorchCheckpoint, TorchTrainer
+
+
+def loop(config):
+    {before}
+    session.report({{"loss": 1.0}}, checkpoint={given})
+
+
+TorchTrainer(loop, scaling_config=ScalingConfig(num_workers=2)).fit()
+"""
+MADE = 'TorchCheckpoint.from_state_dict(config["weights"])'
+
+
+@pytest.mark.parametrize(("before", "given"), [("pass", MADE), (f"made = {MADE}", "made")])
+def test_what_it_writes_is_done_in_a_later_run_for_the_same_ray(before: str, given: str) -> None:
+    after = converted(FROM_STATE.format(before=before, given=given), from_ray="2.6").text
+    assert "if ray.train.get_context().get_world_rank() == 0 else None" in after
+    assert converted(after, from_ray="2.6").text == after

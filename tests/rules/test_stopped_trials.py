@@ -98,6 +98,7 @@ def test_a_second_run_tells_nothing() -> None:
         ("requirements.txt", "ray[air]==2.6.3\n", False),
         ("requirements.txt", "ray[tune, default]==2.6.3\n", False),
         ("requirements.txt", "aiohttp==3.8\nopencensus==0.11.2\n    # via ray\nray==2.6.3\n", False),
+        ("requirements.txt", "opencensus-proto==0.1\nray[tune]==2.6.3\n", True),
         ("constraints.txt", "opencensus==0.11.4\n", True),
         ("pyproject.toml", '[project]\ndependencies = ["ray[all]>=2.6"]\n', False),
         ("pyproject.toml", '[tool.poetry.dependencies]\nray = {version = "2.6.3", extras = ["tune"]}\n', True),
@@ -128,6 +129,15 @@ def test_a_cell_that_installs_ray_tells_of_the_dashboard(tmp_path: Path, extras:
     (tmp_path / "search.ipynb").write_text(json.dumps(book))
     output = CliRunner().invoke(main, ["--check", str(tmp_path)]).output
     assert ("RM419" in output) == is_told
+
+
+def test_prose_installs_nothing() -> None:
+    prose = [
+        "# https://docs.ray.io/en/latest/ray-air/tuner.html, or pull rayproject/ray",
+        "NOTE = 'see ray-llm, ray[default]'",
+    ]
+    before = "\n    ".join(prose)
+    assert told(before, STOPPED)
 
 
 def test_what_stops_trials_is_seen_in_other_files(tmp_path: Path) -> None:

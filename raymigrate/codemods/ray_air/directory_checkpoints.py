@@ -104,7 +104,8 @@ def _makers(context: Context) -> frozenset[str]:
 
 def _is_of_every_worker(context: Context, given: ast.expr) -> bool:
     """Whether a checkpoint may be made of a folder that every worker fills in its own way."""
-    if on_some_ranks(context.module, given):
+    branch = given.body if isinstance(given, ast.IfExp) else given
+    if on_some_ranks(context.module, branch):
         return False
     makers, found = _makers(context), context.module.origins(given)
     made = [(source.module, source.node) for source in found if isinstance(source.node, ast.Call)]
