@@ -45,6 +45,7 @@ def lines(connection: str = 'ray.init("auto")', arguments: str = "", report: str
         'ray.init(os.environ["RAY_ADDRESS"])',
         'ray.util.connect("head:10001")',
         "setup_ray_cluster(max_worker_nodes=2)",
+        "hosts = [node['NodeID'] for node in ray.nodes()]",
     ],
 )
 def test_a_cluster_that_a_script_connects_to(connection: str) -> None:
@@ -52,7 +53,8 @@ def test_a_cluster_that_a_script_connects_to(connection: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "connection", ["", "ray.init()", "ray.init(num_cpus=4)", 'ray.init("local")', "ray.init(None)"]
+    "connection",
+    ["", "ray.init()", "print(ray.nodes())", "ray.init(num_cpus=4)", 'ray.init("local")', "ray.init(None)"],
 )
 def test_a_single_machine_needs_no_storage(connection: str) -> None:
     assert not lines(connection)

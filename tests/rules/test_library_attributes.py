@@ -188,12 +188,12 @@ def test_an_enum_has_what_its_base_class_has(reading: str) -> None:
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ("pad = 8 if accelerator.use_fp16 else None", 'pad = 8 if accelerator.mixed_precision == "fp16" else None'),
-        ("if accelerator.use_fp16:\n    pass", 'if accelerator.mixed_precision == "fp16":\n    pass'),
-        ("half = accelerator.use_fp16", 'half = accelerator.mixed_precision == "fp16"'),
-        ("print(accelerator.use_fp16)", 'print(accelerator.mixed_precision == "fp16")'),
-        ("full = not accelerator.use_fp16", 'full = not (accelerator.mixed_precision == "fp16")'),
-        ("both = accelerator.use_fp16 == other", 'both = (accelerator.mixed_precision == "fp16") == other'),
+        ("pad = 8 if accelerator.use_fp16 else None", 'pad = 8 if accelerator.mixed_precision != "no" else None'),
+        ("if accelerator.use_fp16:\n    pass", 'if accelerator.mixed_precision != "no":\n    pass'),
+        ("half = accelerator.use_fp16", 'half = accelerator.mixed_precision != "no"'),
+        ("print(accelerator.use_fp16)", 'print(accelerator.mixed_precision != "no")'),
+        ("full = not accelerator.use_fp16", 'full = not (accelerator.mixed_precision != "no")'),
+        ("both = accelerator.use_fp16 == other", 'both = (accelerator.mixed_precision != "no") == other'),
     ],
 )
 def test_parentheses_stand_only_where_they_are_needed(before: str, after: str) -> None:

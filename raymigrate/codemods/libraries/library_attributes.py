@@ -47,7 +47,7 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
         if change.name is not None and change.value is None and name not in ("warmup_ratio",)
     },
     TRAINER: {"tokenizer": "processing_class"},
-    ACCELERATOR: {"use_fp16": 'mixed_precision == "fp16"'},
+    ACCELERATOR: {"use_fp16": 'mixed_precision != "no"'},
 }
 
 # What the trainers from before Train V2 had (2.9.3 train/base_trainer.py and data_parallel_trainer.py).

@@ -37,6 +37,7 @@ MESSAGE = (
 )
 STORED_BY = ("storage_path", "local_dir", "sync_config", "storage_filesystem")
 OF_EACH_MACHINE = ("~", "/tmp/")
+AFFINITY = "ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy"
 
 
 @codemod("ray", phase=Phase.CONFIGURATION)
@@ -55,11 +56,21 @@ def cluster_storage(context: Context) -> None:
 
 
 def _is_for_cluster(module: Module) -> bool:
-    """Whether a script connects to a cluster, or makes one, or may do so."""
+    """Whether a script connects to a cluster, or makes one, or may do so, or does something on each of its machines."""
+    if any(module.references_within(AFFINITY)) or any(
+        _goes_through(module, call) for call in module.calls("ray.nodes")
+    ):
+        return True
     return any(module.calls(*CONNECTS, *SETUP)) or any(
         (address := argument(call, 0, "address")) is not None and _may_be_address(module, address)
         for call in module.calls("ray.init")
     )
+
+
+def _goes_through(module: Module, nodes: ast.Call) -> bool:
+    """Whether a loop or a comprehension goes through the machines of the cluster; to print them is no sign of any."""
+    around = module.parent_of[nodes]
+    return isinstance(around, (ast.For, ast.comprehension)) and around.iter is nodes
 
 
 def _may_be_address(module: Module, node: ast.expr) -> bool:
