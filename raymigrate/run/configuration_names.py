@@ -1,7 +1,8 @@
-"""RM695, RM401 and RM402 in YAML: settings from which a job makes its objects by name, as Hydra does."""
+"""RM695, RM401 and RM402 in YAML: settings from which a job makes objects by name, as Hydra does; RM905: scripts in it."""
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.base.options import Options
@@ -13,11 +14,15 @@ from raymigrate.codemods.torch_trainer.train_v2_arguments import REFUSED, STOP, 
 from raymigrate.comments.skips import comment_at, skipped_whole
 from raymigrate.documents import Plain
 from raymigrate.documents.lines import Places
+from raymigrate.documents.remarks import RM905
 from raymigrate.facts.settings import TARGET, mappings
 from raymigrate.facts.tuners import config_names
 from raymigrate.pins.files import decode
+from raymigrate.run.engine import convert
 from raymigrate.run.outcome import FileResult
 
+PYTHON = ".py"  # how the keys of scripts end
+SCRIPT_ADVICE = "Save it as a file of its own, run raymigrate on that, and put the result here."
 COMMENT = re.compile(r"(?:^|[ \t])#[^\n]*", re.MULTILINE)
 CONFIGURATIONS = {path: name for name in REFUSED for path in config_names(name)}
 STORES = {"local_dir": (RM402, STORAGE_ADVICE), "sync_config": (RM402, STORAGE_ADVICE)}
@@ -40,6 +45,7 @@ def legacy_names(path: str, data: bytes, options: Options) -> FileResult:
         for name in NAME.finditer(bare)
     ]
     found += _refused(script.text, path)
+    found += _scripts(script.text, path, options)
     return FileResult(path, heeded(found, script.text, options), script.text, document=Plain(script))
 
 
@@ -55,6 +61,22 @@ def _refused(text: str, path: str) -> Iterator[Finding]:
                 rule, advice = STORES.get(key.name, (RM401, STOP if key.name == "stop" else "Take it out."))
                 message = f"{configuration}({key.name}=) raises on Ray >= 2.51."
                 yield Finding(rule.code, Kind.MANUAL, message, advice, key.line, key.column, path)
+
+
+def _scripts(text: str, path: str, options: Options) -> Iterator[Finding]:
+    """The scripts that stand in the file, as in a ConfigMap of Kubernetes, and would change or have something left."""
+    as_they_are = replace(options, todo=False, to_ray=False, to_accelerate=False)
+    for keys in mappings(text) if PYTHON in text else ():
+        for key in keys:
+            if not key.name.endswith(PYTHON) or "\n" not in (key.value or ""):
+                continue
+            found = convert(key.value or "", options=as_they_are, rewrite=False).findings
+            due = [finding for finding in found if finding.kind not in (Kind.NOTE, Kind.ERROR)]
+            if due:
+                first, more = due[0].message.partition("; now ")[0].rstrip("."), len(due) - 1
+                others = f", and {more} more place{'s' if more > 1 else ''}" if more else ""
+                message = f"{key.name} stands in this file, and is not converted: {first}{others}."
+                yield Finding(RM905.code, Kind.MANUAL, message, SCRIPT_ADVICE, key.line, key.column, path)
 
 
 def heeded(findings: Iterable[Finding], text: str, options: Options) -> list[Finding]:

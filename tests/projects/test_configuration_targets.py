@@ -43,3 +43,33 @@ scaling: {{_target_: {module}.ScalingConfig, num_workers: 2, trainer_resources: 
 )
 def test_else_there_is_nothing_to_say(tmp_path: Path, text: str) -> None:
     assert not told(tmp_path, text)
+
+
+CONFIG_MAP = """apiVersion: v1
+kind: ConfigMap
+data:
+  requirements.txt: |
+    ray
+  train.py: |
+    {line}
+    print(Trainer)
+"""
+
+
+def told_of_scripts(folder: Path, line: str) -> list[tuple[int, str]]:
+    path = folder / "job.yaml"
+    path.write_text(CONFIG_MAP.format(line=line))
+    findings = Job(Options(), write=False).look(str(path)).findings
+    return [(f.line, f.message) for f in findings if f.code == "RM905"]
+
+
+def test_a_script_that_stands_in_the_file_is_told(tmp_path: Path) -> None:
+    line = "from ray.train.huggingface import TransformersTrainer as Trainer"
+    [(place, message)] = told_of_scripts(tmp_path, line)
+    assert place == 6
+    assert message.startswith("train.py stands in this file, and is not converted: ")
+
+
+@pytest.mark.parametrize("line", ["from ray.train.torch import TorchTrainer as Trainer", "ray.air is {no} Python"])
+def test_one_that_need_not_change_is_not(tmp_path: Path, line: str) -> None:
+    assert not told_of_scripts(tmp_path, line)
