@@ -1,4 +1,4 @@
-"""RM695, RM401 and RM402 in YAML: settings from which a job makes objects by name, as Hydra does; RM905: scripts in it."""
+"""RM695, RM401 and RM402 in YAML: settings from which a job makes objects by name, and scripts (RM905)."""
 
 import re
 from collections.abc import Iterable, Iterator
