@@ -53,6 +53,10 @@ FRIENDS = {
     "a model without code": ['AutoModelForCausalLM.from_pretrained("gpt2", trust_remote_code=True)'],
     "a class of others": ['Encoder.from_pretrained("a/b", trust_remote_code=True)'],
     "a function of others": ['load_model("a/b", trust_remote_code=True)'],
+    "a class without others' code": [
+        "import transformers",
+        'transformers.GPTJForCausalLM.from_pretrained("a/b", trust_remote_code=True)',
+    ],
     "no argument": ['AutoModelForCausalLM.from_pretrained("tiiuae/falcon-7b")'],
 }
 
@@ -65,6 +69,11 @@ def test_other_code_is_not(lines: list[str]) -> None:
 @pytest.mark.parametrize("imports", ["", "import ray", "from ray.train.torch import TorchTrainer"])
 def test_a_script_that_may_be_for_transformers_5_is_not(imports: str) -> None:
     assert not noted(*TRUSTS["model"], imports=imports).lines("RM754", Kind.NOTE)
+
+
+def test_what_loads_in_8_bits_by_an_argument_is_for_transformers_4() -> None:
+    loads = 'AutoModelForCausalLM.from_pretrained("a/b", trust_remote_code=True, load_in_8bit=True)'
+    assert noted(loads, imports="from ray import serve").lines("RM754", Kind.NOTE) == [7]
 
 
 def test_its_old_arguments_tell_that_it_is_not() -> None:

@@ -2,11 +2,15 @@
 
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_changes import TRAINER_CHANGES, TRAINING_ARGUMENTS_CHANGES
+from raymigrate.codemods.libraries.quantized_loading import BITS
 from raymigrate.facts.legacy import HF_TRAINERS, TRAINING_ARGUMENTS
 
 
 def has_old_arguments(context: Context) -> bool:
-    """Whether TrainingArguments or a Trainer have arguments that transformers 5 no longer takes."""
+    """Whether TrainingArguments, a Trainer or what loads a model have arguments that transformers 5 no longer takes."""
+    loads = (call for call, _ in context.module.method_calls("from_pretrained"))
+    if any(keyword.arg in BITS for call in loads for keyword in call.keywords):
+        return True
     return any(
         keyword.arg in changes
         for names, changes in ((TRAINING_ARGUMENTS, TRAINING_ARGUMENTS_CHANGES), (HF_TRAINERS, TRAINER_CHANGES))

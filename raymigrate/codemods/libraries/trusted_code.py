@@ -48,6 +48,7 @@ OWN = {
     "tiiuae/falcon-7b": "Falcon",
     "tiiuae/falcon-rw-": "Falcon",
 }
+AUTO = ".Auto"
 
 
 @codemod(TRUST, phase=Phase.LIBRARIES)
@@ -91,9 +92,12 @@ def _trusting(module: Module) -> Iterator[tuple[ast.Call, ast.AST]]:
 
 
 def _is_of_library(module: Module, owner: ast.expr) -> bool:
-    """Whether a class is one of transformers, or of what loads by it: under its own name, or that of a variable."""
-    names = (source.module.qualified(source.node) for source in module.origins(owner))
-    return any((name or "").startswith(LIBRARIES) for name in names)
+    """Whether a class looks in the repository for its code: under its own name, or that of a variable.
+
+    A class such as GPTJForCausalLM does not: the code is not imported then (run with transformers 5.23).
+    """
+    names = [source.module.qualified(source.node) or "" for source in module.origins(owner)]
+    return any(name.startswith(LIBRARIES) and (AUTO in name or not name.startswith("transformers.")) for name in names)
 
 
 def _name(module: Module, call: ast.Call) -> str | None:
