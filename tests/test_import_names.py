@@ -220,7 +220,6 @@ def test_new_code_that_may_be_the_scripts_own_is_refused() -> None:
 
 
 CLASH = """
-from types import SimpleNamespace
 import ray
 from ray.air.config import ScalingConfig
 from ray.train.huggingface import HuggingFaceTrainer
@@ -229,16 +228,14 @@ def make(train_dataset, eval_dataset=None, **config):
     return Trainer(model=model, args=TrainingArguments("out"), train_dataset=train_dataset)
 {bound}
 print({name})
-HuggingFaceTrainer(make, scaling_config=ScalingConfig(num_workers=2), datasets={{"train": {name}.train}}).fit()
+HuggingFaceTrainer(make, scaling_config=ScalingConfig(num_workers=2), datasets={datasets}).fit()
 """
 
 
 @pytest.mark.parametrize("name", ["DataLoader", "TorchTrainer", "prepare_trainer", "IterableDatasetShard"])
-@pytest.mark.parametrize(
-    "bound", ["{} = SimpleNamespace(train=load())", "class {}:\n    train = load()", "from mine import {}"]
-)
+@pytest.mark.parametrize("bound", ["{} = dict(train=load())", "{} = load()", "from mine import {}"])
 def test_a_name_that_both_use_is_told_with_its_line_rm910(name: str, bound: str) -> None:
-    result = convert(CLASH.format(bound=bound.format(name), name=name))
+    result = convert(CLASH.format(bound=bound.format(name), name=name, datasets=name))
     (finding,) = result.findings
     assert result.after is None
     assert (finding.code, finding.kind, finding.line) == ("RM910", Kind.ERROR, 9)
@@ -246,5 +243,6 @@ def test_a_name_that_both_use_is_told_with_its_line_rm910(name: str, bound: str)
 
 
 def test_a_name_that_only_the_script_uses_there_is_no_finding_rm910() -> None:
-    result = convert(CLASH.format(bound="rows = SimpleNamespace(train=load())", name="rows"))
-    assert result.after is not None and not [f for f in result.findings if f.code in ("RM903", "RM910")]
+    for name, datasets in (("rows", "rows"), ("DataLoader", '{"train": DataLoader.train}')):
+        result = convert(CLASH.format(bound=f"{name} = load()", name=name, datasets=datasets))
+        assert result.after is not None and not [f for f in result.findings if f.code in ("RM903", "RM910")]

@@ -143,7 +143,7 @@ def gathered(statements: Sequence[Statement]) -> list[Statement]:
             elif (lines or result) and (not lines or lines[-1].comment):
                 lines.append(cst.EmptyLine(indent=False))
         result.append(statement.with_changes(leading_lines=lines))
-    return spaced(result, result, IN_A_BLOCK)  # type: ignore[return-value]
+    return spaced(result, set(result), IN_A_BLOCK)  # type: ignore[return-value]
 
 
 def bare_code(statement: Statement) -> str:

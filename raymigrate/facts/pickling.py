@@ -15,7 +15,7 @@ from raymigrate.facts.module import Module
 from raymigrate.facts.places import TAKE_TRAINABLES, TRAINABLE, TRAINING_FUNCTION, Places
 from raymigrate.facts.preprocessors import BATCH_MAPPERS
 from raymigrate.facts.ray_data import is_dataset
-from raymigrate.facts.scopes import FUNCTIONS, Binding, FunctionNode
+from raymigrate.facts.scopes import FUNCTIONS, Binding, FunctionNode, Scope
 from raymigrate.facts.values import argument, is_none, keyword_argument, methods
 
 # Those that torch 2.13, transformers 5.23, accelerate 1.15 and datasets 5.2 load, by pickling every loaded module.
@@ -63,69 +63,88 @@ def sent_with(module: Module, nodes: Iterable[ast.AST]) -> set[FunctionNode]:
         module: The module.
         nodes: Functions, classes and statements that are sent, or expressions whose values are.
     """
-    found, waiting = set[ast.AST](), list(nodes)
-    while waiting:
-        node = waiting.pop()
-        if node not in found:
-            found.add(node)
-            is_code = isinstance(node, (*NESTED, ast.stmt))
-            waiting += _goes_with_code(module, node) if is_code else _goes_with_value(module, node)
-    functions = {node for node in found if isinstance(node, FUNCTIONS)}
+    sent = _Sent(module)
+    sent.follow(nodes)
+    functions = {node for node in sent.found if isinstance(node, FUNCTIONS)}
     return {function for function in functions if functions.isdisjoint(module.ancestors(function))}
 
 
-def _goes_with_code(module: Module, node: ast.AST) -> Iterator[ast.AST]:
-    """What the globals of some code, and the names of the functions around it, stand for."""
-    code = [node]
-    if isinstance(node, FUNCTIONS):
-        code = [node.body] if isinstance(node, ast.Lambda) else list(node.body)
-        yield from (*node.args.defaults, *filter(None, node.args.kw_defaults))
-    elif isinstance(node, ast.ClassDef):
-        code = [part for part in (*node.bases, *node.body) if not isinstance(part, FUNCTIONS)]
-        yield from (method for method in node.body if isinstance(method, FUNCTIONS))
-    for decorator in getattr(node, "decorator_list", ()):  # what it returns is sent, and may be a function in it
-        yield from _made_by(module, decorator.func if isinstance(decorator, ast.Call) else decorator)
-    for name in (inner for part in code for inner in (part, *module.below(part)) if isinstance(inner, ast.Name)):
-        yield from _meant(module, name, outside=node)
+class _Sent:
+    """Follows what is sent to all that goes with it.
 
+    Args:
+        module: The module.
 
-def _goes_with_value(module: Module, value: ast.AST) -> Iterator[ast.AST]:
-    """What the value of an expression holds: functions by name, instances of classes, what a factory makes."""
-    waiting = [value]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.Lambda):
-            yield node
-        elif isinstance(node, ast.Name):
-            yield from _meant(module, node)
-        elif isinstance(node, ast.Attribute) and any(methods(module, node)):
-            yield from methods(module, node)
-        elif isinstance(node, ast.Call) and any(_made_by(module, node.func)):
-            yield from _made_by(module, node.func)
-            waiting += [*node.args, *(keyword.value for keyword in node.keywords)]
-        elif isinstance(node, ast.Call) and isinstance(module.definition(node.func), FUNCTIONS):
-            waiting += [*node.args, *(keyword.value for keyword in node.keywords)]
-        else:
-            waiting += ast.iter_child_nodes(node)
+    Attributes:
+        found: Code, and expressions whose values are sent.
+    """
 
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self.found: set[ast.AST] = set()
+        self._names: set[tuple[Scope, str]] = set()  # each is followed once, however often it is bound and read
 
-def _made_by(module: Module, called: ast.expr) -> Iterator[ast.AST]:
-    """The functions that are defined in a function of the module that is called, or that decorates."""
-    factory = module.definition(called)
-    if isinstance(factory, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        yield from (inner for inner in module.below(factory) if isinstance(inner, FUNCTIONS))
+    def follow(self, nodes: Iterable[ast.AST]) -> None:
+        """Adds nodes and what goes with them."""
+        waiting = list(nodes)
+        while waiting:
+            node = waiting.pop()
+            if node not in self.found:
+                self.found.add(node)
+                is_code = isinstance(node, (*NESTED, ast.stmt))
+                waiting += self._with_code(node) if is_code else self._with_value(node)
 
+    def _with_code(self, node: ast.AST) -> Iterator[ast.AST]:
+        """What the globals of some code, and the names of the functions around it, stand for."""
+        code = [node]
+        if isinstance(node, FUNCTIONS):
+            code = [node.body] if isinstance(node, ast.Lambda) else list(node.body)
+            yield from (*node.args.defaults, *filter(None, node.args.kw_defaults))
+        elif isinstance(node, ast.ClassDef):
+            code = [part for part in (*node.bases, *node.body) if not isinstance(part, FUNCTIONS)]
+            yield from (method for method in node.body if isinstance(method, FUNCTIONS))
+        for decorator in getattr(node, "decorator_list", ()):  # what it returns is sent, and may be a function in it
+            yield from self._made_by(decorator.func if isinstance(decorator, ast.Call) else decorator)
+        for inner in (inner for part in code for inner in (part, *self.module.below(part))):
+            if isinstance(inner, ast.Name):
+                yield from self._meant(inner, outside=node)
 
-def _meant(module: Module, name: ast.Name, outside: ast.AST | None = None) -> Iterator[ast.AST]:
-    """The definitions and values that a name stands for; those outside of some code only, where it is given."""
-    scope = module.scope_of[name].find(name.id) if isinstance(name.ctx, ast.Load) else None
-    for binding in scope.bindings.get(name.id, ()) if scope is not None else ():
-        if outside is not None and module.inside(binding.node, outside):
-            continue
-        if isinstance(binding.node, NESTED):
-            yield binding.node
-        elif (value := module.assigned(binding.node)) is not None:
-            yield value
+    def _with_value(self, value: ast.AST) -> Iterator[ast.AST]:
+        """What the value of an expression holds: functions by name, instances of classes, what a factory makes."""
+        waiting = [value]
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node, ast.Lambda):
+                yield node
+            elif isinstance(node, ast.Name):
+                yield from self._meant(node)
+            elif isinstance(node, ast.Attribute) and any(methods(self.module, node)):
+                yield from methods(self.module, node)
+            elif isinstance(node, ast.Call) and isinstance(self.module.definition(node.func), FUNCTIONS):
+                yield from self._made_by(node.func)
+                waiting += [*node.args, *(keyword.value for keyword in node.keywords)]
+            else:
+                waiting += ast.iter_child_nodes(node)
+
+    def _made_by(self, called: ast.expr) -> Iterator[ast.AST]:
+        """The functions that are defined in a function of the module that is called, or that decorates."""
+        factory = self.module.definition(called)
+        if isinstance(factory, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield from (inner for inner in self.module.below(factory) if isinstance(inner, FUNCTIONS))
+
+    def _meant(self, name: ast.Name, outside: ast.AST | None = None) -> Iterator[ast.AST]:
+        """The definitions and values that a name stands for; those outside of some code only, where it is given."""
+        scope = self.module.scope_of[name].find(name.id) if isinstance(name.ctx, ast.Load) else None
+        if scope is None or (scope, name.id) in self._names:
+            return
+        self._names.add((scope, name.id))
+        if outside is not None and (scope.node is outside or self.module.inside(scope.node, outside)):
+            return
+        for binding in scope.bindings.get(name.id, ()):
+            if isinstance(binding.node, NESTED):
+                yield binding.node
+            elif (value := self.module.assigned(binding.node)) is not None:
+                yield value
 
 
 def _given_to_trainers(module: Module) -> Iterator[ast.AST]:
@@ -162,13 +181,18 @@ class LocalImport:
 
     Args:
         source: The statement.
-        place: Where the code uses what it binds.
+        reads: Where the code uses what it binds.
         not_pickled: The module that cannot be pickled with the code.
     """
 
     source: str
-    place: ast.Name
+    reads: list[ast.Name]
     not_pickled: str
+
+    @property
+    def place(self) -> ast.Name:
+        """The first use."""
+        return self.reads[0]
 
 
 def local_imports(module: Module, body: Sequence[ast.AST]) -> list[LocalImport]:
@@ -179,12 +203,14 @@ def local_imports(module: Module, body: Sequence[ast.AST]) -> list[LocalImport]:
         body: The statements, or the expression, of the function.
     """
     names = {name for node in body for name in _own_names(module, node)}
-    reads = [n for node in body for n in (node, *module.below(node)) if isinstance(n, ast.Name)]
-    imported = {name.id: name for name in reversed(reads) if isinstance(name.ctx, ast.Load) and _imports(module, name)}
+    imported: dict[str, list[ast.Name]] = {}
+    for node in (inner for outer in body for inner in (outer, *module.below(outer))):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and _imports(module, node):
+            imported.setdefault(node.id, []).append(node)
     found: dict[str, LocalImport] = {}
     while True:
-        for name in imported.values():
-            for needed in _needed(module, name, names):
+        for reads in imported.values():
+            for needed in _needed(module, reads, names):
                 found.setdefault(needed.source, needed)
         own = {name for source in found for name in _names_of_import(ast.parse(source).body[0])}
         if own <= names:  # an import asks for names itself, by which another global may take along what it did not
@@ -192,13 +218,13 @@ def local_imports(module: Module, body: Sequence[ast.AST]) -> list[LocalImport]:
         names |= own
 
 
-def _needed(module: Module, name: ast.Name, names: set[str]) -> Iterator[LocalImport]:
+def _needed(module: Module, reads: list[ast.Name], names: set[str]) -> Iterator[LocalImport]:
     """The imports that code with these names needs of its own because it reads a name."""
-    bindings = _imports(module, name)
+    bindings = _imports(module, reads[0])
     taken = next(filter(None, (_takes_along(binding, names) for binding in bindings)), "")
     for binding in bindings if taken else ():
         if _is_needed(binding, names, len(bindings)):
-            yield LocalImport(_source(binding), name, taken)
+            yield LocalImport(_source(binding), reads, taken)
 
 
 def values_not_pickled(module: Module, body: Sequence[ast.AST]) -> Iterator[tuple[ast.Name, str]]:
@@ -207,9 +233,9 @@ def values_not_pickled(module: Module, body: Sequence[ast.AST]) -> Iterator[tupl
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             definition = module.definition(node)
             given = module.assigned(definition) if definition is not None else None
-            if given is not None and not any(module.inside(given, outer) for outer in body):
-                if (name := module.qualified(given) or "") in NOT_PICKLED:
-                    yield node, name
+            name = module.qualified(given) if given is not None else None
+            if given is not None and name in NOT_PICKLED and not any(module.inside(given, outer) for outer in body):
+                yield node, name
 
 
 def defaults_not_pickled(module: Module, function: FunctionNode) -> Iterator[tuple[ast.expr, str]]:
@@ -223,6 +249,8 @@ def _imports(module: Module, node: ast.Name) -> list[Binding]:
     """The imports of the module that a name stands for; none where it may be something else than those or None."""
     scope = module.scope_of[node].find(node.id)
     bindings = scope.bindings[node.id] if scope is not None and isinstance(scope.node, ast.Module) else []
+    if not any(binding.qualified for binding in bindings):
+        return []
     others = [module.assigned(binding.node) for binding in bindings if not binding.qualified]
     known = all(value is not None and is_none(value) for value in others)
     return [binding for binding in bindings if binding.qualified] if known else []

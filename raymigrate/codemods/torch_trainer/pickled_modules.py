@@ -67,6 +67,7 @@ def imports_of(context: Context, body: Sequence[ast.stmt]) -> list[str]:
             context.manual(RM418, place, f"{MESSAGE.format(name)}.", f"Import {name} there under a name of its own.")
         elif context.converts(RM418, place, f"{MESSAGE.format(name)}; now the function imports it itself."):
             lines.append(f"{needed.source}  # Ray cannot pickle {name} with the function")
+            context.rewritten.update(needed.reads)  # where these are all, the import of the module is not needed
     return lines
 
 
