@@ -238,7 +238,7 @@ def test_a_name_that_both_use_is_told_with_its_line_rm910(name: str, bound: str)
     result = convert(CLASH.format(bound=bound.format(name), name=name, datasets=name))
     (finding,) = result.findings
     assert result.after is None
-    assert (finding.code, finding.kind, finding.line) == ("RM910", Kind.ERROR, 9)
+    assert (finding.code, finding.kind, finding.line) == ("RM910", Kind.ERROR, 8)
     assert f"`{name}`" in finding.message and "another name" in finding.advice
 
 
