@@ -15,7 +15,7 @@ MAKES = frozenset(
     ["build", "builder", "create", "factory", "get", "init", "initialize", "load", "make", "new", "prepare", "setup"]
 )
 
-PREPARES = "prepare_trainer"  # a function of Ray that a training function calls
+PREPARES = "prepare_trainer"  # the function of Ray that a training function gives its Trainer to
 INIT_DATASETS = 2  # parameters of an init function that take its datasets, before the configuration
 
 
@@ -91,5 +91,5 @@ def has_inline_form(module: Module, init: ast.FunctionDef) -> bool:
         and not arguments.kwonlyargs
         and ends == [init.body[-1]]
         and ends[0].value is not None
-        and PREPARES not in module.scope(init).bindings
+        and not (isinstance(ends[0].value, ast.Name) and ends[0].value.id == PREPARES)
     )
