@@ -3,10 +3,11 @@
 The current libraries are right about themselves: what is reported in them as gone, raising or refused is listed in
 `wrong`, and is looked into. What stays there is true: the command line of evaluate imports Repository, which its
 huggingface_hub no longer has; Ray's wheel lacks what was generated (`_pb2`) or only tests use, its examples use what
-transformers dropped, and its classes for Train V1 raise where V2 is in force, as it is by default; load_dataset() of
-a name that a caller gives raises if that has no namespace; its benchmarks trust the code of any model's repository. Two are not, both inside Ray: a method that it adds to its
-own class, and the RunConfig of `base_trainer.py`, of which nothing can be seen. Old Ray uses what is gone, so that
-the rules have something to find. Wheels are fetched once and only read.
+transformers dropped, and its classes for Train V1 raise where V2 is in force, as it is by default; load_dataset() of a
+name that a caller gives raises if that has no namespace; its benchmarks trust the code of any model's repository. Two
+are not, both inside Ray: a method that it adds to its own class, and the RunConfig of `base_trainer.py`, of which
+nothing can be seen. Old Ray uses what is gone, so that the rules have something to find. Wheels are fetched once and
+only read.
 
     python -m scripts.ecosystem [--cache FOLDER] [--update] [--show RULE] [WHEEL ...]
 """
