@@ -62,7 +62,7 @@ def run(*arguments: str | Path) -> Result:
 
 def pins_in(result: Result) -> set[str]:
     """Places with pins: the last two parts of the path, and the line."""
-    lines = [line for line in result.stdout.splitlines() if " RM731 " in line]
+    lines = [line for line in result.stdout.splitlines() if ": RM731 " in line]
     return {":".join(line.split(":")[:2]).rpartition("/")[2] for line in lines}
 
 

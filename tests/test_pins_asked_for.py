@@ -24,7 +24,7 @@ def told(*arguments: object) -> list[str]:
     """What a run says of pins."""
     result = CliRunner().invoke(main, [str(argument) for argument in arguments])
     assert result.exit_code in (0, 1), result.output
-    return [line for line in result.output.splitlines() if " RM731 " in line]
+    return [line for line in result.output.splitlines() if ": RM731 " in line]
 
 
 NOTEBOOKS = {
