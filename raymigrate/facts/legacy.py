@@ -39,6 +39,7 @@ TRANSFORMERS_TRAINERS = (
 )
 ACCELERATE_TRAINERS = _paths("AccelerateTrainer", HF, f"{HF}.accelerate", f"{HF}.accelerate.accelerate_trainer")
 TRAINERS = TRANSFORMERS_TRAINERS | ACCELERATE_TRAINERS
+LOOP_CONFIGS = ("trainer_init_config", "train_loop_config")  # what trainers hand to the function of their workers
 
 # Other trainers that are gone. What an RLTrainer did is a Tuner's work today, and nothing does a SklearnTrainer's; the
 # others were TorchTrainers with a training function of their own (2.6.3 train/*/*_trainer.py).

@@ -10,11 +10,11 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
+from raymigrate.facts.legacy import LOOP_CONFIGS, TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.places import TAKE_TRAINABLES, TRAINABLE, TRAINING_FUNCTION, Places
 from raymigrate.facts.preprocessors import BATCH_MAPPERS
-from raymigrate.facts.ray_data import is_dataset
+from raymigrate.facts.ray_data import MAPPERS, is_dataset
 from raymigrate.facts.scopes import FUNCTIONS, Binding, FunctionNode, Scope
 from raymigrate.facts.values import argument, is_none, keyword_argument, methods
 
@@ -37,8 +37,6 @@ NOT_PICKLED = (
     "torch.ops",
     "torch.utils.deterministic",
 )
-ROW_METHODS = ("filter", "flat_map", "map", "map_batches")
-CONFIGURATIONS = ("train_loop_config", "trainer_init_config")
 REMOTE = "ray.remote"
 NESTED = (*FUNCTIONS, ast.ClassDef)
 
@@ -149,7 +147,7 @@ class _Sent:
 
 def _given_to_trainers(module: Module) -> Iterator[ast.AST]:
     for call in module.calls(*TRAINERS, *TORCH_TRAINERS):
-        names = (*CONFIGURATIONS, "preprocessor")
+        names = (*LOOP_CONFIGS, "preprocessor")
         given = [argument(call, 0, *TRAINING_FUNCTION), *(keyword_argument(call, name) for name in names)]
         yield from filter(None, given)
     for call in module.calls(*TAKE_TRAINABLES):
@@ -158,12 +156,12 @@ def _given_to_trainers(module: Module) -> Iterator[ast.AST]:
 
 
 def _given_to_datasets(module: Module) -> Iterator[ast.AST]:
-    for call, method in module.method_calls(*ROW_METHODS):
+    for call, method in module.method_calls(*MAPPERS):
         if (given := argument(call, 0, "fn")) is not None and is_dataset(module, method.value):
             yield given
     for call in module.calls(*BATCH_MAPPERS):
-        yield from call.args[:1]
-        yield from (keyword.value for keyword in call.keywords if keyword.arg == "fn")
+        if (given := argument(call, 0, "fn")) is not None:
+            yield given
 
 
 def _remote(module: Module) -> Iterator[ast.AST]:
@@ -286,7 +284,7 @@ def _source(binding: Binding) -> str:
 
 def _own_names(module: Module, node: ast.AST) -> Iterator[str]:
     """The names in the code of a function that are no variables of it, those of functions in it apart."""
-    if isinstance(node, (*NESTED, ast.Lambda)):
+    if isinstance(node, NESTED):
         return
     if isinstance(node, ast.Attribute):
         yield node.attr

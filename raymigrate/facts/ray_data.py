@@ -17,7 +17,8 @@ FROM_HUGGINGFACE = "ray.data.from_huggingface"
 MAKERS = ("ray.data.read_", "ray.data.from_", "ray.data.range")
 # Functions whose datasets hold their rows in memory.
 IN_MEMORY = frozenset(f"ray.data.from_{kind}" for kind in ("huggingface", "items", "pandas", "arrow", "numpy"))
-MAPS = frozenset({"add_column", "filter", "flat_map", "map", "map_batches"})
+MAPPERS = ("filter", "flat_map", "map", "map_batches")  # methods that take a function of rows or batches
+MAPS = frozenset({"add_column", *MAPPERS})
 # Methods of a Dataset that give a Dataset, in Ray 2.6.3 or today.
 CHAINED = frozenset(
     [

@@ -6,7 +6,6 @@ fetches nothing. A dict, list or tuple makes the text of its items; so do groupe
 """
 
 import ast
-import builtins
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -42,9 +41,8 @@ def shown(module: Module, *, is_notebook: bool) -> Iterator[ast.expr]:
 def _calls_of_builtins(module: Module, *, is_notebook: bool) -> Iterator[ast.Call]:
     for call in module.named_calls(*TEXTS, *([DISPLAY] if is_notebook else [])):
         assert isinstance(call.func, ast.Name)
-        if hasattr(builtins, call.func.id) or call.func.id == DISPLAY:
-            if not module.scope_of[call].lookup(call.func.id):
-                yield call
+        if not module.scope_of[call].lookup(call.func.id):
+            yield call
 
 
 def _ends_of_cells(module: Module) -> Iterator[ast.expr]:

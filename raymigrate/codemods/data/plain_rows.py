@@ -12,7 +12,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.facts.batch_functions import BatchFunction
 from raymigrate.facts.module import Module
-from raymigrate.facts.ray_data import is_dataset
+from raymigrate.facts.ray_data import MAPPERS, is_dataset
 from raymigrate.facts.values import argument, keyword_argument, sources
 
 RM511 = Rule(
@@ -34,7 +34,6 @@ RETURN = {
     "map": 'Return a dict with a value for each column, such as {"output": result}.',
     "flat_map": 'Return a list of dicts, such as [{"output": result} for result in results].',
 }
-MAPPERS = ("map_batches", "map", "flat_map", "filter")
 COLUMNS = {
     "ray.data.from_items": "item",
     "ray.data.from_numpy": "data",

@@ -14,7 +14,7 @@ from raymigrate.codemods.shared.preprocessor_advice import default_batch_size
 from raymigrate.facts.batch_functions import BatchFunction
 from raymigrate.facts.hf_datasets import is_hf_dataset
 from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS
-from raymigrate.facts.ray_data import PIPELINES, attributes_of_shards, is_dataset
+from raymigrate.facts.ray_data import MAPPERS, PIPELINES, attributes_of_shards, is_dataset
 from raymigrate.facts.trainers import TRAIN_LOOP, trainer_calls
 from raymigrate.facts.values import argument, keyword_argument
 from raymigrate.knowledge.libraries import look_up, parameters, takes
@@ -164,7 +164,7 @@ def gone_arguments(context: Context) -> None:
             _shuffle_into_blocks(context, call, keyword)
         elif keyword.arg in GONE_ARGUMENTS and _is_ray(context, call) and not _takes(context, call, keyword.arg):
             context.manual(RM507, keyword, f"{method}({keyword.arg}=) is gone.", GONE_ARGUMENTS[keyword.arg])
-        elif keyword.arg == "compute" and method in ("map_batches", "map", "flat_map", "filter"):
+        elif keyword.arg == "compute" and method in MAPPERS:
             if context.module.constant(keyword.value) in ("actors", "tasks"):
                 _compute(context, call, keyword)
     for call in context.module.calls("ray.data.ActorPoolStrategy"):

@@ -1,5 +1,6 @@
 """RM698: a script whose job has a runtime environment as well (docs/semantics/traps.md#t42)."""
 
+import ast
 from collections.abc import Iterator
 
 from raymigrate.base.findings import Rule
@@ -31,12 +32,14 @@ def runtime_env_of_a_job(context: Context) -> None:
     module = context.module
     if OVERRIDES in module.text:
         return
+    own_fields: dict[ast.Call, frozenset[str]] = {}
     for call in module.calls("ray.init"):
         given, address = given_by_name(module, call), argument(call, 0, "address")
-        if address is not None and leading_text(module, address).startswith("ray://"):
-            continue
-        own = fields_of(module, given["runtime_env"]) if "runtime_env" in given else frozenset()
-        both = sorted({field for job in _jobs(context) for field in job.fields & own}) if own else []
+        if "runtime_env" in given and not (address is not None and leading_text(module, address).startswith("ray://")):
+            own_fields[call] = fields_of(module, given["runtime_env"])
+    jobs = list(_jobs(context)) if any(own_fields.values()) else []
+    for call, own in own_fields.items():
+        both = sorted({field for job in jobs for field in job.fields & own})
         if both and context.from_ray.version <= LAST_WARNING:
             named = " and ".join(both)
             message = f"The job that runs this script has {named} too: current Ray ends it with a ValueError."

@@ -12,13 +12,14 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.ray_checkpoint import RM308
 from raymigrate.codemods.shared.checkpoint_files import not_carried
+from raymigrate.facts.legacy import LOOP_CONFIGS
 from raymigrate.facts.module import Module
 from raymigrate.facts.results import class_method, made_by_script
 from raymigrate.facts.values import Source, seen_entries, seen_items
 
 SENDING = ("remote", "bind")
 OF_FUNCTIONS = ("fn_args", "fn_constructor_args")
-BY_NAME = ("fn_kwargs", "fn_constructor_kwargs", "train_loop_config", "trainer_init_config")
+BY_NAME = ("fn_kwargs", "fn_constructor_kwargs", *LOOP_CONFIGS)
 
 
 @codemod("Checkpoint", phase=Phase.RESULTS)

@@ -78,11 +78,9 @@ def _other_form(context: Context, node: ast.Attribute) -> None:
     if place is not None or is_any_checkpoint(context.module, node.value):
         name = f"{node.attr}()" if node.attr in OTHER_FORMS else node.attr
         advice = OTHER_FORMS.get(node.attr) or OTHER_ATTRIBUTES[node.attr]
-        deeper = (
-            {Layout.NESTED: f" {DEEPER}.", Layout.UNKNOWN: f" {IN_NEW_RUNS}."} if node.attr == "_local_path" else {}
-        )
-        told = advice + (deeper.get(place, "") if place is not None else "")
-        context.manual(RM308, node, f"Checkpoint.{name} raises an AttributeError on Ray >= 2.7.", told)
+        if node.attr == "_local_path" and place in (Layout.NESTED, Layout.UNKNOWN):
+            advice += f" {DEEPER if place is Layout.NESTED else IN_NEW_RUNS}."
+        context.manual(RM308, node, f"Checkpoint.{name} raises an AttributeError on Ray >= 2.7.", advice)
 
 
 def _is_handed_a_model(context: Context, read: ast.Attribute) -> bool:

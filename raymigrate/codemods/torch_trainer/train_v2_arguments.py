@@ -162,6 +162,7 @@ def _run_config(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
 )
 def trainer_arguments(context: Context) -> None:
     """Reports the arguments that TorchTrainer refuses and that no codemod moved elsewhere."""
+    trackers = TrackerUse(context.places)
     for call in context.module.calls(*TORCH_TRAINERS, *TRAINERS):
         gone = context.plan.calls[call].remove if call in context.plan.calls else set()
         if context.module.qualified(call.func) in TRAINERS and call not in context.plan.calls:
@@ -179,7 +180,7 @@ def trainer_arguments(context: Context) -> None:
                 context.manual(RM502, keyword, PREPROCESSOR_REFUSED, advice)
             else:
                 is_legacy = context.module.qualified(call.func) in TRANSFORMERS_TRAINERS
-                of_transformers = is_legacy or TrackerUse(context.places).trains_as_before(call)
+                of_transformers = is_legacy or trackers.trains_as_before(call)
                 resume = RESUME_TRANSFORMERS if of_transformers else RESUME
                 advice = METADATA if keyword.arg == "metadata" else resume
                 context.manual(RM403, keyword, f"TorchTrainer({keyword.arg}=) raises on Ray >= 2.51.", advice)

@@ -63,6 +63,7 @@ WRITERS = {
     "to_csv": "path_or_buf",
     "savefig": "fname",
 }
+WRITING = ("w", "a", "x")  # how the modes begin in which a file is written
 OF_PATH = ("write_text", "write_bytes")  # methods of a path
 # Functions, with the place and name of the argument that is the path.
 FUNCTIONS = {
@@ -180,7 +181,7 @@ def _path(module: Module, call: ast.Call) -> ast.expr | None:
         return argument(call, *FUNCTIONS[name])
     if method == "save" and _owner(module, call) == ACCELERATOR:
         return argument(call, 1, "f")
-    if isinstance(call.func, ast.Name) and call.func.id == "open" and _mode(module, call)[:1] in ("w", "a", "x"):
+    if isinstance(call.func, ast.Name) and call.func.id == "open" and _mode(module, call)[:1] in WRITING:
         return argument(call, 0, "file")
     if isinstance(call.func, ast.Attribute) and _is_write_of_path(module, call, call.func.attr):
         return call.func.value
@@ -195,7 +196,7 @@ def _is_write_of_path(module: Module, call: ast.Call, method: str) -> bool:
     if method == "open":
         mode = module.constant(argument(call, 0, "mode"))
         is_path = isinstance(call.func, ast.Attribute) and _makes_path(module, call.func.value)
-        return is_path and isinstance(mode, str) and mode[:1] in ("w", "a", "x")
+        return is_path and isinstance(mode, str) and mode[:1] in WRITING
     return method in OF_PATH and module.qualified(call.func) is None
 
 

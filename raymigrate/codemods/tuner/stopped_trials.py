@@ -87,7 +87,7 @@ def _given(made: Source) -> Iterator[tuple[ast.AST, ast.expr]]:
     """The arguments of a configuration that stop trials, and what its attributes are set to: where, and the value."""
     assert isinstance(made.node, ast.Call)
     for keyword in made.node.keywords:
-        if keyword.arg in STOPS and keyword.arg is not None:
+        if keyword.arg in STOPS:
             yield keyword, keyword.value
         elif keyword.arg is None:
             entries = seen_entries(made.module, keyword.value)

@@ -13,6 +13,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.tuner.train_driver import TrainDriver
 from raymigrate.codemods.tuner.train_driver_beside import TrainDriverBeside
 from raymigrate.codemods.tuner.tuner_obstacles import BY_HAND, PAUSES, in_silence, obstacles
+from raymigrate.facts.legacy import LOOP_CONFIGS
 from raymigrate.facts.tuners import TUNERS, TunerCall, is_one_trainer, is_other_trainer, may_be_trainer
 from raymigrate.facts.values import keyword_argument
 
@@ -38,9 +39,6 @@ NO_PAUSES = (
 )
 DRAWN = "ScalingConfig(num_workers=) raises a ValueError on Ray >= 2.51 for what is still to be drawn."
 AS_DICT = "Give the arguments as a dict, and make the ScalingConfig of it in the function that fits the trainer."
-
-
-LOOP_CONFIGS = ("trainer_init_config", "train_loop_config")
 
 
 @codemod("Tuner", phase=Phase.TUNERS)
