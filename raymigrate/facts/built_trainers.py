@@ -3,11 +3,12 @@
 import ast
 
 from raymigrate.facts.functions import returned_values
+from raymigrate.facts.keys import is_unpacked, unpacked_value
 from raymigrate.facts.legacy import HF_TRAINERS, TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
 from raymigrate.facts.places import Places
 from raymigrate.facts.trainers import is_transformers_trainer
-from raymigrate.facts.values import Source, argument, class_named
+from raymigrate.facts.values import Source, argument, class_named, keyword_argument
 
 
 def training_arguments(places: Places, init: ast.FunctionDef) -> list[ast.Call]:
@@ -61,3 +62,18 @@ def _takes_arguments(module: Module, made: ast.expr) -> bool:
     home, node = own
     is_direct = all(home.qualified(base) in HF_TRAINERS for base in node.bases)
     return is_direct and "__init__" not in home.scope(node).bindings
+
+
+def may_evaluate_by_steps(module: Module, arguments: ast.Call) -> bool:
+    """Whether TrainingArguments may ask for an evaluation every so many steps: they do, or what they ask is not seen.
+
+    Args:
+        module: The module in which they are made.
+        arguments: The call that makes them.
+    """
+    names = ("eval_strategy", "evaluation_strategy")
+    given = next(filter(None, (keyword_argument(arguments, name) for name in names)), None)
+    given = given or unpacked_value(module, arguments, *names)
+    if given is not None:
+        return module.constant(given) not in ("no", "epoch")
+    return is_unpacked(module, arguments, *names) is None

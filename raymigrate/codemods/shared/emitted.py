@@ -19,7 +19,7 @@ class $name(RayTrainReportCallback):
             if not state.log_history or state.log_history[-1]["step"] < state.global_step:
                 control.should_log = True
                 control.should_evaluate = args.$eval_strategy != "no"
-            control.should_save = True
+$evaluated_by_steps            control.should_save = True
 
     def on_save(self, args, state, control, **kwargs):
         torch.distributed.barrier()  # rank 0 may still be writing the checkpoint that every worker copies
@@ -31,6 +31,13 @@ class $name(RayTrainReportCallback):
 ''',
     (("torch", None), ("ray.train.huggingface.transformers", "RayTrainReportCallback")),
 )
+
+# transformers 5 evaluates after the last step if that is not a multiple of eval_steps (5.23, trainer_callback.py
+# `DefaultFlowCallback.on_step_end`): what it logs then would pass for the log of that step.
+EVALUATED_BY_STEPS = """\
+            elif args.eval_strategy == "steps" and state.global_step % state.eval_steps:  # evaluated at the end
+                control.should_log = True
+"""
 
 # Legacy process_dataset_for_hf: an iterable dataset of the worker's rows with a length (2.4 to 2.7).
 TRAIN_SHARD = Helper(

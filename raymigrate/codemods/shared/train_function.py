@@ -17,7 +17,7 @@ from raymigrate.codemods.shared.helpers import take, top_level
 from raymigrate.codemods.shared.import_cleanup import is_exported
 from raymigrate.edits.docstrings import adapted
 from raymigrate.edits.plan import Code
-from raymigrate.facts.built_trainers import training_arguments
+from raymigrate.facts.built_trainers import may_evaluate_by_steps, training_arguments
 from raymigrate.facts.functions import INIT_DATASETS, assigns_first, has_inline_form, trains
 from raymigrate.facts.helpers import Helper
 from raymigrate.facts.import_places import is_seen, needs_at_once
@@ -151,10 +151,9 @@ class TrainFunction:
 
     def _emit_support(self) -> None:
         """Adds the classes and functions that stand before the training function, once for each place."""
-        strategy = "eval_strategy" if self.context.current_transformers else "evaluation_strategy"
         near, nested = self._visible_import(), self.nested_import
         pieces = []
-        for helper in (emitted.REPORT_CALLBACK.filled(eval_strategy=strategy), *self._data_support()):
+        for helper in (self._report_callback(), *self._data_support()):
             if (helper.name, nested) not in self.context.emitted:
                 name, source = take(self.context, helper, near, nested, users=self._users)
                 self.context.emitted[helper.name, nested] = name
@@ -163,6 +162,15 @@ class TrainFunction:
         if pieces:
             code = Code("\n\n".join(pieces))
             self.context.plan.statement(self._support_place()).before.insert(0, code)
+
+    def _report_callback(self) -> Helper:
+        """The callback, which takes care of an evaluation at the end where the script may evaluate by steps."""
+        if not self.context.current_transformers:
+            return emitted.REPORT_CALLBACK.filled(eval_strategy="evaluation_strategy", evaluated_by_steps="")
+        made = self.training_arguments
+        by_steps = not made or any(may_evaluate_by_steps(self.body_module, arguments) for arguments in made)
+        lines = emitted.EVALUATED_BY_STEPS if by_steps else ""
+        return emitted.REPORT_CALLBACK.filled(eval_strategy="eval_strategy", evaluated_by_steps=lines)
 
     @property
     def _users(self) -> list[ast.AST]:

@@ -9,6 +9,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
+from raymigrate.codemods.shared import plain_callbacks
 from raymigrate.codemods.shared.helpers import take
 from raymigrate.codemods.to_ray import emitted
 from raymigrate.codemods.to_ray.accelerators import give_environment
@@ -28,6 +29,7 @@ from raymigrate.codemods.to_ray.refusals import (
     shares_line,
 )
 from raymigrate.codemods.to_ray.results import return_results
+from raymigrate.codemods.to_ray.saved_files import wait_for_files
 from raymigrate.codemods.to_ray.script import DEFINITIONS, PARSERS, Script, script_of
 from raymigrate.codemods.to_ray.statements import Mixed, Role, Roles
 from raymigrate.codemods.to_ray.streams import tell_data
@@ -168,6 +170,8 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     set_environment(context, outline)
     drop_launcher(context, outline)
     return_results(context, RM801, outline, training)
+    if outline.workers > 1:
+        wait_for_files(context, outline, training)
     unwrap_in_trainers(context, outline)
     tell_trackers(context, outline)
     if outline.workers > 1:
@@ -242,7 +246,7 @@ def _add_callback(context: Context, outline: Outline, *, kept_folder: bool) -> s
     need("os")
     need("ray.train")
     need("ray.train.huggingface.transformers", "prepare_trainer")
-    helper = emitted.REPORT_CALLBACK_FOR_KEPT_FOLDER if kept_folder else emitted.REPORT_CALLBACK
+    helper = plain_callbacks.CALLBACK_FOR_KEPT_FOLDER if kept_folder else plain_callbacks.CALLBACK
     name, source = take(context, helper)
     outline.support += [source.strip("\n")] if source else []
     return name

@@ -205,8 +205,8 @@ class _Results:
             if trains is self.script.step_of(call):
                 continue
             trainer = call.func.value  # type: ignore[attr-defined]
-            named = isinstance(trainer, (ast.Name, ast.Attribute))
-            test = f"{self.module.source(trainer)}.is_world_process_zero()" if named else PROCESS_ZERO
+            stays = isinstance(trainer, (ast.Name, ast.Attribute)) and not self._is_deleted(trainer)
+            test = f"{self.module.source(trainer)}.is_world_process_zero()" if stays else PROCESS_ZERO
             for step in self.module.of_type(ast.Expr):
                 if step.lineno <= (trains.end_lineno or 0) or self.module.function(step) is not function:
                     continue
@@ -219,8 +219,15 @@ class _Results:
     def _guard(self, step: ast.stmt) -> None:
         trainer = self.training.trains[0].func.value  # type: ignore[attr-defined]
         here = isinstance(trainer, ast.Name) and self.script.step_of(trainer) is self.module.statement(trainer)
-        test = f"{self.module.source(trainer)}.is_world_process_zero()" if here else PROCESS_ZERO
+        stays = here and not self._is_deleted(trainer)
+        test = f"{self.module.source(trainer)}.is_world_process_zero()" if stays else PROCESS_ZERO
         self._put_below(test, step)
+
+    def _is_deleted(self, trainer: ast.expr) -> bool:
+        """Whether the script frees the memory of a Trainer somewhere, `del trainer`, or lets its name go otherwise."""
+        wanted = ast.unparse(trainer)
+        gone = (target for statement in self.module.of_type(ast.Delete) for target in statement.targets)
+        return any(ast.unparse(part) == wanted for target in gone for part in ast.walk(target))
 
     def _put_below(self, test: str, step: ast.stmt) -> None:
         self.context.plan.statement(step).within = Code(f"if {test}:\n    pass\n")

@@ -35,6 +35,8 @@ class TrainReportCallback(TrainerCallback):  # type: ignore[misc]
             if state.global_step != self.last_step:
                 control.should_evaluate = control.should_evaluate or args.eval_strategy != "no"
                 control.should_log = True
+            elif args.eval_strategy == "steps" and state.global_step % state.eval_steps:
+                control.should_log = True  # transformers 5 evaluates at the end, where the old one had logged nothing
             control.should_save = True
         return control
 

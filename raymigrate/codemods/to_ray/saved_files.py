@@ -1,0 +1,100 @@
+"""What the first worker saves behind the training and every worker loads again: they wait until it is there.
+
+A script that ran in one process loaded what it had just saved. On Ray the first worker saves, the Trainer's own
+save_model() included (transformers 5.23, trainer.py `save_model`: no barrier), while the others go on to load.
+"""
+
+import ast
+from collections.abc import Iterator
+
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.to_ray.outline import Outline
+from raymigrate.codemods.to_ray.trainer_calls import Training, is_trainer, makes_arguments
+from raymigrate.edits.plan import Code
+from raymigrate.facts.module import Module
+from raymigrate.facts.ranks import rank_condition
+from raymigrate.facts.values import argument, constant, origins
+
+SAVE_MODEL = "save_model"
+FOLDERS = {SAVE_MODEL: "output_dir", "save_pretrained": "save_directory"}
+LOADS = ("from_pretrained", "load_adapter")
+WAIT = "ray.train.collective.barrier()  # the first worker may still be saving what all of them load"
+
+
+def wait_for_files(context: Context, outline: Outline, training: Training) -> None:
+    """Lets the workers wait before they load from a folder into which the first of them has saved.
+
+    Args:
+        context: The module.
+        outline: What becomes of the script.
+        training: What trains in it.
+    """
+    module = context.module
+    saves = [call for call, _ in module.method_calls(*FOLDERS) if _is_behind(outline, training, call)]
+    loads = [call for call, _ in module.method_calls(*LOADS) if _is_behind(outline, training, call)]
+    waiting: set[ast.stmt] = set()
+    for save in saves:
+        folder = _folder(module, save)
+        after = [load for load in loads if _follows(module, load, save) and _loads_from(module, load, folder)]
+        if after and (place := _beside(module, after[0], save)) is not None and place not in waiting:
+            waiting.add(place)
+            context.plan.need_import("ray.train.collective")
+            context.plan.statement(place).before.append(Code(WAIT))
+
+
+def _is_behind(outline: Outline, training: Training, call: ast.Call) -> bool:
+    """Whether every worker comes to a call after the training: it is not under a condition on the rank."""
+    module = outline.context.module
+    if rank_condition(module, call) is not None:
+        return False
+    trains = [train for train in training.trains if module.function(train) is module.function(call)]
+    at_top = all(outline.script.step_of(train) is module.statement(train) for train in trains)
+    works = not at_top or outline.is_for_workers(call)
+    return works and any(module.start(call) > module.start(train) for train in trains)
+
+
+def _folder(module: Module, save: ast.Call) -> ast.expr | None:
+    """Where a call saves; None where that is not seen. A Trainer saves in its output_dir if it is given nothing."""
+    assert isinstance(save.func, ast.Attribute)
+    given = argument(save, 0, FOLDERS[save.func.attr])
+    if given is not None or save.func.attr != SAVE_MODEL or not is_trainer(module, save.func.value):
+        return given
+    made = [call for call in module.of_type(ast.Call) if makes_arguments(module, call)]
+    return argument(made[0], 0, "output_dir") if len(made) == 1 else None
+
+
+def _loads_from(module: Module, load: ast.Call, folder: ast.expr | None) -> bool:
+    given = argument(load, 0, "pretrained_model_name_or_path")
+    if folder is None or given is None:
+        return False
+    wanted = set(_meanings(module, folder))
+    return any(meaning in wanted for meaning in _meanings(module, given))
+
+
+def _meanings(module: Module, path: ast.expr) -> Iterator[str]:
+    """What spellings of one folder have in common: the text where it is known, else an expression."""
+    if isinstance(path, ast.Attribute) and path.attr == "output_dir":
+        for source in origins(module, path.value):
+            if isinstance(source.node, ast.Call) and makes_arguments(source.module, source.node):
+                given = argument(source.node, 0, "output_dir")
+                if given is not None:
+                    yield from _meanings(source.module, given)
+    text = constant(module, path)
+    yield text if isinstance(text, str) else ast.dump(module.value(path))
+
+
+def _follows(module: Module, load: ast.Call, save: ast.Call) -> bool:
+    return module.function(load) is module.function(save) and module.start(load) > module.start(save)
+
+
+def _beside(module: Module, load: ast.Call, save: ast.Call) -> ast.stmt | None:
+    """The statement with a call that loads, or around it, in the block in which all workers come to the other one.
+
+    None where that block is the branch of a condition: not all workers need come there.
+    """
+    around = {module.statement(save), *module.ancestors(save)}
+    for parent in (module.statement(load), *module.ancestors(module.statement(load))):
+        outer = module.parent_of[parent]
+        if outer in around and isinstance(parent, ast.stmt):
+            return parent if isinstance(outer, (ast.Module, ast.FunctionDef, ast.With, ast.If)) else None
+    return None
