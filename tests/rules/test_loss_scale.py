@@ -156,7 +156,7 @@ def test_where_it_has_no_name_for_sure_the_other_place_is_told(end: str, other: 
 
 
 @pytest.mark.parametrize(
-    ("steps", "other"), [(1, ON_ITS_OWN[0]), (4, "print(build)"), (4, "own.build(rows).train()"), (4, "")]
+    ("steps", "other"), [(1, ON_ITS_OWN[0]), (1, ON_ITS_OWN[1]), (4, "print(build)"), (4, "own.build(rows).train()"), (4, "")]
 )
 def test_where_it_is_not_nothing_is(steps: int, other: str) -> None:
     outcome = converted(SHARED.format(steps=steps, end=UNNAMED[0], other=other))
@@ -166,3 +166,63 @@ def test_where_it_is_not_nothing_is(steps: int, other: str) -> None:
 def test_frozen_numerics_need_it_once() -> None:
     script = SHARED.format(steps=4, end=NAMED[0], other=ON_ITS_OWN[0])
     assert converted(script, freeze_numerics=True).text.count("model_accepts_loss_kwargs = False") == 1
+
+
+MODELS = """
+from ray.air.config import ScalingConfig
+from ray.train.huggingface import TransformersTrainer
+from transformers import (
+    AutoConfig, AutoModelForCausalLM, AutoModelForSequenceClassification, GPT2Config, GPT2LMHeadModel, LlamaConfig,
+    Trainer, TrainingArguments,
+)
+from job import ds, pick, settings
+
+NAME = "gpt2"
+
+
+def build(train_dataset, eval_dataset=None, **config):
+    model = {model}
+    return Trainer(model=model, args=TrainingArguments("out"), train_dataset=train_dataset)
+
+
+TransformersTrainer(build, scaling_config=ScalingConfig(num_workers=2), datasets={{"train": ds}}).fit()
+"""
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        'AutoModelForCausalLM.from_pretrained("gpt2")',
+        "AutoModelForCausalLM.from_pretrained(NAME)",
+        "AutoModelForCausalLM.from_pretrained(config['model'])",
+        'AutoModelForCausalLM.from_pretrained("microsoft/DialoGPT-small")',
+        "AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(NAME))",
+        "AutoModelForCausalLM.from_config(GPT2Config(n_layer=2))",
+        "AutoModelForCausalLM.from_config(settings.model)",
+        "GPT2LMHeadModel(GPT2Config())",
+        'GPT2LMHeadModel.from_pretrained("gpt2")',
+        "pick(config)",
+    ],
+)
+def test_what_may_be_gpt2_takes_the_mean_of_its_model(model: str) -> None:
+    outcome = converted(MODELS.format(model=model))
+    assert KEPT in outcome.text
+    assert any("by one label a row too many" in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        'AutoModelForCausalLM.from_pretrained("facebook/opt-125m")',
+        'AutoModelForCausalLM.from_pretrained("EleutherAI/gpt-j-6B")',
+        "AutoModelForCausalLM.from_config(LlamaConfig())",
+        'AutoModelForSequenceClassification.from_pretrained("gpt2")',
+    ],
+)
+def test_other_models_are_counted_rightly(model: str) -> None:
+    assert KEPT not in converted(MODELS.format(model=model)).text
+
+
+def test_what_trains_such_a_model_without_ray_too_gets_a_note() -> None:
+    outcome = converted(SHARED.format(steps=1, end=UNNAMED[0], other=ON_ITS_OWN[0]))
+    assert outcome.lines("RM110", Kind.NOTE)

@@ -9,7 +9,8 @@ With gradient_accumulation_steps `Trainer.training_step` counts on the same, and
 on transformers 5.23, one step of SGD on eight rows: BERT for classification moves by 0.166 with one batch of eight, by
 0.662 with four batches of two, and so does any model under a compute_loss() of the user's own; 0.166 with both where
 `model_accepts_loss_kwargs` is False. The number of workers does not matter for that: where other code trains what the
-init function makes, on one process and without Ray, the Trainer needs the same.
+init function makes, on one process and without Ray, the Trainer needs the same. So it does for GPT-2, of which the
+Trainer counts a label too many in each row (see `causal_models`).
 """
 
 import ast
@@ -18,6 +19,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.train_function import TrainFunction
 from raymigrate.edits.plan import Code
+from raymigrate.facts.causal_models import may_count_a_label_too_many
 from raymigrate.facts.functions import is_generator_or_async, returns
 from raymigrate.facts.instances import TRAINER, instance_of
 from raymigrate.facts.keys import is_unpacked
@@ -40,6 +42,7 @@ MESSAGE = "transformers >= 5 would multiply the loss of some models by the numbe
 SWITCHED = f"{MESSAGE[:-1]}; now {ARGUMENT}=False."
 STEPS = "gradient_accumulation_steps"
 ACCUMULATED = f"transformers >= 5 would multiply the loss of some models by {STEPS}."
+COUNTED = "transformers >= 4.46 divides the loss of GPT-2 by one label a row too many."
 SWITCH = "model_accepts_loss_kwargs"
 SET_IT = f"Set {SWITCH} = False on the Trainer before it trains."
 
@@ -70,14 +73,35 @@ def keep_loss_scale(context: Context, call: TrainerCall, function: TrainFunction
     if function is None:
         for arguments in inside:
             report_accumulation(context, arguments)
-    elif _accumulates(function) and context.converts(RM110, call.node, f"{ACCUMULATED[:-1]}; now {SWITCH} = False."):
-        function.keeps_loss_mean = True
-        _keep_loss_mean(context, function)
+    elif _accumulates(function):
+        if context.converts(RM110, call.node, f"{ACCUMULATED[:-1]}; now {SWITCH} = False."):
+            for other in _keep_loss_mean(context, function, f"else some losses grow with {STEPS}"):
+                context.manual(RM110, other, _trained_too(other, ACCUMULATED), SET_IT)
+    elif may_count_a_label_too_many(function.shown.modules):
+        if context.converts(RM110, call.node, f"{COUNTED[:-1]}; now {SWITCH} = False."):
+            for other in _keep_loss_mean(context, function, "else GPT-2's loss counts one label a row too many"):
+                context.note(RM110, other, f"{_trained_too(other, COUNTED)} {SET_IT}")
 
 
-def _keep_loss_mean(context: Context, function: TrainFunction) -> None:
-    """Lets the Trainer divide by the steps: in the init function where other code calls that too, else behind it."""
-    line = f"{{trainer}}.{SWITCH} = False  # else some losses grow with {STEPS}"
+def _trained_too(other: ast.Call, happens: str) -> str:
+    return f"Where what {ast.unparse(other.func)}() makes here is trained too, {happens}"
+
+
+def _keep_loss_mean(context: Context, function: TrainFunction, reason: str) -> list[ast.Call]:
+    """Lets the Trainer take the mean that the model computes.
+
+    That is said in the init function where other code calls that too, else behind it.
+
+    Args:
+        context: The module.
+        function: The training function.
+        reason: What the comment behind the line says.
+
+    Returns:
+        The other calls of the init function, if the Trainers that they get are not told.
+    """
+    function.keeps_loss_mean = True
+    line = f"{{trainer}}.{SWITCH} = False  # {reason}"
     others = _other_calls(function)
     ends = _ends_with_trainer(function) if others else []
     if not ends:
@@ -86,9 +110,7 @@ def _keep_loss_mean(context: Context, function: TrainFunction) -> None:
         before = context.plan.statement(end).before
         if not any(SWITCH in code.template for code in before):  # of another trainer with this init function
             before.append(Code(line.format(trainer=trainer.id)))
-    for other in others if not ends and not context.module.stores(SWITCH) else ():
-        message = f"Where what {ast.unparse(other.func)}() makes here is trained too, {ACCUMULATED}"
-        context.manual(RM110, other, message, SET_IT)
+    return others if not ends and not context.module.stores(SWITCH) else []
 
 
 def _other_calls(function: TrainFunction) -> list[ast.Call]:
