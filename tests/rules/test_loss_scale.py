@@ -156,7 +156,8 @@ def test_where_it_has_no_name_for_sure_the_other_place_is_told(end: str, other: 
 
 
 @pytest.mark.parametrize(
-    ("steps", "other"), [(1, ON_ITS_OWN[0]), (1, ON_ITS_OWN[1]), (4, "print(build)"), (4, "own.build(rows).train()"), (4, "")]
+    ("steps", "other"),
+    [(1, ON_ITS_OWN[0]), (1, ON_ITS_OWN[1]), (4, "print(build)"), (4, "own.build(rows).train()"), (4, "")],
 )
 def test_where_it_is_not_nothing_is(steps: int, other: str) -> None:
     outcome = converted(SHARED.format(steps=steps, end=UNNAMED[0], other=other))

@@ -429,3 +429,33 @@ def test_a_tuner_that_stays_names_the_entries_of_its_search_space_in_every_run(s
     assert all(part in message for part in told)
     assert ("The function gets the param_space" in message) == bool(told)
     assert "by hand" not in message
+
+
+@pytest.mark.parametrize(
+    ("part", "of_tune"),
+    [
+        ("failure_config=air.FailureConfig(fail_fast=False)", ""),
+        ("checkpoint_config=air.CheckpointConfig(checkpoint_frequency=0)", ""),
+        ("checkpoint_config=air.CheckpointConfig(checkpoint_at_end=False)", ""),
+        ("failure_config=failing", ""),
+        ("failure_config=air.FailureConfig(fail_fast=True)", "tune.FailureConfig(fail_fast=True)"),
+        ("failure_config=air.FailureConfig(fail_fast=options)", "tune.FailureConfig(fail_fast=options)"),
+        ("failure_config=air.FailureConfig(max_failures=2, fail_fast=True)", "tune.FailureConfig(fail_fast=True)"),
+    ],
+)
+def test_what_only_tune_understands_does_not_reach_the_trainer(part: str, of_tune: str) -> None:
+    before = "failing = air.FailureConfig(fail_fast=False)"
+    outcome = converted(
+        SCRIPT.format(before=before if "failing" in part else "", arguments=f"run_config=RunConfig(name='a', {part})")
+    )
+    driver, _, tuner = outcome.text.partition("tune.Tuner(")
+    assert (of_tune in tuner) if of_tune else "FailureConfig" not in tuner
+    assert ("FailureConfig(max_failures=2)" in driver) == ("max_failures" in part)
+    assert "fail_fast" not in driver and "checkpoint_" not in driver
+    assert "RM401" in {code for code, *_ in outcome.findings} or of_tune
+
+
+def test_the_steps_by_hand_name_the_storage() -> None:
+    outcome = converted(SCRIPT.format(before="", arguments="tune_config=tune.TuneConfig(**options)"))
+    assert outcome.lines("RM405", Kind.MANUAL)
+    assert any("storage_path of the Tuner" in message for message in outcome.messages)

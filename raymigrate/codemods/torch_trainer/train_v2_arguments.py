@@ -69,6 +69,10 @@ TREES_ARE_SAVED_BY = (
     "Give it to the callback of the training function: RayTrainReportCallback(frequency=..., checkpoint_at_end=...) of"
     " ray.train.xgboost or ray.train.lightgbm."
 )
+LOGS = (
+    "log_to_file= had the output of the trial written into the folder of the run. That of the workers is on the driver's"
+    " screen, and in Ray's own logs, /tmp/ray/session_latest/logs of each machine."
+)
 NO_RESOURCES = "ScalingConfig(trainer_resources=) raises on Ray >= 2.51, and this is no dict, so fit() raised before."
 NUM_WORKERS = "trainer_resources is the first argument; if this is the number of workers, write num_workers=."
 METADATA = (
@@ -103,7 +107,10 @@ def configuration(context: Context) -> None:
         for call in context.module.calls(*config_names(name)):
             if call in context.tuned:
                 continue
+            gone = context.plan.calls[call].remove if call in context.plan.calls else set[str]()
             for keyword in call.keywords:
+                if keyword.arg in gone:
+                    continue
                 if keyword.arg is None:
                     _unpacked(context, name, keyword)
                 elif keyword.arg == "trainer_resources" and isinstance(written(keyword.value), int | float | str):
@@ -116,6 +123,8 @@ def configuration(context: Context) -> None:
                     message = f"{name}({keyword.arg}=) raises on Ray >= 2.51{'; deleted' if safe else ''}."
                     if context.converts(RM401, keyword, message, safe=safe):
                         context.plan.call(call).remove.add(keyword.arg)
+                        if keyword.arg == "log_to_file" and written(keyword.value) is not False:
+                            context.note(RM401, keyword, LOGS)
                 elif name == "RunConfig":
                     _run_config(context, call, keyword)
 

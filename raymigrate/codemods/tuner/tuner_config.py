@@ -11,8 +11,9 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.codemods.shared.definitions import drop_definition
+from raymigrate.codemods.shared.definitions import drop_definition, is_only_for
 from raymigrate.codemods.shared.tune_name import tune_name
+from raymigrate.codemods.torch_trainer.train_v2_arguments import DELETED, RM401
 from raymigrate.edits.plan import CallEdit, Code, Part
 from raymigrate.facts.legacy import RL_TRAINERS, SYNC_CONFIGS
 from raymigrate.facts.module import Module
@@ -21,6 +22,7 @@ from raymigrate.facts.tuners import (
     REPORT_TO_TUNE,
     TUNERS,
     TunerCall,
+    all_keywords,
     all_seen,
     config_names,
     is_named_first,
@@ -39,6 +41,7 @@ RM411 = Rule(
 )
 TAKE_TUNES = (*TUNERS, *RL_TRAINERS)
 OF_THE_TRAINER = ("checkpoint_config", "failure_config", "worker_runtime_env")
+FAIL_FAST = "fail_fast"
 STORAGE = ("storage_path", "local_dir", "sync_config")
 OF_TUNER = "The RunConfig of a Tuner is ray.tune.RunConfig on Ray >= 2.51."
 OF_RL = "A Tuner takes the place of an RLTrainer on Ray >= 2.51, and its RunConfig is ray.tune.RunConfig."
@@ -249,7 +252,8 @@ class TunerRunConfig:
         for keyword in self.config.keywords:
             if keyword.arg in OF_THE_TRAINER:
                 edit.remove.add(keyword.arg)
-                if not is_none(keyword.value):
+                self._keep_fail_fast(keyword)
+                if not is_none(keyword.value) and not self._drop_if_refused(keyword.value):
                     found[keyword.arg] = keyword.value
         own = self._argument_of_the_trainer()
         for config in [c for c in (self.config, made(self.context.module, own, *config_names("RunConfig"))) if c]:
@@ -257,6 +261,37 @@ class TunerRunConfig:
             if added is not None:
                 found["worker_runtime_env"] = added.template
         return found
+
+    def _keep_fail_fast(self, keyword: ast.keyword) -> None:
+        """Leaves to Tune what a FailureConfig says of all trials: to stop them as soon as one has failed."""
+        config = made(self.context.module, keyword.value, *config_names("FailureConfig"))
+        asked = keyword_argument(config, FAIL_FAST) if config is not None else None
+        if config is None or asked is None or self.context.module.constant(asked) is False:
+            return
+        if self.context.converts(
+            RM411, asked, f"{FAIL_FAST}= is Tune's on Ray >= 2.51; now in a ray.tune.FailureConfig."
+        ):
+            assert self.config is not None
+            edit = self.context.plan.call(self.config)
+            edit.remove.discard(str(keyword.arg))
+            edit.set(str(keyword.arg), f"{self.tune}.FailureConfig({FAIL_FAST}=$asked)", asked=asked)
+            self.context.plan.call(config).remove.add(FAIL_FAST)
+
+    def _drop_if_refused(self, given: ast.expr) -> bool:
+        """Drops a configuration that is made here and has nothing but what a trainer refuses or does without."""
+        module = self.context.module
+        for name in ("CheckpointConfig", "FailureConfig"):
+            config = made(module, given, *config_names(name))
+            if config is None or not config.keywords or not all_keywords(config):
+                continue
+            if {keyword.arg for keyword in config.keywords} <= DELETED[name] and is_only_for(self.context, given):
+                message = f"{name}({{}}=) raises on Ray >= 2.51; deleted."
+                if all([self.context.converts(RM401, k, message.format(k.arg)) for k in config.keywords]):
+                    drop_definition(self.context, given)
+                    self.context.tuned.add(config)
+                    self.context.handle(module.reference_at[config.func], gone=True)
+                    return True
+        return False
 
     def _hand_over_the_rest(self) -> None:
         """Makes what is left of the configuration Tune's, and gives it to the Tuner."""
