@@ -13,7 +13,8 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.definitions import drop_definition, is_only_for
 from raymigrate.codemods.shared.tune_name import tune_name
-from raymigrate.codemods.torch_trainer.train_v2_arguments import DELETED, RM401
+from raymigrate.codemods.torch_trainer.storage import RM401
+from raymigrate.codemods.torch_trainer.train_v2_arguments import DELETED
 from raymigrate.edits.plan import CallEdit, Code, Part
 from raymigrate.facts.legacy import RL_TRAINERS, SYNC_CONFIGS
 from raymigrate.facts.module import Module
@@ -47,6 +48,7 @@ OF_TUNER = "The RunConfig of a Tuner is ray.tune.RunConfig on Ray >= 2.51."
 OF_RL = "A Tuner takes the place of an RLTrainer on Ray >= 2.51, and its RunConfig is ray.tune.RunConfig."
 SHARED = "A Tuner takes a ray.tune.{name} on Ray >= 2.51, and a trainer one of ray.train: more than one gets this."
 MAKE_TWO = "Make one for each of them, and run raymigrate again."
+REFUSED = "{}({}=) raises on Ray >= 2.51; deleted."
 UNPACKED = (
     "What is unpacked into this RunConfig cannot be seen: that of ray.tune takes storage_path= for local_dir=, and the"
     " CheckpointConfig and FailureConfig of ray.tune."
@@ -285,8 +287,8 @@ class TunerRunConfig:
             if config is None or not config.keywords or not all_keywords(config):
                 continue
             if {keyword.arg for keyword in config.keywords} <= DELETED[name] and is_only_for(self.context, given):
-                message = f"{name}({{}}=) raises on Ray >= 2.51; deleted."
-                if all([self.context.converts(RM401, k, message.format(k.arg)) for k in config.keywords]):
+                told = [self.context.converts(RM401, k, REFUSED.format(name, k.arg)) for k in config.keywords]
+                if all(told):
                     drop_definition(self.context, given)
                     self.context.tuned.add(config)
                     self.context.handle(module.reference_at[config.func], gone=True)
