@@ -63,8 +63,12 @@ class Document(Protocol):
         """The place in the file of a place in the text; both count from 1."""
 
     @property
-    def cells_with_commands(self) -> Iterable[int]:
+    def cells_with_commands(self) -> Sequence[int]:
         """The numbers of the cells in which shell commands may stand; none where only strings could hold some."""
+
+    @property
+    def cells_of_text(self) -> Sequence[int]:
+        """The numbers of the cells that hold text for a reader."""
 
     def lines_of(self, cell: int) -> list[str]:
         """The source lines of a cell, magics and all; of the file where `cell` is 0."""
@@ -96,6 +100,7 @@ class Plain:
 
     scripts: Sequence[CellFile] = ()
     cells_with_commands: Sequence[int] = ()
+    cells_of_text: Sequence[int] = ()
     for_ray = False
 
     def __init__(self, script: Script) -> None:

@@ -63,6 +63,8 @@ class Notebook:
         self._json = _decoded(data)
         self._sources: dict[int, Source] = {}  # by index of the cell among those that take part
         self._by_number: dict[int, Source] = {}
+        self.cells_with_commands: list[int] = []
+        self.cells_of_text: list[int] = []
         self._files: list[CellFile] = []
         self.remarks: list[Finding] = []
         content = _loaded(self._json)
@@ -70,10 +72,14 @@ class Notebook:
         cells: list[Cell] = []
         pins: list[tuple[Place, Pin]] = []
         if _is_python(content):
-            for number, source in self._code_cells(content):
+            for number, source, is_code in self._sources_of(content):
+                self._by_number[number] = source
+                if not is_code:
+                    self.cells_of_text.append(number)
+                    continue
+                self.cells_with_commands.append(number)
                 old = old_pins(source.texts)
                 pins += [(Place(number, index + 1, 1), pin) for index, pin in old]
-                self._by_number[number] = source
                 cell = self._python_of(number, source)
                 if cell is not None:
                     self._sources[len(cells)] = source
@@ -83,11 +89,6 @@ class Notebook:
         self.for_ray = for_ray or any(map(uses_train, texts))
         self.pins = [(place, pin) for place, pin in pins if self.for_ray or concerns(pin, *texts)]
         self.remarks += [*self._cells.remarks, *(pin_remark(pin, place) for place, pin in self.pins)]
-
-    @property
-    def cells_with_commands(self) -> Iterable[int]:
-        """See `Document.cells_with_commands`."""
-        return self._by_number
 
     @property
     def scripts(self) -> list[CellFile]:
@@ -213,16 +214,17 @@ class Notebook:
 
     # -- reading -----------------------------------------------------------------------------------
 
-    def _code_cells(self, content: dict[str, Any]) -> Iterator[tuple[int, Source]]:
+    def _sources_of(self, content: dict[str, Any]) -> Iterator[tuple[int, Source, bool]]:
+        """The number and source of each cell of code or text, and whether it is code."""
         text = self._json
         cells = members(text, start_of_value(text))["cells"][0]
         refuse_much_code(_lengths_of_code(content["cells"]))
         for number, (cell, (start, _)) in enumerate(zip(content["cells"], elements(text, cells), strict=True), 1):
-            if isinstance(cell, dict) and cell.get("cell_type") == "code":
+            if isinstance(cell, dict) and cell.get("cell_type") in ("code", "markdown"):
                 value = cell.get("source")
                 is_list = isinstance(value, list) and all(isinstance(line, str) for line in value)
                 if is_list or isinstance(value, str):
-                    yield number, source_at(text, members(text, start)["source"])
+                    yield number, source_at(text, members(text, start)["source"]), cell["cell_type"] == "code"
 
     def _python_of(self, number: int, source: Source) -> Cell | None:
         """The cell without what has to stay at its head; None if a cell magic there makes it another language."""

@@ -51,6 +51,7 @@ class Regions:
         self.pins: list[tuple[Place, Pin]] = []
         self.scripts: list[CellFile] = []
         self.cells_with_commands = [0]
+        self.cells_of_text: list[int] = []
         self.bare_markers: dict[int, int] = {}
         """By the index of a region, the line of a marker that says nothing but that a cell begins."""
         self.heads: dict[int, Head] = {}

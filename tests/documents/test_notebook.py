@@ -116,7 +116,8 @@ def test_every_fixture_as_a_notebook(index: int) -> None:
     data = SERIALISATIONS[form](notebook(cells_of(text, index))).encode()
     after, result = converted(script.with_suffix(".ipynb"), options_of(script), data)
     as_script = convert(text, str(script), options_of(script))
-    assert sorted(f.message for f in result.findings) == sorted(f.message for f in as_script.findings)
+    of_code = [f.message for f in result.findings if not f.message.startswith("This text names")]
+    assert sorted(of_code) == sorted(f.message for f in as_script.findings)
     assert_only_sources_changed(data, after)
     cells = ["".join(source) for source in sources(after)[1:]]
     of_script = as_script.after or text

@@ -1,8 +1,13 @@
 """RM696: comments and docstrings that name a class which the converted code no longer uses."""
 
+import json
+
 import pytest
 
 from raymigrate.base.findings import Kind
+from raymigrate.base.options import Options
+from raymigrate.documents import open_document
+from raymigrate.run.conversion import convert_document
 from tests.rules.scripts import converted
 
 SCRIPT = '''
@@ -59,3 +64,47 @@ def test_a_class_is_noted_once_with_the_number_of_places() -> None:
 )
 def test_other_words_and_a_class_that_stays_are_no_news(words: dict[str, str]) -> None:
     assert not converted(SCRIPT.format(**{**PLAIN, **words})).lines("RM696", Kind.NOTE)
+
+
+def cells(*sources: tuple[str, str]) -> bytes:
+    content = [{"cell_type": kind, "metadata": {}, "source": source} for kind, source in sources]
+    for cell in content:
+        cell |= {"outputs": [], "execution_count": None} if cell["cell_type"] == "code" else {}
+    return json.dumps({"nbformat": 4, "nbformat_minor": 4, "metadata": {}, "cells": content}).encode()
+
+
+def told(*texts: str, more: str = "", **options: object) -> list[tuple[int, int, int, str]]:
+    """The notes on the text of a notebook: cell, line and column of each, and what it says."""
+    code = ("code", SCRIPT.format(**{**PLAIN, "more": more}).lstrip("\n"))
+    document = open_document(cells(*(("markdown", text) for text in texts), code), "job.ipynb")
+    result = convert_document(document, "job.ipynb", Options(**options))  # type: ignore[arg-type]
+    found = [finding for finding in result.in_cells().findings if finding.code == "RM696"]
+    assert all(finding.kind in (Kind.NOTE, Kind.SKIPPED) for finding in found)
+    found = [finding for finding in found if finding.kind is Kind.NOTE]
+    return [(finding.cell, finding.line, finding.column, finding.message) for finding in found]
+
+
+def test_text_of_a_notebook_that_names_the_class_is_noted() -> None:
+    (note,) = told("# A job", "Here\n`TransformersTrainer` trains.")
+    assert note == (2, 2, 2, "This text names TransformersTrainer, which the code no longer uses.")
+
+
+def test_of_several_texts_the_first_is_noted() -> None:
+    (note,) = told("Our TransformersTrainer.", "TransformersTrainer again, TransformersTrainer.")
+    assert note[:3] == (1, 1, 5)
+    assert note[3].startswith("The text of 2 cells names TransformersTrainer")
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "options"),
+    [
+        ("A TorchTrainer trains.", "", {}),
+        ("MyTransformersTrainer", "", {}),
+        ("The TransformersTrainer.", "print(TransformersTrainer)", {}),
+        ("The TransformersTrainer.", "# raymigrate: skip-file=RM696", {}),
+        ("The TransformersTrainer.", "", {"ignore": ("RM696",)}),
+        ("The TransformersTrainer.", "", {"select": ("RM7",)}),
+    ],
+)
+def test_other_texts_are_not(text: str, more: str, options: dict[str, object]) -> None:
+    assert not told(text, more=more, **options)
