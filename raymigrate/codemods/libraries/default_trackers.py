@@ -10,7 +10,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
 from raymigrate.codemods.libraries.transformers_arguments import keyword_arguments
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.legacy import TRAINING_ARGUMENTS
+from raymigrate.facts.own_arguments import calls_without_own
 from raymigrate.facts.removed_trackers import TrackerUse
 
 RM753 = Rule(
@@ -34,7 +34,7 @@ def default_trackers(context: Context) -> None:
     if not is_for_old_transformers(context):
         return
     trackers, told = TrackerUse(context.places), False
-    for call in context.module.calls(*TRAINING_ARGUMENTS):
+    for call in calls_without_own(context.module, "report_to"):
         is_silent = {keyword.arg for keyword in call.keywords}.isdisjoint({"report_to", None})
         if is_silent and (not told or trackers.getting(call)) and not trackers.had_none(call):
             context.note(RM753, call, MESSAGE)
