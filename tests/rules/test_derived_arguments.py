@@ -175,8 +175,8 @@ def test_a_script_without_ray_stays(tmp_path: Path) -> None:
     ("name", "notes"), [("Own", 1), ("OfTrl", 1), ("HandsOn", 1), ("Takes", 0), ("Hides", 0), ("Other", 0)]
 )
 def test_the_default_of_report_to_is_told(name: str, notes: int) -> None:
-    job = f'import ray\nfrom ray.air import session\nargs = {name}(output_dir="o")\ntransformers.Trainer(m, args).train()\n'
-    assert len(converted(f"{CLASSES}\n{job}").lines("RM753", Kind.NOTE)) == notes
+    made = f'args = {name}(output_dir="o")\ntransformers.Trainer(m, args).train()\n'
+    assert len(converted(f"{CLASSES}\nfrom ray.air import session\n{made}").lines("RM753", Kind.NOTE)) == notes
 
 
 def test_a_strategy_of_fsdp_is_told() -> None:
