@@ -42,12 +42,17 @@ def calls_without_own(module: Module, argument: str) -> list[ast.Call]:
     """
     found = list(module.calls(*OLD_TRAINING_ARGUMENTS))
     for call, line in own_arguments(module, ()):
-        if reaches(line, argument, is_training_arguments) and not _names_it(line, argument):
+        if reaches(line, argument, is_training_arguments) and not names_it(line, argument):
             found.append(call)
     return sorted(found, key=module.start)
 
 
-def _names_it(line: Line, word: str) -> bool:
-    """Whether some class of the project speaks of an argument: as a field, in its constructor or elsewhere."""
+def names_it(line: Line, word: str) -> bool:
+    """Whether some class of the project speaks of an argument: as a field, in its constructor or elsewhere.
+
+    Args:
+        line: The classes whose constructors a call runs.
+        word: The argument.
+    """
     classes = [found for found in line if not isinstance(found, str)]
     return any(module.inside(place, node) for module, node in classes for place in module.spelling(word))
