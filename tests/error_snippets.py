@@ -347,6 +347,9 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         "from transformers.trainer_utils import EvaluationStrategy",
         "from transformers.deepspeed import HfDeepSpeedConfig",
         "from datasets import GenerateMode",
+        "from transformers import TRANSFORMERS_CACHE",
+        "from transformers.utils import TRANSFORMERS_CACHE",
+        "from transformers.utils.hub import TRANSFORMERS_CACHE",
     ],
     "RM712": [
         "from transformers import AdamW",

@@ -26,6 +26,25 @@ def place_by_callers(project: Project, module: Module, node: ast.AST) -> Place:
     return project.places[key]
 
 
+def called_elsewhere(project: Project, module: Module, function: ast.AST | None) -> bool:
+    """Whether another file calls a function where nothing says that a trainer or a Tuner runs it.
+
+    Args:
+        project: The files.
+        module: The module that the function is in.
+        function: The function; None, or one inside of another, no other file calls.
+    """
+    if not isinstance(function, ast.FunctionDef) or module.parent_of[function] is not module.tree:
+        return False
+    for user, read in uses_of(project, Definition(module, function, function.name)).reads:
+        call = user.parent_of[read]
+        is_called = isinstance(call, ast.Call) and call.func is read and user.path != module.path
+        if is_called and _places_in(user).of(read) is Place.UNKNOWN:
+            if place_by_callers(project, user, read) is Place.UNKNOWN:
+                return True
+    return False
+
+
 def _places(project: Project, definition: Definition) -> set[Place]:
     found, seen = set[Place](), set[tuple[str, str]]()
     todo = [definition]

@@ -1,14 +1,15 @@
 """Objects that are made by the name of their class, or out of a dict, a file or the command line."""
 
 import ast
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from raymigrate.facts.constructors import fields
 from raymigrate.facts.keys import keys_of
 from raymigrate.facts.module import Module
 from raymigrate.facts.settings import TARGET
 from raymigrate.facts.trainers import library_bases
-from raymigrate.facts.values import argument, keyword_argument, lineage, method_of
+from raymigrate.facts.values import argument, keyword_argument
 from raymigrate.facts.values.members import HF_PARSERS, HF_PARSING
 
 # Functions that give a class by its dotted name.
@@ -28,30 +29,6 @@ def calls_by_name(module: Module, names: frozenset[str]) -> Iterator[ast.Call]:
     for call in module.calls("functools.partial"):
         if call.args and module.qualified(call.args[0]) in names:
             yield call
-
-
-def calls_of_subclasses(
-    module: Module, names: frozenset[str], keywords: Collection[str]
-) -> Iterator[tuple[ast.Call, frozenset[str]]]:
-    """Calls with one of these keywords, or with unseen ones, of classes of the module that are made from one of these.
-
-    Args:
-        module: The module.
-        names: Classes of a library.
-        keywords: The keywords. Other calls are of no interest, and what they call may be defined in another file.
-
-    Returns:
-        The calls, each with the fields that its class adds.
-    """
-    for home in module.of_type(ast.ClassDef):
-        uses = module.uses(home.name, module.scope_of[home]) if home.bases else []
-        calls = [(use, module.parent_of[use]) for use in uses]
-        made = [call for use, call in calls if isinstance(call, ast.Call) and call.func is use]
-        made = [call for call in made if any(k.arg is None or k.arg in keywords for k in call.keywords)]
-        builds_itself = method_of(module, home, "__init__")
-        if made and not builds_itself and not names.isdisjoint(library_bases(module, home)):
-            fields = frozenset(field for line in lineage(module, home) for field in _fields(line))
-            yield from ((call, fields) for call in made)
 
 
 def _calls_of(module: Module, function: ast.expr) -> Iterator[ast.Call]:
@@ -125,8 +102,8 @@ def parsings(module: Module, names: frozenset[str]) -> Iterator[Parsing]:
         if not names.isdisjoint(known):
             lenient = keyword_argument(call, "allow_extra_keys", "return_remaining_strings")
             given = argument(call, 0, "args", "json_file", "yaml_file")
-            fields = frozenset(field for _, node in own for field in _fields(node))
-            yield Parsing(call, method.attr, given, fields, module.constant(lenient) not in (None, False))
+            own_fields = frozenset(field for _, node in own for field in fields(node))
+            yield Parsing(call, method.attr, given, own_fields, module.constant(lenient) not in (None, False))
 
 
 def unseen_makers(module: Module, trainers: frozenset[str], names: frozenset[str]) -> Iterator[ast.Call]:
@@ -160,7 +137,3 @@ def _classes(module: Module, parser: ast.expr) -> list[tuple[Module, ast.AST | N
         owner, node = (module, home) if isinstance(home, ast.ClassDef) or other is None else (other.module, other.node)
         found.append((owner, node, module.qualified(item)))
     return found
-
-
-def _fields(home: ast.ClassDef) -> list[str]:
-    return [n.target.id for n in home.body if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)]

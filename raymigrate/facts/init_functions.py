@@ -49,6 +49,13 @@ class InitFunctions:
         return found
 
     @cached_property
+    def seen_arguments(self) -> list[Source] | None:
+        """Where the arguments of every Trainer are made; None unless all are seen, and so come from no parser."""
+        if not self._returned or self.unfound or self.unseen_arguments:
+            return None
+        return [source for made in self._returned for source in _arguments(made)]
+
+    @cached_property
     def _returned(self) -> list[Source]:
         """What they return."""
         shown = [(called.module, called.function) for called in self._called if called.function is not None]
@@ -76,12 +83,18 @@ def _is_trainer(called: Callee) -> bool:
 
 def _unseen_arguments(made: Source) -> list[Source]:
     """Where the arguments of a Trainer come from, as far as they are not made in sight."""
+    found = _arguments(made)
+    if not found and isinstance(made.node, ast.Call) and has_unpacking(made.node):
+        return [made]
+    return [source for source in found if not _is_made(source)]
+
+
+def _arguments(made: Source) -> list[Source]:
+    """Where the arguments of a Trainer come from; nothing where it is not seen to be given any."""
     trainer = made.node
     assert isinstance(trainer, ast.Call)
     given = argument(trainer, 1, "args") or unpacked_value(made.module, trainer, "args")
-    if given is None:
-        return [made] if has_unpacking(trainer) else []
-    return [source for source in made.module.origins(given) if not _is_made(source)]
+    return made.module.origins(given) if given is not None else []
 
 
 def _is_made(arguments: Source) -> bool:

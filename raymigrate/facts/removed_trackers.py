@@ -41,7 +41,9 @@ class TrackerUse:
         getting = self.getting(arguments)
         if self.runs_legacy(arguments) or any(self.runs_legacy(trainer) for trainer in getting):
             return True
-        return (self.has_legacy and not getting) or self._used_by_legacy(arguments)
+        if self.has_legacy and not getting:
+            return True
+        return self._handed_to_legacy(arguments) or self._used_by_legacy(arguments)
 
     def getting(self, arguments: ast.Call) -> list[ast.Call]:
         """The calls of the module that make a Trainer with them."""
@@ -121,6 +123,18 @@ class TrackerUse:
     def _trainers(self) -> list[ast.Call]:
         """The calls that make a Trainer of transformers."""
         return [call for call in self.module.of_type(ast.Call) if _is_trainer(self.module, call.func)]
+
+    def _handed_to_legacy(self, arguments: ast.Call) -> bool:
+        """Whether they go to a function of another file that has a legacy trainer, at once or by a name."""
+        outer = self.module.parent_of[arguments]
+        target = outer.targets[0] if isinstance(outer, ast.Assign) and len(outer.targets) == 1 else None
+        places: list[ast.expr] = [arguments]
+        if isinstance(target, ast.Name):
+            places += self.module.uses(target.id, self.module.scope_of[target])
+        around = (node for place in places for node in self.module.ancestors(place))
+        calls = [node for node in around if isinstance(node, ast.Call)]
+        found = (self.module.elsewhere(call.func) for call in dict.fromkeys(calls))
+        return any(called is not None and self._of(called.module).has_legacy for called in found)
 
     def _used_by_legacy(self, arguments: ast.Call) -> bool:
         """Whether what other files do with the code may be for a legacy trainer of theirs."""

@@ -33,6 +33,12 @@ SKLEARN = (
     " read of it."
 )
 TORCH_TRAINER = "Use ray.train.torch.TorchTrainer: a training function without torch runs in it too."
+# The names that the folder for models had, under every path.
+CACHE_FOLDERS = tuple(
+    f"transformers{module}.{name}"
+    for module in ("", ".utils", ".utils.hub", ".file_utils")
+    for name in ("TRANSFORMERS_CACHE", "PYTORCH_TRANSFORMERS_CACHE", "PYTORCH_PRETRAINED_BERT_CACHE")
+)
 # Several names may do, or the call changes with the name: a person chooses.
 ADVICE = {
     "accelerate.DistributedType.TPU": "It is DistributedType.XLA now.",
@@ -89,8 +95,7 @@ ADVICE = {
     "ray.train.xgboost.XGBoostPredictor": BOOSTED.format("xgboost", "an xgboost.DMatrix"),
     "ray.util.ml_utils": "What loggers need is in ray.air.integrations.",
     "ray.workflow": "Ray Workflows are gone; use tasks, or a workflow engine.",
-    "transformers.utils.hub.TRANSFORMERS_CACHE": "The folder is huggingface_hub.constants.HF_HUB_CACHE now.",
-    "transformers.utils.TRANSFORMERS_CACHE": "The folder is huggingface_hub.constants.HF_HUB_CACHE now.",
+    **dict.fromkeys(CACHE_FOLDERS, "The folder is huggingface_hub.constants.HF_HUB_CACHE now."),
     "transformers.AutoModelWithLMHead": "Use AutoModelForCausalLM, AutoModelForMaskedLM or AutoModelForSeq2SeqLM,"
     " as the model needs it.",
     "transformers.TextDataset": "Load the text with datasets.load_dataset and tokenize it with map().",

@@ -183,3 +183,59 @@ def test_other_files_of_the_project_say_which_trainer_it_is(tmp_path: Path, impo
     said = CliRunner().invoke(main, ["--check", "--verbose", str(tmp_path)]).output
     found = [line.split(":")[1] for line in said.splitlines() if "part.py:" in line and "RM753" in line]
     assert found == lines
+
+
+CALLED = {
+    "in a function": "\ndef here(rows):\n    init(rows).train()\n",
+    "at the top": "\nif __name__ == '__main__':\n    init(rows).train()\n",
+    "by another name": "\nmake_trainer = init\nmake_trainer(rows).train()\n",
+    "by a helper": "\ndef helper(rows):\n    return init(rows)\n\n\ndef here(rows):\n    helper(rows).train()\n",
+    "in a method": "\nclass Here:\n    def run(self, rows):\n        init(rows).train()\n",
+}
+
+
+@pytest.mark.parametrize("call", CALLED.values(), ids=CALLED)
+@pytest.mark.parametrize("init", [INIT, HELPED, GLOBAL])
+def test_an_init_function_that_is_called_without_ray_logged_there(init: str, call: str) -> None:
+    outcome = converted(BESIDE.format(code=init + call))
+    assert len(outcome.lines("RM753", Kind.NOTE)) == 1
+    assert any("This is also called without Ray" in message for message in outcome.messages)
+
+
+NOT_CALLED = {
+    "by the training function of another trainer": "\ndef loop(config):\n    init(rows).train()\n\n\n"
+    "from ray.train.torch import TorchTrainer\nTorchTrainer(loop, scaling_config=ScalingConfig(num_workers=2)).fit()\n",
+    "handed on": "\nother = [init]\n",
+    "a function of that name": "\nclass Here:\n    def init(self, rows):\n        pass\n\n\nHere().init(rows)\n",
+}
+
+
+@pytest.mark.parametrize("call", NOT_CALLED.values(), ids=NOT_CALLED)
+def test_one_that_only_trainers_of_ray_run_did_not(call: str) -> None:
+    assert not converted(BESIDE.format(code=INIT + call)).lines("RM753", Kind.NOTE)
+
+
+def test_one_that_gives_the_legacy_trainer_its_arguments_did_not() -> None:
+    gives = "\ndef given():\n    return TrainingArguments('ray', evaluation_strategy='no')\n"
+    call = "\ndef here(rows):\n    build(rows, rows, trainer_init_config={'args': given()})\n"
+    assert not converted(BESIDE.format(code=HANDED_OVER + gives + call)).lines("RM753", Kind.NOTE)
+
+
+HERE = "from part import init\n\ninit(rows).train()\n"
+ON_RAY = """
+from part import init
+from ray.train import ScalingConfig
+from ray.train.torch import TorchTrainer
+
+TorchTrainer(lambda config: init(rows).train(), scaling_config=ScalingConfig(num_workers=2)).fit()
+"""
+
+
+@pytest.mark.parametrize(("other", "lines"), [(HERE, ["5"]), (ON_RAY, []), ("from part import init\n", [])])
+def test_an_init_function_that_another_file_calls_logged_there(tmp_path: Path, other: str, lines: list[str]) -> None:
+    (tmp_path / "part.py").write_text(PART.partition("def plain")[0])
+    job = JOB.replace("init, plain", "init").replace("    plain(rows)\n", "")
+    (tmp_path / "job.py").write_text(job.format(imports=TRANSFORMERS, trainer="TransformersTrainer"))
+    (tmp_path / "other.py").write_text(other)
+    said = CliRunner().invoke(main, ["--check", "--verbose", str(tmp_path)]).output
+    assert [line.split(":")[1] for line in said.splitlines() if "part.py:" in line and "RM753" in line] == lines

@@ -31,3 +31,59 @@ def test_the_names_of_transformers_deepspeed_are_in_its_integrations(script: str
 def test_an_import_of_a_module_goes_with_the_last_use_of_its_names(script: str, gone: str) -> None:
     outcome = converted(script)
     assert gone not in outcome.text and not outcome.lines("RM692", Kind.MANUAL)
+
+
+OLD = "from transformers.utils.hub import TRANSFORMERS_CACHE"
+NEW = "from huggingface_hub.constants import HF_HUB_CACHE"
+
+
+@pytest.mark.parametrize(
+    ("script", "after"),
+    [
+        (f"{OLD}\nprint(TRANSFORMERS_CACHE)", f"{NEW}\nprint(HF_HUB_CACHE)"),
+        ("from transformers import PYTORCH_TRANSFORMERS_CACHE as c\nprint(c)", f"{NEW} as c\nprint(c)"),
+        (
+            "from transformers import file_utils\nprint(file_utils.TRANSFORMERS_CACHE)",
+            "print(huggingface_hub.constants.",
+        ),
+        (
+            "import transformers\nprint(transformers.TRANSFORMERS_CACHE)",
+            "print(huggingface_hub.constants.HF_HUB_CACHE)",
+        ),
+        (f"def f():\n    {OLD}\n    return TRANSFORMERS_CACHE", f"    {NEW}\n\n    return HF_HUB_CACHE"),
+        (f"{NEW}\n{OLD}\nprint(TRANSFORMERS_CACHE)", "print(HF_HUB_CACHE)"),
+        (f"{OLD}\nHF_HUB_CACHE = 1\nprint(TRANSFORMERS_CACHE)", f"{NEW} as TRANSFORMERS_CACHE\n"),
+        (f"{OLD}\ndef f(HF_HUB_CACHE):\n    print(TRANSFORMERS_CACHE)", f"{NEW} as TRANSFORMERS_CACHE\n"),
+        (f'{OLD}\n__all__ = ["TRANSFORMERS_CACHE"]', f"{NEW} as TRANSFORMERS_CACHE\n"),
+    ],
+)
+def test_the_folder_of_models_is_a_constant_of_the_hub(script: str, after: str) -> None:
+    outcome = converted(f"import ray\n\n{script}\n")
+    assert after in outcome.text
+    assert not outcome.lines("RM692", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        'import transformers.utils.hub as hub\nhub.TRANSFORMERS_CACHE = "/a"\nprint(hub.TRANSFORMERS_CACHE)',  # is set
+        "import transformers\nhuggingface_hub = 1\nprint(transformers.TRANSFORMERS_CACHE)",
+    ],
+)
+def test_a_folder_that_cannot_be_moved_is_told(script: str) -> None:
+    outcome = converted(f"import ray\n{script}\n")
+    assert script in outcome.text
+    assert outcome.lines("RM692", Kind.MANUAL) or outcome.lines("RM711", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "from settings import TRANSFORMERS_CACHE\nprint(TRANSFORMERS_CACHE)",
+        'TRANSFORMERS_CACHE = "/a"\nprint(TRANSFORMERS_CACHE)',
+        f"try:\n    {OLD}\nexcept ImportError:\n    {NEW} as TRANSFORMERS_CACHE\nprint(TRANSFORMERS_CACHE)",
+    ],
+)
+def test_a_folder_of_others_stays(script: str) -> None:
+    outcome = converted(f"import ray\n{script}\n")
+    assert script in outcome.text and not outcome.findings

@@ -4,13 +4,16 @@ transformers 5.23, training_args.py:395. ray[train] brings tensorboardX, which i
 `TrainingArguments("x").report_to` was ["tensorboard"] with transformers 4.30.2, and is []).
 """
 
+import ast
+
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
 from raymigrate.codemods.libraries.transformers_arguments import keyword_arguments
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.legacy import TRAINING_ARGUMENTS
+from raymigrate.facts.callers import called_elsewhere
+from raymigrate.facts.own_arguments import calls_without_own
 from raymigrate.facts.removed_trackers import TrackerUse
 
 RM753 = Rule(
@@ -23,6 +26,10 @@ RM753 = Rule(
 )
 
 MESSAGE = 'TrainingArguments without report_to= logged to all trackers up to transformers 4; "all" keeps that.'
+SHARED = (
+    "This is also called without Ray: there TrainingArguments without report_to= logged to all trackers up to"
+    ' transformers 4; "all" for that way alone keeps that, as Ray\'s legacy trainer had removed them.'
+)
 
 
 @codemod("TrainingArguments", "Seq2SeqTrainingArguments", phase=Phase.LIBRARIES, after=[keyword_arguments])
@@ -34,8 +41,21 @@ def default_trackers(context: Context) -> None:
     if not is_for_old_transformers(context):
         return
     trackers, told = TrackerUse(context.places), False
-    for call in context.module.calls(*TRAINING_ARGUMENTS):
-        is_silent = {keyword.arg for keyword in call.keywords}.isdisjoint({"report_to", None})
-        if is_silent and (not told or trackers.getting(call)) and not trackers.had_none(call):
+    for call in calls_without_own(context.module, "report_to"):
+        getting = trackers.getting(call)
+        if not {keyword.arg for keyword in call.keywords}.isdisjoint({"report_to", None}) or (told and not getting):
+            continue
+        if not trackers.had_none(call):
             context.note(RM753, call, MESSAGE)
             told = True
+        elif any(_runs_without_ray(context, trainer) for trainer in getting):
+            context.note(RM753, call, SHARED)
+            told = True
+
+
+def _runs_without_ray(context: Context, trainer: ast.Call) -> bool:
+    """Whether a Trainer is made in a function that is also called where no trainer of Ray runs it."""
+    module, function = context.module, context.module.function(trainer)
+    if function in context.also_elsewhere:
+        return True
+    return bool(module.path) and module.project is not None and called_elsewhere(module.project, module, function)

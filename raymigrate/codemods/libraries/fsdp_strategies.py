@@ -11,8 +11,8 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
 from raymigrate.codemods.libraries.transformers_arguments import RM705, keyword_arguments
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.legacy import TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
+from raymigrate.facts.own_arguments import calls_without_own
 from raymigrate.facts.values import is_none
 
 REFUSED = ("hybrid_shard", "hybrid_shard_zero2", "no_shard")
@@ -31,7 +31,7 @@ OTHER_ADVICE = (
 def fsdp_strategies(context: Context) -> None:
     """Reports `fsdp="hybrid_shard auto_wrap"`, and in a job of legacy Ray every other strategy."""
     module = context.module
-    for call in module.calls(*TRAINING_ARGUMENTS):
+    for call in calls_without_own(module, "fsdp"):
         given = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
         if "fsdp" not in given or _is_off(module, given["fsdp"]):
             continue

@@ -4,12 +4,16 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_changes import TRAINER_CHANGES, TRAINING_ARGUMENTS_CHANGES
 from raymigrate.codemods.libraries.quantized_loading import BITS
 from raymigrate.facts.legacy import HF_TRAINERS, TRAINING_ARGUMENTS
+from raymigrate.facts.own_arguments import own_arguments
 
 
 def has_old_arguments(context: Context) -> bool:
     """Whether TrainingArguments, a Trainer or what loads a model have arguments that transformers 5 no longer takes."""
     loads = (call for call, _ in context.module.method_calls("from_pretrained"))
     if any(keyword.arg in BITS for call in loads for keyword in call.keywords):
+        return True
+    own = own_arguments(context.module, TRAINING_ARGUMENTS_CHANGES)
+    if any(keyword.arg in TRAINING_ARGUMENTS_CHANGES for call, _ in own for keyword in call.keywords):
         return True
     return any(
         keyword.arg in changes

@@ -13,7 +13,7 @@ from raymigrate.codemods.shared.moves import Move, move_names
 from raymigrate.facts.guards import is_ready
 from raymigrate.facts.metrics import LOAD_METRIC
 from raymigrate.knowledge.error_texts import gone_names
-from raymigrate.knowledge.successors import ONE_MEANING, successor
+from raymigrate.knowledge.successors import CACHE_FOLDERS, ONE_MEANING, successor
 
 RM711 = Rule(
     "RM711",
@@ -26,6 +26,8 @@ RM711 = Rule(
         *gone_names("transformers.trainer_utils", "EvaluationStrategy"),
         "No module named 'transformers.deepspeed'",
         *gone_names("datasets", "GenerateMode"),
+        *gone_names("transformers", "TRANSFORMERS_CACHE"),
+        *(text for part in ("utils", "utils.hub") for text in gone_names(f"transformers.{part}", "TRANSFORMERS_CACHE")),
     ),
 )
 RM713 = Rule(
@@ -37,6 +39,8 @@ RM713 = Rule(
     errors=(*gone_names("datasets", "load_metric"), *gone_names("datasets.load", "load_metric")),
 )
 
+# The folder for models, a text as before (transformers 4.30.2 utils/hub.py:99-102, 5.23 utils/hub.py:482).
+MODELS = Move("huggingface_hub.constants", "HF_HUB_CACHE")
 MOVED = {
     "transformers.AutoModelForVision2Seq": Move("transformers", "AutoModelForImageTextToText"),
     "transformers.trainer_utils.EvaluationStrategy": Move("transformers.trainer_utils", "IntervalStrategy"),
@@ -57,6 +61,7 @@ MOVED = {
     },
     "transformers.is_torch_tpu_available": Move("transformers", "is_torch_xla_available"),
     "datasets.GenerateMode": Move("datasets", "DownloadMode"),
+    **dict.fromkeys(CACHE_FOLDERS, MODELS),
 }
 METRIC_PARAMETERS = (
     *("path", "config_name", "process_id", "num_process", "cache_dir", "experiment_id", "keep_in_memory"),
@@ -67,8 +72,9 @@ SAME_POSITIONS = 2  # the third parameter of evaluate.load is module_type
 
 @codemod(*(name.rpartition(".")[2] for name in MOVED))
 def moved(context: Context) -> None:
-    """Names with a plain successor."""
-    move_names(context, RM711, MOVED)
+    """Names with a plain successor; what a script sets nothing may read under another name."""
+    stored = {r.qualified for r in context.references(*CACHE_FOLDERS) if not isinstance(r.node.ctx, ast.Load)}
+    move_names(context, RM711, {name: move for name, move in MOVED.items() if name not in stored})
 
 
 @codemod("ray", phase=Phase.REST)

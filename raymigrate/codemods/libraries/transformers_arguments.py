@@ -16,7 +16,6 @@ from raymigrate.codemods.libraries.argument_changes import (
     ADVICE,
     DATALOADER_ARGUMENTS,
     DATASET_CHANGES,
-    FROM_PRETRAINED_CHANGES,
     LOAD_DATASET,
     NEW_FIRST,
     SAME_POSITIONS,
@@ -30,8 +29,8 @@ from raymigrate.codemods.libraries.argument_changes import (
     is_falsy,
 )
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.indirect import calls_by_name, calls_of_subclasses
-from raymigrate.facts.keys import keys_of, taken_out, unpacked_by_callers
+from raymigrate.facts.indirect import calls_by_name
+from raymigrate.facts.keys import Keys, keys_of, taken_out, unpacked_by_callers
 from raymigrate.facts.legacy import ACCELERATORS, HF_TRAINERS, TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
 from raymigrate.facts.tuners import TUNERS, TunerCall
@@ -140,7 +139,6 @@ WORDS = (
     "Trainer",
     "Seq2SeqTrainer",
     "Accelerator",
-    *FROM_PRETRAINED_CHANGES,
     "load_dataset",
 )
 
@@ -156,36 +154,51 @@ def keyword_arguments(context: Context) -> None:
     ):
         calls = list(context.module.calls(*names))
         for call in calls:
-            _by_position(context, call, names)
+            change_positions(context, call, names)
         for call in (*calls, *calls_by_name(context.module, names)):
             _by_keyword(context, call, names, changes)
-    changes = TRAINING_ARGUMENTS_CHANGES
-    for call, own in calls_of_subclasses(context.module, TRAINING_ARGUMENTS, changes):
-        left = {name: change for name, change in changes.items() if name not in own}
-        _by_keyword(context, call, TRAINING_ARGUMENTS, left)
-    for call in context.module.calls(*ACCELERATORS):
-        _dataloader_config(context, call)
-    _loading_arguments(context)
 
 
 def _by_keyword(context: Context, call: ast.Call, names: frozenset[str], changes: Mapping[str, Change]) -> None:
     for keyword in call.keywords:
         name = keyword.arg or ""
         if not name:
-            _unpacked(context, call, keyword, names, changes)
+            change_unpacked(context, call, keyword, names, changes)
         elif name in changes:
             change_argument(context, call, keyword, changes[name])
         elif name in VALUES and names is TRAINING_ARGUMENTS:
-            _change_value(context, call, keyword)
+            change_value(context, call, keyword)
         elif not _is_taken(context, call, name) and name not in DATALOADER_ARGUMENTS:
             context.manual(RM702, keyword, f"{name}= raises a TypeError today.", "Drop it, or write what replaces it.")
 
 
-def _unpacked(
+def change_unpacked(
     context: Context, of: ast.Call, keyword: ast.keyword, names: frozenset[str], changes: Mapping[str, Change]
 ) -> None:
-    """Looks into the dict behind `TrainingArguments(**arguments)`, and says so where it cannot."""
+    """Looks into the dict behind `TrainingArguments(**arguments)`, and says so where it cannot.
+
+    Args:
+        context: The module.
+        of: The call.
+        keyword: What is unpacked there.
+        names: The classes of which one is called, or made something from.
+        changes: What becomes of the arguments that it takes.
+    """
     keys = keys_of(context.module, keyword.value)
+    change_keys(context, of, keys, changes)
+    if names is TRAINING_ARGUMENTS and keys.hidden and context.of_legacy_job:
+        _tell_unseen(context, of, keyword, keys, changes)
+
+
+def change_keys(context: Context, of: ast.Call, keys: Keys, changes: Mapping[str, Change]) -> None:
+    """Changes the keys of a dict that a call unpacks, as far as they are seen.
+
+    Args:
+        context: The module.
+        of: The call.
+        keys: What is known of the dict.
+        changes: What becomes of the arguments that the call takes.
+    """
     for call, inner in keys.keywords:
         if inner.arg in changes:
             change_argument(context, call, inner, changes[str(inner.arg)])
@@ -198,22 +211,28 @@ def _unpacked(
     for name, key in [] if keys.hidden else keys.reads:  # a key that comes from elsewhere keeps its name
         if name in changes and name not in keys.read_in_text and _is_renamed(changes[name]):
             change_key(context, key, name, changes[name])
-    if names is TRAINING_ARGUMENTS and keys.hidden and context.of_legacy_job:
-        handed = unpacked_by_callers(context.module, keyword.value)  # converted code calls the init function so
-        sources = [(value, source) for value in handed or [keyword.value] for source in context.module.origins(value)]
-        seen = [_still_in(context.module, value, source) for value, source in sources] + _searched(context.module)
-        taken = taken_out(context.module, keyword.value) - {name for name, _ in keys.strings}
-        taken |= {str(inner.arg) for _, inner in keys.keywords}  # these were dealt with above
-        taken |= {name for name, _ in keys.strings if name not in read}
-        left = dict.fromkeys(name for known in seen for name in known if name not in taken)
-        passed = _refused_keys(context, of, left, changes)
-        unseen = any(source.module.entries(source.node) is None for _, source in sources)
-        if passed:
-            others = "; other keys cannot be seen here" if unseen else ""
-            message = f"** may pass {', '.join(passed)}: a TypeError today{others}."
-            context.manual(RM706, keyword, message, "Change the keys in the dict, and wherever they are read.")
-        elif unseen:
-            context.manual(RM706, keyword, "What is passed with ** cannot be seen here.")
+
+
+def _tell_unseen(
+    context: Context, of: ast.Call, keyword: ast.keyword, keys: Keys, changes: Mapping[str, Change]
+) -> None:
+    """Reports keys that may come from elsewhere."""
+    read = {name for name, _ in keys.reads}
+    handed = unpacked_by_callers(context.module, keyword.value)  # converted code calls the init function so
+    sources = [(value, source) for value in handed or [keyword.value] for source in context.module.origins(value)]
+    seen = [_still_in(context.module, value, source) for value, source in sources] + _searched(context.module)
+    taken = taken_out(context.module, keyword.value) - {name for name, _ in keys.strings}
+    taken |= {str(inner.arg) for _, inner in keys.keywords}  # these were dealt with above
+    taken |= {name for name, _ in keys.strings if name not in read}
+    left = dict.fromkeys(name for known in seen for name in known if name not in taken)
+    passed = _refused_keys(context, of, left, changes)
+    unseen = any(source.module.entries(source.node) is None for _, source in sources)
+    if passed:
+        others = "; other keys cannot be seen here" if unseen else ""
+        message = f"** may pass {', '.join(passed)}: a TypeError today{others}."
+        context.manual(RM706, keyword, message, "Change the keys in the dict, and wherever they are read.")
+    elif unseen:
+        context.manual(RM706, keyword, "What is passed with ** cannot be seen here.")
 
 
 def _still_in(module: Module, unpacked: ast.expr, source: Source) -> dict[str, ast.expr]:
@@ -268,34 +287,14 @@ def change_key(context: Context, key: ast.expr, name: str, change: Change, *, su
         context.plan.replace(key, f"{quote}{change.name}{quote}")
 
 
-def _loading_arguments(context: Context) -> None:
-    """Changes the arguments of every `from_pretrained`."""
-    for node, method in context.module.method_calls("from_pretrained"):
-        if (context.module.qualified(method) or "").startswith("transformers."):
-            for keyword in node.keywords:
-                change = FROM_PRETRAINED_CHANGES.get(keyword.arg or "")
-                if change is not None:
-                    change_argument(context, node, keyword, change)
+def change_positions(context: Context, call: ast.Call, names: frozenset[str]) -> None:
+    """Names the arguments that a call gives by position, where the parameters have other places today.
 
-
-def _dataloader_config(context: Context, call: ast.Call) -> None:
-    """Moves the arguments about data loading into a DataLoaderConfiguration (docs/semantics/traps.md#t39)."""
-    moved = {keyword.arg: keyword for keyword in call.keywords if keyword.arg in DATALOADER_ARGUMENTS}
-    if not moved or "dataloader_config" in {keyword.arg for keyword in call.keywords}:
-        return
-    for name, keyword in moved.items():
-        message = f"Accelerator({name}=) is refused or ignored today; now in DataLoaderConfiguration."
-        if not context.converts(RM701, keyword, message):
-            return
-    near = context.module.reference_at[call.func].binding.statement
-    context.plan.need_import("accelerate.utils", "DataLoaderConfiguration", near=near)
-    edit = context.plan.call(call)
-    edit.remove |= {str(name) for name in moved}
-    source = ", ".join(f"{name}={context.module.source(keyword.value)}" for name, keyword in moved.items())
-    edit.set("dataloader_config", f"DataLoaderConfiguration({source})")
-
-
-def _by_position(context: Context, call: ast.Call, names: frozenset[str]) -> None:
+    Args:
+        context: The module.
+        call: The call.
+        names: The classes of which one is called, or made something from.
+    """
     if any(isinstance(argument, ast.Starred) for argument in call.args):
         return
     edit = context.plan.call
@@ -371,7 +370,8 @@ def _join(context: Context, call: ast.Call, keyword: ast.keyword, change: Change
         edit.set(change.name, template, old=keyword.value, new=new)
 
 
-def _change_value(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
+def change_value(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
+    """Changes a value of an argument in `VALUES` that is refused today, or tells of it."""
     assert keyword.arg is not None
     choices: Mapping[object, str] = VALUES[keyword.arg]  # type: ignore[assignment]
     for source, value in constants(context.module, keyword.value):

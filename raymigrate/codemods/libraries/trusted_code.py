@@ -17,7 +17,7 @@ from raymigrate.codemods.libraries.loading import PIPELINES
 from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import argument, seen_entries
+from raymigrate.facts.values import Source, argument, constants, seen_entries
 
 RM754 = Rule(
     "RM754",
@@ -34,6 +34,7 @@ RM754 = Rule(
 
 TRUST = "trust_remote_code"
 LOADS = ("from_pretrained", "from_config")
+BY_CLASS = ("get_model", "get_tokenizer")  # of legacy checkpoints: they load by the class that they are given
 LIBRARIES = ("transformers.", "peft.", "trl.")
 # Repositories whose models transformers has itself, by how their names begin, and how it calls them (5.23 models/).
 OWN = {
@@ -49,46 +50,62 @@ OWN = {
     "tiiuae/falcon-rw-": "Falcon",
 }
 AUTO = ".Auto"
+# A name, the binding of what holds one, or an expression that does.
+Repository = str | ast.AST | tuple[str | None]
 
 
 @codemod(TRUST, phase=Phase.LIBRARIES)
 def trusted_code(context: Context) -> None:
-    """Notes the first place where a script for transformers 4 trusts the code of a model's repository."""
+    """Notes where a script for transformers 4 trusts the code of a model's repository: each of these once."""
     module = context.module
     if not is_for_old_transformers(context):
         return
-    found = [(call, _name(module, call), place) for call, place in _trusting(module)]
-    found = [entry for entry in found if entry[1] is None or "/" in entry[1]]  # others, such as "gpt2", have no code
-    if not found:
-        return
-    names = [(own, place) for _, name, place in found if (own := _own(name))]
-    if names:
-        own, place = names[0]
+    told = set[Repository]()
+    # What trusts for sure is named before what may: it can be the same repository.
+    for call, trust, place in sorted(_trusting(module), key=lambda one: (one[1] is None, module.start(one[0]))):
+        found = _repositories(module, _named(module, call))
+        with_code = {one for one in found if not isinstance(one, str) or "/" in one}  # "gpt2", for one, has none
+        if not with_code <= told:
+            told |= with_code
+            context.note(RM754, place, _message(with_code, is_sure=trust is True))
+
+
+def _message(repositories: set[Repository], *, is_sure: bool) -> str:
+    """What is to be known of a place that trusts, or may trust, the code of a repository."""
+    own = next((name for one in repositories if isinstance(one, str) and (name := _own(one))), "")
+    if own:
         what = f"transformers has {own} itself, and takes that without the argument"
     else:
-        place = found[0][2]
         what = f"Leave {TRUST} out where transformers has the architecture itself; else try it, and pin a revision="
-    message = (
-        f"With {TRUST}=True transformers 5 runs the repository's code, which fails where it is one for transformers 4"
+    start = f"With {TRUST}=True" if is_sure else f"If {TRUST} is true here,"
+    return (
+        f"{start} transformers 5 runs the repository's code, which fails where it is one for transformers 4"
         f" that uses what is gone, such as get_head_mask(). {what}."
     )
-    context.note(RM754, place, message)
 
 
-def _trusting(module: Module) -> Iterator[tuple[ast.Call, ast.AST]]:
-    """The calls that load a model, or what belongs to one, and trust its code; with the argument where it is seen."""
-    methods = {call for call, method in module.method_calls(*LOADS) if _is_of_library(module, method.value)}
-    pipelines = set(module.calls(*PIPELINES))
+def _trusting(module: Module) -> Iterator[tuple[ast.Call, bool | None, ast.AST]]:
+    """The calls that load a model, or what belongs to one, and trust its code, or may.
+
+    Returns:
+        Each call, whether it does for sure (None: where that is not seen), and the argument where it is seen.
+    """
+    loads = {call for call, method in module.method_calls(*LOADS) if _is_of_library(module, method.value)}
+    loads |= set(module.calls(*PIPELINES))
+    loads |= {call for call, _ in module.method_calls(*BY_CLASS) if call.args and _is_of_library(module, call.args[0])}
     for call in module.of_type(ast.Call):
-        if call not in methods | pipelines:
-            continue
-        for keyword in call.keywords:
-            if keyword.arg == TRUST and module.constant(keyword.value) is True:
-                yield call, keyword
-            elif keyword.arg in (None, "model_kwargs"):
-                entries = seen_entries(module, keyword.value)
-                if TRUST in entries and module.constant(entries[TRUST]) is True:
-                    yield call, call
+        for keyword in call.keywords if call in loads else ():
+            is_dict = keyword.arg in (None, "model_kwargs")
+            given = seen_entries(module, keyword.value).get(TRUST) if is_dict else keyword.value
+            trust = _is_true(module, given) if given is not None and (is_dict or keyword.arg == TRUST) else False
+            if trust is not False:
+                yield call, trust, call if is_dict else keyword
+
+
+def _is_true(module: Module, value: ast.expr) -> bool | None:
+    """Whether transformers takes a value for true; None where it is not seen, or true on some ways only."""
+    found = {None if known is ... else bool(known) for _, known in constants(module, value)}
+    return found.pop() if len(found) == 1 else None
 
 
 def _is_of_library(module: Module, owner: ast.expr) -> bool:
@@ -100,13 +117,37 @@ def _is_of_library(module: Module, owner: ast.expr) -> bool:
     return any(name.startswith(LIBRARIES) and (AUTO in name or not name.startswith("transformers.")) for name in names)
 
 
-def _name(module: Module, call: ast.Call) -> str | None:
-    """The name of the repository; None where it is not seen."""
-    place, names = (1, ("model",)) if call in set(module.calls(*PIPELINES)) else (0, ("pretrained_model_name_or_path",))
-    given = module.constant(argument(call, place, *names))
-    return given if isinstance(given, str) else None
+def _named(module: Module, call: ast.Call) -> ast.expr | None:
+    """What tells a loading call the repository: its name, a configuration, or the checkpoint whose method it is."""
+    method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    if method in BY_CLASS and isinstance(call.func, ast.Attribute):
+        return call.func.value
+    if call in set(module.calls(*PIPELINES)):
+        return argument(call, 1, "model")
+    return argument(call, 0, "pretrained_model_name_or_path", "config")
 
 
-def _own(name: str | None) -> str:
+def _repositories(module: Module, named: ast.expr | None) -> set[Repository]:
+    """The repositories that something may name, or be loaded from; one of an unseen name by what stands for it."""
+    found, seen = set[Repository](), set[ast.AST]()
+    waiting = [Source(module, named)] if named is not None else []
+    while waiting:
+        start = waiting.pop()
+        for source, name in constants(start.module, start.node):
+            node = source.node
+            if isinstance(name, str):
+                found.add(name)
+            elif node in seen:
+                continue
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in LOADS:
+                named = _named(source.module, node)
+                waiting += [Source(source.module, named)] if named is not None else []
+            else:
+                found.add(source.module.definition(node) or (ast.unparse(node),))
+            seen.add(node)
+    return found or {(None,)}
+
+
+def _own(name: str) -> str:
     """How transformers calls its own class of a repository's models; empty where the name does not say it for sure."""
-    return next((own for start, own in OWN.items() if (name or "").lower().startswith(start)), "")
+    return next((own for start, own in OWN.items() if name.lower().startswith(start)), "")

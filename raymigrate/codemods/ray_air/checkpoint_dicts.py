@@ -58,6 +58,7 @@ OPENED = (
     f" a folder with other files {PACKED}"
 )
 FILES = f"This checkpoint is a folder with files, and {PACKED}"
+NOT_NEEDED = "Nothing needs the dict once the other checkpoint is made without it: see what is said there."
 MADE_WITH = {"from_dict": "Use the dict that the checkpoint was made from.", "from_model": FILES}
 MAKERS = frozenset(
     f"{owner}{method}" for owner in (*CHECKPOINTS, *CHECKPOINT_CLASSES, *CLASSES) for method in ("", ".from_dict")
@@ -73,11 +74,13 @@ def to_dict(context: Context) -> None:
     written = bool(writers) and all(writer.root in context.rewritten for writer in writers)
     for node, method in module.method_calls("to_dict"):
         checkpoint = method.value
-        if _is_made_again(context, node):
-            continue  # told where the other checkpoint is made
+        is_made_again = _is_made_again(context, node)
         if not is_any_checkpoint(module, checkpoint):
             if _may_be_checkpoint(context, checkpoint):
-                context.manual(RM304, node, f"If this is a checkpoint of Ray: {MESSAGE}.", OPENED)
+                advice = NOT_NEEDED if is_made_again else OPENED
+                context.manual(RM304, node, f"If this is a checkpoint of Ray: {MESSAGE}.", advice)
+        elif is_made_again:
+            context.manual(RM304, node, f"{MESSAGE}.", NOT_NEEDED)
         elif made := _makers(module, checkpoint):
             context.manual(RM304, node, f"{MESSAGE}.", MADE_WITH.get(made.pop() if len(made) == 1 else "", OPENED))
         elif layout(module, checkpoint) is Layout.NESTED:

@@ -13,7 +13,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.freeze_numerics import MODEL, freeze_model, note_loaded_again
 from raymigrate.codemods.phases import Phase
-from raymigrate.codemods.ray_air.ray_checkpoint import constructor_arguments
+from raymigrate.codemods.ray_air.ray_checkpoint import constructor_arguments, is_of_checkpoint
 from raymigrate.codemods.shared.checkpoint_files import (
     METHODS,
     before_statement,
@@ -77,6 +77,12 @@ TO_MAKE = {
     " ray.train.Checkpoint.from_directory(folder).",
     "from_object_ref": "Hand the checkpoint itself on: it holds only where its folder is.",
 }
+CARRIED = (
+    "The dict of another checkpoint only carried its folder along, and no checkpoint of today has to_dict(). Take that"
+    " checkpoint itself; or, where its folder does not last, save model and tokenizer with save_pretrained(folder) into"
+    " one that does, such as folder = tempfile.mkdtemp(), or copy it there with its to_directory(folder), and take"
+    " ray.train.Checkpoint.from_directory(folder)."
+)
 CLASS_ITSELF = "Take ray.train.Checkpoint; of the methods that make one it has from_directory()."
 SUBCLASS = in_words(
     "Derive the class from ray.train.Checkpoint, which is a folder: in with self.as_directory() as folder, its methods"
@@ -245,6 +251,9 @@ def _instead(context: Context, reference: Reference, method: str) -> str | None:
     call = parent if isinstance(parent, ast.Call) and parent.func is reference.node else None
     given = constructor_arguments(context.module, call, by_position=True) if call is not None and not method else {}
     makes = method or ("from_dict" if "data_dict" in given else "from_object_ref" if "obj_ref" in given else "")
+    handed = [*call.args, *given.values(), *(k.value for k in call.keywords)] if call is not None else []
+    if makes == "from_dict" and any(is_of_checkpoint(context.module, value) for value in handed):
+        return CARRIED
     return TO_MAKE.get(makes)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.import_cleanup import is_passed_on
-from raymigrate.facts.module import Reference
+from raymigrate.facts.module import Module, Reference
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,9 @@ def move_names(context: Context, rule: Rule, moves: Mapping[str, Move]) -> None:
         if reference.binding.qualified == owner:
             continue  # imported by its own name: done above
         place = f"{move.module}.{move.name}"
-        if not context.can_import("ray", reference):
-            context.manual(rule, reference.node, f"{owner} is now {place}, but `ray` is another name here.")
+        package = move.module.partition(".")[0]
+        if not context.can_import(package, reference):
+            context.manual(rule, reference.node, f"{owner} is now {place}, but `{package}` is another name here.")
             context.handle(reference, gone=False)
         elif context.converts(rule, reference.node, f"{owner} is now {place}."):
             context.plan.need_import(move.module, near=reference.binding.statement)
@@ -111,12 +112,20 @@ def _move_import(
         for use in uses:
             context.handle(use, gone=False)
         return
-    name = move.name if alias.asname in (None, move.name) else f"{move.name} as {alias.asname}"
+    keeps_name = move.name != local and (is_passed_on(module, local) or _is_taken(module, move))
+    given = local if keeps_name else alias.asname
+    name = move.name if given in (None, move.name) else f"{move.name} as {given}"
     context.plan.drop_import(alias, statement)
     context.plan.need_import(move.module, name, near=statement)
-    is_renamed = move.name != alias.name and alias.asname is None
+    is_renamed = move.name != alias.name and given is None
     for reference in module.references:
         if reference.binding.qualified == old and reference.root.id == local:
             if is_renamed:
                 context.plan.replace(reference.root, move.name)
             context.handle(reference, gone=is_renamed)  # by the same name another import may go on to bring it in
+
+
+def _is_taken(module: Module, move: Move) -> bool:
+    """Whether the module calls something else by the new name."""
+    bindings = (binding for scope in module.scopes for binding in scope.bindings.get(move.name, ()))
+    return any(binding.qualified != f"{move.module}.{move.name}" for binding in bindings)

@@ -1,17 +1,19 @@
 """RM105 and RM106: what an init function asks for that the legacy trainer ignored or did in a way of its own."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.train_function import TrainFunction
+from raymigrate.facts.constructors import constructors
 from raymigrate.facts.indirect import unseen_makers
 from raymigrate.facts.keys import keys_of
 from raymigrate.facts.legacy import HF_TRAINERS, TRAINING_ARGUMENTS
 from raymigrate.facts.literals import shortened_text
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import Source
+from raymigrate.facts.own_arguments import names_it
+from raymigrate.facts.values import Source, keyword_argument
 
 GUIDE = "https://docs.ray.io/en/latest/train/getting-started-transformers.html#transformerstrainer-migration-guide"
 
@@ -60,7 +62,11 @@ def silence_loggers(context: Context, function: TrainFunction) -> None:
         function: The training function.
     """
     module = function.body_module
-    anywhere = [(home, made) for home in function.shown.modules for made in home.calls(*TRAINING_ARGUMENTS)]
+    seen = function.shown.seen_arguments
+    if seen is None:
+        anywhere = [(home, made) for home in function.shown.modules for made in home.calls(*TRAINING_ARGUMENTS)]
+    else:  # others are for something else
+        anywhere = [(source.module, source.node) for source in seen if isinstance(source.node, ast.Call)]
     inside = [(home, made) for home, made in anywhere if home is module and home.inside(made, function.body)]
     made = inside or anywhere
     ours = bool(inside) and function.inline and module is context.module
@@ -70,17 +76,37 @@ def silence_loggers(context: Context, function: TrainFunction) -> None:
                 message = 'report_to had no effect under the legacy trainer; current Ray starts loggers; now "none".'
                 if context.converts(RM105, keyword, message):
                     context.plan.call(arguments).set("report_to", '"none"')
-    homes = dict.fromkeys((*function.shown.modules, context.module))
-    places = [place for home in homes for place in (home.stores("report_to") if made else _settings(home))]
-    places += [place for home, arguments in made for place in _left_in(home, arguments, ours=ours)]
-    places += [place for home in homes for place in unseen_makers(home, HF_TRAINERS, TRAINING_ARGUMENTS)]
-    if places:
-        _remove_loggers(context, function, places[0], _spelled(places[0]))
+    found = next(_places(context, function, made, ours=ours), None)
+    if found is not None:
+        _remove_loggers(context, function, *found, _spelled(found[1]))
     elif function.shown.unfound:
-        _remove_loggers(context, function, function.given, _unseen(Source(context.module, function.given)))
+        given = Source(context.module, function.given)
+        _remove_loggers(context, function, given.module, given.node, _unseen(given))
     elif function.shown.unseen_arguments:
         unseen = function.shown.unseen_arguments[0]
-        _remove_loggers(context, function, unseen.node, _unseen(unseen))
+        _remove_loggers(context, function, unseen.module, unseen.node, _unseen(unseen))
+
+
+def _places(
+    context: Context, function: TrainFunction, made: Sequence[tuple[Module, ast.Call]], *, ours: bool
+) -> Iterator[tuple[Module, ast.AST]]:
+    """Where report_to is set, or may be, for the Trainer of a job; each place with its file.
+
+    Args:
+        context: The module.
+        function: The training function.
+        made: The calls that make the arguments.
+        ours: Whether those that start loggers in them were changed.
+    """
+    homes = dict.fromkeys((*function.shown.modules, context.module, *(home for home, _ in made)))
+    for home in homes:
+        yield from ((home, place) for place in (home.stores("report_to") if made else _settings(home)))
+    for home, arguments in made:
+        yield from ((home, place) for place in _left_in(home, arguments, ours=ours))
+        if keyword_argument(arguments, "report_to") is None and names_it(constructors(home, arguments), "report_to"):
+            yield home, arguments
+    for home in homes if function.shown.seen_arguments is None else ():
+        yield from ((home, call) for call in unseen_makers(home, HF_TRAINERS, TRAINING_ARGUMENTS))
 
 
 def _unseen(source: Source) -> str:
@@ -136,10 +162,9 @@ def _starts_loggers(module: Module, value: ast.expr) -> bool:
     return module.constant(value) not in (None, "none", [])
 
 
-def _remove_loggers(context: Context, function: TrainFunction, place: ast.AST, what: str) -> None:
-    """Lets the training function take the loggers out of its Trainer."""
-    here = place in context.module.parent_of
-    home = next(home for home in (context.module, *function.shown.modules) if place in home.parent_of)
+def _remove_loggers(context: Context, function: TrainFunction, home: Module, place: ast.AST, what: str) -> None:
+    """Lets the training function take the loggers out of its Trainer, for what a place in a file says of them."""
+    here = home is context.module
     where = "" if here or what != "report_to" else f" in {home.path}"
     message = (
         f"{what}{where} had no effect under the legacy trainer; the loggers that it starts on current Ray are removed."
