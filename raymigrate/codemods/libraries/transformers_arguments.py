@@ -29,6 +29,8 @@ from raymigrate.codemods.libraries.argument_changes import (
     Change,
     is_falsy,
 )
+from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
+from raymigrate.codemods.libraries.tensorboard_folder import without_folder
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.indirect import calls_by_name, calls_of_subclasses
 from raymigrate.facts.keys import keys_of, taken_out, unpacked_by_callers
@@ -198,7 +200,7 @@ def _unpacked(
     for name, key in [] if keys.hidden else keys.reads:  # a key that comes from elsewhere keeps its name
         if name in changes and name not in keys.read_in_text and _is_renamed(changes[name]):
             change_key(context, key, name, changes[name])
-    if names is TRAINING_ARGUMENTS and keys.hidden and context.of_legacy_job:
+    if names is TRAINING_ARGUMENTS and keys.hidden and is_for_old_transformers(context):
         handed = unpacked_by_callers(context.module, keyword.value)  # converted code calls the init function so
         sources = [(value, source) for value in handed or [keyword.value] for source in context.module.origins(value)]
         seen = [_still_in(context.module, value, source) for value, source in sources] + _searched(context.module)
@@ -340,8 +342,10 @@ def change_argument(context: Context, call: ast.Call, keyword: ast.keyword, chan
         if not change.only_if(value) and not (void or off):
             advice = ADVICE.get(name, "Drop it, or write what replaces it.")
             context.manual(RM702, keyword, f"{name}= {change.outcome}.", advice)
-        elif context.converts(RM702, keyword, f"{name}= {change.outcome}; deleted."):
-            edit.remove.add(name)
+        else:
+            told = without_folder(context, call) if name == "logging_dir" else ""
+            if context.converts(RM702, keyword, f"{name}= {change.outcome}; deleted{told}."):
+                edit.remove.add(name)
     elif not change.only_if(value) and not switch:
         context.manual(RM701, keyword, f"{name}= {change.outcome}; {change.name}= took its place.", "")
     elif context.converts(RM701, keyword, f"{name}= {change.outcome}; now {change.name}=."):
