@@ -1,12 +1,15 @@
-"""RM701 and RM702 in settings files and shell scripts of a job: keys and options for TrainingArguments that are gone.
+# ruff: noqa: PTH100, PTH113, PTH118, PTH119, PTH120, PTH208 - works on strings, as discovery.py does
+"""RM701 and RM702 in settings files, shell scripts and pages of a job: keys and options that are gone.
 
-Nothing in such a file is changed. It is told of what says that it is for TrainingArguments, `_target_:
-transformers.TrainingArguments`; of a mapping whose keys are like theirs only where a script of the job makes them of
-something that is not seen (RM706): others may well read a key and give it to the argument of today.
+Nothing in such a file is changed. Of a page, such as a README, only the commands are read that start a script of the
+job. It is told of what says that it is for TrainingArguments, `_target_: transformers.TrainingArguments`; of a mapping
+whose keys are like theirs only where a script of the job makes them of something that is not seen (RM706): others may
+well read a key and give it to the argument of today.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Collection, Iterator
 
@@ -21,12 +24,16 @@ from raymigrate.facts.legacy import TRAINING_ARGUMENTS
 from raymigrate.facts.project import Project
 from raymigrate.facts.project_uses import settings_files
 from raymigrate.facts.settings import mappings
+from raymigrate.facts.yaml_files import MAX_CHARACTERS
+from raymigrate.files.contents import read_bytes
+from raymigrate.files.discovery import PAGES
 from raymigrate.pins.files import decode
 from raymigrate.run.configuration_names import heeded
 from raymigrate.run.outcome import FileResult
 
 ANY = re.compile("|".join(GONE).encode())
 MAPPINGS = (".yaml", ".yml", ".json")
+REST = r"(?:\\\r?\n|[^\n|&;`])*"  # of a command: to the end of its line, or of the lines that it goes on in
 
 
 def told_in_settings(
@@ -41,21 +48,56 @@ def told_in_settings(
         covers: Whether a file is among the paths that were given.
     """
     unseen: dict[str, set[str]] = {}  # by folder, what classes of the project take of the same settings
+    started: dict[str, set[str]] = {}  # by folder, the scripts that get such settings
     for result in jobs:
         if any(finding.code == RM706.code and finding.kind is Kind.MANUAL for finding in result.findings):
             module = project.module(result.path)
             made = parsings(module, TRAINING_ARGUMENTS) if module is not None else ()
             own = {field for parsing in made for field in parsing.fields}
             unseen.setdefault(project.folder(result.path), set()).update(own)
+            started.setdefault(project.folder(result.path), set()).add(result.path)
     for folder in dict.fromkeys(project.folder(result.path) for result in jobs):
-        for file, data in settings_files(project, folder):
+        scripts = started.get(folder, set())
+        for file, data in (*settings_files(project, folder), *_pages(project, folder, scripts)):
             path = project.name(file)
             if ANY.search(data) and covers(path):
                 script = decode(data)
-                reader = _keys if path.endswith(MAPPINGS) else _options if path.endswith(".sh") else None
-                found = reader(script.text, path, unseen.get(folder)) if reader is not None else ()
+                found = _told(script.text, path, unseen.get(folder), scripts)
                 if findings := heeded(found, script.text, options):
                     yield FileResult(path, findings, script.text, document=Plain(script))
+
+
+def _pages(project: Project, folder: str, scripts: Collection[str]) -> Iterator[tuple[str, bytes]]:
+    """The pages beside some scripts, and at the top of their project, with what is in them."""
+    homes = dict.fromkeys(
+        [folder, *(os.path.dirname(os.path.abspath(script)) for script in scripts)] if scripts else []
+    )
+    for home in homes:
+        for name in sorted(os.listdir(home)):
+            path = os.path.join(home, name)
+            if name.lower().endswith(PAGES) and os.path.isfile(path):
+                try:
+                    yield path, read_bytes(path, at_most=MAX_CHARACTERS)
+                except OSError:
+                    continue
+
+
+def _told(text: str, path: str, own: Collection[str] | None, scripts: Collection[str]) -> Iterator[Finding]:
+    """What there is to say of a file; `own` is None where no script of its project makes arguments of unseen keys."""
+    if path.endswith(MAPPINGS):
+        yield from _keys(text, path, own)
+    elif own is not None and path.endswith(".sh"):
+        yield from _options(text, path, own)
+    elif own is not None and path.lower().endswith(PAGES):
+        for start, end in _commands(text, scripts):
+            yield from _options(text, path, own, start, end)
+
+
+def _commands(text: str, scripts: Collection[str]) -> Iterator[tuple[int, int]]:
+    """Where a text has the arguments of commands that start one of some scripts, by its file or its module."""
+    stems = "|".join(sorted({re.escape(os.path.basename(script).removesuffix(".py")) for script in scripts}))
+    started = re.compile(rf"(?:(?<![\w.-])(?:{stems})\.py|-m\s+(?:\w+\.)*(?:{stems}))(?=\s)(?P<own>{REST})")
+    yield from (match.span("own") for match in started.finditer(text))
 
 
 def _keys(text: str, path: str, own: Collection[str] | None) -> Iterator[Finding]:
@@ -67,11 +109,9 @@ def _keys(text: str, path: str, own: Collection[str] | None) -> Iterator[Finding
                 yield Finding(told.rule.code, Kind.MANUAL, told.message, told.advice, key.line, key.column, path)
 
 
-def _options(text: str, path: str, own: Collection[str] | None) -> Iterator[Finding]:
-    if own is None:
-        return
+def _options(text: str, path: str, own: Collection[str], *span: int) -> Iterator[Finding]:
     places = Places(text)
-    for option in OPTION.finditer(text):
+    for option in OPTION.finditer(text, *span):
         if option["name"] not in own:
             told = gone_key(option["name"], sure=False)
             place = places.place(option.start())

@@ -127,3 +127,79 @@ def test_names_of_legacy_ray_in_the_same_file_are_told_too(tmp_path: Path) -> No
     write(tmp_path, {"job.py": JOB.format(args=SEEN), "setup.py": "", "a.yaml": text})
     shown = CliRunner().invoke(main, ["--check", str(tmp_path)]).stdout
     assert "a.yaml:3:3: RM701" in shown and "a.yaml:5:13: RM695" in shown
+
+
+PARSING = "HfArgumentParser((Data, TrainingArguments)).parse_args_into_dataclasses()[1]"
+PLAIN = """
+import transformers
+from transformers import HfArgumentParser, Trainer
+
+
+class Mine(transformers.TrainingArguments):
+    past_index: int = 0
+
+
+def train():
+    args = HfArgumentParser(Mine).parse_args_into_dataclasses()[0]
+    trainer = Trainer(make(), args, train_dataset=rows, tokenizer=tokenizer)
+    trainer.train()
+
+
+train()
+"""
+PAGES = {
+    "README.md": "```bash\npython train.py --output_dir o \\\n  --evaluation_strategy no\n```\n",
+    "docs.rst": "Run::\n\n    GPUS=0 python scripts/train.py --fp16 True --evaluation_strategy=no | tee log\n\nand\n",
+    "run.markdown": "`torchrun --nproc_per_node 2 train.py --evaluation_strategy no`, or so\n",
+    "module.md": "python -m scripts.train --evaluation_strategy no\n",
+}
+
+
+@pytest.mark.parametrize("script", [PLAIN, JOB.format(args=PARSING)])
+@pytest.mark.parametrize("name", PAGES)
+def test_options_in_commands_of_a_page_are_told(name: str, script: str, tmp_path: Path) -> None:
+    write(tmp_path, {"train.py": script, "setup.py": "", name: PAGES[name]})
+    shown = CliRunner().invoke(main, ["--check", "--to-ray", str(tmp_path)]).stdout
+    [place] = [line for line in shown.splitlines() if f"{name}:" in line]
+    assert "RM701 manual" in place
+    assert "evaluation_strategy" in PAGES[name].split("\n")[int(place.partition(f"{name}:")[2].split(":")[0]) - 1]
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "python other.py --evaluation_strategy no\n",
+        "python retrain.py --evaluation_strategy no\n",
+        "python train.py --output_dir o; python other.py --evaluation_strategy no\n",
+        "python train.py\n\nWith --evaluation_strategy no it was slower.\n",
+        "python train.py --past_index 3 --my_evaluation_strategy no\n",
+        "train.py has --evaluation_strategy\n".replace("has ", "has\n"),
+    ],
+)
+def test_other_words_of_a_page_are_left_alone(page: str, tmp_path: Path) -> None:
+    write(tmp_path, {"train.py": JOB.format(args=PARSING), "setup.py": "", "README.md": page})
+    assert not told(convert(tmp_path))
+
+
+def test_pages_of_a_script_whose_arguments_are_seen_are_not_read(tmp_path: Path) -> None:
+    write(tmp_path, {"train.py": JOB.format(args=SEEN), "setup.py": "", **PAGES})
+    assert not told(convert(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        (
+            "torchrun --nproc_per_node=4 train.py --evaluation_strategy no --logging_dir=x --past_index 3 --fp16",
+            "but without --evaluation_strategy (now --eval_strategy), --logging_dir, which TrainingArguments refuses",
+        ),
+        ("accelerate launch --num_processes 2 train.py --eval_strategy no", ""),
+        ("accelerate launch --fsdp_transformer_layer_cls_to_wrap A train.py --output_dir o", ""),
+        ("torchrun --nproc_per_node=4 -m scripts.train --no_cuda", "without --no_cuda (now --use_cpu), which"),
+    ],
+)
+def test_the_line_that_launched_a_script_names_options_that_are_gone(line: str, named: str, tmp_path: Path) -> None:
+    write(tmp_path, {"train.py": PLAIN, "setup.py": "", "README.md": f"```\n{line}\n```\n"})
+    shown = CliRunner().invoke(main, ["--check", "--verbose", "--to-ray", str(tmp_path / "train.py")]).stdout
+    [said] = [line for line in shown.splitlines() if "README.md:2 says" in line]
+    assert (named in said) if named else ("but without" not in said)

@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from raymigrate.base.findings import Kind
 from raymigrate.cli import main
-from tests.rules.scripts import converted
+from tests.rules.scripts import Outcome, converted
 
 SCRIPT = """
 import torch
@@ -64,3 +64,107 @@ def test_the_init_function_of_another_file_gets_the_note(tmp_path: Path, imports
     (tmp_path / "job.py").write_text(f"from init import make\n{legacy}\nTransformersTrainer({job}")
     outcome = CliRunner().invoke(main, ["--check", "--verbose", str(tmp_path)])
     assert len([line for line in outcome.stdout.splitlines() if "init.py:" in line and "RM751 note" in line]) == 1
+
+
+PLAIN = """
+import torch
+{imports}
+from accelerate import Accelerator
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, GPT2Config
+accelerator = Accelerator({of_accelerator})
+model = {model}
+model, loader = accelerator.prepare(model, rows())
+for epoch in range(3):
+    for batch in loader:
+        accelerator.backward(model(batch))
+    print(epoch)
+accelerator.unwrap_model(model).save_pretrained("out"{of_save})
+"""
+LOAD = "AutoModelForCausalLM.from_pretrained(name{})"
+
+
+def plain(model: str, imports: str = "", of_accelerator: str = "", of_save: str = "") -> Outcome:
+    script = PLAIN.format(imports=imports, model=model, of_accelerator=of_accelerator, of_save=of_save)
+    return converted(script, to_ray=True)
+
+
+def age(outcome: Outcome) -> list[bool]:
+    """Whether each note of a model says that it is so only if the script ran with transformers 4."""
+    return ["and the script ran with transformers 4" in m for m in outcome.messages if "since transformers 5" in m]
+
+
+@pytest.mark.parametrize(
+    ("argument", "more"),
+    [
+        *((f", {argument}", {}) for argument in ("from_tf=False", "from_flax=x", "low_cpu_mem_usage=True")),
+        *((f", {argument}", {}) for argument in ("_fast_init=False", "use_auth_token=True", "resume_download=True")),
+        ("", {"of_save": ", save_function=accelerator.save"}),
+        ("", {"of_accelerator": "fp16=True"}),
+        ("", {"imports": "from transformers import AdamW\noptimizer = AdamW"}),
+        ("", {"imports": "import transformers\ntransformers.is_torch_tpu_available()"}),
+        ("", {"imports": "from transformers.deepspeed import HfDeepSpeedConfig\nHfDeepSpeedConfig({})"}),
+    ],
+)
+def test_a_plain_script_shows_that_it_ran_with_transformers_4(argument: str, more: dict[str, str]) -> None:
+    assert age(plain(LOAD.format(argument), **more)) == [False]
+
+
+GUARDED = """\
+try:
+    from transformers import AdamW
+except ImportError:
+    from torch.optim import AdamW
+optimizer = AdamW"""
+
+
+@pytest.mark.parametrize(
+    ("argument", "imports"),
+    [
+        ("", ""),
+        (", device_map=None, trust_remote_code=True", ""),
+        ("", "from peft import PeftModel\nPeftModel.from_pretrained(base, name, low_cpu_mem_usage=True)"),
+        (
+            "",
+            "import diffusers\nunet = diffusers.UNet2DModel()\nunet.save_pretrained('unet', save_function=torch.save)",
+        ),
+        ("", "from sentence_transformers import models\nmodels.Transformer.from_pretrained(name, from_tf=True)"),
+        ("", GUARDED),
+    ],
+)
+def test_a_plain_script_of_unknown_age_is_told_once(argument: str, imports: str) -> None:
+    model = f"({LOAD.format(argument)}, {LOAD.format('')})"
+    assert age(plain(model, imports)) == [True]
+
+
+@pytest.mark.parametrize("argument", [", dtype=torch.bfloat16", ", torch_dtype='auto'", ", **kwargs"])
+def test_a_plain_script_that_says_a_dtype_is_not_told(argument: str) -> None:
+    assert not age(plain(LOAD.format(argument)))
+    assert not age(plain('AutoModelForCausalLM.from_pretrained("gpt2")'))
+    outcome = converted(PLAIN.format(imports="", of_accelerator="", of_save="", model=LOAD.format("")))
+    assert not age(outcome)  # without --to-ray
+
+
+@pytest.mark.parametrize(
+    ("config", "arguments", "told"),
+    [
+        ('AutoConfig.from_pretrained("facebook/opt-350m")', "", True),
+        ("AutoConfig.from_pretrained(name, vocab_size=9)", "", True),
+        ("GPT2Config.from_pretrained(name)", ", trust_remote_code=True", True),
+        ("GPT2Config(n_layer=2)", "", False),
+        ('AutoConfig.from_pretrained("gpt2")', "", False),
+        ('AutoConfig.for_model("gpt2")', "", False),
+        ("AutoConfig.from_pretrained(name)", ", torch_dtype=torch.float32", False),
+        ("AutoConfig.from_pretrained(name, dtype='float32')", "", False),
+        ("AutoTokenizer.from_pretrained(name)", "", False),
+    ],
+)
+def test_weights_of_a_loaded_configuration_are_in_its_dtype(config: str, arguments: str, told: bool) -> None:
+    model = f"AutoModelForCausalLM.from_config({config}{arguments})"
+    assert age(plain(model)) == [True] * told
+    script = SCRIPT.format(model='"gpt2"', arguments="").replace(
+        "return", f"config = {config}\n    model = AutoModelForCausalLM.from_config(config{arguments})\n    return"
+    )
+    script = script.replace("import Auto", "import AutoConfig, AutoTokenizer, GPT2Config, Auto")
+    assert len([m for m in converted(script).messages if "configuration holds since" in m]) == told
+    made = converted(script, freeze_numerics=True).text.partition(".from_config(")[2]
+    assert ("dtype=torch.float32" in made) == (told or "torch_dtype" in arguments)

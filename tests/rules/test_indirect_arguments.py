@@ -121,3 +121,96 @@ def test_what_is_not_for_training_arguments_is_left_alone(args: str) -> None:
 def test_a_script_of_its_own_is_no_legacy_job() -> None:
     script = f"import ray.train\nfrom transformers import *\n{PARSER}.parse_json_file('a.json')\n"
     assert not [code for code, _, _ in converted(script).findings if code == "RM706"]
+
+
+PLAIN = """
+import sys
+from dataclasses import dataclass
+import transformers
+from transformers import HfArgumentParser, Trainer{imports}
+
+
+@dataclass
+class TrainingArguments(transformers.TrainingArguments):
+    past_index: int = 1{field}
+
+
+def train():
+    {args}
+    trainer = Trainer(make(), args, train_dataset=rows{more})
+    trainer.train()
+
+
+if __name__ == "__main__":
+    train()
+"""
+PARSED = "args = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()[0]"
+OLD = ", tokenizer=tokenizer"
+
+
+def plain(args: str = PARSED, more: str = "", imports: str = "", field: str = "") -> Outcome:
+    return converted(PLAIN.format(args=args, more=more, imports=imports, field=field), to_ray=True)
+
+
+@pytest.mark.parametrize(
+    ("args", "more", "imports"),
+    [
+        (PARSED, OLD, ""),
+        (PARSED, "", ", AdamW\nAdamW"),
+        (PARSED, ", model_init=AutoModel.from_pretrained('a', from_tf=True)", ", AutoModel"),
+        ("_, args = HfArgumentParser((TrainingArguments, TrainingArguments)).parse_json_file(sys.argv[1])", OLD, ""),
+        ("args = TrainingArguments(**config())", OLD, ""),
+        ("args = TrainingArguments('o', evaluation_strategy='no', **config())", "", ""),
+    ],
+)
+def test_a_plain_script_for_transformers_4_is_told_of_what_is_not_seen(args: str, more: str, imports: str) -> None:
+    assert len(plain(args, more, imports).lines("RM706", Kind.MANUAL)) == 1
+
+
+@pytest.mark.parametrize("args", [PARSED, "args = TrainingArguments(**config())"])
+@pytest.mark.parametrize("more", ["", ", processing_class=tokenizer"])
+def test_a_plain_script_of_unknown_age_is_not(args: str, more: str) -> None:
+    assert not plain(args, more).lines("RM706", Kind.MANUAL)
+    assert not plain(args, more).lines("RM753", Kind.NOTE)
+
+
+PARSER_OF_OWN = "args = HfArgumentParser(TrainingArguments)"
+
+
+@pytest.mark.parametrize(
+    ("args", "field", "told"),
+    [
+        (PARSED, "", True),
+        (f"{PARSER_OF_OWN}.parse_json_file(sys.argv[1])[0]", "", True),
+        (f'{PARSER_OF_OWN}.parse_dict({{"output_dir": "o"}})[0]', "", True),
+        (f'{PARSER_OF_OWN}.parse_args_into_dataclasses(["--output_dir", "o"])[0]', "", True),
+        (f'{PARSER_OF_OWN}.parse_dict({{"output_dir": "o", "report_to": "none"}})[0]', "", False),
+        (f'{PARSER_OF_OWN}.parse_dict(dict(output_dir="o", report_to="none"))[0]', "", False),
+        (f'{PARSER_OF_OWN}.parse_args_into_dataclasses(["--output_dir", "o", "--report_to", "none"])[0]', "", False),
+        (PARSED, '\n    report_to: str = "wandb"', False),
+        ("args = HfArgumentParser(Own).parse_args_into_dataclasses()[0]", "", False),
+    ],
+)
+def test_parsed_arguments_without_report_to_logged_to_all_trackers(args: str, field: str, told: bool) -> None:
+    assert len(plain(args, OLD, field=field).lines("RM753", Kind.NOTE)) == told
+
+
+def test_parsed_arguments_of_the_legacy_trainer_logged_to_none() -> None:
+    assert not outcome(f"args = {PARSER}.parse_args_into_dataclasses()[0]").lines("RM753", Kind.NOTE)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("", True),
+        (', report_to="tensorboard"', True),
+        (', report_to=["wandb", "all"]', True),
+        (", report_to=trackers()", True),
+        (', report_to="none"', False),
+        (', report_to=["wandb"]', False),
+    ],
+)
+def test_where_tensorboard_writes_without_logging_dir_is_told(given: str, told: bool) -> None:
+    args = f'args = TrainingArguments("o", logging_dir="./logs"{given})'
+    assert any("TENSORBOARD_LOGGING_DIR" in message for message in plain(args).messages) is told
+    assert not any("TENSORBOARD" in m for m in outcome(f'args = Mine("o", logging_dir="x"{given})').messages)

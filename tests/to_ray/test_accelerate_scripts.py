@@ -130,6 +130,7 @@ def test_a_loop_that_one_worker_may_leave_is_told(end: str, told: bool) -> None:
 def test_a_file_that_every_process_writes_is_told(end: str, told: bool) -> None:
     found = [f for f in converted(end).findings if f.code == "RM828" and "Every process writes" in f.message]
     assert bool(found) is told
+    assert all(("accelerator.save" in (f.advice or "")) == ("torch.save" in end) for f in found)
 
 
 @pytest.mark.parametrize(

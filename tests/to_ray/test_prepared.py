@@ -5,6 +5,7 @@ import pytest
 from raymigrate.base.findings import Kind
 from raymigrate.base.options import Options
 from raymigrate.run.engine import convert
+from tests.rules.scripts import converted
 
 SCRIPT = """\
 import torch
@@ -75,3 +76,64 @@ COUNT = "with torch.no_grad():\n        for batch in test_loader:\n            {
 )
 def test_an_evaluation_that_counts_the_rows_of_one_worker_is_told(inside: str, count: int) -> None:
     assert len(told(end=COUNT.format(inside))) == count
+
+
+ADAPTER = """
+from accelerate import Accelerator, FullyShardedDataParallelPlugin
+from peft import LoraConfig, PeftModel, get_peft_model
+from transformers import AutoModel, AutoTokenizer
+accelerator = Accelerator({arguments})
+tokenizer = AutoTokenizer.from_pretrained("gpt2")
+model = {model}
+model, loader = accelerator.prepare(model, rows())
+for epoch in range(3):
+    for batch in loader:
+        accelerator.backward(model(batch))
+    print(epoch)
+{save}
+"""
+LORA = 'get_peft_model(AutoModel.from_pretrained("gpt2"), LoraConfig())'
+
+
+def adapter(save: str, model: str = LORA, arguments: str = "", **options: object) -> list[str]:
+    script = ADAPTER.format(save=save, model=model, arguments=arguments)
+    return converted(script, to_ray=True, **options).messages
+
+
+@pytest.mark.parametrize("model", [LORA, 'PeftModel.from_pretrained(base, "adapter", is_trainable=True)'])
+@pytest.mark.parametrize(
+    ("save", "told"),
+    [
+        ('accelerator.unwrap_model(model).save_pretrained("out")', True),
+        ('model.save_pretrained("out")', True),
+        ('unwrapped = accelerator.unwrap_model(model)\nunwrapped.save_pretrained("out")', True),
+        ('def save():\n    accelerator.unwrap_model(model).save_pretrained("out")\nsave()', True),
+        ('accelerator.unwrap_model(model).save_pretrained("out", is_main_process=accelerator.is_main_process)', False),
+        ('accelerator.unwrap_model(model).save_pretrained("out", save_function=accelerator.save)', False),
+        ('if accelerator.is_main_process:\n    accelerator.unwrap_model(model).save_pretrained("out")', False),
+        ('tokenizer.save_pretrained("out")', False),
+    ],
+)
+def test_an_adapter_that_every_process_writes_is_told(save: str, told: bool, model: str) -> None:
+    assert any("A PeftModel writes its files in every process" in message for message in adapter(save, model)) is told
+
+
+def test_a_model_of_transformers_asks_for_its_rank_itself() -> None:
+    save = 'accelerator.unwrap_model(model).save_pretrained("out")'
+    assert not any("PeftModel" in message for message in adapter(save, 'AutoModel.from_pretrained("gpt2")'))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "gpu", "told"),
+    [
+        ("fsdp_plugin=FullyShardedDataParallelPlugin()", False, True),
+        ("deepspeed_plugin=plugin", False, True),
+        ("deepspeed_plugins={'a': plugin}", False, True),
+        ("fsdp_plugin=FullyShardedDataParallelPlugin()", True, False),
+        ("fsdp_plugin=FullyShardedDataParallelPlugin()", None, False),  # a plugin asks for GPUs
+        ("fsdp_plugin=None", False, False),
+    ],
+)
+def test_a_plugin_that_cpu_workers_do_not_heed_is_told(arguments: str, gpu: bool | None, told: bool) -> None:
+    messages = adapter("", arguments=arguments, gpu=gpu)
+    assert any("does nothing on workers without a GPU" in message for message in messages) is told

@@ -120,3 +120,31 @@ def test_arguments_that_another_file_makes_are_in_the_way(tmp_path: Path) -> Non
     train = f"from other import arguments\n{HEAD}{TRAIN}".replace('TrainingArguments("out")', "arguments")
     said = project(tmp_path, train, f'{HEAD}arguments = TrainingArguments("out")\n')
     assert "arguments holds TrainingArguments made in" in said
+
+
+NO_TRAINING = """
+from accelerate import Accelerator
+from elsewhere import fit
+{code}
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        ("accelerator = Accelerator()\naccelerator.print(accelerator.state)", Kind.NOTE),
+        ("Accelerator().print('here')", Kind.NOTE),
+        ("def main():\n    accelerator = Accelerator()\n    accelerator.wait_for_everyone()\nmain()", Kind.NOTE),
+        ("accelerator = Accelerator()\nfit(accelerator)", Kind.MANUAL),
+        ("fit(Accelerator())", Kind.MANUAL),
+        ("accelerator = Accelerator()\nmodel = accelerator.prepare(build())\nfit(model)", Kind.MANUAL),
+        ("accelerator = Accelerator()\nstart = accelerator.prepare_model(build())", Kind.MANUAL),
+        ("class Job:\n    def __init__(self):\n        self.accelerator = Accelerator()", Kind.MANUAL),
+        ("accelerator = Accelerator()\ndef get():\n    return accelerator", Kind.MANUAL),
+        ("accelerator = Accelerator()\nloss().backward()", Kind.MANUAL),
+    ],
+)
+def test_an_accelerator_that_trains_nothing_is_no_training_elsewhere(code: str, kind: Kind) -> None:
+    outcome = converted(NO_TRAINING.format(code=code), to_ray=True)
+    assert [(code, found) for code, found, _ in outcome.findings if code == "RM802"] == [("RM802", kind)]
+    assert any("Nothing trains" in message for message in outcome.messages) == (kind is Kind.NOTE)

@@ -126,6 +126,11 @@ FROM_PRETRAINED_CHANGES: Mapping[str, Change] = {
     "resume_download": Change(),
     "use_flash_attention_2": Change("attn_implementation", '"flash_attention_2"', is_true, "None"),
 }
+BITS = ("load_in_8bit", "load_in_4bit")  # of from_pretrained too; quantized_loading.py writes what they stood for
+# What from_pretrained takes without an error and does nothing with (transformers 5.23, modeling_utils.py:4171).
+IGNORED_BY_MODELS = frozenset(
+    {"mirror", "_fast_init", "low_cpu_mem_usage", "from_tf", "from_flax", "offload_state_dict"}
+)
 LOAD_DATASET = frozenset({"datasets.load_dataset", "datasets.load.load_dataset"})
 DATALOADER_ARGUMENTS = ("split_batches", "dispatch_batches", "even_batches", "use_seedable_sampler")
 # The order that the parameters had from transformers 4.19 to 4.45.

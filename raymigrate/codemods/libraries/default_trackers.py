@@ -1,4 +1,4 @@
-"""RM753: TrainingArguments that leave the default of report_to, which was "all" and is "none".
+"""RM753: TrainingArguments, made or parsed, that leave the default of report_to, which was "all" and is "none".
 
 transformers 5.23, training_args.py:395. ray[train] brings tensorboardX, which is enough for a TensorBoardCallback (run:
 `TrainingArguments("x").report_to` was ["tensorboard"] with transformers 4.30.2, and is []).
@@ -13,6 +13,10 @@ from raymigrate.codemods.libraries.old_transformers import is_for_old_transforme
 from raymigrate.codemods.libraries.transformers_arguments import keyword_arguments
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.callers import called_elsewhere
+from raymigrate.facts.indirect import Parsing, parsings
+from raymigrate.facts.keys import keys_of
+from raymigrate.facts.legacy import TRAINING_ARGUMENTS
+from raymigrate.facts.module import Module
 from raymigrate.facts.own_arguments import calls_without_own
 from raymigrate.facts.removed_trackers import TrackerUse
 
@@ -30,20 +34,25 @@ SHARED = (
     "This is also called without Ray: there TrainingArguments without report_to= logged to all trackers up to"
     ' transformers 4; "all" for that way alone keeps that, as Ray\'s legacy trainer had removed them.'
 )
+PARSED = (
+    "TrainingArguments that are parsed without report_to logged to all trackers up to transformers 4; report_to all"
+    " among what is parsed keeps that."
+)
+ARGUMENT = "report_to"
 
 
 @codemod("TrainingArguments", "Seq2SeqTrainingArguments", phase=Phase.LIBRARIES, after=[keyword_arguments])
 def default_trackers(context: Context) -> None:
-    """Notes the arguments of transformers 4 that name no tracker, unless the legacy trainer got them.
+    """Notes the arguments of transformers 4 that name no tracker, made or parsed, unless the legacy trainer got them.
 
     Of those that no Trainer gets in sight one is enough.
     """
     if not is_for_old_transformers(context):
         return
     trackers, told = TrackerUse(context.places), False
-    for call in calls_without_own(context.module, "report_to"):
+    for call in calls_without_own(context.module, ARGUMENT):
         getting = trackers.getting(call)
-        if not {keyword.arg for keyword in call.keywords}.isdisjoint({"report_to", None}) or (told and not getting):
+        if not {keyword.arg for keyword in call.keywords}.isdisjoint({ARGUMENT, None}) or (told and not getting):
             continue
         if not trackers.had_none(call):
             context.note(RM753, call, MESSAGE)
@@ -51,6 +60,9 @@ def default_trackers(context: Context) -> None:
         elif any(_runs_without_ray(context, trainer) for trainer in getting):
             context.note(RM753, call, SHARED)
             told = True
+    for parsing in parsings(context.module, TRAINING_ARGUMENTS):
+        if not _says(context.module, parsing) and not trackers.had_none(parsing.call):
+            context.note(RM753, parsing.call, PARSED)
 
 
 def _runs_without_ray(context: Context, trainer: ast.Call) -> bool:
@@ -59,3 +71,16 @@ def _runs_without_ray(context: Context, trainer: ast.Call) -> bool:
     if function in context.also_elsewhere:
         return True
     return bool(module.path) and module.project is not None and called_elsewhere(module.project, module, function)
+
+
+def _says(module: Module, parsing: Parsing) -> bool:
+    """Whether report_to is among what is parsed, as far as the module shows it, or has a default of the project."""
+    if ARGUMENT in parsing.fields:
+        return True
+    if parsing.given is None:
+        return False
+    if parsing.method == "parse_dict":
+        keys = keys_of(module, parsing.given)
+        return ARGUMENT in {name for name, _ in keys.strings} | {keyword.arg for _, keyword in keys.keywords}
+    parts = (part for source in module.origins(parsing.given) for part in ast.walk(source.node))
+    return any(isinstance(part, ast.Constant) and f"--{ARGUMENT}" in str(part.value) for part in parts)

@@ -7,6 +7,7 @@ torch's GradScaler, which fp16=True brings in, refuses such gradients ("Attempti
 
 import ast
 import re
+from collections.abc import Iterator
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
@@ -19,6 +20,7 @@ from raymigrate.codemods.shared.train_function import TrainFunction
 from raymigrate.facts.legacy import ACCELERATORS, TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
 from raymigrate.facts.trainers import TrainerCall
+from raymigrate.facts.values import argument
 
 RM751 = Rule(
     "RM751",
@@ -44,7 +46,12 @@ LOADED = "Weights are loaded in the dtype of the checkpoint since transformers 5
 LOADED_QUANTIZED = (
     "Weights that stay unquantized are loaded in the dtype of the checkpoint since transformers 5, before in float16"
 )
+# transformers 4.30.2, modeling_utils.py:1127, set a dtype where it was given one; 5.23, modeling_utils.py:1402, takes
+# that of the configuration.
+FROM_CONFIG = ("from_config", "_from_config")
+MADE = "Weights are made in the dtype that the configuration holds since transformers 5, before in float32"
 IN_HALF = 'if it holds half precision, dtype="float32" here keeps that'
+OF_UNKNOWN_AGE = 'if that is half precision, and the script ran with transformers 4, dtype="float32" here keeps float32'
 FUSED = (
     "The default optimizer is torch's fused AdamW since transformers 5, and was torch's plain one from 4.32 on; up to"
     ' 4.31 it was that of optim="adamw_hf".'
@@ -73,6 +80,8 @@ def freeze_numerics(context: Context) -> None:
         if is_for_old_transformers(context):
             _note_half_precision(context)
             _note_added_rows(context)
+        elif context.joins_ray:
+            _note_unknown_age(context)
         return
     for call in context.module.calls(*TRAINING_ARGUMENTS):
         _set(context, call, "optim", '"adamw_torch"', FUSED)
@@ -80,6 +89,8 @@ def freeze_numerics(context: Context) -> None:
         if MODEL.fullmatch(context.module.qualified(node.func) or ""):
             loads_weights = isinstance(node.func, ast.Attribute) and node.func.attr == "from_pretrained"
             freeze_model(context, node, loads_weights=loads_weights)
+            if not loads_weights and not _has_dtype(node) and _is_of_loaded_config(context.module, node):
+                _set_dtype(context, node, "torch.float32", f"{MADE}.")
     for call in _resizings(context.module):
         _set(context, call, "mean_resizing", "False", f"{ADDED}.")
 
@@ -99,9 +110,9 @@ def _note_half_precision(context: Context) -> None:
     """Notes models whose weights may come in half precision today."""
     module = context.module
     what = 'fp16 needs dtype="float32" here if it holds float16' if _scales_gradients(module) else IN_HALF
-    for call, method in module.method_calls("from_pretrained"):
-        name = module.qualified(method) or ""
-        if not MODEL.fullmatch(name) or _has_dtype(call):
+    for call, loads_weights in _models(module):
+        if not loads_weights:
+            context.note(RM751, call, f"{MADE}: {what}.")
             continue
         quantized = is_quantized(module, call)
         if quantized:
@@ -110,6 +121,39 @@ def _note_half_precision(context: Context) -> None:
             context.note(RM751, call, f"{LOADED}, or in float16 where they are quantized: dtype= here keeps that.")
         elif not _is_in_float32(module, call):
             context.note(RM751, call, f"{LOADED}: {what}.")
+
+
+def _note_unknown_age(context: Context) -> None:
+    """Notes, once in a plain script that goes to Ray, what its models come in if it ran with transformers 4 so far."""
+    for call, loads_weights in _models(context.module):
+        if not loads_weights or not _is_in_float32(context.module, call):
+            context.note(RM751, call, f"{LOADED if loads_weights else MADE}: {OF_UNKNOWN_AGE}.")
+            return
+
+
+def _models(module: Module) -> Iterator[tuple[ast.Call, bool]]:
+    """The calls that make a model without saying its dtype, each with whether it loads weights.
+
+    One that makes them by a configuration counts where that was loaded: what a script writes out itself holds no dtype.
+    """
+    for call, method in module.method_calls("from_pretrained", *FROM_CONFIG):
+        if MODEL.fullmatch(module.qualified(method) or "") and not _has_dtype(call):
+            loads_weights = method.attr not in FROM_CONFIG
+            if loads_weights or _is_of_loaded_config(module, call):
+                yield call, loads_weights
+
+
+def _is_of_loaded_config(module: Module, call: ast.Call) -> bool:
+    """Whether a model is made by a configuration that was loaded, and that may hold a dtype."""
+    config = argument(call, 0, "config")
+    loads = module.origins(config) if config is not None else ()
+    return any(
+        isinstance(load.node, ast.Call)
+        and (load.module.qualified(load.node.func) or "").endswith("Config.from_pretrained")
+        and not _has_dtype(load.node)
+        and not _is_in_float32(load.module, load.node)
+        for load in loads
+    )
 
 
 def note_loaded_again(context: Context, call: ast.Call, *, trained_here: bool) -> None:
@@ -169,10 +213,15 @@ def freeze_model(context: Context, call: ast.Call, *, loads_weights: bool) -> No
         message = f"{LOADED_QUANTIZED if quantized else LOADED}."
         if quantized is None and "dtype" not in {keyword.arg for keyword in call.keywords}:
             context.manual(RM751, call, message, "Give it dtype=torch.float32, or torch.float16 where it is quantized.")
-        elif _set(context, call, "dtype", "torch.float16" if quantized else "torch.float32", message):
-            reference = context.module.reference_at.get(call.func)
-            near = context.nested(reference.binding.statement) if reference is not None else None
-            context.plan.need_import("torch", near=near)
+        else:
+            _set_dtype(context, call, "torch.float16" if quantized else "torch.float32", message)
+
+
+def _set_dtype(context: Context, call: ast.Call, dtype: str, message: str) -> None:
+    if _set(context, call, "dtype", dtype, message):
+        reference = context.module.reference_at.get(call.func)
+        near = context.nested(reference.binding.statement) if reference is not None else None
+        context.plan.need_import("torch", near=near)
 
 
 def _set(context: Context, call: ast.Call, argument: str, value: str, message: str) -> bool:

@@ -10,6 +10,7 @@ import ast
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_changes import TRAINING_ARGUMENTS_CHANGES
+from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
 from raymigrate.codemods.libraries.settings_keys import OPTION, gone_key, gone_keys
 from raymigrate.codemods.libraries.transformers_arguments import RM706, change_argument, change_key
 from raymigrate.codemods.phases import Phase
@@ -32,7 +33,7 @@ def indirect_arguments(context: Context) -> None:
     module = context.module
     for made in configurations(module, TRAINING_ARGUMENTS):
         _change_keys(context, keys_of(module, made))
-    if not context.of_legacy_job:
+    if not is_for_old_transformers(context):
         return
     for trainer in module.calls(*HF_TRAINERS):
         given = argument(trainer, 1, "args")

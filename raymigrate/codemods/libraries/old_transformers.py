@@ -1,14 +1,40 @@
-"""Whether a module was written for transformers 4, as its arguments show."""
+"""Whether a module was written for transformers 4, as its arguments and the names that it imports show.
+
+What transformers 5 still heeds shows nothing: `torch_dtype=` is another name of `dtype=` there (5.23,
+modeling_utils.py:4147).
+"""
+
+import ast
+from collections.abc import Collection, Iterator
 
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.libraries.argument_changes import TRAINER_CHANGES, TRAINING_ARGUMENTS_CHANGES
-from raymigrate.codemods.libraries.quantized_loading import BITS
-from raymigrate.facts.legacy import HF_TRAINERS, TRAINING_ARGUMENTS
+from raymigrate.codemods.libraries.argument_changes import (
+    ACCELERATOR_CHANGES,
+    BITS,
+    FROM_PRETRAINED_CHANGES,
+    IGNORED_BY_MODELS,
+    TRAINER_CHANGES,
+    TRAINING_ARGUMENTS_CHANGES,
+)
+from raymigrate.facts.guards import is_ready
+from raymigrate.facts.legacy import ACCELERATORS, HF_TRAINERS, TRAINING_ARGUMENTS
+from raymigrate.facts.module import Module
 from raymigrate.facts.own_arguments import own_arguments
+from raymigrate.knowledge.libraries import look_up
+
+# Arguments of methods of transformers that it refuses today, or does nothing with.
+OF_METHODS: dict[str, Collection[str]] = {
+    "from_pretrained": {*BITS, *FROM_PRETRAINED_CHANGES, *IGNORED_BY_MODELS},
+    "save_pretrained": {"save_function"},
+}
+ALIKE = "diffusers"  # whose models have such methods too, and still heed these arguments
 
 
 def has_old_arguments(context: Context) -> bool:
-    """Whether TrainingArguments, a Trainer or what loads a model have arguments that transformers 5 no longer takes."""
+    """Whether TrainingArguments, a Trainer or what loads a model have arguments that transformers 5 no longer takes.
+
+    Once the module is converted they are gone, so that a second run does not find them.
+    """
     loads = (call for call, _ in context.module.method_calls("from_pretrained"))
     if any(keyword.arg in BITS for call in loads for keyword in call.keywords):
         return True
@@ -24,5 +50,36 @@ def has_old_arguments(context: Context) -> bool:
 
 
 def is_for_old_transformers(context: Context) -> bool:
-    """Whether a module ran with transformers 4: it is of a legacy job, or its arguments show it."""
-    return context.of_legacy_job or has_old_arguments(context)
+    """Whether a module ran with transformers 4: it is of a legacy job, or its arguments or names show it."""
+    return (
+        context.of_legacy_job
+        or has_old_arguments(context)
+        or _has_arguments_without_effect(context.module)
+        or _has_old_names(context.module)
+    )
+
+
+def _has_arguments_without_effect(module: Module) -> bool:
+    """Whether methods or an Accelerator have arguments that the libraries do not heed today."""
+    given = [(call, arguments) for name, arguments in OF_METHODS.items() for call in _calls_of_method(module, name)]
+    # accelerate 1 refuses its own, and transformers 5 needs that.
+    given += [(call, ACCELERATOR_CHANGES.keys()) for call in module.calls(*ACCELERATORS)]
+    return any(keyword.arg in arguments for call, arguments in given for keyword in call.keywords)
+
+
+def _calls_of_method(module: Module, name: str) -> Iterator[ast.Call]:
+    """The calls of a method of a class of transformers, or of an object of which nothing else is known."""
+    is_sure = not module.references_within(ALIKE)
+    for call, method in module.method_calls(name):
+        qualified = module.qualified(method)
+        if qualified.startswith("transformers.") if qualified is not None else is_sure:
+            yield call
+
+
+def _has_old_names(module: Module) -> bool:
+    """Whether a module uses a name that transformers does not have today, and does not reckon with that."""
+    for reference in module.references_within("transformers"):
+        gone = look_up(reference.qualified).gone
+        if gone is not None and not is_ready(module, reference, gone.rpartition(".")[2]):
+            return True
+    return False

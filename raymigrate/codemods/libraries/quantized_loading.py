@@ -9,13 +9,13 @@ import ast
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.libraries.argument_changes import BITS
 from raymigrate.codemods.libraries.transformers_arguments import RM701, RM702, keyword_arguments
 from raymigrate.codemods.phases import Phase
 from raymigrate.edits.plan import Part
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import is_none, written
 
-BITS = ("load_in_8bit", "load_in_4bit")
 CONFIG = "quantization_config"
 CLASS = "BitsAndBytesConfig"
 OPTIONS = ("llm_int8_", "bnb_4bit_")  # how the other arguments of BitsAndBytesConfig begin

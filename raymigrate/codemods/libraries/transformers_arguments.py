@@ -28,6 +28,8 @@ from raymigrate.codemods.libraries.argument_changes import (
     Change,
     is_falsy,
 )
+from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
+from raymigrate.codemods.libraries.tensorboard_folder import without_folder
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.indirect import calls_by_name
 from raymigrate.facts.keys import Keys, keys_of, taken_out, unpacked_by_callers
@@ -186,7 +188,7 @@ def change_unpacked(
     """
     keys = keys_of(context.module, keyword.value)
     change_keys(context, of, keys, changes)
-    if names is TRAINING_ARGUMENTS and keys.hidden and context.of_legacy_job:
+    if names is TRAINING_ARGUMENTS and keys.hidden and is_for_old_transformers(context):
         _tell_unseen(context, of, keyword, keys, changes)
 
 
@@ -339,8 +341,10 @@ def change_argument(context: Context, call: ast.Call, keyword: ast.keyword, chan
         if not change.only_if(value) and not (void or off):
             advice = ADVICE.get(name, "Drop it, or write what replaces it.")
             context.manual(RM702, keyword, f"{name}= {change.outcome}.", advice)
-        elif context.converts(RM702, keyword, f"{name}= {change.outcome}; deleted."):
-            edit.remove.add(name)
+        else:
+            told = without_folder(context, call) if name == "logging_dir" else ""
+            if context.converts(RM702, keyword, f"{name}= {change.outcome}; deleted{told}."):
+                edit.remove.add(name)
     elif not change.only_if(value) and not switch:
         context.manual(RM701, keyword, f"{name}= {change.outcome}; {change.name}= took its place.", "")
     elif context.converts(RM701, keyword, f"{name}= {change.outcome}; now {change.name}=."):

@@ -8,7 +8,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.codemods.to_ray.accelerators import apply_file, set_cpu
+from raymigrate.codemods.to_ray.accelerators import apply_file, set_cpu, tell_plugins
 from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
 from raymigrate.codemods.to_ray.epochs import epochs_of, report_epochs
 from raymigrate.codemods.to_ray.launched import RM825, LaunchedOutline, UnfitLaunchError, launched_of, tell_launch
@@ -21,6 +21,7 @@ from raymigrate.codemods.to_ray.refusals import (
     RM802,
     Reason,
     accelerator_for_others,
+    keeps_to_itself,
     rebinds_import,
     refusal,
     refusal_for_others,
@@ -66,6 +67,9 @@ def convert(context: Context) -> None:
         context.manual(RM802, reason.node, reason.message)
         return
     if epochs.backward is None:
+        if all(keeps_to_itself(module, call) for call in made):
+            context.note(RM802, made[0], "Nothing trains with this Accelerator, so that nothing moves.")
+            return
         message = (
             "No call of accelerator.backward is in this file, so what trains is somewhere else: convert it by hand."
         )
@@ -111,6 +115,7 @@ def _convert(context: Context, made: list[ast.Call], outline: LaunchedOutline) -
         apply_file(context, outline, made, launched.form, launched.name)
     if not outline.use_gpu and not outline.resources:
         set_cpu(context, made)
+        tell_plugins(context, made)
     hand_group_to_ray(context, outline)
     if notebook is not None:
         replace_launch(context, notebook)

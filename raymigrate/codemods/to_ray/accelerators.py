@@ -7,11 +7,11 @@ from pathlib import Path
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.to_ray.launched import LaunchedOutline
+from raymigrate.codemods.to_ray.launched import GPU_PLUGINS, LaunchedOutline
 from raymigrate.codemods.to_ray.outline import Outline
-from raymigrate.facts.launch_form import GPU_PLUGINS, LaunchForm, Row
+from raymigrate.facts.launch_form import LaunchForm, Row
 from raymigrate.facts.literals import shortened
-from raymigrate.facts.values import argument
+from raymigrate.facts.values import argument, is_none
 
 RM821 = Rule(
     "RM821",
@@ -58,6 +58,17 @@ def set_cpu(context: Context, made: list[ast.Call]) -> None:
         message = "On CPU workers each would train a model of its own; now cpu=True."
         if context.converts(RM821, call, message):
             context.give(call, "cpu", "True")
+
+
+def tell_plugins(context: Context, made: list[ast.Call]) -> None:
+    """Tells of plugins that an Accelerator on CPU workers has no use for.
+
+    accelerate 1.15 shards a model only where its processes are on GPUs or the like (state.py:1010), and says nothing.
+    """
+    for keyword in (keyword for call in made for keyword in call.keywords):
+        if keyword.arg in GPU_PLUGINS and not is_none(keyword.value):
+            message = f"{keyword.arg}= does nothing on workers without a GPU: each of them holds the whole model."
+            context.note(RM821, keyword, message)
 
 
 def apply_file(context: Context, outline: Outline, made: list[ast.Call], form: LaunchForm, name: str) -> None:

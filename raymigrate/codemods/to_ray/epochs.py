@@ -9,11 +9,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from textwrap import indent
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.to_ray.carried_values import carried_values
 from raymigrate.codemods.to_ray.epoch_metrics import Metrics, metrics_of
+from raymigrate.codemods.to_ray.save_conditions import save_condition
 from raymigrate.codemods.to_ray.script import DEFINITIONS, executed, uses_of_function
 from raymigrate.edits.plan import Code, Part
 from raymigrate.facts.legacy import ACCELERATORS
@@ -38,6 +40,10 @@ REPORT = (
     " with numbers."
 )
 BATCHES_TO_SKIP = "resume_step"  # as the scripts of transformers and accelerate call it
+EACH_EPOCH = (
+    "The script saves its state here on a condition that the end of the epoch cannot ask again: each epoch reports a"
+    " checkpoint, and Ray keeps all of them, unless RunConfig has checkpoint_config=CheckpointConfig(num_to_keep=...)."
+)
 SAVED = """\
 with tempfile.TemporaryDirectory() as {folder}:
     {accelerator}.save_state({folder})
@@ -176,7 +182,7 @@ def report_epochs(context: Context, epochs: Epochs) -> None:
         advice = "Start a TorchTrainer for each round, and convert the script again."
         context.manual(RM823, saving, message, advice)
         saving = None
-    first = _first_epoch(loop) if saving is not None else None
+    first, condition = _first_epoch(loop) if saving is not None else None, None
     if not metrics.entries and metrics.logged is None:
         message = "Nothing that the script shows at the end of an epoch is surely a number: nothing is reported."
         context.manual(RM823, loop, message, REPORT)
@@ -184,13 +190,15 @@ def report_epochs(context: Context, epochs: Epochs) -> None:
     names = ", ".join(key.strip('"*') for key in metrics.entries) or "what the script logs"
     message = f"Every worker reports {names} at the end of each epoch"
     if saving is not None and first is not None and epochs.variable:
+        condition = save_condition(context.module, loop, saving)
         message += ", with its state as the checkpoint that a run goes on from after a failure"
+        message += " where the script saves it" if condition else ""
     if not context.converts(RM823, loop, f"{message}."):
         return
     context.plan.need_import("ray.train")
     shown = _name_logged(context, metrics)
     if saving is not None and first is not None and epochs.variable:
-        _save(context, epochs, saving, first, shown)
+        _save(context, epochs, saving, first, shown, condition)
         return
     _put(context, loop, f"ray.train.report({shown})")
     why = "The script saves no state for each epoch"
@@ -287,8 +295,10 @@ def _first_epoch(loop: Loop) -> ast.expr | str | None:
     return call.args[0] if len(call.args) == 2 and isinstance(call.args[0], ast.Name) else None
 
 
-def _save(context: Context, epochs: Epochs, saving: ast.Call, first: ast.expr | str, metrics: str) -> None:
-    """Reports the state of the accelerator, and goes on from it."""
+def _save(
+    context: Context, epochs: Epochs, saving: ast.Call, first: ast.expr | str, metrics: str, condition: str | None
+) -> None:
+    """Reports the state of the accelerator, where the script saves it, and goes on from it."""
     assert isinstance(epochs.loop, ast.For) and isinstance(epochs.loop.iter, ast.Call)
     assert isinstance(saving.func, ast.Attribute)
     accelerator = context.module.source(saving.func.value)
@@ -304,6 +314,10 @@ def _save(context: Context, epochs: Epochs, saving: ast.Call, first: ast.expr | 
         metadata=", ".join(f'"{key}": {name}' for key, name in kept.items()),
         metrics=metrics,
     )
+    if condition:
+        text = f"if {condition}:\n{indent(text, '    ')}\nelse:\n    ray.train.report({metrics})"
+    elif condition is None:
+        context.note(RM823, saving, EACH_EPOCH)
     _put(context, epochs.loop, text)
     start, name = "", first.id if isinstance(first, ast.Name) else context.fresh("first_epoch", "start_epoch")
     if isinstance(first, str):

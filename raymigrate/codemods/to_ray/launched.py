@@ -9,16 +9,19 @@ from pathlib import Path
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.libraries.argument_changes import TRAINING_ARGUMENTS_CHANGES
 from raymigrate.codemods.to_ray.launches import Launch, file_of, is_launched_one_way, launches_of
 from raymigrate.codemods.to_ray.notebook_launchers import NotebookLaunch
 from raymigrate.codemods.to_ray.outline import Outline, asks_for_gpu
 from raymigrate.codemods.to_ray.script import Script
 from raymigrate.codemods.to_ray.statements import Roles
 from raymigrate.facts.accelerate_config import read_file
+from raymigrate.facts.indirect import parsings
 from raymigrate.facts.launch_file import launch_form
 from raymigrate.facts.launch_flags import with_flags
 from raymigrate.facts.launch_form import LaunchForm, NoRayFormError, RejectedFileError
-from raymigrate.facts.legacy import ACCELERATORS
+from raymigrate.facts.legacy import ACCELERATORS, TRAINING_ARGUMENTS
+from raymigrate.facts.module import Module
 
 GPU_PLUGINS = ("fsdp_plugin", "deepspeed_plugin", "deepspeed_plugins")
 GPU_PRECISIONS = ("fp16", "fp8")  # on CPUs the first does nothing, and the other raises
@@ -197,4 +200,17 @@ def tell_lines(context: Context, place: ast.AST, launched: Launched) -> None:
     name = Path(context.path).name
     for launch in launched.launches:
         said = f"{launch.file.name}:{launch.line} says `{launch.text}`"
-        context.note(RM824, place, f"{said}; it is `python {name}` now, with the script's own arguments.")
+        own = f"it is `python {name}` now, with the script's own arguments"
+        refused = _refused_options(context.module, launch, name)
+        left = f", but without {', '.join(refused)}, which TrainingArguments refuses today" if refused else ""
+        context.note(RM824, place, f"{said}; {own}{left}.")
+
+
+def _refused_options(module: Module, launch: Launch, script: str) -> list[str]:
+    """The options behind the script's name that its TrainingArguments do not have today, each with its new name."""
+    parsed = list(parsings(module, TRAINING_ARGUMENTS))
+    own = {name for parsing in parsed for name in parsing.fields}
+    given = launch.own_arguments(script) if parsed else []
+    names = (word.removeprefix("--").partition("=")[0] for word in given if word.startswith("--"))
+    changes = {name: TRAINING_ARGUMENTS_CHANGES[name].name for name in names if name in TRAINING_ARGUMENTS_CHANGES}
+    return [f"--{old}" + (f" (now --{new})" if new else "") for old, new in changes.items() if old not in own]

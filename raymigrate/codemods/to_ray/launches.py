@@ -56,6 +56,20 @@ class Launch:
         """The flags whose value is not one of a variable of the shell."""
         return {name: value for name, value in self.flags.items() if not any(sign in value for sign in "$<{")}
 
+    def starts(self, script: str) -> bool:
+        """Whether it starts a script of this name, or the module of this name with -m."""
+        return any(self._is_name(word, script) for word in self.text.split())
+
+    def own_arguments(self, script: str) -> list[str]:
+        """The words behind the script's name, which the script gets."""
+        words = self.text.split()
+        return words[next((n for n, word in enumerate(words) if self._is_name(word, script)), len(words)) + 1 :]
+
+    def _is_name(self, word: str, script: str) -> bool:
+        of_torchrun = self.text.startswith("torchrun ") and not {"-m", "--module"}.isdisjoint(self.text.split())
+        is_module = "m" in self.flags or "module" in self.flags or of_torchrun
+        return Path(word).name == script or (is_module and word.rpartition(".")[2] == script.removesuffix(".py"))
+
 
 def is_launched_one_way(launches: list[Launch]) -> bool:
     """Whether all lines that launch a script say the same."""
@@ -68,7 +82,7 @@ def launches_of(script: str) -> list[Launch]:
         return []
     name = Path(script).name
     in_project = [launch for folder in _folders(Path(script)) for launch in _launches_in(folder)]
-    found = [launch for launch in (*_launches_of_file(Path(script)), *in_project) if _starts(launch, name)]
+    found = [launch for launch in (*_launches_of_file(Path(script)), *in_project) if launch.starts(name)]
     return sorted(found, key=lambda launch: (launch.file, launch.line))
 
 
@@ -166,10 +180,3 @@ def _processes(flags: dict[str, str]) -> dict[str, str]:
     if not given.isdigit() or not machines.isdigit():
         return {}
     return {"num_processes": str(int(given) * int(machines))}
-
-
-def _starts(launch: Launch, script: str) -> bool:
-    words = launch.text.split()
-    module = script.removesuffix(".py")
-    is_module = "m" in launch.flags or "module" in launch.flags
-    return any(Path(word).name == script or (is_module and word.split(".")[-1] == module) for word in words)

@@ -45,6 +45,7 @@ OWN_LAUNCHERS = {
     "Megatron-LM": ("accelerate.utils.MegatronLM", "accelerate.utils.megatron_lm.", "megatron."),
     "SageMaker": ("smdistributed.", "sagemaker.huggingface."),
 }
+TRAINING = ("backward", "prepare", "prepare_model", "prepare_data_loader", "prepare_optimizer")
 OTHER_TRAINERS = ("pytorch_lightning", "lightning", "fastai", "keras", "tensorflow.keras")
 
 
@@ -165,6 +166,19 @@ def accelerator_for_others(context: Context, made: ast.Call) -> Reason | None:
             advice = "Build it in the training function."
             return Reason(made, f"{message} what runs on the workers, each worker would train alone. {advice}")
     return None
+
+
+def keeps_to_itself(module: Module, made: ast.Call) -> bool:
+    """Whether an Accelerator prepares nothing in its file, and is handed to nobody who could train with it.
+
+    It is then read for what it prints or knows of the processes only: `accelerator.print(accelerator.state)`.
+    """
+    if any(module.method_calls(*TRAINING)):
+        return False
+    outer = module.parent_of[made]
+    name = outer.targets[0] if isinstance(outer, ast.Assign) and len(outer.targets) == 1 else None
+    uses = module.uses(name.id, module.scope_of[name]) if isinstance(name, ast.Name) else [made]
+    return all(isinstance(module.parent_of[use], (ast.Attribute, ast.Expr)) for use in uses)
 
 
 def _own_launcher(module: Module) -> Reason | None:

@@ -26,7 +26,9 @@ RM828 = Rule(
         "Default process group has not been initialized, please make sure to call init_process_group",
     ),
 )
+PEFT_MODELS = ("peft.get_peft_model", "peft.PeftModel", "peft.AutoPeftModel")
 COLLECTIVES = ("prepare", "gather", "gather_for_metrics", "reduce", "save_state", "wait_for_everyone")
+SAVE = "torch.save"
 GATHERED = {"gather", "gather_for_metrics", "reduce", "all_reduce", "compute", "check_trigger"}
 PER_EPOCH = ("StepLR", "MultiStepLR", "ExponentialLR", "ReduceLROnPlateau", "CosineAnnealingLR")
 
@@ -54,7 +56,11 @@ def tell_traps(context: Context, epochs: Epochs) -> None:
         message = (
             "Every process writes this file, one over the other; it belongs below `if accelerator.is_main_process:`."
         )
-        context.manual(RM828, call, message, "Guard it, or use accelerator.save, which writes once.")
+        writes_once = ", or use accelerator.save, which writes once" if module.qualified(call.func) == SAVE else ""
+        context.manual(RM828, call, message, f"Guard it{writes_once}.")
+    for call in _saved_adapters(module):
+        message = "A PeftModel writes its files in every process, one over the other."
+        context.manual(RM828, call, message, "Give it is_main_process=accelerator.is_main_process.")
 
 
 def _tell_method(context: Context, call: ast.Call, function: ast.Attribute) -> None:
@@ -160,10 +166,33 @@ def _unguarded_saves(module: Module) -> Iterator[ast.Call]:
     for call in module.of_type(ast.Call):
         name = module.qualified(call.func) or ""
         is_open = isinstance(call.func, ast.Name) and call.func.id == "open" and not name
-        if name != "torch.save" and not (is_open and _writes(module, call)):
+        if name != SAVE and not (is_open and _writes(module, call)):
             continue
         if not is_for_one_process(module, call):
             yield call
+
+
+def _saved_adapters(module: Module) -> Iterator[ast.Call]:
+    """Calls of save_pretrained of models of peft that all processes make; a model of transformers asks for its rank.
+
+    peft 0.21.2, peft_model.py:297, writes unless is_main_process is False. RM707 gives it for a save_function.
+    """
+    for call, method in module.method_calls("save_pretrained"):
+        is_said = len(call.args) > 4 or any(k.arg in ("is_main_process", "save_function", None) for k in call.keywords)
+        if not is_said and not is_for_one_process(module, call) and _is_of_peft(module, method.value, set()):
+            yield call
+
+
+def _is_of_peft(module: Module, node: ast.expr, seen: set[str]) -> bool:
+    """Whether something is a model of peft, also behind `unwrap_model` and what the model's name got before."""
+    if isinstance(node, ast.Call):
+        if (module.qualified(node.func) or "").startswith(PEFT_MODELS):
+            return True
+        is_unwrapped = getattr(node.func, "attr", "") == "unwrap_model" and node.args
+        return bool(is_unwrapped) and _is_of_peft(module, node.args[0], seen)
+    if not isinstance(node, ast.Name) or node.id in seen:
+        return False
+    return any(_is_of_peft(module, value, {*seen, node.id}) for value in _given(module, node))
 
 
 def _writes(module: Module, call: ast.Call) -> bool:
