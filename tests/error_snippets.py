@@ -221,6 +221,11 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         # In a process that no core worker serves, as in a client.
         "from ray.data._internal.execution.block_ref_counter import BlockRefCounter\nBlockRefCounter()",
     ],
+    "RM514": [
+        "from ray.train.v2._internal.callbacks.datasets import RayDatasetShardProvider\n"
+        "provider = RayDatasetShardProvider.__new__(RayDatasetShardProvider)\nprovider._dataset_names = set()\n"
+        "asked = type('Asked', (), {'dataset_name': 'dev'})\nprovider.get_dataset_shard(asked)",
+    ],
     "RM601": [
         "from ray.train.huggingface import TransformersCheckpoint",
         "from ray.train.huggingface import HuggingFaceCheckpoint",
