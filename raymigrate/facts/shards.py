@@ -8,6 +8,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from raymigrate.facts.guards import tested as tested_values
 from raymigrate.facts.keys import unpacked_value
 from raymigrate.facts.module import Module
 from raymigrate.facts.ray_data import GET_SHARD, attributes_of_shards
@@ -40,7 +41,11 @@ def optional_shards(homes: Iterable[Module]) -> Iterator[Shard]:
     """
     homes = list(homes)
     asked = [(home, call) for home in homes for call in home.calls(*GET_SHARD)]
-    tested = {source.node for home in homes for node in _tested(home) for source in home.origins(node)} if asked else ()
+    tested = (
+        {source.node for home in homes for node in tested_values(home) for source in home.origins(node)}
+        if asked
+        else ()
+    )
     for home, call in asked:
         given = argument(call, 0, "dataset_name")
         names = {value for _, value in constants(home, given)} if given is not None else set()
@@ -67,25 +72,6 @@ def has_dataset(trainer: TrainerCall, name: str) -> bool | None:
         seen = seen_entries(source.module, source.node) if entries is None else entries
         found.add(True if name in seen else None if entries is None and not is_none(source.node) else False)
     return found.pop() if len(found) == 1 else None
-
-
-def _tested(module: Module) -> Iterator[ast.expr]:
-    """What a module compares with None, or takes for true or false."""
-    for compare in module.of_type(ast.Compare):
-        if any(is_none(other) for other in compare.comparators):
-            yield compare.left
-    for kind in (ast.If, ast.IfExp, ast.While, ast.Assert):
-        for branch in module.of_type(kind):
-            yield branch.test  # type: ignore[attr-defined]
-    for negation in module.of_type(ast.UnaryOp):
-        if isinstance(negation.op, ast.Not):
-            yield negation.operand
-    for choice in module.of_type(ast.BoolOp):
-        yield from choice.values
-    for loop in module.of_type(ast.comprehension):
-        yield from loop.ifs
-    for call in module.named_calls("bool"):
-        yield from call.args
 
 
 def _used(module: Module) -> set[ast.AST]:
