@@ -45,7 +45,9 @@ def open_folder(made: Source) -> ast.expr | None:
     module, call = made.module, made.node
     methods = (made_by_script(module, call), class_method(module, call))
     folder = _folder(module, call) if "from_directory" in methods and carried_files(made) else None
-    return folder if folder is not None and not is_absolute(module, folder) else None
+    if folder is None or isinstance(folder, ast.Starred) or is_absolute(module, folder):
+        return None
+    return folder
 
 
 def folder_is_temporary(module: Module, checkpoint: ast.expr, user: ast.AST) -> bool:

@@ -53,6 +53,8 @@ def test_none_takes_the_place_of_a_shard_that_no_trainer_has(shard: str, dataset
         "def fit(datasets):\n    " + FIT.format("datasets"),
         FIT.format("{**rows}"),
         "TorchTrainer(loop, scaling_config=ScalingConfig(2), **rows).fit()",
+        "from ray.tune import Tuner\n\ntrainer = TorchTrainer(loop, scaling_config=ScalingConfig(2))\n"
+        "Tuner(trainer, param_space={'datasets': {'dev': rows}}).fit()",
         "\n".join(FIT.format(datasets) for datasets in ('{"train": rows}', '{"train": rows, "dev": rows}')),
         "",
     ],

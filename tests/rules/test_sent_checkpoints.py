@@ -100,6 +100,7 @@ def test_a_path_that_may_be_relative_is_made_absolute(made: str, now: str, sent:
         "with tempfile.TemporaryDirectory() as folder:\n    ray.put(Checkpoint.from_directory(folder))",
         "ray.put(ray.train.Checkpoint.from_directory('out'))",
         "ray.put(found().from_directory('out'))",
+        "ray.put(Checkpoint.from_directory(*found()))",
     ],
 )
 def test_other_paths_stay(use: str) -> None:

@@ -7,10 +7,12 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.callers import is_used_elsewhere
+from raymigrate.facts.module import Module
 from raymigrate.facts.places import Place
 from raymigrate.facts.reports import with_all_imported
 from raymigrate.facts.shards import Shard, has_dataset, optional_shards, runs
 from raymigrate.facts.trainers import WITH_FUNCTION, TrainerCall, trainer_calls
+from raymigrate.facts.tuners import TUNERS
 
 RM514 = Rule(
     "RM514",
@@ -53,13 +55,19 @@ def _with_trainers(context: Context, shard: Shard, name: str, users: list[Traine
     here = shard.module is context.module
     if has == {True}:
         return
-    if has != {False} or not here or len(shard.names) > 1 or is_used_elsewhere(context.module, shard.call):
+    is_open = _gives_datasets_to_trials(context.module) or is_used_elsewhere(context.module, shard.call)
+    if has != {False} or not here or len(shard.names) > 1 or is_open:
         _may_miss(context, shard, name, shard.call if here else users[0].arguments.get("datasets", users[0].node))
     elif context.converts(RM514, shard.call, MISSING.format(name)):
         context.plan.replace(shard.call, "None")
         reference = context.module.reference_at.get(shard.call.func)
         if reference is not None:
             context.handle(reference, gone=True)
+
+
+def _gives_datasets_to_trials(module: Module) -> bool:
+    """Whether a Tuner may give its trials other datasets than those of the trainer: param_space={"datasets": ...}."""
+    return any(module.calls(*TUNERS)) and any(isinstance(node, ast.Constant) for node in module.spelling("datasets"))
 
 
 def _may_miss(context: Context, shard: Shard, name: str, place: ast.AST) -> None:
