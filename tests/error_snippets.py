@@ -221,6 +221,11 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         # In a process that no core worker serves, as in a client.
         "from ray.data._internal.execution.block_ref_counter import BlockRefCounter\nBlockRefCounter()",
     ],
+    "RM514": [
+        "from ray.train.v2._internal.callbacks.datasets import RayDatasetShardProvider\n"
+        "provider = RayDatasetShardProvider.__new__(RayDatasetShardProvider)\nprovider._dataset_names = set()\n"
+        "asked = type('Asked', (), {'dataset_name': 'dev'})\nprovider.get_dataset_shard(asked)",
+    ],
     "RM601": [
         "from ray.train.huggingface import TransformersCheckpoint",
         "from ray.train.huggingface import HuggingFaceCheckpoint",
@@ -369,6 +374,7 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         "open('vit/preprocessor_config.json', 'w').write('{}')\n"
         "transformers.AutoFeatureExtractor.from_pretrained('vit')"
     ],
+    "RM728": ["import pandas\npandas.read_json('{\"a\": 1}')", "import pandas\npandas.read_json('[1]')"],
     "RM698": [
         'import os\nos.environ[\'RAY_JOB_CONFIG_JSON_ENV_VAR\'] = \'{"runtime_env": {"pip": ["a"]}}\'\n'
         "ray.init(runtime_env={'pip': ['b']})"

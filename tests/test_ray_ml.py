@@ -38,7 +38,7 @@ def test_a_name_that_advice_gives_is_there(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "advice"),
     [
-        ("ray.ml.tests._huggingface_data.train_data", ADVICE["ray.train.tests"]),
+        ("ray.ml.tests._huggingface_data.train_data", ADVICE["ray.train.tests._huggingface_data"]),
         ("ray.ml.train.integrations.huggingface.huggingface_utils.TrainReportCallback", PRIVATE),
         ("ray.ml.utils.torch_utils.load_torch_model", PRIVATE),
         ("ray.ml.examples.custom_trainer.MyTrainer", PRIVATE),
@@ -58,7 +58,10 @@ def test_each_name_gets_the_advice_of_what_took_its_place(name: str, advice: str
 @pytest.mark.parametrize(
     ("script", "advice"),
     [
-        ("from ray.ml.tests._huggingface_data import train_data\nprint(train_data)", ADVICE["ray.train.tests"]),
+        (
+            "from ray.ml.tests._huggingface_data import train_data\nprint(train_data)",
+            ADVICE["ray.train.tests._huggingface_data"],
+        ),
         ("import ray.ml.utils.torch_utils\nray.ml.utils.torch_utils.load_torch_model(a)", PRIVATE),
         (
             "from ray.ml.train.integrations.huggingface.huggingface_utils import TrainReportCallback as C\nprint(C())",

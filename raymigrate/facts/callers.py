@@ -107,3 +107,12 @@ def handed_to(module: Module, read: ast.expr) -> Place | None:
     if callee.startswith("ray.train.") and callee.endswith("Trainer") and (first or name in TRAINING_FUNCTION):
         return Place.WORKER
     return None
+
+
+def is_used_elsewhere(module: Module, node: ast.AST) -> bool:
+    """Whether other files of the project use the function or class that a node is part of, or may do so."""
+    definition = _owner(module, node)
+    if definition is None or module.project is None or not module.path:
+        return False
+    uses = uses_of(module.project, definition)
+    return bool(uses.unclear) or any(user is not module for user, _ in uses.reads)

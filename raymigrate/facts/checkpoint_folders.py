@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from raymigrate.facts.module import Module
 from raymigrate.facts.results import class_method, made_by_script
+from raymigrate.facts.storage import is_absolute
 from raymigrate.facts.values import Source, leading_text, sources
 
 FROM_FOLDER = ("", "from_directory", "from_model")
@@ -29,6 +30,24 @@ def local_folder(module: Module, checkpoint: ast.expr) -> Source | None:
         if SHARED.match(leading_text(made.module, folder)) is None:
             return Source(made.module, folder)
     return None
+
+
+def carried_files(made: Source) -> bool:
+    """Whether a checkpoint is of a class of Ray <= 2.6, which carried its files."""
+    if class_method(made.module, made.node) is not None:
+        return True
+    name = made.module.qualified(made.node.func) if isinstance(made.node, ast.Call) else None
+    return made_by_script(made.module, made.node) is not None and (name or "").startswith(("ray.air.", "ray.ml."))
+
+
+def open_folder(made: Source) -> ast.expr | None:
+    """The folder of such a checkpoint that may be a relative path: never a URI, as `from_directory()` takes none."""
+    module, call = made.module, made.node
+    methods = (made_by_script(module, call), class_method(module, call))
+    folder = _folder(module, call) if "from_directory" in methods and carried_files(made) else None
+    if folder is None or isinstance(folder, ast.Starred) or is_absolute(module, folder):
+        return None
+    return folder
 
 
 def folder_is_temporary(module: Module, checkpoint: ast.expr, user: ast.AST) -> bool:

@@ -3,6 +3,7 @@
 import ast
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
+from itertools import takewhile
 from operator import itemgetter
 
 from raymigrate.comments.tokens import Comment, read_comments
@@ -71,14 +72,19 @@ def comments_of(module: Module, node: ast.expr | ast.stmt, *, moved: bool = Fals
         moved: Whether the node comes out elsewhere, with the comments inside it.
     """
     first, last = node.lineno, node.end_lineno or node.lineno
-    if isinstance(node, ast.stmt):
-        while first > 1 and module.lines[first - 2].lstrip().startswith("#"):
-            first -= 1
+    first -= len(comments_over(module, node)) if isinstance(node, ast.stmt) else 0
     after = module.end(node) if moved else (first, 0)
     comments = comments_in(module)
     start, stop = (bisect_left(comments, place, key=_place) for place in (after, (last + 1, 0)))
     found = [comment.text for comment in comments[start:stop]]
     return "".join(f"{comment}\n" for comment in found).replace("$", "$ ")  # "$name" would be a placeholder
+
+
+def comments_over(module: Module, statement: ast.stmt) -> list[str]:
+    """The lines right over a statement that hold a comment each, without the signs that begin it."""
+    above = reversed(module.lines[: statement.lineno - 1])
+    lines = [line.lstrip() for line in takewhile(lambda line: line.lstrip().startswith("#"), above)]
+    return [line.lstrip("# ").rstrip() for line in reversed(lines)]
 
 
 def _place(comment: Comment) -> tuple[int, int]:

@@ -7,6 +7,7 @@ from raymigrate.facts.module import Module
 
 ENVIRON = "os.environ"
 SETTERS = ("os.putenv", "os.environ.setdefault")
+GETTERS = ("os.getenv", "os.environ.get")
 OF_PYTEST = "setenv"  # the method of the fixture monkeypatch
 PATCH = ("unittest.mock.patch.dict", "mock.patch.dict")
 ENV_VARS = "env_vars"  # of a runtime_env
@@ -29,6 +30,29 @@ def variables_set(module: Module, *names: str) -> Iterator[tuple[ast.AST, str]]:
         is_dict = isinstance(call.func, ast.Name) and call.func.id == "dict"
         if _takes_variables(module, call) or (is_dict and goes_to_environment(module, call)):
             yield keyword, str(keyword.arg)
+
+
+def copies_variable(module: Module, place: ast.AST, name: str) -> bool:
+    """Whether what `variables_set` found gives a variable the value that it has already: `{name: os.environ[name]}`.
+
+    Args:
+        module: The script.
+        place: The place.
+        name: The variable.
+    """
+    holder = module.parent_of[place]
+    value = place.value if isinstance(place, ast.keyword) else None
+    if isinstance(holder, ast.Dict) and place in holder.keys:
+        value = holder.values[holder.keys.index(place)]
+    return value is not None and _reads(module, module.value(value), name)
+
+
+def _reads(module: Module, node: ast.expr, name: str) -> bool:
+    """Whether an expression reads a variable of the environment."""
+    if isinstance(node, ast.Subscript):
+        return _is_environ(module, node.value) and module.constant(node.slice) == name
+    is_get = isinstance(node, ast.Call) and module.qualified(node.func) in GETTERS
+    return is_get and isinstance(node, ast.Call) and bool(node.args) and module.constant(node.args[0]) == name
 
 
 def goes_to_environment(module: Module, variables: ast.expr) -> bool:

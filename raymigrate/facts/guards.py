@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterator
 
 from raymigrate.facts.module import Module, Reference
+from raymigrate.facts.values import is_none
 from raymigrate.knowledge.libraries import look_up
 
 # What a name, attribute or keyword that is not there raises, and what is above it.
@@ -153,3 +154,22 @@ def _looked_for(module: Module) -> frozenset[str]:
         and isinstance(call.args[1], ast.Constant)
         and isinstance(call.args[1].value, str)
     )
+
+
+def tested(module: Module) -> Iterator[ast.expr]:
+    """What a module compares with None, or takes for true or false."""
+    for compare in module.of_type(ast.Compare):
+        if any(is_none(other) for other in compare.comparators):
+            yield compare.left
+    for kind in (ast.If, ast.IfExp, ast.While, ast.Assert):
+        for branch in module.of_type(kind):
+            yield branch.test  # type: ignore[attr-defined]
+    for negation in module.of_type(ast.UnaryOp):
+        if isinstance(negation.op, ast.Not):
+            yield negation.operand
+    for choice in module.of_type(ast.BoolOp):
+        yield from choice.values
+    for loop in module.of_type(ast.comprehension):
+        yield from loop.ifs
+    for call in module.named_calls("bool"):
+        yield from call.args

@@ -23,20 +23,25 @@ class Carried(Enum):
 def carried(module: Module) -> Carried | None:
     """How many reports of a module carry a checkpoint; None where it makes no report."""
     reports = list(module.calls(*REPORTS))
-    sometimes, always = set[ast.Call](), set[ast.Call]()
-    for report in reports:
-        given = checkpoint_argument(report)
-        if given is None:
-            continue
-        found = set(_may_be_none(module, given))
-        sometimes |= {report} if False in found else set()
-        always |= {report} if True not in found else set()
     if not reports:
         return None
-    if not sometimes:
+    if not any(may_carry(module, report) for report in reports):
         return Carried.NONE
-    without = [report for report in reports if report not in always and not _other_ranks(module, report, always)]
-    return Carried.SOME if without else Carried.ALL
+    return Carried.SOME if without_checkpoint(module) else Carried.ALL
+
+
+def may_carry(module: Module, report: ast.Call) -> bool:
+    """Whether a report carries a checkpoint at some time."""
+    given = checkpoint_argument(report)
+    return given is not None and False in _may_be_none(module, given)
+
+
+def without_checkpoint(module: Module) -> list[ast.Call]:
+    """The reports that carry no checkpoint at some time, while no other worker reports one, in source order."""
+    reports = list(module.calls(*REPORTS))
+    given = {report: checkpoint_argument(report) for report in reports}
+    always = {report for report, node in given.items() if node is not None and True not in _may_be_none(module, node)}
+    return [report for report in reports if report not in always and not _other_ranks(module, report, always)]
 
 
 def carried_by_job(module: Module) -> tuple[Carried | None, Module]:

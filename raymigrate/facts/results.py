@@ -10,7 +10,7 @@ from raymigrate.facts.items import DEEPEST, items_behind
 from raymigrate.facts.legacy import HF, HF_UNRELEASED, IN_ML, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.trials import is_trial, legacy_trainers_of, tuners_of
-from raymigrate.facts.values import Source, is_none, keyword_argument, sources
+from raymigrate.facts.values import Source, is_none, keyword_argument, reaching, sources
 
 CHECKPOINT_CLASSES = tuple(
     f"{module}.{name}"
@@ -276,24 +276,32 @@ def carries_preprocessor(module: Module, checkpoint: ast.expr, user: ast.AST) ->
     Returns:
         None where that cannot be seen.
     """
-    if isinstance(checkpoint, ast.Name) and takes_preprocessor_out(module, checkpoint, user):
-        return False
-    return _carries(module, checkpoint, set())
+    return False if _is_taken_out(module, checkpoint, user) else _carries(module, checkpoint, set())
 
 
-def takes_preprocessor_out(module: Module, name: ast.Name, user: ast.AST) -> bool:
-    """Whether `name.set_preprocessor(None)` comes before a node, in the same function."""
-    scope = module.scope_of[name].find(name.id)
-    return scope is not None and any(
-        is_set_to_none(module, use)
-        and use.lineno < user.lineno  # type: ignore[attr-defined]
-        and module.parent_of[module.statement(use)] in module.ancestors(user)
-        for use in module.uses(name.id, scope)
+def _is_taken_out(module: Module, checkpoint: ast.expr, user: ast.AST) -> bool:
+    """Whether `checkpoint.set_preprocessor(None)` comes before a node, in the same function."""
+    return any(
+        is_set_to_none(module, method.value)
+        and module.start(call) < module.start(user)
+        and module.parent_of[module.statement(call)] in module.ancestors(user)
+        and _is_same(module, method.value, checkpoint)
+        for call, method in module.method_calls("set_preprocessor")
     )
 
 
+def _is_same(module: Module, one: ast.expr, other: ast.expr) -> bool:
+    """Whether two expressions read the same name, the same attribute of it, or what one value was given to."""
+    if isinstance(one, ast.Name) and isinstance(other, ast.Name) and one.id == other.id:
+        return reaching(module, one) == reaching(module, other)
+    if isinstance(one, ast.Attribute) and isinstance(other, ast.Attribute) and one.attr == other.attr:
+        return _is_same(module, one.value, other.value)
+    first, second = module.value(one), module.value(other)
+    return first is second or ((first, second) != (one, other) and _is_same(module, first, second))
+
+
 def is_set_to_none(module: Module, use: ast.expr) -> bool:
-    """Whether a name is read in a statement `name.set_preprocessor(None)`."""
+    """Whether a value is read in a statement `value.set_preprocessor(None)`."""
     method = module.parent_of[use]
     call = module.parent_of[method]
     if not isinstance(method, ast.Attribute) or method.attr != "set_preprocessor" or not isinstance(call, ast.Call):

@@ -95,7 +95,7 @@ def _is_absolute(module: Module, node: ast.expr) -> bool | None:
     if start:
         return start.startswith("/") or "://" in start
     first = _lowest(head(module, node))
-    if _is_fixture(first):
+    if _is_fixture(first) or _is_of_with(first):
         return True
     if not isinstance(first.node, ast.Call):
         return None
@@ -130,6 +130,14 @@ def _is_fixture(path: Source) -> bool:
         and isinstance(function, ast.FunctionDef)
         and function.name.startswith("test")
     )
+
+
+def _is_of_with(path: Source) -> bool:
+    """Whether a path is the folder of `with tempfile.TemporaryDirectory() as folder`."""
+    target = path.module.definition(path.node)
+    item = path.module.parent_of.get(target) if target is not None else None
+    made = item.context_expr if isinstance(item, ast.withitem) else None
+    return isinstance(made, ast.Call) and path.module.qualified(made.func) == "tempfile.TemporaryDirectory"
 
 
 def _start(module: Module, node: ast.expr) -> str:

@@ -32,6 +32,7 @@ SKLEARN = (
     " ray.tune.report(). None of them takes a RunConfig or a ScalingConfig, and there is no Result: return what is"
     " read of it."
 )
+COPY_OF_TESTS = "Tests of Ray are not part of what is installed: copy what you need of them."
 TORCH_TRAINER = "Use ray.train.torch.TorchTrainer: a training function without torch runs in it too."
 # The names that the folder for models had, under every path.
 CACHE_FOLDERS = tuple(
@@ -89,7 +90,9 @@ ADVICE = {
     " several workers, and give Checkpoint.from_directory(folder) to ray.train.report().",
     "ray.train.sklearn": SKLEARN,
     "ray.train.tensorflow.TensorflowPredictor": WITH_MAP_BATCHES,
-    "ray.train.tests": "Tests of Ray are not part of what is installed: copy what you need of them.",
+    "ray.train.tests": COPY_OF_TESTS,
+    "ray.train.tests._huggingface_data": f"{COPY_OF_TESTS} read_json() of pandas 3 takes such a text only as"
+    " io.StringIO(text).",
     "ray.train.world_rank": "Use ray.train.get_context().get_world_rank().",
     "ray.train.world_size": "Use ray.train.get_context().get_world_size().",
     "ray.train.xgboost.XGBoostPredictor": BOOSTED.format("xgboost", "an xgboost.DMatrix"),

@@ -68,6 +68,70 @@ def test_setting_no_preprocessor_is_deleted(body: str) -> None:
     assert outcome.lines("RM510", Kind.CONVERTED)
 
 
+PREDICTS = """
+import ray
+from ray.air.config import ScalingConfig
+from ray.data.preprocessors import BatchMapper
+from ray.train.batch_predictor import BatchPredictor
+from ray.train.huggingface import HuggingFacePredictor, HuggingFaceTrainer
+from job import build, rows, tokenize
+
+trainer = HuggingFaceTrainer(
+    build, scaling_config=ScalingConfig(2), datasets={{"train": rows}}, preprocessor=BatchMapper(tokenize, "pandas")
+)
+result = trainer.fit()
+{taken_out}
+predictor = BatchPredictor.from_checkpoint({checkpoint}, HuggingFacePredictor, task="text-classification")
+predictor.predict(ray.data.read_parquet("texts"), feature_columns=["text"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("taken_out", "checkpoint"),
+    [
+        ("result.checkpoint.set_preprocessor(None)", "result.checkpoint"),
+        ("result.checkpoint.set_preprocessor(preprocessor=None)", "result.checkpoint"),
+        ("saved = result.checkpoint\nsaved.set_preprocessor(None)", "saved"),
+        ("saved = result.checkpoint\nsaved.set_preprocessor(None)", "result.checkpoint"),
+        ("saved = result.checkpoint\nresult.checkpoint.set_preprocessor(None)", "saved"),
+        ("last = result\nlast.checkpoint.set_preprocessor(None)", "result.checkpoint"),
+    ],
+)
+def test_a_preprocessor_that_is_taken_out_is_not_asked_for(taken_out: str, checkpoint: str) -> None:
+    outcome = converted(PREDICTS.format(taken_out=taken_out, checkpoint=checkpoint))
+    assert outcome.lines("RM603", Kind.CONVERTED)
+    assert not any("applied the preprocessor" in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize(
+    "taken_out",
+    [
+        "",
+        "other = trainer.fit()\nother.checkpoint.set_preprocessor(None)",
+        "if result.error:\n    result.checkpoint.set_preprocessor(None)",
+        "saved = result.checkpoint\nsaved.set_preprocessor(None)\nresult = trainer.fit()",
+    ],
+)
+def test_a_preprocessor_that_stays_is_asked_for(taken_out: str) -> None:
+    outcome = converted(PREDICTS.format(taken_out=taken_out, checkpoint="result.checkpoint"))
+    assert any("applied the preprocessor" in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize(
+    ("comment", "stays"),
+    [
+        ("# score everything we have (the pipeline tokenizes, so no preprocessor there)", True),
+        ("# score everything\n# that we have", True),
+        ("# the preprocessor would tokenize twice", False),
+        ("# pre-processing is over:\n# Preprocessors tokenize twice", True),
+    ],
+)
+def test_comments_stay_unless_they_begin_with_the_preprocessor(comment: str, *, stays: bool) -> None:
+    outcome = converted(f"{FITTED}{comment}\nresults.checkpoint.set_preprocessor(None)\nprint(results.path)\n")
+    assert (f"{comment}\nprint(results.path)" in outcome.text) is stays
+    assert (comment in outcome.text) is stays
+
+
 def test_setting_no_preprocessor_of_something_called_a_checkpoint_is_told() -> None:
     outcome = converted(f"{FITTED}checkpoint = load()\ncheckpoint.set_preprocessor(None)\n")
     assert outcome.lines("RM510", Kind.MANUAL)

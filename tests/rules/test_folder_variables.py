@@ -57,3 +57,54 @@ def test_a_variable_that_named_the_folder_of_runs_is_told(setting: str) -> None:
 )
 def test_what_only_reads_it_or_takes_it_out_is_not_told(code: str) -> None:
     assert not converted(f"{HEAD}{code}\n").lines("RM402", Kind.MANUAL)
+
+
+CONFIGURED = """
+import os
+import ray
+from ray.train import RunConfig
+from ray.train.torch import TorchTrainer
+
+os.environ["RAY_AIR_LOCAL_CACHE_DIR"] = folder
+{more}
+TorchTrainer(loop, run_config=RunConfig(storage_path="s3://bucket/runs")).fit()
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "needless"),
+    [
+        ("", True),
+        ('other = RunConfig(name="a", storage_path=folder)', True),
+        ('other = RunConfig(name="a", local_dir="/runs")', True),
+        ('other = RunConfig(name="a")', False),
+        ('other = RunConfig(name="a", storage_path=None)', False),
+        ("TorchTrainer(loop).fit()", False),
+    ],
+)
+def test_a_variable_beside_folders_that_are_named_is_needless(more: str, *, needless: bool) -> None:
+    [message] = [m for m in converted(CONFIGURED.format(more=more)).messages if "RAY_AIR_LOCAL_CACHE_DIR" in m]
+    assert ("Take it out: every run here has a storage_path= of its own." in message) is needless
+    assert ("give RunConfig(storage_path=) that folder" in message) is not needless
+
+
+@pytest.mark.parametrize(
+    ("value", "count"),
+    [
+        ('os.environ["RAY_AIR_LOCAL_CACHE_DIR"]', 1),
+        ('os.environ.get("RAY_AIR_LOCAL_CACHE_DIR", "")', 1),
+        ('os.getenv("RAY_AIR_LOCAL_CACHE_DIR")', 1),
+        ('os.environ["HOME"]', 2),
+        ("folder", 2),
+    ],
+)
+def test_a_copy_for_other_processes_is_not_told_again(value: str, count: int) -> None:
+    copy = f'ray.init(runtime_env={{"env_vars": {{"RAY_AIR_LOCAL_CACHE_DIR": {value}}}}})'
+    assert len(converted(CONFIGURED.format(more=copy)).lines("RM402", Kind.MANUAL)) == count
+
+
+def test_a_copy_of_what_another_program_sets_is_told() -> None:
+    copy = 'os.environ["TUNE_RESULT_DIR"] = os.environ["TUNE_RESULT_DIR"]'
+    passed = 'ray.init(runtime_env={"env_vars": {"TUNE_RESULT_DIR": os.environ["TUNE_RESULT_DIR"]}})'
+    assert converted(f"{HEAD}{copy}\n").lines("RM402", Kind.MANUAL)
+    assert converted(f"{HEAD}{passed}\n").lines("RM402", Kind.MANUAL)

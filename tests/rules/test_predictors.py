@@ -386,12 +386,45 @@ def test_data_that_may_be_arrays_is_noted(data: str, noted: bool) -> None:
             "predict() applied the preprocessor of the checkpoint first",
         ),
         ("BatchPredictor(c, TorchPredictor).predict(rows, num_gpus_per_worker=1)", "also turned use_gpu=True on"),
+        ("BatchPredictor(c, TorchPredictor, **{'b': 1}).predict(rows, num_gpus_per_worker=1)", "also turned use_gpu="),
+        ("class P(TorchPredictor):\n    pass", 'returns {"predictions": output.cpu().numpy()}, or {name: value.cpu()'),
+        (
+            "class P(TorchPredictor):\n    def call_model(self, inputs):\n        return {'a': self.model(inputs)}",
+            "returns {name: value.cpu().numpy() for name, value in output.items()}.",
+        ),
+        (
+            "class P(TorchPredictor):\n    def call_model(self, inputs):\n        return self.model(inputs)",
+            'returns {"predictions": output.cpu().numpy()}, or {name',
+        ),
         ("TorchPredictor(m, use_gpu=True).predict(x, dtype=d)", 'on "cuda". dtype= is that of the tensors.'),
     ],
 )
 def test_each_use_of_a_predictor_has_its_own_advice(use: str, told: str) -> None:
     outcome = converted(WITH_USE.format(use=use))
     assert any(told in message for message in outcome.messages)
+
+
+OWN = """
+class P(TorchPredictor):
+    @classmethod
+    def from_checkpoint(cls, checkpoint, threshold=1, **kwargs):
+        return cls(load(checkpoint), **kwargs)
+
+
+"""
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "BatchPredictor(c, TorchPredictor, use_gpu=False).predict(rows, num_gpus_per_worker=1)",
+        "BatchPredictor.from_checkpoint(c, TorchPredictor, use_gpu=g).predict(rows, num_gpus_per_worker=n)",
+        "BatchPredictor(c, TorchPredictor, **{'use_gpu': True}).predict(rows, num_gpus_per_worker=1)",
+        f"{OWN}BatchPredictor(c, P).predict(rows, num_gpus_per_worker=1)",
+    ],
+)
+def test_gpus_of_a_batch_predictor_set_use_gpu_only_where_it_is_not_given(use: str) -> None:
+    assert not any("turned use_gpu=True on" in message for message in converted(WITH_USE.format(use=use)).messages)
 
 
 def test_a_preprocessor_that_is_taken_out_is_not_to_be_applied() -> None:

@@ -91,6 +91,108 @@ def test_metrics_without_any_checkpoint_are_none() -> None:
     assert any("result.metrics is None" in message for message in outcome.messages)
 
 
+OF_TODAY = """
+from ray import train
+from ray.train import ScalingConfig
+from ray.train.torch import TorchTrainer
+from job import save
+
+
+def loop(config):
+    for step in range(config["steps"]):
+        train.report({report})
+
+
+trainer = TorchTrainer(loop, train_loop_config={{"steps": 3}}, scaling_config=ScalingConfig(num_workers=2))
+result = trainer.fit()
+{read}
+"""
+IS_NONE = "so result.metrics is None on Ray >= 2.51"
+PLAIN = '{"step": step}'
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        'print(result.metrics["loss"])',
+        'print(result.metrics.get("loss"))',
+        'metrics = result.metrics\nprint(metrics["loss"])',
+        'def show(found):\n    print(found.metrics["loss"])\n\n\nshow(result)',
+        'print(trainer.fit().metrics["loss"])',
+    ],
+)
+def test_metrics_that_are_none_are_told_whatever_the_age_of_a_script(read: str) -> None:
+    outcome = converted(OF_TODAY.format(report=PLAIN, read=read))
+    assert len(outcome.lines("RM605", Kind.MANUAL)) == 1
+    assert any(IS_NONE in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize(
+    ("report", "read"),
+    [
+        (PLAIN, "print(result.metrics)"),
+        (PLAIN, 'print(result.return_value["loss"])'),
+        (PLAIN, 'if result.metrics:\n    print(result.metrics["loss"])'),
+        (PLAIN, 'metrics = result.metrics\nif metrics is not None:\n    print(metrics["loss"])'),
+        (PLAIN, 'try:\n    print(result.metrics["loss"])\nexcept TypeError:\n    pass'),
+        (f"{PLAIN}, checkpoint=save(step)", 'print(result.metrics["loss"])'),
+        (f"{PLAIN}, checkpoint=save(step) if step else None", 'print(result.metrics["loss"])'),
+        (f"**{PLAIN}", 'print(result.metrics["loss"])'),
+    ],
+)
+def test_scripts_of_today_that_reckon_with_it_are_left_alone(report: str, read: str) -> None:
+    assert "RM605" not in [code for code, _, _ in converted(OF_TODAY.format(report=report, read=read)).findings]
+
+
+def test_a_loop_that_is_not_seen_may_report_a_checkpoint() -> None:
+    script = OF_TODAY.format(report=PLAIN, read='print(result.metrics["loss"])')
+    unseen = script.replace("TorchTrainer(loop", "TorchTrainer(save")
+    assert "RM605" not in [code for code, _, _ in converted(unseen).findings]
+
+
+def test_metrics_that_are_read_twice_on_a_line_are_told_once() -> None:
+    read = "print(result.metrics['a'], result.metrics['b'])"
+    assert len(converted(OF_TODAY.format(report=PLAIN, read=read)).lines("RM605", Kind.MANUAL)) == 1
+
+
+LOST = "only after_report() of a ray.train.UserCallback sees the metrics"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "count"),
+    [
+        ("", "", 1),
+        ("train.report(", "train.report({})\n        train.report(", 1),
+        (PLAIN, f"{PLAIN}, checkpoint=save(step)", 0),
+        (PLAIN, f"{PLAIN}, checkpoint=None", 1),
+        ("print()", 'print(result.metrics["loss"])', 0),  # told of that
+        ("print()", "from ray.train import UserCallback\nprint(UserCallback)", 0),
+        ("TorchTrainer(loop", "TorchTrainer(save", 0),  # where it runs is not seen
+        ("from ray.air import session\n", "", 0),  # of today
+    ],
+)
+def test_reports_that_nobody_sees_are_noted_once(old: str, new: str, count: int) -> None:
+    script = "from ray.air import session\n" + OF_TODAY.format(report=PLAIN, read="print()").lstrip("\n")
+    outcome = converted(script.replace(old, new, 1))
+    assert len(outcome.lines("RM605", Kind.NOTE)) == count
+    assert len([message for message in outcome.messages if LOST in message]) == count
+
+
+def test_reports_of_trials_are_seen_by_tune() -> None:
+    script = """
+    from ray import tune
+    from ray.air import session
+
+
+    def trial(config):
+        session.report({"loss": 1})
+
+
+    tune.Tuner(trial).fit()
+    """
+    assert not converted(script).lines("RM605", Kind.NOTE)
+
+
 JOB = """
 import abc
 from typing import Generic, Optional, TypeVar

@@ -51,21 +51,61 @@ def told(made: str, sent: str) -> list[str]:
 @pytest.mark.parametrize("sent", SENT)
 def test_a_checkpoint_of_a_local_folder_that_goes_to_other_processes_is_noted(sent: str) -> None:
     [text] = told(MADE, sent)
-    assert ABSOLUTE in text
+    assert ABSOLUTE not in text
+    assert "Checkpoint.from_directory(os.path.abspath(path))" in converted(SCRIPT.format(made=MADE, sent=sent)).text
 
 
 @pytest.mark.parametrize(
-    ("made", "is_relative"),
+    ("made", "is_open"),
     [
         ("Other(local_path='exported')", True),
+        ("Other(path)", True),
+        ("TransformersCheckpoint.from_model(load(), path='exported')", True),
         ("TransformersCheckpoint.from_directory('/data/exported')", False),
         ("Other.from_directory('/home/me/exported')", False),
-        ("TransformersCheckpoint.from_checkpoint(Checkpoint.from_directory('exported'))", True),
+        ("Other.from_directory('exported')", False),
+        ("TransformersCheckpoint.from_checkpoint(Checkpoint.from_directory('exported'))", False),
     ],
 )
-def test_ways_to_make_one(made: str, is_relative: bool) -> None:
+def test_ways_to_make_one(made: str, *, is_open: bool) -> None:
     [text] = told(made, SENT[0])
-    assert (ABSOLUTE in text) == is_relative
+    assert (ABSOLUTE in text) == is_open
+
+
+@pytest.mark.parametrize(
+    ("made", "now"),
+    [
+        ("Checkpoint.from_directory('exported')", "Checkpoint.from_directory(os.path.abspath('exported'))"),
+        ("Other.from_directory(path=path)", "from_directory(path=os.path.abspath(path))"),
+        ("TransformersCheckpoint.from_directory(path)", "Checkpoint.from_directory(os.path.abspath(path))"),
+        ("Checkpoint.from_directory(ray.job.FOLDER)", "Checkpoint.from_directory(os.path.abspath(ray.job.FOLDER))"),
+        ("Checkpoint.from_directory('/data/' + path)", "Checkpoint.from_directory('/data/' + path)"),
+        ("Checkpoint.from_directory(os.path.abspath(path))", "Checkpoint.from_directory(os.path.abspath(path))"),
+    ],
+)
+@pytest.mark.parametrize("sent", [SENT[0], "train(checkpoint)"])
+def test_a_path_that_may_be_relative_is_made_absolute(made: str, now: str, sent: str) -> None:
+    train = "def train(start):\n    TorchTrainer(score, resume_from_checkpoint=start or found()).fit()\n"
+    outcome = converted(f"import os\n{SCRIPT.format(made=made, sent=sent)}\n\n{train}")
+    assert now in outcome.text
+    assert converted(outcome.text).text == outcome.text
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "print(Checkpoint.from_directory('exported').path)",
+        "def loop(config):\n    ray.train.report({}, checkpoint=Checkpoint.from_directory('out'))\n\n\n"
+        "TorchTrainer(loop, resume_from_checkpoint=found()).fit()",
+        "with tempfile.TemporaryDirectory() as folder:\n    ray.put(Checkpoint.from_directory(folder))",
+        "ray.put(ray.train.Checkpoint.from_directory('out'))",
+        "ray.put(found().from_directory('out'))",
+        "ray.put(Checkpoint.from_directory(*found()))",
+    ],
+)
+def test_other_paths_stay(use: str) -> None:
+    imports = "import ray\nimport tempfile\nfrom ray.air import Checkpoint\nfrom ray.train.torch import TorchTrainer\n"
+    assert "abspath" not in converted(f"{imports}\n{use}\n").text
 
 
 @pytest.mark.parametrize(

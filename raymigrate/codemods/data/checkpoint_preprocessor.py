@@ -6,6 +6,7 @@ checkpoint. `set_preprocessor(None)` let predictors apply none.
 """
 
 import ast
+import re
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
@@ -18,6 +19,7 @@ from raymigrate.codemods.shared.preprocessor_advice import (
     on_rows,
     stages_of,
 )
+from raymigrate.facts.comments import comments_over
 from raymigrate.facts.instances import has_method
 from raymigrate.facts.module import Module
 from raymigrate.facts.results import is_any_checkpoint, is_called_checkpoint, trainers_behind
@@ -31,6 +33,7 @@ RM510 = Rule(
     " sets None goes.",
     "https://docs.ray.io/en/latest/data/api/doc/ray.data.preprocessor.Preprocessor.html",
 )
+CLAUSE_END = re.compile(r"[(:;,.]")
 METHODS = ("get_preprocessor", "set_preprocessor")
 APPLY = "Apply it to the rows before they go to the predictor"
 NOT_READ = "Nothing reads it from a checkpoint any more."
@@ -73,7 +76,15 @@ def _delete(context: Context, call: ast.Call, gone: str, *, sure: bool) -> None:
     if not sure:
         context.manual(RM510, call, f"{gone}.", DELETE)
     elif context.converts(RM510, call, f"{gone}; deleted, as no checkpoint holds a preprocessor any more."):
-        context.plan.statement(context.module.statement(call)).removed = True
+        statement = context.module.statement(call)
+        edit = context.plan.statement(statement)
+        edit.removed, edit.comments_stay = True, not _speaks_of_preprocessor(context.module, statement)
+
+
+def _speaks_of_preprocessor(module: Module, statement: ast.stmt) -> bool:
+    """Whether the lines over a statement begin with the preprocessor; others head the statements below it."""
+    said = " ".join(comments_over(module, statement))
+    return "preprocess" in CLAUSE_END.split(said, maxsplit=1)[0].lower()
 
 
 def _what_to_do(context: Context, call: ast.Call, method: ast.Attribute) -> str | None:

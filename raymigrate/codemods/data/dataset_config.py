@@ -15,7 +15,7 @@ from raymigrate.codemods.shared.definitions import drop_definition, is_only_for
 from raymigrate.edits.plan import Code
 from raymigrate.facts.legacy import TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.literals import string_literal
-from raymigrate.facts.trainers import TrainerCall
+from raymigrate.facts.trainers import WITH_FUNCTION, TrainerCall, trainer_calls
 from raymigrate.facts.values import keyword_argument, written
 
 RM504 = Rule(
@@ -132,30 +132,42 @@ def convert_dataset_config(context: Context, call: TrainerCall) -> tuple[Choices
         What it says of the preprocessor, and what else it asks for; None where there is no such dict.
     """
     choices = dataset_choices(context, call.arguments.get("dataset_config"))
-    keys = call.datasets.keys
-    if choices is None or call.datasets.node is None:
-        return Choices(), None
-    named = list(keys) if keys is not None else [name for name in choices.options if name != WILDCARD]
-    if keys is None and "train" not in named:
-        named.append("train")
-    split = choices.split(named)
-    transformers = context.module.qualified(call.node.func) in TRANSFORMERS_TRAINERS
-    unseen = keys is None and (choices.shuffle or choices.options.get(WILDCARD, {}).get("split"))
-    if unseen or (transformers and "train" not in split):
+    split = _split(context, call, choices) if choices is not None else None
+    if choices is None or split is None:
         return Choices(), None  # reported below
     given = call.arguments["dataset_config"]
     if not context.converts(RM504, given, "TorchTrainer takes no dict of DatasetConfig; now a DataConfig."):
         return Choices(), None
-    if transformers:
+    if _is_transformers(context, call):
         split = ["train"]  # the Trainer itself splits the evaluation rows, so that each is evaluated once
     near = context.module.reference_at[choices.calls[0].func].binding.statement
     context.plan.need_import("ray.train", "DataConfig", near=near)
     listed = ", ".join(map(string_literal, split))
     context.plan.call(call.node).set("dataset_config", f"DataConfig(datasets_to_split=[{listed}])")
     _remove(context, given, choices)
+    named = _named(call, choices)
     fit = next((name for name in named if name != "train" and choices.get(name, "fit")), "train")
     untransformed = [name for name in named if choices.get(name, "transform") is False]
     return Choices(fit, untransformed), choices
+
+
+def _named(call: TrainerCall, choices: DatasetChoices) -> list[str]:
+    """The datasets of a trainer; those that its DatasetConfigs name, and "train", where they cannot be seen."""
+    if call.datasets.keys is not None:
+        return list(call.datasets.keys)
+    return list(dict.fromkeys([*(name for name in choices.options if name != WILDCARD), "train"]))
+
+
+def _split(context: Context, call: TrainerCall, choices: DatasetChoices) -> list[str] | None:
+    """The datasets that a trainer splits; None where its DatasetConfigs cannot become a DataConfig."""
+    unseen = call.datasets.keys is None and (choices.shuffle or choices.options.get(WILDCARD, {}).get("split"))
+    split = choices.split(_named(call, choices))
+    lacks_train = _is_transformers(context, call) and "train" not in split
+    return None if unseen or lacks_train or call.datasets.node is None else split
+
+
+def _is_transformers(context: Context, call: TrainerCall) -> bool:
+    return context.module.qualified(call.node.func) in TRANSFORMERS_TRAINERS
 
 
 def shuffles(choices: DatasetChoices, source: str, target: str, names: list[str]) -> tuple[list[Code], list[Code]]:
@@ -203,7 +215,9 @@ def report_dataset_config(context: Context) -> None:
 
 def _of_trainers_that_stay(context: Context) -> Iterator[ast.Call]:
     """The DatasetConfigs that are understood, of trainers that this run does not convert."""
-    for call in context.module.calls(*TRAINERS):
-        choices = dataset_choices(context, keyword_argument(call, "dataset_config"))
-        if choices is not None and context.plan.calls.get(call) is None:
+    calls = (call for first, names in WITH_FUNCTION.items() for call in trainer_calls(context.module, names, first))
+    for call in calls:
+        choices = dataset_choices(context, call.arguments.get("dataset_config"))
+        stays = context.module.qualified(call.node.func) in TRAINERS and context.plan.calls.get(call.node) is None
+        if choices is not None and stays and _split(context, call, choices) is not None:
             yield from choices.calls

@@ -14,8 +14,21 @@ from raymigrate.codemods.shared.generation import GENERATING, differences, unsai
 from raymigrate.codemods.shared.preprocessor_advice import in_its_place, is_gone, on_rows, stages_of
 from raymigrate.facts.module import Module
 from raymigrate.facts.results import carries_preprocessor
-from raymigrate.facts.values import argument, has_unpacking, is_none, seen_entries, sources, written
+from raymigrate.facts.values import (
+    argument,
+    class_named,
+    has_unpacking,
+    is_none,
+    method_of,
+    seen_entries,
+    sources,
+    written,
+)
 
+# What TorchPredictor made of the output of the model (Ray 2.6.3, train/_internal/dl_predictor.py:100-104).
+ARRAY = '{"predictions": output.cpu().numpy()}'
+ARRAYS = "{name: value.cpu().numpy() for name, value in output.items()}"
+ARRAY_OR_ARRAYS = f"{ARRAY}, or {ARRAYS} where the output is a dict"
 NOTHING_LEFT = "Delete it: without a pipeline it predicts nothing, and a test of the class has nothing left to test."
 READY = (
     "Call the pipeline itself where predict() is called, with the list of the column, a list of lists of several:"
@@ -24,7 +37,7 @@ READY = (
 READY_TORCH = (
     "Put the model into eval mode, and where predict() is called, call the model itself under torch.no_grad(), with"
     " torch.as_tensor() of the array or the column, a dict of tensors of several columns: predict() gave the output as"
-    ' arrays, {"predictions": output.cpu().numpy()}, or as a DataFrame where it was given one.'
+    f" arrays, {ARRAY_OR_ARRAYS}; as a DataFrame where it was given one."
 )
 OF_CHECKPOINT = "TorchCheckpoint(checkpoint.path, checkpoint.filesystem).get_model(model) of ray.train.torch loads it."
 FIRST = "Apply the preprocessor before that: {0}.transform_batch(data)."
@@ -44,8 +57,8 @@ OF_SUBCLASS = {
     " What calls predict(), get_preprocessor() or set_preprocessor() of it calls the base class.",
     "TorchPredictor": "Remove the base class and the call of its __init__: keep the model in __init__, in eval mode,"
     " and write a __call__(self, batch) that makes tensors of the columns with torch.as_tensor, calls call_model() or"
-    ' the model under torch.no_grad() and returns {"predictions": output.cpu().numpy()}. Where a BatchPredictor got'
-    " the class, give it to ds.map_batches.",
+    f" the model under torch.no_grad() and returns {ARRAY_OR_ARRAYS}. Where a BatchPredictor got the class, give it to"
+    " ds.map_batches.",
     "": "Remove the base class and the call of its __init__: make the pipeline in __init__, from the folder of the"
     " checkpoint, and write a __call__(self, batch) that calls it with the list of the column and returns a DataFrame."
     ' Where a BatchPredictor got the class, give it to ds.map_batches with batch_format="pandas".',
@@ -63,6 +76,22 @@ OF_PREDICTOR = (
 )
 # Arguments of a BatchPredictor's predict() that have no place in map_batches.
 DROPPED = ("separate_gpu_stage", "blocks_per_window", "bytes_per_window")
+
+
+def of_subclass(module: Module, definition: ast.ClassDef, kind: str) -> str:
+    """What to do about a class that is derived from a predictor of Ray.
+
+    Args:
+        module: The module.
+        definition: The class.
+        kind: The predictor, without the module that it is in.
+    """
+    advice = OF_SUBCLASS.get(kind, OF_SUBCLASS[""])
+    models = method_of(module, definition, "call_model")
+    returned = [node.value for node in module.of_type(ast.Return) if module.function(node) in models]
+    outputs = [output for value in returned if value is not None for output in sources(module, value)]
+    gives_dict = bool(outputs) and all(isinstance(output, (ast.Dict, ast.DictComp)) for output in outputs)
+    return advice.replace(ARRAY_OR_ARRAYS, ARRAYS) if gives_dict else advice
 
 
 def calls_on(module: Module, made: ast.expr, *methods: str) -> list[ast.Call]:
@@ -138,7 +167,9 @@ def of_batch_predictor(context: Context, call: ast.Call, *, of_function: bool) -
     calls = calls_on(module, call, "predict", "predict_pipelined")
     said = [of_predict(module, calls, "the function" if of_function else "__call__")]
     gpus = (keyword for made in calls for keyword in made.keywords if keyword.arg == "num_gpus_per_worker")
-    if not of_function and any(written(keyword.value) not in (None, 0) for keyword in gpus):
+    if any(written(keyword.value) not in (None, 0) for keyword in gpus) and not (
+        of_function or _says_gpu(module, call)
+    ):
         said.append("num_gpus_per_worker= also turned use_gpu=True on: the class puts the model on the GPU.")
     set_to = [made.args[0] for made in calls_on(module, call, "set_preprocessor") if made.args]
     for preprocessor in (node for node in set_to if not is_none(node)):
@@ -152,6 +183,16 @@ def of_batch_predictor(context: Context, call: ast.Call, *, of_function: bool) -
     if checkpoint is not None:
         said.append(not_carried(module, checkpoint, "actors"))
     return " ".join(filter(None, said))
+
+
+def _says_gpu(module: Module, call: ast.Call) -> bool:
+    """Whether a BatchPredictor is given use_gpu=, or a class of the module whose from_checkpoint() has no such one."""
+    given = {name for k in call.keywords for name in ([k.arg] if k.arg else seen_entries(module, k.value))}
+    predictor = argument(call, 1, "predictor_cls")
+    own = class_named(module, predictor) if predictor is not None else None
+    makers = method_of(*own, "from_checkpoint") if own is not None else []
+    parameters = [[*m.args.args, *m.args.kwonlyargs] for m in makers]
+    return "use_gpu" in given or any("use_gpu" not in [a.arg for a in names] for names in parameters)
 
 
 def _named(preprocessor: ast.expr) -> str:

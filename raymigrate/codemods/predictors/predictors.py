@@ -21,6 +21,7 @@ from raymigrate.codemods.predictors.batch_predictor import (
 )
 from raymigrate.codemods.predictors.given_data import is_array, is_frame, sources_of_data
 from raymigrate.codemods.predictors.instead import (
+    ARRAY_OR_ARRAYS,
     NAMED,
     OF_PREDICTOR,
     OF_SUBCLASS,
@@ -30,6 +31,7 @@ from raymigrate.codemods.predictors.instead import (
     of_batch_predictor,
     of_ready_model,
     of_ready_pipeline,
+    of_subclass,
     of_texts,
     of_torch_checkpoint,
 )
@@ -113,7 +115,7 @@ ADVICE = {
     OF_FUNCTION: 'Give the function to ds.map_batches, with batch_format="pandas".',
     "TorchPredictor": "Load the model in a class whose __call__(self, batch) makes tensors of the columns with"
     " torch.as_tensor, calls the model in eval mode under torch.no_grad() and returns"
-    ' {"predictions": output.cpu().numpy()}, and give the class to ds.map_batches.',
+    f" {ARRAY_OR_ARRAYS}, and give the class to ds.map_batches.",
 }
 
 SERVED = (
@@ -202,7 +204,7 @@ def _by_use(context: Context, reference: Reference, kind: str) -> str | None:
     outer = module.parent_of[reference.node]
     if isinstance(outer, ast.ClassDef):
         is_batch = reference.qualified in BATCH_PREDICTORS
-        return OWN_BATCH_PREDICTOR if is_batch else OF_SUBCLASS.get(kind, OF_SUBCLASS[""])
+        return OWN_BATCH_PREDICTOR if is_batch else of_subclass(module, outer, kind)
     if in_annotation(module, reference.node) or (isinstance(outer, ast.Call) and outer.args[1:] == [reference.node]):
         is_type = not isinstance(outer, ast.Call) or ast.unparse(outer.func) in ("isinstance", "issubclass")
         return NAMED if is_type else None

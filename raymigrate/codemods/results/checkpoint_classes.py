@@ -302,10 +302,6 @@ def _from_path(
     if is_uri:
         _name_class(context, reference, spelling)
         return
-    if not _is_absolute(context, given) and any("BatchPredictor" in r.qualified for r in context.module.references):
-        # The old class made its path absolute; the actors that load the model have another current folder.
-        context.plan.need_import("os")
-        context.plan.call(call).set_first("os.path.abspath($path)", path=given)
     _name_class(context, reference, f"{spelling}.from_directory")
 
 
@@ -314,11 +310,6 @@ def _names_itself(context: Context, call: ast.Call, given: ast.expr) -> bool:
     statement = context.module.parent_of[call]
     target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
     return isinstance(target, ast.Name) and isinstance(given, ast.Name) and target.id == given.id
-
-
-def _is_absolute(context: Context, path: ast.expr) -> bool:
-    value = context.module.constant(path)
-    return isinstance(value, str) and value.startswith("/")
 
 
 def _is_type(context: Context, node: ast.expr) -> bool:

@@ -8,11 +8,14 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.results.filled_keys import INSTEAD
+from raymigrate.facts.guards import is_guarded, tested
 from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.project import with_imported
-from raymigrate.facts.reports import Carried, carried_by_job
+from raymigrate.facts.reports import REPORTS, Carried, carried_by_job, may_carry, with_all_imported
 from raymigrate.facts.results import results as reads_of_results
+from raymigrate.facts.training_code import training_code
+from raymigrate.facts.values import Source
 
 RESULT_GUIDE = "https://docs.ray.io/en/latest/train/user-guides/results.html"
 
@@ -69,7 +72,7 @@ ATTRIBUTES = {
 @codemod("metrics", "log_dir", "config", "dataset_stats", "metrics_dataframe", phase=Phase.RESULTS)
 def results(context: Context) -> None:
     """Reads of a trainer's result that find nothing, or something else, on current Ray."""
-    by_last_report = ACCELERATE_TRAINERS | (TORCH_TRAINERS if context.of_legacy_job else set())
+    by_last_report = ACCELERATE_TRAINERS | TORCH_TRAINERS
     for read, trainers in reads_of_results(context.module, *ATTRIBUTES):
         if read.attr == "log_dir":
             _log_dir(context, read, sure=None not in trainers)
@@ -143,20 +146,42 @@ def is_placed(module: Module, node: ast.expr) -> bool:
 
 
 def _last_report(context: Context, read: ast.Attribute) -> None:
-    """Reports that result.metrics are those of the last report, if that carries no checkpoint."""
-    found, home = carried_by_job(context.module)
-    if found not in (Carried.NONE, Carried.SOME) or _has_report_callback(context.module) or _has_report_callback(home):
+    """Reports that result.metrics are those of the last report, if that carries no checkpoint; once for each line."""
+    module = context.module
+    found, home = carried_by_job(module)
+    if found not in (Carried.NONE, Carried.SOME) or _has_report_callback(module) or _has_report_callback(home):
         return
-    here = "here" if home is context.module else f"in {home.path}"
-    if found is Carried.NONE:
+    if any(told.code == RM605.code for told in context.findings_on(module.start(read)[0])):
+        return
+    here = "here" if home is module else f"in {home.path}"
+    if found is Carried.NONE and (context.of_legacy_job or _fails(module, read)):
         context.manual(RM605, read, f"No report {here} carries a checkpoint, so result.metrics is None on Ray >= 2.51.")
-    else:
+    elif found is Carried.SOME and context.of_legacy_job:
         context.manual(
             RM605,
             read,
             f"Some reports {here} carry no checkpoint: on Ray >= 2.51 result.metrics are those of the last one that"
             " does.",
         )
+
+
+def _fails(module: Module, read: ast.Attribute) -> bool:
+    """Whether a read of result.metrics raises on Ray >= 2.51, of whatever age the script is.
+
+    It asks None for an item or a method, and the code of the trainer is seen whole, with no report of a checkpoint.
+    """
+    users: list[ast.Subscript | ast.Attribute] = [*module.of_type(ast.Subscript), *module.of_type(ast.Attribute)]
+    if not any(module.value(user.value) is read for user in users) or is_guarded(module, read, read.attr):
+        return False
+    looked_at = (module.value(node) for node in tested(module))
+    if any(isinstance(node, ast.Attribute) and node.attr == read.attr for node in looked_at):
+        return False
+    homes = with_all_imported(module)
+    code = training_code([Source(module, read.value)], homes)
+    reports = [(home, report) for home in homes for report in home.calls(*REPORTS)]
+    return code is not None and not any(
+        code.may_run(home, report) and may_carry(home, report) for home, report in reports
+    )
 
 
 def _has_report_callback(module: Module) -> bool:

@@ -5,14 +5,15 @@ import ast
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.helpers import add_once
 from raymigrate.edits.plan import Code
-from raymigrate.facts.checkpoint_folders import local_folder
+from raymigrate.facts.checkpoint_folders import local_folder, open_folder
 from raymigrate.facts.helpers import Helper
 from raymigrate.facts.legacy import TRANSFORMERS_TRAINERS
 from raymigrate.facts.literals import string_literal
 from raymigrate.facts.module import Module
 from raymigrate.facts.results import Layout, layout
 from raymigrate.facts.scopes import COMPREHENSIONS
-from raymigrate.facts.storage import may_be_relative
+from raymigrate.facts.storage import is_absolute
+from raymigrate.facts.values import Source
 
 SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)
 # Legacy Ray put the files of Transformers at the root of a checkpoint, RayTrainReportCallback puts them into the folder
@@ -58,7 +59,16 @@ def not_carried(module: Module, checkpoint: ast.expr, who: str) -> str:
     folder = local_folder(module, checkpoint)
     if folder is None:
         return ""
-    return NOT_CARRIED.format(who=who) + FROM_HERE * may_be_relative(folder.module, folder.node)
+    made_absolute = folder.module is module and _of_open_folder(folder)
+    is_open = not made_absolute and not is_absolute(folder.module, folder.node)
+    return NOT_CARRIED.format(who=who) + FROM_HERE * is_open
+
+
+def _of_open_folder(folder: Source) -> bool:
+    """Whether the checkpoint of a folder is one of those whose path is made absolute where they are made."""
+    made = folder.module.parent_of[folder.node]
+    made = folder.module.parent_of[made] if isinstance(made, ast.keyword) else made
+    return isinstance(made, ast.Call) and open_folder(Source(folder.module, made)) is folder.node
 
 
 def layout_after(context: Context, checkpoint: ast.expr) -> Layout | None:
