@@ -38,7 +38,7 @@ def environment_pins(module: Module) -> Iterator[tuple[ast.Constant, Pin]]:
         if python is not None and isinstance(value := given["python"], ast.Constant):
             yield value, python
     for text in module.of_type(ast.Constant):
-        if isinstance(text.value, str) and "/ray" in text.value and (pin := image_pin(text.value)) is not None:
+        if isinstance(text.value, str) and "ray" in text.value and (pin := image_pin(text.value)) is not None:
             yield text, pin
 
 
