@@ -113,6 +113,12 @@ def test_the_packages_of_a_job_are_read(tmp_path: Path) -> None:
     assert "- transformers>=5.0\n" in (tmp_path / "job.yaml").read_text()
 
 
+@pytest.mark.parametrize("name", ["runtime_env_yaml", "runtime-env_yaml", "job_yml"])
+def test_a_runtime_environment_in_a_file(tmp_path: Path, name: str) -> None:
+    project(tmp_path, train_py=LEGACY, **{name: "working_dir: .\npip:\n- accelerate\n- transformers==4.30.2\n"})
+    assert len(pins_in(run("--check", tmp_path))) == 1
+
+
 def test_what_other_yaml_installs_is_nobodys_concern(tmp_path: Path) -> None:
     other = "jobs:\n  docs:\n    steps:\n      - run: pip install transformers==4.28.1\n    pip:\n      - ray==2.6.3\n"
     project(tmp_path, train_py=LEGACY, workflow_yaml=other, compose_yml="services:\n  a:\n    image: nginx:1.2\n")

@@ -38,8 +38,8 @@ def image_pin(image: str, start: int = 0) -> Pin | None:
     return Pin("python", image, start, f"==3.{python['minor']}.*", obstacle=advice) if python else None
 
 
-# The keys of YAML that name an image: `image:` of Kubernetes and of Ray's cluster launcher, its `head_image:`, Anyscale's
-# `image_uri:`. Charts of Helm say it in two lines, `repository:` and `tag:`.
+# The keys of YAML that name an image: `image:` of Kubernetes and of Ray's cluster launcher, its `head_image:`,
+# Anyscale's `image_uri:`. Charts of Helm say it in two lines, `repository:` and `tag:`.
 IN_YAML = re.compile(
     r"(?:^[ \t-]*|[{,][ \t]*)[\"']?(?:\w+_)?image(?:_uri)?[\"']?[ \t]*:[ \t]+[\"']?(?P<image>[^\s\"'#{},]+)"
     r"|^[ \t-]*repository[ \t]*:[ \t]+[\"']?(?P<repository>[^\s\"'#{},]+)[\"']?[ \t]*(?:#[^\n]*)?\r?\n"
