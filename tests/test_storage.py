@@ -87,7 +87,10 @@ def test_a_storage_path_that_may_be_relative_is_told(head: str, path: str, told:
     assert {f.kind for f in result.findings if f.code == "RM402"} == {Kind.MANUAL}
 
 
-FLOW = "from metaflow import Parameter\nclass Flow:\n    storage = Parameter({given})\n    def train(self): return RunConfig("
+FLOW = (
+    "from metaflow import Parameter\nclass Flow:\n    storage = Parameter({given})\n"
+    "    def train(self): return RunConfig("
+)
 
 
 @pytest.mark.parametrize(
