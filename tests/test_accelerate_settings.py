@@ -1,5 +1,7 @@
 """What an accelerate_config says reaches the Accelerator, in whatever spelling the config is written."""
 
+from pathlib import Path
+
 import pytest
 
 from raymigrate.base.findings import Kind
@@ -76,6 +78,17 @@ def test_the_advice_for_it_can_be_followed_and_the_file_is_named_where_it_is_kno
     followed = convert(SCRIPT.format(head=head, config="{}"))
     assert followed.after is not None and "TorchTrainer" in followed.after
     assert not {"RM207", "RM208"} & {finding.code for finding in followed.findings}
+
+
+@pytest.mark.parametrize("config", ["'accel.yaml'", "str(Path(__file__).parent / 'accel.yaml')"])
+def test_a_file_that_is_not_there_is_told(tmp_path: Path, config: str) -> None:
+    script = SCRIPT.format(head="from pathlib import Path", config=config)
+    result = convert(script, str(tmp_path / "train.py"))
+    (told,) = (finding for finding in result.findings if finding.code == "RM207")
+    assert "accel.yaml', which was not found beside the script." in told.message and "as a string" not in told.advice
+    (tmp_path / "accel.yaml").write_text("not: [read")
+    (told,) = (f for f in convert(script, str(tmp_path / "train.py")).findings if f.code == "RM207")
+    assert "cannot be read here" in told.message
 
 
 def test_a_value_that_is_not_known_is_told_and_the_others_are_converted() -> None:

@@ -87,6 +87,35 @@ def test_a_storage_path_that_may_be_relative_is_told(head: str, path: str, told:
     assert {f.kind for f in result.findings if f.code == "RM402"} == {Kind.MANUAL}
 
 
+FLOW = (
+    "from metaflow import Parameter\nclass Flow:\n    storage = Parameter({given})\n"
+    "    def train(self): return RunConfig("
+)
+
+
+@pytest.mark.parametrize(
+    ("given", "kind"),
+    [
+        ("'storage', help='where', default='s3://bucket/runs'", Kind.NOTE),
+        ("'storage', '/mnt/runs'", Kind.NOTE),
+        ("'storage', default='runs'", Kind.MANUAL),
+        ("'storage'", Kind.MANUAL),
+    ],
+)
+def test_the_default_of_a_parameter_of_metaflow_is_seen(given: str, kind: Kind) -> None:
+    head = f"{FLOW.format(given=given)}storage_path=self.storage)\n"
+    result = convert(SCRIPT.format(head=head, given="storage_path='/a'"))
+    assert [f.kind for f in result.findings if f.code == "RM402"] == [kind]
+
+
+def test_an_option_that_is_absolute_by_default_is_a_note() -> None:
+    head = (
+        "import argparse\np = argparse.ArgumentParser()\np.add_argument('--to', default='s3://b')\na = p.parse_args()"
+    )
+    result = convert(SCRIPT.format(head=head, given="storage_path=a.to"))
+    assert [f.kind for f in result.findings if f.code == "RM402"] == [Kind.NOTE]
+
+
 @pytest.mark.parametrize("given", ["storage_path=x, storage_filesystem=fs", "storage_path=None", "name='a'"])
 def test_nothing_is_said_of_a_storage_path_that_is_no_local_one(given: str) -> None:
     assert "RM402" not in {f.code for f in convert(SCRIPT.format(head="", given=given)).findings}

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from raymigrate.facts.submitted_jobs import SubmittedJob
+    from raymigrate.facts.submitted_jobs import JobScript, SubmittedJob
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,7 @@ class Options:
         workers: How many workers train in what `to_ray` converts; None where the user does not say.
         gpu: Whether each of them has a GPU; None where the user does not say.
         submitted: The jobs that the notebook submits whose cell writes the script.
+        cell_scripts: The scripts that cells of the notebook write.
     """
 
     select: tuple[str, ...] = ()
@@ -48,6 +49,7 @@ class Options:
     workers: int | None = None
     gpu: bool | None = None
     submitted: tuple["SubmittedJob", ...] = ()
+    cell_scripts: tuple["JobScript", ...] = ()
 
     def names(self, code: str) -> bool:
         """Whether the user selects a rule by its own code, and not among others."""

@@ -24,6 +24,21 @@ def install_commands(text: str) -> Iterator[Pin]:
         yield from _command_pins(command, within_string=line.count('"') % 2 + line.count("'") % 2 > 0)
 
 
+# What makes a comment of a command of a notebook: `# !pip install ray`, `#%pip install ray`.
+COMMENTED = re.compile(r"[ \t]*(?:#+[ \t]*)+(?=[!%])")
+
+
+def uncommented(text: str) -> str:
+    """The commands of a notebook that its comments hold, as they were before, at their places; all else is blank."""
+    kept: list[str] = []
+    goes_on = False
+    for line in text.split("\n"):
+        mark = COMMENTED.match(line) or (re.match(r"[ \t]*#+", line) if goes_on else None)
+        kept.append(" " * mark.end() + line[mark.end() :] if mark else "")
+        goes_on = bool(mark) and line.rstrip().endswith("\\")
+    return "\n".join(kept)
+
+
 def commands(text: str) -> Iterator[re.Match[str]]:
     """The install commands of a text, as matches of `INSTALL`; those in comments are none."""
     for command in INSTALL.finditer(text):

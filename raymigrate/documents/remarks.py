@@ -153,3 +153,9 @@ def pin_remark(pin: Pin, place: Place, *, changes: bool = False) -> Finding:
         kind, advice = Kind.CONVERTED, ""
     column = place.column + pin.start
     return Finding(RM731.code, kind, pin.message, advice, place.line, column, cell=place.cell)
+
+
+def commented_pin_remark(pin: Pin, place: Place) -> Finding:
+    """Says what comes of such a version in a command that is a comment, which nobody changes but a person."""
+    message = f"{pin.message} The command is a comment: change it before you uncomment it."
+    return Finding(RM731.code, Kind.NOTE, message, "", place.line, place.column + pin.start, cell=place.cell)

@@ -1,5 +1,8 @@
 """A project of which only one file at a time may be read: the first look at each file of a run."""
 
+from collections.abc import Sequence
+
+from raymigrate.base.findings import Finding
 from raymigrate.facts.helpers import NOTHING_SHARED, SharedHelpers
 from raymigrate.facts.module import Module
 from raymigrate.facts.project import Project
@@ -30,6 +33,14 @@ class Alone(Project):
         self.searched = self.last[1]
 
     def module(self, path: str) -> Module | None:
+        """Refuses.
+
+        Raises:
+            OtherFileNeeded: Always.
+        """
+        raise OtherFileNeeded(path)
+
+    def findings(self, path: str) -> Sequence[Finding]:
         """Refuses.
 
         Raises:

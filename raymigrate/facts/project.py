@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from raymigrate.base.findings import Finding
 from raymigrate.base.isolation import working_on
 from raymigrate.documents import UndecodableError, open_document
 from raymigrate.facts.helpers import NOTHING_SHARED, SharedHelpers
@@ -74,6 +75,7 @@ class Project:
         may_write: Whether a file may be changed.
         crashed: Real paths of files that end the process when they are parsed.
         shared: The helpers that scripts import from modules which the run writes.
+        judge: Tells what there is to say of a file.
 
     Attributes:
         reads_others: Whether several files may be read.
@@ -89,6 +91,7 @@ class Project:
         may_write: Callable[[str], bool] = lambda path: True,
         crashed: Collection[str] = (),
         shared: SharedHelpers = NOTHING_SHARED,
+        judge: Callable[[str], Sequence[Finding]] = lambda path: (),
     ) -> None:
         self.shared = shared
         self.tops = frozenset(os.path.abspath(top) for top in tops)
@@ -102,6 +105,7 @@ class Project:
         self._relative = not all(os.path.isabs(path) for path in (*tops, *named)) or not (tops or named)
         self.places: dict[tuple[str, str], Place] = {}  # answers of callers.py, likewise
         self._may_write = may_write
+        self._judge = judge
         self._crashed = crashed
         self._planned = {real: text.encode() for real, text in shared.texts.items()}  # what files will hold
         self._modules: OrderedDict[str, Module | None] = OrderedDict()
@@ -204,6 +208,10 @@ class Project:
     def may_ask(self, path: str) -> bool:
         """Whether another file may be asked to change."""
         return self._may_write(path) and self.real(path) not in self.refused
+
+    def findings(self, path: str) -> Sequence[Finding]:
+        """What there is to say of another file."""
+        return self._judge(self.name(path))
 
     def requests(self, path: str) -> list[Request]:
         """What is asked of a file."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import PurePath
 
+from raymigrate.base.findings import Finding
 from raymigrate.facts.environment import ENV_VARS, RUNTIME_ENV
 from raymigrate.facts.module import Module
 from raymigrate.facts.older_ray import is_for_older_ray
@@ -21,6 +22,7 @@ from raymigrate.facts.project_uses import files_with
 from raymigrate.facts.values import seen_entries
 
 METHOD = "submit_job"
+OBJECTS = ("codeflare_sdk.RayJob", "codeflare_sdk.ray.RayJob", "codeflare_sdk.ray.rayjobs.RayJob")
 COMMAND = "ray job submit"
 LINE = re.compile(rf"\b{COMMAND}\b((?:\\\r?\n|[^\n])*)")
 
@@ -44,23 +46,50 @@ class SubmittedJob:
         return re.search(rf"(?<!\w){re.escape(PurePath(path).stem)}(?:\.py\b|(?![\w.]))", self.entrypoint) is not None
 
 
-def fields_of(module: Module, environment: ast.expr) -> frozenset[str]:
-    """The fields that a runtime environment is seen to have."""
+@dataclass(frozen=True)
+class JobScript:
+    """A script that a job runs, or a file that such a script imports.
+
+    Args:
+        path: Its name.
+        text: What it holds.
+        findings: What was found in it.
+    """
+
+    path: str
+    text: str
+    findings: tuple[Finding, ...]
+
+
+def entries_of(module: Module, environment: ast.expr) -> dict[str, ast.expr]:
+    """The fields that a runtime environment is seen to have, with their values."""
     entries = dict(seen_entries(module, environment))
     for source in module.origins(environment):
         if isinstance(source.node, ast.Call) and source.module.qualified(source.node.func) in RUNTIME_ENV:
             entries |= {keyword.arg: keyword.value for keyword in source.node.keywords if keyword.arg}
+    return entries
+
+
+def fields_of(module: Module, environment: ast.expr) -> frozenset[str]:
+    """The fields that a runtime environment is seen to have."""
+    entries = entries_of(module, environment)
     variables = seen_entries(module, entries.pop(ENV_VARS)) if ENV_VARS in entries else {}
     return frozenset([*entries, *(f"{name} in {ENV_VARS}" for name in variables)])
 
 
 def submitted_by_code(module: Module) -> Iterator[SubmittedJob]:
     """The jobs that a module submits."""
-    for call, _ in module.method_calls(METHOD):
+    yield from (job for _, job, _ in submissions(module))
+
+
+def submissions(module: Module) -> Iterator[tuple[ast.Call, SubmittedJob, ast.expr | None]]:
+    """The calls of a module that submit a job, or describe one for Kubernetes, with its runtime environment."""
+    for call in (*(call for call, _ in module.method_calls(METHOD)), *module.calls(*OBJECTS)):
         given = given_by_name(module, call)
         if "entrypoint" in given:
-            fields = fields_of(module, given["runtime_env"]) if "runtime_env" in given else frozenset[str]()
-            yield SubmittedJob(" ".join(_texts(module, given["entrypoint"])), fields)
+            environment = given.get("runtime_env")
+            fields = fields_of(module, environment) if environment is not None else frozenset[str]()
+            yield call, SubmittedJob(" ".join(_texts(module, given["entrypoint"])), fields), environment
 
 
 def given_by_name(module: Module, call: ast.Call) -> dict[str, ast.expr]:
@@ -126,6 +155,16 @@ def submitted_beside(module: Module) -> Iterator[SubmittedJob]:
             continue
         is_old = is_old or (bool(jobs) and _run_for_older_ray(project, module, jobs))
         yield from (replace(job, is_for_older_ray=is_old) for job in jobs)
+
+
+def files_run_by(module: Module, job: SubmittedJob) -> list[str]:
+    """The files of the project that are the script of a job, those in the folder of what submits it before others."""
+    project = module.project
+    if project is None or not job.entrypoint:
+        return []
+    folder, here = project.folder(module.path), PurePath(project.real(module.path)).parent
+    paths = [path for path, _ in files_with(project, folder, b"import") if path.endswith(".py") and job.runs(path)]
+    return [path for path in paths if here in PurePath(project.real(path)).parents] or paths
 
 
 def _run_for_older_ray(project: Project, module: Module, jobs: Sequence[SubmittedJob]) -> bool:

@@ -3,10 +3,11 @@
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from raymigrate.facts.environment import RUNTIME_ENV
 from raymigrate.facts.module import Module
+from raymigrate.facts.submitted_jobs import SubmittedJob, entries_of, submissions
 from raymigrate.facts.values import seen_entries, seen_items, sources
 from raymigrate.knowledge.versions import LOWEST, Pin, conda_pins, package, requirement_pins
 from raymigrate.pins.images import image_pin
@@ -25,8 +26,8 @@ VERSION = re.compile(r"(?:[=<>!~]=?\s*)?\d+(?:\.[\d*]+)*(?:\s*,\s*[=<>!~]=?\s*[\
 
 def environment_pins(module: Module) -> Iterator[tuple[ast.Constant, Pin]]:
     """The requirements in the environments that the module describes, each with the string that it is in."""
-    for environment in _environments(module):
-        yield from _pins(module, environment)
+    for environment in environments(module):
+        yield from _pins(module, environment.entries)
     for call in dict.fromkeys(call for call, _ in module.keywords(*BY_PACKAGE)):
         given = {keyword.arg: keyword.value for keyword in call.keywords}
         packages = [value for name in BY_PACKAGE for value in _entries(module, given.get(name)).items()]
@@ -38,7 +39,7 @@ def environment_pins(module: Module) -> Iterator[tuple[ast.Constant, Pin]]:
         if python is not None and isinstance(value := given["python"], ast.Constant):
             yield value, python
     for text in module.of_type(ast.Constant):
-        if isinstance(text.value, str) and "/ray" in text.value and (pin := image_pin(text.value)) is not None:
+        if isinstance(text.value, str) and "ray" in text.value and (pin := image_pin(text.value)) is not None:
             yield text, pin
 
 
@@ -63,28 +64,69 @@ def _version_of(name: str, node: ast.expr) -> Pin | None:
     return Pin(name, f"{name} {text}", 0, versions, (0, len(written)), replacement)
 
 
-def _environments(module: Module) -> Iterator[dict[str, ast.expr]]:
-    """The runtime environments that the module gives to calls, by key."""
+@dataclass(frozen=True)
+class Environment:
+    """A runtime environment.
+
+    Args:
+        entries: Its fields, with their values.
+        job: The job that has it; None for one of `ray.init()` or of what is not seen.
+        has_owner: Whether it stands where it is used: else a job of the module may be given it.
+    """
+
+    entries: dict[str, ast.expr]
+    job: SubmittedJob | None = None
+    has_owner: bool = True
+
+
+def environments(module: Module) -> Iterator[Environment]:
+    """The runtime environments of a module: first those of the jobs that it submits, then others."""
+    submitting = set[ast.Call]()
+    for call, job, environment in submissions(module):
+        submitting.add(call)
+        if environment is not None:
+            yield Environment(entries_of(module, environment), job)
     for call in module.calls(*RUNTIME_ENV):
-        yield {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
-    for _, keyword in module.keywords(*KEYWORDS):
-        yield _entries(module, keyword.value)
+        given = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
+        yield Environment(given, has_owner=False)
+    for call, keyword in module.keywords(*KEYWORDS):
+        if call not in submitting:
+            is_dict = isinstance(call.func, ast.Name) and call.func.id == "dict"
+            yield Environment(_entries(module, keyword.value), has_owner=not is_dict)
+
+
+def jobs_by_package(module: Module) -> dict[ast.Constant, set[SubmittedJob | None]]:
+    """The jobs for which each string with a package is; None among them where it is for the module itself."""
+    found: dict[ast.Constant, set[SubmittedJob | None]] = {}
+    for environment in environments(module):
+        for node in (node for packages in _lists(module, environment.entries) for node in packages):
+            if environment.has_owner or node not in found:
+                found.setdefault(node, set()).add(environment.job)
+    return found
 
 
 def _entries(module: Module, node: ast.expr | None) -> dict[str, ast.expr]:
-    """The entries of a dict that can be seen; empty for anything else."""
-    return {} if node is None else seen_entries(module, node)
+    """The entries of a dict that can be seen, of each that a value may be; empty for anything else."""
+    found = {} if node is None else seen_entries(module, node)
+    for source in _sources(module, node) if not found else ():
+        found = found | seen_entries(module, source)
+    return found
 
 
-def package_lists(module: Module) -> Iterator[list[ast.Constant]]:
-    """The lists of packages in the runtime environments of the module, each as the strings in it."""
-    for environment in _environments(module):
-        for key in ("pip", "uv"):
-            packages = environment.get(key)
-            yield _strings(module, _entries(module, packages).get("packages", packages))
-        dependencies = _entries(module, environment.get("conda")).get("dependencies")
-        inner = [_entries(module, item).get("pip") for item in _items(module, dependencies)]
-        yield [node for part in (dependencies, *inner) for node in _strings(module, part)]
+def package_lists(module: Module) -> Iterator[tuple[SubmittedJob | None, list[ast.Constant]]]:
+    """The lists of packages in the runtime environments of the module: the job that has each, the strings in it."""
+    for environment in environments(module):
+        for packages in _lists(module, environment.entries):
+            yield environment.job, packages
+
+
+def _lists(module: Module, environment: dict[str, ast.expr]) -> Iterator[list[ast.Constant]]:
+    for key in ("pip", "uv"):
+        packages = environment.get(key)
+        yield _strings(module, _entries(module, packages).get("packages", packages))
+    dependencies = _entries(module, environment.get("conda")).get("dependencies")
+    inner = [_entries(module, item).get("pip") for item in _items(module, dependencies)]
+    yield [node for part in (dependencies, *inner) for node in _strings(module, part)]
 
 
 def _pins(module: Module, environment: dict[str, ast.expr]) -> Iterator[tuple[ast.Constant, Pin]]:
@@ -101,7 +143,13 @@ def _pins(module: Module, environment: dict[str, ast.expr]) -> Iterator[tuple[as
 
 
 def _items(module: Module, node: ast.expr | None) -> list[ast.expr]:
-    return [] if node is None else seen_items(module, node)
+    """The items of a list that can be seen, of each that a value may be: by a condition, or as callers give it."""
+    found = [] if node is None else seen_items(module, node)
+    return found or [item for source in _sources(module, node) for item in seen_items(module, source)]
+
+
+def _sources(module: Module, node: ast.expr | None) -> list[ast.expr]:
+    return [] if node is None else [source for source in sources(module, node) if source is not node]
 
 
 def _strings(module: Module, node: ast.expr | None) -> list[ast.Constant]:

@@ -16,7 +16,15 @@ from raymigrate.files.discovery import too_large
 from raymigrate.files.script import Script
 from raymigrate.knowledge.versions import PACKAGES, Pin
 from raymigrate.pins.needed import installed, listed
-from raymigrate.pins.readers import Reader, dockerfile, lock_file, reader_of
+from raymigrate.pins.readers import (
+    Reader,
+    cluster_file,
+    dockerfile,
+    installing_lines,
+    listed_for_pip,
+    lock_file,
+    reader_of,
+)
 
 
 @dataclass
@@ -44,6 +52,10 @@ class PinFile:
         if self.data is None or self.reader is lock_file or "constraint" in os.path.basename(self.path).lower():
             return {}
         text = self.script.text
+        if self.reader is cluster_file:
+            text = installing_lines(text)
+            lists = {name: item.start("item") for item in listed_for_pip(text) for name in listed(item["item"])}
+            return {**lists, **installed(text)}
         return installed(text) if self.reader is dockerfile else listed(text)
 
     @property

@@ -1,11 +1,15 @@
 """Images of containers that hold a version of Ray: `FROM rayproject/ray:2.6.3`, `image="quay.io/x/ray:2.6.3-py39"`."""
 
 import re
+from collections.abc import Iterator
 
 from raymigrate.knowledge.versions import LOWEST, Pin
 
+VERSION = r"\d+\.\d+(?:\.\d+)?"
 IMAGE = re.compile(
-    r"(?:[\w.:-]+/)*(?:rayproject/ray(?:-ml|-llm)?|[\w.-]+/ray):(?P<version>\d+\.\d+(?:\.\d+)?)?(?P<rest>[\w.-]*)"
+    rf"(?:[\w.:-]+/)*(?:(?:rayproject/ray(?:-ml|-llm)?|[\w.-]+/ray):(?P<version>{VERSION})?"
+    rf"|[\w.-]+:(?:[\w.]+-)*ray-?v?(?P<within>{VERSION})(?![\w.]))"  # one that holds Ray besides: "base:ray2.1.0-py38"
+    r"(?P<rest>[\w.-]*)(?:@sha256:\w+)?"
 )
 PYTHON = re.compile(r"(?:^|-)py3(?P<minor>\d+)\b")
 ADVICE = "Take the image of ray >= {ray}, for example rayproject/ray:{ray}.0-py{python}; its tag also names the Python."
@@ -27,7 +31,28 @@ def image_pin(image: str, start: int = 0) -> Pin | None:
         return None
     advice = ADVICE.format(ray=LOWEST["ray"], python=LOWEST["python"].replace(".", ""))
     advice += WITHOUT_LIBRARIES if "/ray-ml:" in image else ""
-    if match["version"]:
-        return Pin("ray", image, start, f"=={match['version']}", obstacle=advice)
+    version = match["version"] or match["within"]
+    if version:
+        return Pin("ray", image, start, f"=={version}", obstacle=advice)
     python = PYTHON.search(match["rest"])
     return Pin("python", image, start, f"==3.{python['minor']}.*", obstacle=advice) if python else None
+
+
+# The keys of YAML that name an image: `image:` of Kubernetes and of Ray's cluster launcher, its `head_image:`,
+# Anyscale's `image_uri:`. Charts of Helm say it in two lines, `repository:` and `tag:`.
+IN_YAML = re.compile(
+    r"(?:^[ \t-]*|[{,][ \t]*)[\"']?(?:\w+_)?image(?:_uri)?[\"']?[ \t]*:[ \t]+[\"']?(?P<image>[^\s\"'#{},]+)"
+    r"|^[ \t-]*repository[ \t]*:[ \t]+[\"']?(?P<repository>[^\s\"'#{},]+)[\"']?[ \t]*(?:#[^\n]*)?\r?\n"
+    r"[ \t]*tag[ \t]*:[ \t]+[\"']?(?P<tag>[^\s\"'#{},]+)",
+    re.MULTILINE,
+)
+
+
+def images_in_yaml(text: str) -> Iterator[Pin]:
+    """What the images say that a YAML file names; comments name none."""
+    for match in IN_YAML.finditer(text):
+        image, place = match["image"], match.start("image")
+        if image is None:
+            image, place = f"{match['repository']}:{match['tag']}", match.start("repository")
+        if pin := image_pin(image, place):
+            yield pin

@@ -14,7 +14,7 @@ from raymigrate.documents.notebook import Notebook
 from raymigrate.documents.remarks import RM905, shell_text
 from raymigrate.facts.module import Module
 from raymigrate.facts.older_ray import is_for_older_ray
-from raymigrate.facts.submitted_jobs import METHOD, SubmittedJob, submitted_by_code, submitted_by_commands
+from raymigrate.facts.submitted_jobs import METHOD, JobScript, SubmittedJob, submitted_by_code, submitted_by_commands
 from raymigrate.pins.written_for import written_for
 from raymigrate.run.engine import convert
 from raymigrate.run.gates import concerns
@@ -23,6 +23,17 @@ from raymigrate.run.outcome import FileResult
 if TYPE_CHECKING:
     from raymigrate.base.options import Options
     from raymigrate.documents.cell_files import CellFile
+
+LISTS = ("runtime_env", "RuntimeEnv")
+
+
+def knowing_scripts(options: Options, document: Document, path: str) -> Options:
+    """Options that tell, where a notebook has lists of packages for jobs, which scripts its cells write for these."""
+    if not document.scripts or not any(word in document.text for word in LISTS):
+        return options
+    found = ((script, _converted(script, path, options, rewrite=False)) for script in document.scripts)
+    scripts = (JobScript(s.name, s.text, tuple(result.findings if result else ())) for s, result in found)
+    return replace(options, cell_scripts=tuple(scripts))
 
 
 def with_scripts_converted(
@@ -34,7 +45,7 @@ def with_scripts_converted(
     script that a comment keeps as it is, or that cannot be converted, stays as it is, and the notebook says so (RM905).
 
     Args:
-        result: What became of the notebook itself.
+        result: What became of the notebook itself; what a later run says of it is `left`, changed or not.
         document: The notebook.
         path: Its name.
         options: What the user asked for.
@@ -69,8 +80,7 @@ def with_scripts_converted(
     if rewritten is None:
         return replace(result, changes=changes)
     rewritten.remarks = after
-    left = result.findings if result.after is None else result.left
-    return replace(result, changes=changes, after=rewritten.text, left=left, rewritten=rewritten, told_once=told_once)
+    return replace(result, changes=changes, after=rewritten.text, rewritten=rewritten, told_once=told_once)
 
 
 def _submitted(document: Document, path: str, options: Options) -> Iterator[SubmittedJob]:

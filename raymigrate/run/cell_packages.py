@@ -1,15 +1,22 @@
-"""RM732 in cells: packages that converted code needs, and that the lines which install the others leave out."""
+"""RM732 in cells: packages that converted code needs, and that the lines which install the others leave out.
+
+Commands that are comments are read too: a notebook may say "Uncomment and run". What they lack is a note, as are the
+versions that they pin (RM731).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.codemods.pins.needed_packages import RM732, advice, message
 from raymigrate.documents import Document, Place
-from raymigrate.documents.remarks import shell_text
+from raymigrate.documents.install_commands import uncommented
+from raymigrate.documents.remarks import RM731, commented_pin_remark, old_pins, shell_text
+from raymigrate.facts.module import Module
+from raymigrate.pins.drivers import has_own_packages, needs_itself, worker_packages
 from raymigrate.pins.evidence import is_legacy
 from raymigrate.pins.needed import Needed, installed, missing, needed_by
 from raymigrate.run.cell_comments import CellComments
@@ -28,42 +35,98 @@ def with_needed_packages(result: FileResult, document: Document, path: str, opti
         path: Its name.
         options: What the user asked for.
     """
-    findings = [*result.findings, *document.remarks]
-    if not options.enabled(RM732.code) or not is_legacy(findings):
+    if not is_legacy([*result.findings, *document.remarks]):
         return result
-    text = "\n".join([document.text, *(script.text for script in document.scripts)])
-    needed = needed_by(text, findings)
-    result = replace(result, findings=_tell(document, needed, path, result.findings))
+    needed = list(dict.fromkeys(_needed(document, result.findings))) if options.enabled(RM732.code) else []
+    pins = options.enabled(RM731.code)
+    result = replace(result, findings=_tell(document, needed, path, result.findings, pins=pins))
     if result.rewritten is not None and result.rewritten is not document:
         told = len(result.rewritten.remarks)
-        left = _tell(result.rewritten, needed, path, result.left)
+        left = _tell(result.rewritten, needed, path, result.left, pins=pins)
         new = result.rewritten.remarks[told:]  # nothing is legacy in the next run, which does not tell them
         result = replace(result, left=left, told_once=result.told_once + sum(f.kind is Kind.MANUAL for f in new))
     return result
 
 
-def _tell(document: Document, needed: Sequence[Needed], path: str, findings: list[Finding]) -> list[Finding]:
-    """Adds what a document lacks to its remarks.
+def _needed(document: Document, findings: Sequence[Finding]) -> Iterator[Needed]:
+    """What the commands of a document have to install: for its own code, and for the scripts that its cells write."""
+    own = Module(document.text)
+    yield from _needed_where_it_runs(own, needed_by(document.text, findings))
+    for script in document.scripts:
+        needed = needed_by(script.text, [remark for remark in document.remarks if remark.cell == script.number])
+        if needed and not has_own_packages(own, script.name):
+            yield from _needed_where_it_runs(_parsed(script.text), needed)
+
+
+def _needed_where_it_runs(module: Module | None, needed: Sequence[Needed]) -> Iterator[Needed]:
+    """What of it the commands have to install: not what only the workers need, and get by a list of their own."""
+    for package in needed:
+        if module is None or package.name not in worker_packages(module) or needs_itself(module, package):
+            yield package
+
+
+def _parsed(text: str) -> Module | None:
+    try:
+        return Module(text)
+    except SyntaxError:  # a line of it may be a magic
+        return None
+
+
+def _tell(
+    document: Document, needed: Sequence[Needed], path: str, findings: list[Finding], *, pins: bool
+) -> list[Finding]:
+    """Adds what a document lacks to its remarks, and old versions in its comments.
 
     Returns:
         The findings less those that call a comment stale which silences one of the new remarks.
     """
     comments = CellComments(document)
-    places = _installed(document)
-    for lacking, _ in missing(needed, dict.fromkeys(places, 0)):
-        place = places[lacking.companion]
-        remark = Finding(RM732.code, Kind.MANUAL, message(lacking), advice(lacking), place.line, place.column, path)
-        skip = comments.of(RM732.code, place.cell, place.line)
-        remark = remark if skip is None else remark.skipped(skip.reason)
-        document.remarks = [*document.remarks, replace(remark, cell=place.cell)]
+    installed_now, in_comments = _installed(document), _installed(document, uncommented)
+    remarks = [*_lacking(needed, installed_now), *_lacking_in_comments(needed, installed_now, in_comments)]
+    remarks += _old_in_comments(document, installed_now) if pins else []
+    for remark in remarks:
+        skip = comments.of(remark.code, remark.cell, remark.line)
+        told = replace(remark, path=path) if skip is None else replace(remark, path=path).skipped(skip.reason)
+        document.remarks = [*document.remarks, told]
     return comments.without_stale(findings)
 
 
-def _installed(document: Document) -> dict[str, Place]:
-    """The packages that commands in the cells install, each with its first place."""
+def _lacking(needed: Sequence[Needed], places: dict[str, Place]) -> Iterator[Finding]:
+    for lacking, _ in missing(needed, dict.fromkeys(places, 0)):
+        cell, line, column = places[lacking.companion]
+        yield Finding(RM732.code, Kind.MANUAL, message(lacking), advice(lacking), line, column, cell=cell)
+
+
+def _lacking_in_comments(
+    needed: Sequence[Needed], places: dict[str, Place], in_comments: dict[str, Place]
+) -> Iterator[Finding]:
+    """What commands in comments lack of the packages that no command installs."""
+    only_there = {name: 0 for name in in_comments if name not in places}
+    for lacking, _ in missing(needed, only_there, {*places, *in_comments}):
+        cell, line, column = in_comments[lacking.companion]
+        text = f"{lacking.why}: add {lacking.requirement} to this command before you uncomment it."
+        yield Finding(RM732.code, Kind.NOTE, text, "", line, column, cell=cell)
+
+
+def _old_in_comments(document: Document, places: dict[str, Place]) -> Iterator[Finding]:
+    """The versions that commands in comments pin, of packages that no command installs."""
+    for cell in document.cells_with_commands:
+        lines = uncommented(shell_text(document.lines_of(cell))).split("\n")
+        for index, pin in old_pins(lines):
+            if pin.name not in places:
+                yield commented_pin_remark(pin, Place(cell, index + 1, 1))
+
+
+def _installed(document: Document, read: Callable[[str], str] = str) -> dict[str, Place]:
+    """The packages that commands in the cells install, each with its first place.
+
+    Args:
+        document: The document.
+        read: What to take of the text of a cell.
+    """
     found: dict[str, Place] = {}
     for cell in document.cells_with_commands:
-        text = shell_text(document.lines_of(cell))
+        text = read(shell_text(document.lines_of(cell)))
         for name, start in installed(text).items():
             line_start = text.rfind("\n", 0, start) + 1
             found.setdefault(name, Place(cell, text.count("\n", 0, start) + 1, start - line_start + 1))

@@ -13,7 +13,7 @@ from raymigrate.documents import Document, NotSplit, Plain, edited, reopened
 from raymigrate.documents.remarks import pin_remark
 from raymigrate.facts.literals import shortened_text
 from raymigrate.run.cell_comments import CellComments
-from raymigrate.run.cell_files import with_scripts_converted
+from raymigrate.run.cell_files import knowing_scripts, with_scripts_converted
 from raymigrate.run.cell_packages import with_needed_packages
 from raymigrate.run.cell_texts import with_texts_told
 from raymigrate.run.engine import RM901, RM902, RM903, Refused, convert
@@ -89,7 +89,8 @@ def convert_document(
             raise Refused(RM903, f"left as it was: {error}.") from error
         return rewritten[0].text
 
-    result = convert(document.text, path, options, rewrite=rewrite, project=project, settle=settle)
+    knowing = knowing_scripts(options, document, path)
+    result = convert(document.text, path, knowing, rewrite=rewrite, project=project, settle=settle)
     result.document = document
     result.findings = comments.without_stale(result.findings)
     if result.after is not None and rewritten:
@@ -100,6 +101,9 @@ def convert_document(
     if options.unsafe and options.enabled(RM731):
         result = _with_versions_raised(result, document, path, options, rewrite=rewrite)
     if document.scripts:
+        if result.after is None:  # a later run finds the scripts converted
+            later = knowing.cell_scripts and convert(document.text, path, options, rewrite=False, project=project)
+            result.left = (later or result).findings
         result = with_scripts_converted(result, document, path, options, rewrite=rewrite)
     if document.cells_with_commands:
         result = with_needed_packages(result, document, path, options)

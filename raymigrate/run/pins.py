@@ -19,7 +19,7 @@ from raymigrate.comments.skips import comment_at, skipped_whole
 from raymigrate.documents import Plain
 from raymigrate.documents.lines import Places
 from raymigrate.documents.remarks import RM731
-from raymigrate.facts.yaml_files import load_yaml
+from raymigrate.facts.yaml_files import composed
 from raymigrate.files.gitignore import Patterns, excluded, is_ignored, read_gitignore, read_gitignores_above
 from raymigrate.knowledge.versions import Pin
 from raymigrate.pins.evidence import is_converted, is_legacy, uses_ray
@@ -240,7 +240,7 @@ def _toml(text: str) -> object:
 PARSERS: Mapping[str, Callable[[str], object]] = {
     ".toml": _toml,
     "Pipfile": _toml,
-    ".yml": load_yaml,
-    ".yaml": load_yaml,
+    ".yml": composed,
+    ".yaml": composed,
     ".py": ast.parse,
 }

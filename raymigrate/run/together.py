@@ -51,7 +51,9 @@ class Together:
             may_write=self._is_covered,
             crashed=job.crashed,
             shared=job.shared,
+            judge=self._findings,
         )
+        self._judged: dict[str, list[Finding]] = {}  # by real path: what files are asked about that others run as jobs
         self.given = {os.path.normpath(path) for path in (*found.named, *found.candidates)}
         self._layers: dict[str, list[Patterns]] = {}  # by folder
         self.links: dict[str, set[str]] = {}  # the files of the project that each script of a job imports
@@ -122,6 +124,15 @@ class Together:
             return job.convert(path, read_bytes(path), self.project)
         except OSError as error:
             return failed(path, f"cannot be read: {error.strerror or error}.")
+
+    def _findings(self, path: str) -> list[Finding]:
+        """What there is to say of a file, before it is its turn."""
+        real = os.path.realpath(path)
+        if real not in self._judged:
+            self._judged[real] = []  # where two files run each other
+            result = self.new.get(real) or self.alone.get(real)
+            self._judged[real] = (result or self._converted(path, replace(self.job, rewrite=False))).findings
+        return self._judged[real]
 
     def _look_again(self) -> bool:
         """Looks at the files that change beside those that change too; whether one of them has to stay as it is."""

@@ -106,3 +106,42 @@ def test_a_name_that_an_unseen_key_chooses_from_a_dict_is_told(how: str) -> None
 )
 def test_other_dicts_are_not(how: str) -> None:
     assert [f.message for f in convert(TABLE.format(how=how)).findings if f.code == "RM714"] == []
+
+
+HELPER = """\
+import ray.train
+from datasets import load_dataset
+from ray.air import session
+from ray.train.torch import TorchTrainer
+
+name = "gbharti/finance-alpaca"
+
+
+def load(name):
+    session.report({{}})
+    return load_dataset(name, split="train")
+
+
+{use}
+TorchTrainer(print).fit()
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "told"),
+    [
+        ("rows = load(name)", 0),
+        ("rows = load(name=name)", 0),
+        ("# rows = load(name)", 0),
+        ("rows = load(args.name)", 1),
+        ("rows = [load(n) for n in names()]", 1),
+        ("__all__ = ['load']", 1),
+    ],
+)
+def test_a_helper_is_given_what_its_callers_show(use: str, *, told: bool) -> None:
+    assert len(converted(HELPER.format(use=use)).lines("RM714", Kind.MANUAL)) == told
+
+
+def test_a_helper_that_nothing_here_calls_may_be_for_another_script() -> None:
+    script = HELPER.format(use="").replace("TorchTrainer(print).fit()", "")
+    assert len(converted(script).lines("RM714", Kind.MANUAL)) == 1

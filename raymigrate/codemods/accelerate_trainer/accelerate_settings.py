@@ -59,6 +59,7 @@ RM208 = Rule(
     GUIDE,
 )
 
+NOT_FOUND = "Put the file there, or write its values here as a dict, and run raymigrate again."
 # Keys that Accelerator takes as they are.
 EXPRESSIONS = frozenset({"mixed_precision"})
 FP16 = "fp16"  # of accelerate 0.x: if true, it beat mixed_precision
@@ -169,7 +170,15 @@ def leave_settings(context: Context, call: TrainerCall) -> None:
     given = call.arguments["accelerate_config"]
     named = sorted({text for _, text in constants(context.module, given) if isinstance(text, str)})
     shown = f"`raymigrate config {named[0] if len(named) == 1 else 'FILE'}` shows what each key of a file did."
-    context.manual(RM207, given, f"This accelerate_config cannot be read here. {gone}.", f"{RM207.fix} {shown}")
+    module, value = context.module.followed(given)
+    path = file_named(module, value, context.path if module is context.module else module.path)
+    if path is not None and context.path and not path.exists():
+        name = shortened(named[0] if len(named) == 1 else path.name)
+        message = f"accelerate_config names the file {name}, which was not found beside the script."
+        advice = f"{NOT_FOUND} {shown}"
+    else:
+        message, advice = "This accelerate_config cannot be read here.", f"{RM207.fix} {shown}"
+    context.manual(RM207, given, f"{message} {gone}.", advice)
     for accelerator in _inside(call, list(context.module.calls(*ACCELERATORS))):
         if call.imported is None and not is_told(context, call, accelerator, "cpu"):
             set_cpu(context, RM203, call, accelerator, "cpu")

@@ -12,6 +12,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.import_cleanup import is_exported
+from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.project import Definition
 from raymigrate.facts.project_uses import Uses, answer
@@ -200,8 +201,24 @@ def _several_names(context: Context, told: _Told, given: ast.expr, found: list[t
     for name in short:
         advice = f'Use "{NAMESPACES[name]}/{name}" where the name is set.' if name in NAMESPACES else None
         told.add(given, f'load_dataset {RAISES} if this is "{name}".', advice)
-    if not short and any(value is ... for _, value in found) and context.of_legacy_job:
+    unseen = any(value is ... for _, value in found) and context.of_legacy_job
+    if not short and unseen and not _never_runs(context.module, given):
         told.add(given, f"load_dataset {RAISES} if this is a name without its namespace.", UNSEEN)
+
+
+def _never_runs(module: Module, node: ast.expr) -> bool:
+    """Whether code is in a function of a script that trains which neither that nor another file of its project uses."""
+    top = list(module.ancestors(node))[-2:-1]
+    function = top[0] if top and isinstance(top[0], ast.FunctionDef) else None
+    if function is None or not any(module.calls(*TORCH_TRAINERS, *TRAINERS)) or is_exported(module, function.name):
+        return False
+    if module.project is None:
+        return not module.uses(function.name, module.scope_of[module.tree])
+    return answer(module.project, "never used", Definition(module, function, function.name), _is_unused)
+
+
+def _is_unused(uses: Uses) -> bool:
+    return not (uses.reads or uses.imports or uses.unclear)
 
 
 def _in_tables(module: Module, given: ast.expr) -> list[tuple[Source, object]]:

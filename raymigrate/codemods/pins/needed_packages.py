@@ -10,6 +10,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
+from raymigrate.codemods.pins.listed_for import ListedFor
 from raymigrate.pins.environments import package_lists
 from raymigrate.pins.evidence import is_legacy
 from raymigrate.pins.needed import Needed, listed, missing, needed_by
@@ -43,13 +44,16 @@ def advice(needed: Needed) -> str:
 @codemod("runtime_env", "worker_runtime_env", "RuntimeEnv", phase=Phase.PINS)
 def runtime_environments(context: Context) -> None:
     """Reports packages that the lists of runtime environments lack."""
-    if not (context.is_legacy_script or is_legacy(context.found)):
-        return
-    needed = needed_by(context.module.text, context.findings)
-    for strings in package_lists(context.module):
+    listed_for = ListedFor(context)
+    for _, strings in package_lists(context.module):
+        scripts = listed_for.scripts(strings)
+        if not any(is_legacy(script.findings) for script in scripts):
+            if listed_for.own not in scripts or not context.is_legacy_script:
+                continue
         nodes: dict[str, ast.Constant] = {}
         for node in strings:
             for name in listed(str(node.value)):
                 nodes.setdefault(name, node)
+        needed = dict.fromkeys(need for script in scripts for need in needed_by(script.text, script.findings))
         for lacking, _ in missing(needed, dict.fromkeys(nodes, 0)):
             context.manual(RM732, nodes[lacking.companion], message(lacking), advice(lacking))

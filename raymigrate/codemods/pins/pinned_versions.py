@@ -4,10 +4,15 @@ Here are those in Python: `ray.init(runtime_env={"pip": ["transformers==4.30.2"]
 files are found by `raymigrate.run.pins`, after the scripts.
 """
 
+from collections.abc import Collection
+
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
+from raymigrate.codemods.pins.listed_for import ListedFor
 from raymigrate.documents.remarks import RM731
+from raymigrate.facts.submitted_jobs import JobScript
+from raymigrate.knowledge.versions import Pin
 from raymigrate.pins.environments import BY_PACKAGE, KEYWORDS, environment_pins
 from raymigrate.pins.evidence import is_converted, is_legacy, uses_ray
 
@@ -18,14 +23,19 @@ def runtime_environments(context: Context) -> None:
     found = {node: pin for node, pin in environment_pins(context.module) if pin.is_too_low}
     if not found:
         return
-    text = context.module.text.encode()
-    is_asked_for = context.options.names(RM731.code) and uses_ray(text)
-    if not is_asked_for and not is_legacy(context.found) and not is_converted(text, found.values()):
-        return
+    listed_for = ListedFor(context)
+    is_asked_for = context.options.names(RM731.code) and uses_ray(context.module.text.encode())
     for node, pin in found.items():
+        if not is_asked_for and not any(_concerns(script, found.values()) for script in listed_for.scripts([node])):
+            continue
         source = context.module.source(node)
         if pin.obstacle or source[1:-1] != node.value:
             context.manual(RM731, node, pin.message, pin.obstacle or f"Write {pin.name}>={pin.lowest}.")
         elif context.converts(RM731, node, pin.message, safe=False):
             start, end = pin.place
             context.plan.replace(node, source[: 1 + start] + pin.replacement + source[1 + end :])
+
+
+def _concerns(script: JobScript, pins: Collection[Pin]) -> bool:
+    """Whether a script is legacy, or was converted: only then are the versions that it runs with anybody's concern."""
+    return is_legacy(script.findings) or is_converted(script.text.encode(), pins)

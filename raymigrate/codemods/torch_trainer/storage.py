@@ -8,7 +8,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.definitions import drop_definition, is_dropped, is_only_for
 from raymigrate.facts.legacy import SYNC_CONFIGS
 from raymigrate.facts.module import Module
-from raymigrate.facts.storage import absolute, is_absolute, may_be_relative
+from raymigrate.facts.storage import absolute, is_absolute, may_be_absolute, may_be_relative
 from raymigrate.facts.tuners import all_keywords, made
 from raymigrate.facts.values import is_none, keyword_argument
 from raymigrate.knowledge.error_texts import refused_arguments
@@ -127,6 +127,9 @@ def _storage_path(context: Context, call: ast.Call, keyword: ast.keyword) -> Non
     elif known is None and may_be_relative(module, path):
         context.manual(RM402, keyword, f"{message}; this one can be relative.", ABSOLUTE)
     elif known is None and context.from_ray.version < TOOK_RELATIVE_PATHS and module.constant(path) is not None:
+        if may_be_absolute(module, path):
+            context.note(RM402, keyword, f"{message}; this one is by default, and another value has to be too.")
+            return
         context.manual(RM402, keyword, f"{message}; what this one is cannot be seen.", ABSOLUTE)
 
 

@@ -25,7 +25,11 @@ FIELDS = {
     "attr.ib": 0,
     "attrs.field": None,
     "pydantic.Field": 0,
+    "metaflow.Parameter": 1,
+    "metaflow.parameters.Parameter": 1,
 }
+# Those of them that the command line gives another value (metaflow 2.19, parameters.py).
+BY_COMMAND_LINE = ("metaflow.Parameter", "metaflow.parameters.Parameter")
 EMPTY_BASES = ("abc.ABC", "typing.Generic", "typing.Protocol")
 MOST_BASES = 8  # of a class, that are followed
 ENVIRONMENT = ("os.environ.get", "os.getenv")
@@ -125,9 +129,10 @@ def _targets(module: Module, home: ast.ClassDef, name: str) -> list[ast.AST]:
 
 
 def _assigned_to(module: Module, targets: list[ast.AST]) -> Behind:
-    values = [_default(module, module.assigned(target)) for target in targets]
-    found = [Source(module, value) for value in values if value is not None]
-    return Behind(found, len(found) == len(targets))
+    given = [module.assigned(target) for target in targets]
+    found = [Source(module, value) for node in given if (value := _default(module, node)) is not None]
+    may_differ = any(isinstance(node, ast.Call) and module.qualified(node.func) in BY_COMMAND_LINE for node in given)
+    return Behind(found, len(found) == len(targets) and not may_differ)
 
 
 def _of_kin(module: Module, home: ast.ClassDef, name: str) -> Behind:

@@ -1,0 +1,132 @@
+"""RM731 and RM732 in YAML that describes a cluster of Ray: for Kubernetes, for Docker, for Ray's own launcher."""
+
+from pathlib import Path
+
+import pytest
+
+from raymigrate.pins.readers import cluster_file
+from tests.test_pins import LEGACY, MODERN, pins_in, project, run
+
+KUBERAY = """\
+apiVersion: ray.io/v1
+kind: RayCluster
+spec:
+  headGroupSpec:
+    template:
+      spec:
+        containers:
+          - name: head
+            image: {image}
+"""
+LAUNCHER = """\
+cluster_name: x
+docker:
+  image: rayproject/ray:2.60.0-py312
+setup_commands:
+  - pip install transformers==4.28.1
+"""
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        "rayproject/ray:2.1.0-py38",
+        "'rayproject/ray-ml:2.6.3-gpu'",
+        '"quay.io/rhoai/ray:2.23.0-py39-cu121"  # the old one',
+        "ghcr.io/foundation-model-stack/base:ray2.1.0-py38-gpu-pytorch1.12.0cu116-20221213-193103",
+        "registry.local:5000/train:cuda12-ray-2.9.3",
+        "rayproject/ray:nightly-py38",
+        "rayproject/ray:2.6.3@sha256:0123456789abcdef",
+    ],
+)
+def test_an_image_that_is_too_old(tmp_path: Path, image: str) -> None:
+    project(tmp_path, train_py=LEGACY, cluster_yaml=KUBERAY.format(image=image))
+    assert pins_in(run("--check", tmp_path)) == {"cluster.yaml:9"}
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        "rayproject/ray:2.60.0-py312",
+        "rayproject/ray:latest",
+        "nginx:1.2  # rayproject/ray:2.6.3",
+        "own/x-ray:2.6.3",
+        "own/array2:2.6.3",
+        "own/train:array2.6",
+        "{{ .Values.image }}",
+        '""',
+    ],
+)
+def test_others_are_left(tmp_path: Path, image: str) -> None:
+    project(tmp_path, train_py=LEGACY, cluster_yaml=KUBERAY.format(image=image))
+    assert pins_in(run("--check", tmp_path)) == set()
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("image:\n  repository: rayproject/ray\n  tag: 2.6.3-py39\n", ["rayproject/ray:2.6.3-py39"]),
+        ("image:\n  repository: rayproject/ray # of KubeRay\n  tag: '2.6.3'\n", ["rayproject/ray:2.6.3"]),
+        ("image:\n  repository: rayproject/ray\n  pullPolicy: Always\n", []),
+        ("docker:\n    head_image: rayproject/ray:2.6.3\n", ["rayproject/ray:2.6.3"]),
+        ("image_uri: anyscale/ray:2.6.3-py39\n", ["anyscale/ray:2.6.3-py39"]),
+        ("base_image: anyscale/ray:2.6.3\nenv_vars: {}\n", ["anyscale/ray:2.6.3"]),
+        ("head: {name: x, image: rayproject/ray:2.6.3, ports: []}\n", ["rayproject/ray:2.6.3"]),
+        ("- image: rayproject/ray:2.6.3\r\n- x\r\n", ["rayproject/ray:2.6.3"]),
+        ("#  image: rayproject/ray:2.6.3\n", []),
+        ("my-images: rayproject/ray:2.6.3\n", []),
+    ],
+)
+def test_where_an_image_stands(text: str, found: list[str]) -> None:
+    pins = list(cluster_file(text))
+    assert [pin.written for pin in pins] == found
+    assert [text[pin.start :].startswith(pin.written.partition(":")[0]) for pin in pins] == [True] * len(found)
+
+
+@pytest.mark.parametrize("name", ["cluster_yaml", "k8s__job_yml", "deploy__ray_yaml", "ray-env_yaml"])
+def test_where_such_files_lie(tmp_path: Path, name: str) -> None:
+    project(tmp_path, train_py=LEGACY, **{name: KUBERAY.format(image="rayproject/ray:2.6.3")})
+    assert len(pins_in(run("--check", tmp_path))) == 1
+
+
+def test_no_legacy_script_no_finding(tmp_path: Path) -> None:
+    project(tmp_path, train_py=MODERN, cluster_yaml=KUBERAY.format(image="rayproject/ray:2.6.3"))
+    assert run("--check", tmp_path).exit_code == 0
+
+
+def test_what_its_commands_install_is_told_and_raised(tmp_path: Path) -> None:
+    project(tmp_path, train_py=LEGACY, cluster_yaml=LAUNCHER)
+    assert pins_in(run("--check", tmp_path)) == {"cluster.yaml:5"}
+    run("--unsafe", tmp_path)
+    assert (tmp_path / "cluster.yaml").read_text() == LAUNCHER.replace("transformers==4.28.1", "'transformers>=5.0'")
+
+
+def test_the_packages_of_a_job_are_read(tmp_path: Path) -> None:
+    job = (
+        "apiVersion: ray.io/v1\nkind: RayJob\nspec:\n  entrypoint: python train.py\n  runtimeEnvYAML: |\n    pip:\n"
+        "      - transformers==4.30.2\n      # - accelerate\n      - 'ray[train]==2.6.3'\n---\na: b\n"
+    )
+    project(tmp_path, train_py=LEGACY, job_yaml=job)
+    assert pins_in(run("--check", tmp_path)) == {"job.yaml:7", "job.yaml:9"}
+    assert "job.yaml:7:9: RM732 manual" in run("--check", tmp_path).stdout
+    run("--unsafe", tmp_path)
+    assert "- transformers>=5.0\n" in (tmp_path / "job.yaml").read_text()
+
+
+@pytest.mark.parametrize("name", ["runtime_env_yaml", "runtime-env_yaml", "job_yml"])
+def test_a_runtime_environment_in_a_file(tmp_path: Path, name: str) -> None:
+    project(tmp_path, train_py=LEGACY, **{name: "working_dir: .\npip:\n- accelerate\n- transformers==4.30.2\n"})
+    assert len(pins_in(run("--check", tmp_path))) == 1
+
+
+def test_what_other_yaml_installs_is_nobodys_concern(tmp_path: Path) -> None:
+    other = "jobs:\n  docs:\n    steps:\n      - run: pip install transformers==4.28.1\n    pip:\n      - ray==2.6.3\n"
+    project(tmp_path, train_py=LEGACY, workflow_yaml=other, compose_yml="services:\n  a:\n    image: nginx:1.2\n")
+    assert pins_in(run("--check", tmp_path)) == set()
+
+
+def test_a_comment_keeps_an_image(tmp_path: Path) -> None:
+    kept = KUBERAY.format(image="rayproject/ray:2.6.3  # raymigrate: skip[RM731] -- the other team's")
+    project(tmp_path, train_py=LEGACY, cluster_yaml=kept)
+    result = run("--check", tmp_path)
+    assert not [line for line in result.stdout.splitlines() if "RM731 manual" in line]
