@@ -190,3 +190,13 @@ def test_a_default_that_is_a_file_is_named_as_what_to_write(tmp_path: Path) -> N
     (tmp_path / "accel.yaml").write_text("mixed_precision: bf16\n")
     result = convert(SCRIPT.format(head=head, config="parser.parse_args().config"), str(tmp_path / "train.py"))
     assert '"accel.yaml" is its default here' in next(f.advice for f in result.findings if f.code == "RM207")
+
+
+def test_the_advice_for_a_precision_keeps_what_the_accelerator_is_given() -> None:
+    for own, handed in {
+        "mixed_precision=config.get('p')": "config.get('p') or config[\"mixed_precision\"]",
+        "fp16=config.get('h')": '"fp16" if config.get(\'h\') else config["mixed_precision"]',
+    }.items():
+        result = convert(HANDED.format(own=own, value="sys.argv[1]", use="train(**config)"))
+        [advice] = [finding.advice for finding in result.findings if finding.kind is Kind.MANUAL]
+        assert f"write Accelerator(mixed_precision={handed})." in advice

@@ -9,7 +9,7 @@ from pathlib import Path
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.accelerate_trainer.config_values import AsWritten, Settings
 from raymigrate.codemods.accelerate_trainer.loop_elsewhere import set_environment
-from raymigrate.codemods.accelerate_trainer.plugins import give_on_gpus, keep_parameters, keep_steps
+from raymigrate.codemods.accelerate_trainer.plugins import give_on_gpus, keep_parameters, keep_steps, wraps_first
 from raymigrate.codemods.accelerate_trainer.precision import (
     PRECISION,
     Own,
@@ -24,7 +24,6 @@ from raymigrate.codemods.shared.definitions import drop_definition
 from raymigrate.facts.accelerate_config import Destination, destination, is_ignored
 from raymigrate.facts.legacy import ACCELERATORS, TRAINING_ARGUMENTS
 from raymigrate.facts.literals import shortened, string_literal
-from raymigrate.facts.optimizers import are_of_prepared_models
 from raymigrate.facts.trainers import TrainerCall
 from raymigrate.facts.values import constants, is_none
 from raymigrate.knowledge.error_texts import refused_arguments
@@ -75,9 +74,7 @@ def convert_settings(context: Context, call: TrainerCall, settings: Settings) ->
     known = {k: v for k, v in settings.values.items() if not isinstance(v, AsWritten) or is_ignored(k)}
     accelerators = _accelerators(call)
     arguments = [] if call.imported is not None else _inside(call, list(context.module.calls(*TRAINING_ARGUMENTS)))
-    # A transformers.Trainer makes its optimizer after FSDP has wrapped the model (5.23, trainer.py).
-    wrapped_first = are_of_prepared_models(context.module) if accelerators else bool(arguments)
-    places = destination(known, use_gpu=call.use_gpu, keeps_parameters=not wrapped_first)
+    places = destination(known, use_gpu=call.use_gpu, keeps_parameters=not wraps_first(call))
     unseen = sorted(settings.values.keys() - known.keys())
     places.unknown.extend((key, settings.values[key], "its value is not known here") for key in unseen)
     if given is not None:

@@ -12,8 +12,9 @@ from raymigrate.codemods.shared.cpu_workers import with_gpu
 from raymigrate.facts.accelerate_config import Destination, read_file
 from raymigrate.facts.files import file_named
 from raymigrate.facts.keys import is_unpacked, unpacked_value
+from raymigrate.facts.legacy import ACCELERATORS, TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
-from raymigrate.facts.optimizers import has_groups, is_of_prepared_model, optimizers
+from raymigrate.facts.optimizers import are_of_prepared_models, has_groups, is_of_prepared_model, optimizers
 from raymigrate.facts.trainers import TrainerCall
 from raymigrate.facts.values import Source, argument, is_none, keyword_argument
 
@@ -64,6 +65,17 @@ def give_on_gpus(context: Context, call: TrainerCall, accelerator: ast.Call, pla
             other = "None" if name != STEPS else "1" if own is None else context.module.source(own)
             source = f"{source} if {condition} else {other}"
     context.give(accelerator, name, source)
+
+
+def wraps_first(call: TrainerCall) -> bool:
+    """Whether FSDP wraps the model before each optimizer is made.
+
+    A transformers.Trainer that is given none makes it then (5.23, trainer.py, `delay_optimizer_creation`).
+    """
+    module = _home(call)
+    if next(optimizers(module), None) is not None:
+        return are_of_prepared_models(module)
+    return any(module.calls(*TRAINING_ARGUMENTS)) and not any(module.calls(*ACCELERATORS))
 
 
 def keep_parameters(context: Context, call: TrainerCall, accelerators: list[ast.Call], places: Destination) -> None:

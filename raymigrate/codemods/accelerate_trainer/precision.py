@@ -85,7 +85,11 @@ def by_hand(context: Context, key: str, accelerators: list[ast.Call]) -> str:
     handed = f'config["{key}"]'
     owns = [keyword_argument(accelerator, key) for accelerator in accelerators]
     own = next((node for node in owns if node is not None and not is_none(node)), None)
-    if own is not None:
+    halves = [keyword_argument(accelerator, FP16) for accelerator in accelerators] if key == PRECISION else []
+    half = next((node for node in halves if node is not None), None)
+    if half is not None:
+        handed = f'"{FP16}" if {context.module.source(half)} else {handed}'
+    elif own is not None:
         handed = f"{context.module.source(own)} or {handed}"
     return f"hand it over in train_loop_config, and write Accelerator({key}={handed})"
 
