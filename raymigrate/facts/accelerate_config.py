@@ -31,12 +31,12 @@ IGNORED = {
 }
 NO_SUCH_VALUE = "accelerate knows no such value"
 PRECISIONS = ("fp16", "bf16")
-# accelerate 0.17 to 0.23 made an optimizer that was prepared together with its model anew, over the parameters that
-# FSDP had wrapped (accelerator.py, `_prepare_fsdp`); 1.15 does not. Without use_orig_params FSDP puts other parameters
-# in place of those that the optimizer holds, which then get no gradient, and nothing says so (measured).
+# accelerate 0.17 to 0.24 made an optimizer that was prepared together with its model anew, over the parameters that
+# FSDP had wrapped (accelerator.py, `_prepare_fsdp`); 0.25 and 1.15 do not. Without use_orig_params FSDP puts others in
+# place of the parameters that the optimizer holds, which then get no gradient, and nothing says so (measured).
 USE_ORIG_PARAMS = "fsdp_use_orig_params"
 KEPT_PARAMETERS = (
-    ", since accelerate 0.x made the optimizer anew over the wrapped model and 1.x does not: without it nothing trains"
+    ", since accelerate 0.17 to 0.24 made the optimizer anew over the wrapped model: without both nothing trains"
 )
 
 

@@ -205,3 +205,10 @@ def test_the_number_in_a_deepspeed_file_is_told(tmp_path: Path, steps: object, o
         accelerator = f"gradient_accumulation_steps={own}{plugin}"
         result = converted(config=given, own=accelerator, path=str(tmp_path / "train.py"))
         assert len(told(result, "RM211")) == is_told
+
+
+def test_a_plugin_that_cpu_workers_may_get_is_told() -> None:
+    head = "def run():\n    loop({})\n"
+    result = converted(gpu="use_gpu=switch()", head=head)
+    assert result.after is not None and "else None" not in result.after
+    assert any("CPU workers no fsdp_plugin" in finding.message for finding in told(result, "RM202"))

@@ -183,7 +183,9 @@ def _edit_accelerator(context: Context, call: TrainerCall, accelerator: ast.Call
         elif name in given and name not in overrides:
             continue
         elif name in places.on_gpus:
-            give_on_gpus(context, call, accelerator, places, name)
+            if not give_on_gpus(context, call, accelerator, places, name):
+                message = f"The legacy trainer gave CPU workers no {name}; now all workers get it."
+                context.manual(RM202, accelerator, message, "Give it to the Accelerator of workers with a GPU only.")
         else:
             context.give(accelerator, name, source)
     near = module.reference_at[accelerator.func].binding.statement

@@ -1,6 +1,6 @@
 """RM210 and RM211: what the FSDP and DeepSpeed plugins of an Accelerator did otherwise before accelerate 1.
 
-Sources: accelerate/accelerator.py, `_prepare_fsdp` and `_prepare_deepspeed`, of 0.17.1 to 0.23.0 and 1.15.0.
+Sources: accelerate/accelerator.py, `_prepare_fsdp` and `_prepare_deepspeed`, of 0.17.1 to 0.25.0 and 1.15.0.
 """
 
 import ast
@@ -9,6 +9,7 @@ from pathlib import Path
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.cpu_workers import with_gpu
+from raymigrate.codemods.shared.emitted import ON_GPU
 from raymigrate.facts.accelerate_config import Destination, read_file
 from raymigrate.facts.files import file_named
 from raymigrate.facts.keys import is_unpacked, unpacked_value
@@ -21,9 +22,9 @@ from raymigrate.facts.values import Source, argument, is_none, keyword_argument
 RM210 = Rule(
     "RM210",
     "an optimizer made before FSDP wraps its model",
-    "accelerate 0.x made the optimizer anew over the parameters that FSDP had wrapped, as one group; 1.x does not."
-    " Without use_orig_params=True in the plugin the optimizer then holds parameters that get no gradient: nothing is"
-    " trained, and nothing says so.",
+    "accelerate 0.17 to 0.24 made the optimizer anew over the parameters that FSDP had wrapped, as one group."
+    " Since then, without use_orig_params=True in the plugin, the optimizer holds parameters that get no gradient:"
+    " nothing is trained, and nothing says so.",
     "use_orig_params=True keeps the parameters, and with them the groups that the script made.",
     "https://huggingface.co/docs/accelerate/package_reference/fsdp"
     "#accelerate.FullyShardedDataParallelPlugin.use_orig_params",
@@ -41,30 +42,31 @@ HOMES = ("accelerate", "accelerate.utils", "accelerate.utils.dataclasses")
 CLASSES = {"fsdp_plugin": "FullyShardedDataParallelPlugin", "deepspeed_plugin": "DeepSpeedPlugin"}
 STEPS = "gradient_accumulation_steps"
 STEPS_PLUGIN = "gradient_accumulation_plugin"
-AMONG_BOTH = (2, 7)  # the Ray from whose time on accelerate was as likely 0.23 (both September 2023)
+NEWER = (2, 7)  # the Ray that came out with accelerate 0.23, in September 2023
 KEPT = "use_orig_params"
 GROUPS = (
-    "accelerate 0.x put all parameters of an FSDP model into one group, with the optimizer's own arguments; today each"
-    " group keeps what it is given here"
+    "accelerate 0.17 to 0.24 put all parameters of an FSDP model into one group, with the optimizer's own arguments;"
+    " today each group keeps what it is given here"
 )
 AS_BEFORE = "To train as before, give the optimizer model.parameters(); else leave it: the groups now do what they say."
 
 
-def give_on_gpus(context: Context, call: TrainerCall, accelerator: ast.Call, places: Destination, name: str) -> None:
-    """Gives an Accelerator an argument that CPU workers did not get."""
+def give_on_gpus(context: Context, call: TrainerCall, accelerator: ast.Call, places: Destination, name: str) -> bool:
+    """Gives an Accelerator an argument that CPU workers did not get.
+
+    Returns:
+        Whether CPU workers do not get it now: that cannot be told where the code runs without workers too.
+    """
     source = places.arguments[name]
-    if call.use_gpu is None:
-        condition = with_gpu(context, call, accelerator)
-        if condition is None:
-            message = f"The legacy trainer gave CPU workers no {name}; now all workers get it."
-            context.manual(RM210 if name == "fsdp_plugin" else RM211, accelerator, message, "Give them None.")
-        else:
-            if condition.startswith("ray.train.torch."):
-                context.plan.need_import("ray.train.torch")
-            own = keyword_argument(accelerator, name)
-            other = "None" if name != STEPS else "1" if own is None else context.module.source(own)
-            source = f"{source} if {condition} else {other}"
+    condition = with_gpu(context, call, accelerator) if call.use_gpu is None else None
+    if condition is not None:
+        if condition == ON_GPU:
+            context.plan.need_import("ray.train.torch")
+        own = keyword_argument(accelerator, name)
+        other = "None" if name != STEPS else "1" if own is None else context.module.source(own)
+        source = f"{source} if {condition} else {other}"
     context.give(accelerator, name, source)
+    return call.use_gpu is not None or condition is not None
 
 
 def wraps_first(call: TrainerCall) -> bool:
@@ -155,7 +157,7 @@ def _keep_in_plugin(context: Context, call: TrainerCall, plugin: Source, steps: 
         _tell_file(context, place, in_config, f"{module.source(config)}{where}", steps)
     elif is_absent or (own is not None and _number(module, own) in ("auto", steps)):
         return
-    elif own is None or module is not context.module or context.from_ray.version >= AMONG_BOTH:
+    elif own is None or module is not context.module or context.from_ray.version >= NEWER:
         context.manual(RM211, place, f"{_before(steps)}{where}.", f"Give the plugin no {STEPS}=.")
     elif context.converts(RM211, node, f"{_before(steps)}; now {STEPS}= of the plugin is deleted."):
         context.plan.call(node).remove.add(STEPS)
