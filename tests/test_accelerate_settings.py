@@ -105,7 +105,8 @@ def test_a_value_that_is_not_known_is_told_and_the_others_are_converted() -> Non
 @pytest.mark.parametrize(
     ("config", "own", "kind", "said"),
     [
-        ("{'mixed_precision': sys.argv[1]}", "mixed_precision=sys.argv[1]", Kind.CONVERTED, "came first"),
+        ("{'mixed_precision': sys.argv[1]}", "mixed_precision='fp16'", Kind.CONVERTED, "came first"),
+        ("{'mixed_precision': sys.argv[1]}", "mixed_precision=sys.argv[2]", Kind.MANUAL, "not known"),
         ("{'mixed_precision': 'fp16'}", "mixed_precision='bf16'", Kind.CONVERTED, "came first"),
         ("{'mixed_precision': 'fp8'}", "cpu=False, mixed_precision='bf16'", Kind.CONVERTED, "came first"),
         ("{'mixed_precision': sys.argv[1]}", "mixed_precision=None", Kind.MANUAL, "not known"),
@@ -118,3 +119,95 @@ def test_an_accelerator_with_a_precision_of_its_own_keeps_it(config: str, own: s
     told = [finding for finding in result.findings if finding.code == "RM202"]
     assert [(finding.kind, said in finding.message) for finding in told] == [(kind, True)]
     assert result.after is not None and f"Accelerator({own})" in result.after
+
+
+HANDED = """
+import argparse, sys
+from accelerate import Accelerator
+from ray.air import ScalingConfig
+from ray.train.huggingface import AccelerateTrainer
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--precision")
+args = parser.parse_args()
+
+def loop(config):
+    accelerator = Accelerator({own})
+    {use}
+
+AccelerateTrainer(
+    loop,
+    train_loop_config={{"lr": 1, "fast": "fp16"}},
+    accelerate_config={{"mixed_precision": {value}}},
+    scaling_config=ScalingConfig(num_workers=2, use_gpu=True),
+).fit()
+"""
+
+
+@pytest.mark.parametrize(
+    ("own", "value", "made"),
+    [
+        ("", "'bf16'", 'Accelerator(mixed_precision="bf16")'),
+        ("mixed_precision=None", "'bf16'", 'Accelerator(mixed_precision="bf16")'),
+        ("mixed_precision=args.precision", "'bf16'", 'Accelerator(mixed_precision=args.precision or "bf16")'),
+        ("mixed_precision=config.get('p')", "'bf16'", "Accelerator(mixed_precision=config.get('p') or \"bf16\")"),
+        ("mixed_precision=a() if b else None", "'bf16'", 'Accelerator(mixed_precision=(a() if b else None) or "bf16")'),
+        ("mixed_precision=config['fast']", "'bf16'", "Accelerator(mixed_precision=config['fast'])"),
+        ("mixed_precision=config.get('p')", "'no'", "Accelerator(mixed_precision=config.get('p'))"),
+        ("mixed_precision=config.get('p')", "None", "Accelerator(mixed_precision=config.get('p'))"),
+    ],
+)
+def test_the_config_counts_where_the_accelerator_is_given_none(own: str, value: str, made: str) -> None:
+    result = convert(HANDED.format(own=own, value=value, use="train()"))
+    assert result.after is not None and made in result.after
+    assert Kind.MANUAL not in {finding.kind for finding in result.findings}
+
+
+@pytest.mark.parametrize("given", ["{'mixed_precision': None}", "{'mixed_precision': args.precision}"])
+def test_a_precision_that_is_unpacked_and_may_be_none_is_told(given: str) -> None:
+    result = convert(HANDED.format(own=f"**{given}", value="'bf16'", use="train()"))
+    [told] = [finding.message for finding in result.findings if finding.kind is Kind.MANUAL]
+    assert "unpacks" in told
+    assert result.after is not None and f"Accelerator(**{given})" in result.after
+
+
+def test_a_value_of_the_driver_is_handed_over_in_the_configuration() -> None:
+    for own, made in {"": "", "mixed_precision=config.get('p')": "config.get('p') or "}.items():
+        result = convert(HANDED.format(own=own, value="sys.argv[1]", use='train(config["lr"])'))
+        assert result.after is not None
+        assert f'Accelerator(mixed_precision={made}config["mixed_precision"])' in result.after
+        assert '"fast": "fp16", "mixed_precision": sys.argv[1]}' in result.after
+        assert Kind.MANUAL not in {finding.kind for finding in result.findings}
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "train(**config)",
+        "for key in config: print(key)",
+        "config = config['x']",
+        'train(config.get("mixed_precision"))',
+    ],
+)
+def test_a_configuration_that_is_used_as_a_whole_gets_no_more_keys(use: str) -> None:
+    result = convert(HANDED.format(own="", value="sys.argv[1]", use=use))
+    assert result.after is not None and "Accelerator()" in result.after
+    [advice] = [finding.advice for finding in result.findings if finding.kind is Kind.MANUAL]
+    assert 'in train_loop_config, and write Accelerator(mixed_precision=config["mixed_precision"])' in advice
+
+
+def test_a_default_that_is_a_file_is_named_as_what_to_write(tmp_path: Path) -> None:
+    head = "parser = argparse.ArgumentParser()\nparser.add_argument('--config', default='accel.yaml')"
+    (tmp_path / "accel.yaml").write_text("mixed_precision: bf16\n")
+    result = convert(SCRIPT.format(head=head, config="parser.parse_args().config"), str(tmp_path / "train.py"))
+    assert '"accel.yaml" is its default here' in next(f.advice for f in result.findings if f.code == "RM207")
+
+
+def test_the_advice_for_a_precision_keeps_what_the_accelerator_is_given() -> None:
+    for own, handed in {
+        "mixed_precision=config.get('p')": "config.get('p') or config[\"mixed_precision\"]",
+        "fp16=config.get('h')": '"fp16" if config.get(\'h\') else config["mixed_precision"]',
+    }.items():
+        result = convert(HANDED.format(own=own, value="sys.argv[1]", use="train(**config)"))
+        [advice] = [finding.advice for finding in result.findings if finding.kind is Kind.MANUAL]
+        assert f"write Accelerator(mixed_precision={handed})." in advice

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from raymigrate.facts.accelerate_fields import DEEPSPEED, DYNAMO, FSDP, LAUNCHER_ONLY, Field, plugin_source
+from raymigrate.facts.accelerate_fields import BOOLEANS, DEEPSPEED, DYNAMO, FSDP, LAUNCHER_ONLY, Field, plugin_source
 from raymigrate.facts.literals import literal, string_literal
 from raymigrate.facts.yaml_files import MAX_CHARACTERS, load_yaml
 from raymigrate.files.contents import read_bytes
@@ -31,6 +31,13 @@ IGNORED = {
 }
 NO_SUCH_VALUE = "accelerate knows no such value"
 PRECISIONS = ("fp16", "bf16")
+# accelerate 0.17 to 0.24 made an optimizer that was prepared together with its model anew, over the parameters that
+# FSDP had wrapped (accelerator.py, `_prepare_fsdp`); 0.25 and 1.15 do not. Without use_orig_params FSDP puts others in
+# place of the parameters that the optimizer holds, which then get no gradient, and nothing says so (measured).
+USE_ORIG_PARAMS = "fsdp_use_orig_params"
+KEPT_PARAMETERS = (
+    ", since accelerate 0.17 to 0.24 made the optimizer anew over the wrapped model: without both nothing trains"
+)
 
 
 @dataclass
@@ -41,6 +48,8 @@ class Destination:
         arguments: Arguments of `Accelerator`, as source.
         imports: Names that the arguments need from `accelerate.utils`.
         environment: The same as environment variables, for an Accelerator that is made out of sight.
+        on_gpus: The arguments and variables that CPU workers did not get.
+        keeps_parameters: Whether FSDP has to keep the parameters of the model, which an optimizer may hold.
         rows: Key, value and what became of it: one row per key.
         unknown: Keys that no sure place is known for, with the reason.
     """
@@ -48,6 +57,8 @@ class Destination:
     arguments: dict[str, str] = field(default_factory=dict)
     imports: set[str] = field(default_factory=set)
     environment: dict[str, str] = field(default_factory=dict)
+    on_gpus: set[str] = field(default_factory=set)
+    keeps_parameters: bool = True
     rows: list[tuple[str, object, str]] = field(default_factory=list)
     unknown: list[tuple[str, object, str]] = field(default_factory=list)
 
@@ -78,14 +89,15 @@ def _reason_to_ignore(key: str) -> str | None:
     return "only for TPUs, which the legacy trainer refused" if key.startswith("tpu_") else IGNORED.get(key)
 
 
-def destination(config: Mapping[str, Any], *, use_gpu: bool | None) -> Destination:
+def destination(config: Mapping[str, Any], *, use_gpu: bool | None, keeps_parameters: bool = True) -> Destination:
     """Sends each key of a config to its place.
 
     Args:
         config: The parsed config.
-        use_gpu: Whether the workers have a GPU; None if unknown, which counts as yes.
+        use_gpu: Whether the workers have a GPU; None if unknown: `Destination.on_gpus` has what they need one for.
+        keeps_parameters: False where each optimizer is made from a model that FSDP has wrapped.
     """
-    result = Destination()
+    result = Destination(keeps_parameters=keeps_parameters)
     kind = str(config.get("distributed_type", "NO")).upper()
     on_gpu = use_gpu is not False
     for key, value in _by_name(config).items():
@@ -102,7 +114,7 @@ def destination(config: Mapping[str, Any], *, use_gpu: bool | None) -> Destinati
             result.unknown.append((key, value, "not carried over"))
     for section, (wanted, convert) in SECTIONS.items():
         if wanted == kind and section not in config and on_gpu:
-            convert(result, {})  # the launcher's defaults
+            _by_gpus(result, convert, {})  # the launcher's defaults
     return result
 
 
@@ -114,10 +126,19 @@ def _section(result: Destination, key: str, value: object, kind: str, *, on_gpu:
         result.rows.append((key, value, "dropped: the legacy trainer ignored it on CPU workers"))
     elif key == "dynamo_config" and kind == "DEEPSPEED" and on_gpu:
         result.rows.append((key, value, "dropped: the DeepSpeed launcher did not export it"))
+    elif isinstance(value, (Mapping, type(None))) and wanted:
+        _by_gpus(result, convert, _by_name(value or {}))
     elif isinstance(value, (Mapping, type(None))):
         convert(result, _by_name(value or {}))
     else:
         result.unknown.append((key, value, "it is not a mapping"))
+
+
+def _by_gpus(result: Destination, convert: "Convert", section: Mapping[str, Any]) -> None:
+    """Converts a section that the legacy trainer ignored on CPU workers."""
+    before = {*result.arguments, *result.environment}
+    convert(result, section)
+    result.on_gpus |= {*result.arguments, *result.environment} - before
 
 
 def _mixed_precision(result: Destination, value: object) -> None:
@@ -183,9 +204,24 @@ def _fsdp(result: Destination, section: Mapping[str, Any]) -> None:
     if str(given.get("fsdp_auto_wrap_policy")).upper() == "SIZE_BASED_WRAP":
         defaults["fsdp_min_num_params"] = 100_000_000
     unset = _unset(given, defaults)
-    _plugin(result, {**given, **unset}, "fsdp_config", FSDP, "fsdp_plugin", "FullyShardedDataParallelPlugin")
+    flattened = given.get(USE_ORIG_PARAMS)
+    kept = _kept(flattened) if result.keeps_parameters else {}
+    _plugin(result, {**given, **unset, **kept}, "fsdp_config", FSDP, "fsdp_plugin", "FullyShardedDataParallelPlugin")
     _name_defaults(result, "fsdp_config", unset)
+    if kept:
+        where = f"fsdp_config.{USE_ORIG_PARAMS}"
+        result.rows = [
+            (key, value if flattened is None else flattened, what + KEPT_PARAMETERS)
+            if key == where
+            else (key, value, what)
+            for key, value, what in result.rows
+        ]
     result.environment["ACCELERATE_USE_FSDP"] = "true"
+
+
+def _kept(given: object) -> dict[str, object]:
+    """What keeps the parameters that an optimizer holds, where the config says nothing of them or "false"."""
+    return {USE_ORIG_PARAMS: True} if not BOOLEANS.get(str(given).lower(), given) else {}
 
 
 def _unset(given: Mapping[str, object], defaults: Mapping[str, object]) -> dict[str, object]:
@@ -227,8 +263,9 @@ def _megatron(result: Destination, section: Mapping[str, Any]) -> None:
     )
 
 
+Convert = Callable[[Destination, Mapping[str, Any]], None]
 # section -> (distributed_type that it needs, what converts it)
-SECTIONS: dict[str, tuple[str, Callable[[Destination, Mapping[str, Any]], None]]] = {
+SECTIONS: dict[str, tuple[str, Convert]] = {
     "fsdp_config": ("FSDP", _fsdp),
     "deepspeed_config": ("DEEPSPEED", _deepspeed),
     "dynamo_config": ("", _dynamo),

@@ -7,7 +7,8 @@ import ast
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
-from raymigrate.codemods.accelerate_trainer.accelerate_settings import convert_settings, leave_settings, read_settings
+from raymigrate.codemods.accelerate_trainer.accelerate_settings import convert_settings, leave_settings
+from raymigrate.codemods.accelerate_trainer.config_values import read_settings
 from raymigrate.codemods.accelerate_trainer.loop_elsewhere import is_wrapped, report_loss_scale
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.data.split_datasets import SPLIT_ALL_SINCE, keep_whole, leaves_split_open, tell_open

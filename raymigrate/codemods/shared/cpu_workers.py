@@ -8,7 +8,7 @@ import ast
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.shared.emitted import ON_CPU
+from raymigrate.codemods.shared.emitted import ON_CPU, ON_GPU
 from raymigrate.codemods.shared.train_function import TrainFunction
 from raymigrate.facts.keys import is_unpacked, unpacked_value
 from raymigrate.facts.legacy import TRAINING_ARGUMENTS
@@ -168,11 +168,28 @@ def _without_gpu(context: Context, call: TrainerCall, place: ast.AST) -> str:
     """
     if call.use_gpu is not None:
         return str(not call.use_gpu)
-    source = call.gpus.decided_by
-    if source is None or source.module is not context.module or not can_be_read(context, source.node, place):
+    decides = _decides(context, call, place)
+    if decides is None:
         return ON_CPU
-    text = context.module.source(source.node)
-    return text.removeprefix("not ").strip() if isinstance(source.node, ast.UnaryOp) else f"not {text}"
+    text = context.module.source(decides)
+    return text.removeprefix("not ").strip() if isinstance(decides, ast.UnaryOp) else f"not {text}"
+
+
+def with_gpu(context: Context, call: TrainerCall, place: ast.AST) -> str | None:
+    """Source of an expression that is true on workers with a GPU; None where `place` may run without workers."""
+    decides = _decides(context, call, place)
+    if decides is not None:
+        return context.module.source(decides)
+    if context.module.function(place) is None or _runs_elsewhere(context, call, place):
+        return None
+    return ON_GPU
+
+
+def _decides(context: Context, call: TrainerCall, place: ast.AST) -> ast.expr | None:
+    """The expression of the ScalingConfig that decides whether workers have a GPU, if it can be read at `place`."""
+    source = call.gpus.decided_by
+    readable = source is not None and source.module is context.module and can_be_read(context, source.node, place)
+    return source.node if source is not None and readable else None
 
 
 def can_be_read(context: Context, node: ast.expr, place: ast.AST) -> bool:

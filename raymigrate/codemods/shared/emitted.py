@@ -113,3 +113,4 @@ else:
 CHECKPOINT_FILE = "checkpoint.pt"
 
 ON_CPU = 'ray.train.torch.get_device().type == "cpu"'
+ON_GPU = 'ray.train.torch.get_device().type != "cpu"'

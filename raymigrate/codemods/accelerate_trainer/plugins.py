@@ -1,0 +1,261 @@
+"""RM210 and RM211: what the FSDP and DeepSpeed plugins of an Accelerator did otherwise before accelerate 1.
+
+Sources: accelerate/accelerator.py, `_prepare_fsdp` and `_prepare_deepspeed`, of 0.17.1 to 0.25.0 and 1.15.0.
+"""
+
+import ast
+from pathlib import Path
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.shared.cpu_workers import with_gpu
+from raymigrate.codemods.shared.emitted import ON_GPU
+from raymigrate.facts.accelerate_config import Destination, read_file
+from raymigrate.facts.files import file_named
+from raymigrate.facts.keys import is_unpacked, unpacked_value
+from raymigrate.facts.legacy import ACCELERATORS, TRAINING_ARGUMENTS
+from raymigrate.facts.module import Module
+from raymigrate.facts.optimizers import are_of_prepared_models, has_groups, is_of_prepared_model, optimizers
+from raymigrate.facts.trainers import TrainerCall
+from raymigrate.facts.values import Source, argument, is_none, keyword_argument
+
+RM210 = Rule(
+    "RM210",
+    "an optimizer made before FSDP wraps its model",
+    "accelerate 0.17 to 0.24 made the optimizer anew over the parameters that FSDP had wrapped, as one group."
+    " Since then, without use_orig_params=True in the plugin, the optimizer holds parameters that get no gradient:"
+    " nothing is trained, and nothing says so.",
+    "use_orig_params=True keeps the parameters, and with them the groups that the script made.",
+    "https://huggingface.co/docs/accelerate/package_reference/fsdp"
+    "#accelerate.FullyShardedDataParallelPlugin.use_orig_params",
+)
+RM211 = Rule(
+    "RM211",
+    "gradient accumulation of Accelerator and DeepSpeed",
+    "Where the two name different numbers, accelerate 0.17 to 0.22 took that of the Accelerator, 1 by default; since"
+    " 0.23 that of DeepSpeed's plugin or file counts.",
+    "The plugin's number is deleted, so that the Accelerator's counts; a file needs \"auto\" for it.",
+    "https://huggingface.co/docs/accelerate/usage_guides/deepspeed",
+)
+
+HOMES = ("accelerate", "accelerate.utils", "accelerate.utils.dataclasses")
+CLASSES = {"fsdp_plugin": "FullyShardedDataParallelPlugin", "deepspeed_plugin": "DeepSpeedPlugin"}
+STEPS = "gradient_accumulation_steps"
+STEPS_PLUGIN = "gradient_accumulation_plugin"
+NEWER = (2, 7)  # the Ray that came out with accelerate 0.23, in September 2023
+KEPT = "use_orig_params"
+GROUPS = (
+    "accelerate 0.17 to 0.24 put all parameters of an FSDP model into one group, with the optimizer's own arguments;"
+    " today each group keeps what it is given here"
+)
+AS_BEFORE = "To train as before, give the optimizer model.parameters(); else leave it: the groups now do what they say."
+
+
+def give_on_gpus(context: Context, call: TrainerCall, accelerator: ast.Call, places: Destination, name: str) -> bool:
+    """Gives an Accelerator an argument that CPU workers did not get.
+
+    Returns:
+        Whether CPU workers do not get it now: that cannot be told where the code runs without workers too.
+    """
+    source = places.arguments[name]
+    condition = with_gpu(context, call, accelerator) if call.use_gpu is None else None
+    if condition is not None:
+        if condition == ON_GPU:
+            context.plan.need_import("ray.train.torch")
+        own = keyword_argument(accelerator, name)
+        other = "None" if name != STEPS else "1" if own is None else context.module.source(own)
+        source = f"{source} if {condition} else {other}"
+    context.give(accelerator, name, source)
+    return call.use_gpu is not None or condition is not None
+
+
+def wraps_first(call: TrainerCall) -> bool:
+    """Whether FSDP wraps the model before each optimizer is made.
+
+    A transformers.Trainer that is given none makes it then (5.23, trainer.py, `delay_optimizer_creation`).
+    """
+    module = _home(call)
+    if next(optimizers(module), None) is not None:
+        return are_of_prepared_models(module)
+    return any(module.calls(*TRAINING_ARGUMENTS)) and not any(module.calls(*ACCELERATORS))
+
+
+def keep_parameters(context: Context, call: TrainerCall, accelerators: list[ast.Call], places: Destination) -> None:
+    """Keeps the parameters that optimizers hold from FSDP's own, and tells of their groups (RM210)."""
+    if call.use_gpu is False or not places.keeps_parameters:
+        return
+    plugins = _own_plugins(call, accelerators, "fsdp_plugin")
+    for plugin in plugins:
+        _keep_in(context, call, plugin)
+    if plugins or "fsdp_plugin" in places.arguments:
+        _tell_groups(context, call)
+
+
+def _keep_in(context: Context, call: TrainerCall, plugin: Source) -> None:
+    module, node = plugin.module, plugin.node
+    message = "Without use_orig_params=True FSDP leaves an optimizer that was made before prepare() without gradients"
+    given = _given(module, node, KEPT) if isinstance(node, ast.Call) else None
+    known = None if given is None else module.constant(given)
+    if known is True or (isinstance(node, ast.Call) and module.constant(_given(module, node, "fsdp_version")) == 2):
+        return
+    sure = module is context.module and _is_made(plugin, "fsdp_plugin") and known in (None, False)
+    if not isinstance(node, ast.Call) or not sure or _may_be_unpacked(module, node, KEPT):
+        place, where = _place(context, call, plugin)
+        context.manual(RM210, place, f"{message}{where}.", f"Give the plugin {KEPT}=True.")
+    elif context.converts(RM210, node, f"{message}; now the plugin has it."):
+        context.give(node, KEPT, "True")
+
+
+def _tell_groups(context: Context, call: TrainerCall) -> None:
+    """Tells where groups of parameters were one group, in the file of the training function."""
+    module = _home(call)
+    made = list(optimizers(module))
+    if not made:
+        context.manual(RM210, call.node, f"If the optimizer, which is not seen here, has groups: {GROUPS}.", AS_BEFORE)
+    for optimizer in made:
+        groups = has_groups(module, optimizer)
+        if groups is not False and not is_of_prepared_model(module, optimizer):
+            place, where = _place(context, call, Source(module, optimizer))
+            message = GROUPS if groups else f"If this optimizer gets its parameters in groups: {GROUPS}"
+            context.manual(RM210, place, f"{message}{where}.", AS_BEFORE)
+
+
+def keep_steps(
+    context: Context, call: TrainerCall, accelerators: list[ast.Call], places: Destination, file: object
+) -> None:
+    """Lets the Accelerator's number of batches to a step count, and not DeepSpeed's (RM211).
+
+    Args:
+        context: The module.
+        call: The trainer call.
+        accelerators: The Accelerators that the training function makes.
+        places: Where the accelerate_config goes.
+        file: Its deepspeed_config_file; None where it has none that counts.
+    """
+    if call.use_gpu is False:
+        return
+    numbers = {_steps(context.module, accelerator, places) for accelerator in accelerators}
+    steps = numbers.pop() if len(numbers) == 1 else ...
+    plugins = _own_plugins(call, accelerators, "deepspeed_plugin")
+    for plugin in plugins:
+        _keep_in_plugin(context, call, plugin, steps)
+    if file is not None and not plugins:
+        found = _read_file(Path(context.path).parent / str(file))
+        _tell_file(context, accelerators[0] if accelerators else call.node, found, str(file), steps)
+
+
+def _keep_in_plugin(context: Context, call: TrainerCall, plugin: Source, steps: object) -> None:
+    module, node = plugin.module, plugin.node
+    place, where = _place(context, call, plugin)
+    if not isinstance(node, ast.Call) or not _is_made(plugin, "deepspeed_plugin"):
+        context.manual(RM211, place, f"{_before(steps)}; this plugin cannot be seen.", f"Give it no {STEPS}=.")
+        return
+    own, config = keyword_argument(node, STEPS), argument(node, 0, "hf_ds_config")
+    in_config = "auto" if config is None or is_none(config) else _read(module, config)
+    is_absent = is_none(own) and not _may_be_unpacked(module, node, STEPS)
+    if config is not None and in_config != "auto":
+        _tell_file(context, place, in_config, f"{module.source(config)}{where}", steps)
+    elif is_absent or (own is not None and _number(module, own) in ("auto", steps)):
+        return
+    elif own is None or module is not context.module or context.from_ray.version >= NEWER:
+        context.manual(RM211, place, f"{_before(steps)}{where}.", f"Give the plugin no {STEPS}=.")
+    elif context.converts(RM211, node, f"{_before(steps)}; now {STEPS}= of the plugin is deleted."):
+        context.plan.call(node).remove.add(STEPS)
+
+
+def _tell_file(context: Context, node: ast.AST, found: object, name: str, steps: object) -> None:
+    """Tells of the number of a DeepSpeed configuration, unless it is the Accelerator's own."""
+    if found == "auto" or (found is not ... and found == steps):
+        return
+    number = "number" if found is ... else f"{found}"
+    advice = f'Write "{STEPS}": "auto" there, and the Accelerator\'s number counts.'
+    context.manual(RM211, node, f"{_before(steps)}; today the {number} in {name} counts.", advice)
+
+
+def _before(steps: object) -> str:
+    number = "the Accelerator's number" if steps is ... else f"the Accelerator's number, {steps},"
+    return f"For {STEPS} accelerate 0.17 to 0.22 took {number} and not DeepSpeed's"
+
+
+def _steps(module: Module, accelerator: ast.Call, places: Destination) -> object:
+    """The number of batches to a step that an Accelerator has, 1 by default; `...` where that is not known."""
+    if STEPS in places.arguments:
+        return ast.literal_eval(places.arguments[STEPS])
+    of_plugin = not is_none(keyword_argument(accelerator, STEPS_PLUGIN))
+    if of_plugin or is_unpacked(module, accelerator, STEPS, STEPS_PLUGIN) is not False:
+        return ...
+    given = keyword_argument(accelerator, STEPS)
+    return 1 if given is None else _number(module, given)
+
+
+def _number(module: Module, node: ast.expr) -> object:
+    """A number, or the expression whose value is not known."""
+    known = module.constant(node)
+    return ast.unparse(node) if known is ... else known
+
+
+def _read(module: Module, config: ast.expr) -> object:
+    """The number of batches to a step in a DeepSpeed configuration, 1 by default; `...` where it cannot be read."""
+    entries = module.entries(config)
+    if entries is not None:
+        return module.constant(entries[STEPS]) if STEPS in entries else 1
+    path = file_named(module, config, module.path)
+    return _read_file(path) if path is not None else ...
+
+
+def _read_file(path: Path) -> object:
+    try:
+        return read_file(path).get(STEPS, 1)
+    except (OSError, ValueError):
+        return ...
+
+
+# -- plugins of the script ----------------------------------------------------------------------------
+
+
+def _own_plugins(call: TrainerCall, accelerators: list[ast.Call], name: str) -> list[Source]:
+    """The plugins that a script makes itself, and what it gives an Accelerator in their place that is not seen.
+
+    Args:
+        call: The trainer call.
+        accelerators: The Accelerators of the training function.
+        name: The argument that takes such a plugin.
+    """
+    module = _home(call)
+    made = [Source(module, plugin) for plugin in module.calls(*_names(name))]
+    given = [
+        value for value in (_given(module, accelerator, name) for accelerator in accelerators) if value is not None
+    ]
+    sources = [source for value in given for source in module.origins(value) if not is_none(source.node)]
+    return [*made, *(source for source in sources if not _is_made(source, name) or source.module is not module)]
+
+
+def _is_made(plugin: Source, name: str) -> bool:
+    """Whether a value is a plugin that is constructed there."""
+    return isinstance(plugin.node, ast.Call) and plugin.module.qualified(plugin.node.func) in _names(name)
+
+
+def _names(name: str) -> list[str]:
+    return [f"{home}.{CLASSES[name]}" for home in HOMES]
+
+
+def _given(module: Module, call: ast.Call, name: str) -> ast.expr | None:
+    """What an argument is given, by name or in a dict that is unpacked."""
+    return keyword_argument(call, name) or unpacked_value(module, call, name)
+
+
+def _may_be_unpacked(module: Module, call: ast.Call, name: str) -> bool:
+    """Whether an argument, which is not given by name, may be in what a call unpacks."""
+    return keyword_argument(call, name) is None and is_unpacked(module, call, name) is not False
+
+
+def _home(call: TrainerCall) -> Module:
+    """The file of the training function."""
+    return call.module if call.imported is None else call.imported.module
+
+
+def _place(context: Context, call: TrainerCall, source: Source) -> tuple[ast.AST, str]:
+    """Where to tell of something, and what to add to say where it stands: it may be in another file."""
+    if source.module is context.module:
+        return source.node, ""
+    return call.node, f": line {source.module.start(source.node)[0]} of {source.module.path}"
