@@ -39,7 +39,7 @@ MESSAGE = (
 @codemod("TrainingArguments", "Seq2SeqTrainingArguments", phase=Phase.LIBRARIES, after=[keyword_arguments])
 def leftover_steps(context: Context) -> None:
     """Notes arguments of transformers 4 that accumulate gradients, and count epochs instead of steps."""
-    if context.current_transformers and is_for_old_transformers(context):
+    if not context.keeps_transformers and is_for_old_transformers(context):
         for call in context.module.calls(*TRAINING_ARGUMENTS):
             if _accumulates(context.module, call) and not _is_limited(context.module, call):
                 context.note(RM111, call, MESSAGE)

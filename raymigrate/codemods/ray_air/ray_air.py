@@ -14,7 +14,6 @@ from raymigrate.codemods.ray_air.worker_cpus import read_worker_cpus
 from raymigrate.codemods.shared.moves import Move, drop_unused, move_names
 from raymigrate.facts.guards import is_ready
 from raymigrate.facts.legacy import paths_in_ml
-from raymigrate.facts.module import Reference
 from raymigrate.knowledge.error_texts import gone_names
 from raymigrate.knowledge.libraries import look_up
 from raymigrate.knowledge.successors import advice_on

@@ -12,35 +12,24 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.ray_checkpoint import RM308
 from raymigrate.codemods.shared.checkpoint_files import not_carried
-from raymigrate.facts.legacy import LOOP_CONFIGS
 from raymigrate.facts.module import Module
+from raymigrate.facts.pickling import sent_values
 from raymigrate.facts.results import class_method, made_by_script
-from raymigrate.facts.values import Source, seen_entries, seen_items
-
-SENDING = ("remote", "bind")
-OF_FUNCTIONS = ("fn_args", "fn_constructor_args")
-BY_NAME = ("fn_kwargs", "fn_constructor_kwargs", *LOOP_CONFIGS)
+from raymigrate.facts.values import Source
 
 
 @codemod("Checkpoint", phase=Phase.RESULTS)
 def sent_checkpoints(context: Context) -> None:
     """Notes where such a checkpoint goes to another process."""
     module = context.module
-    for node in _sent(module):
+    for node in (*sent_values(module), *_resumed_from(module)):
         if any(_carried(made) for made in module.origins(node)) and (told := not_carried(module, node, "processes")):
             context.note(RM308, node, told)
 
 
-def _sent(module: Module) -> Iterator[ast.expr]:
-    """What goes to other processes: arguments of remote calls, ray.put(), functions of Ray Data and training."""
-    for call in (*(call for call, _ in module.method_calls(*SENDING)), *module.calls("ray.put")):
-        yield from (node for node in call.args if not isinstance(node, ast.Starred))
-        yield from (keyword.value for keyword in call.keywords if keyword.arg)
-    for _, keyword in module.keywords(*OF_FUNCTIONS):
-        yield from seen_items(module, keyword.value)
+def _resumed_from(module: Module) -> Iterator[ast.expr]:
+    """What trainers go on from: their workers read it."""
     yield from (keyword.value for _, keyword in module.keywords("resume_from_checkpoint"))
-    for _, keyword in module.keywords(*BY_NAME):
-        yield from seen_entries(module, keyword.value).values()
 
 
 def _carried(made: Source) -> bool:

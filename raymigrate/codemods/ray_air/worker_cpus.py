@@ -1,4 +1,4 @@
-"""RM306: the CPUs of a worker, read from the resources of a trial, asked of the session or of ray.train.get_context()."""
+"""RM306: the CPUs of a worker, read from the resources of a trial, which session or ray.train.get_context() gave."""
 
 import ast
 from collections.abc import Callable
