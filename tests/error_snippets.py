@@ -91,6 +91,12 @@ TWO_LAYERS = """
     for _ in range(2):
         model(ROWS[0]).backward()
 """
+BERT = """
+import io
+sizes = dict(hidden_size=8, num_hidden_layers=1, num_attention_heads=1, intermediate_size=8, vocab_size=8)
+model = transformers.BertModel(transformers.BertConfig(**sizes))
+model(torch.tensor([[1]]), output_hidden_states=True)
+"""
 SNIPPETS = {
     "RM101": [
         "from ray.train.huggingface import TransformersTrainer",
@@ -206,6 +212,11 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         "from ray import cloudpickle; cloudpickle.dumps(torch.backends)",
         "from ray import cloudpickle; cloudpickle.dumps(torch.backends.cudnn)",
         "from ray import cloudpickle; import torch.distributed.config as module; cloudpickle.dumps(module)",
+    ],
+    "RM429": [
+        f"{BERT}\nfrom ray import cloudpickle; cloudpickle.dumps(model)",
+        f"{BERT}\ntorch.save(model, io.BytesIO())",
+        "linear = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 2))\ntorch.save(linear, 'x')",
     ],
     "RM425": ["from ray.util.spark import setup_ray_cluster; setup_ray_cluster(num_worker_nodes=1)"],
     "RM697": ["ray.train.torch.accelerate()"],

@@ -57,7 +57,11 @@ class Options:
 
     def enabled(self, code: str) -> bool:
         """Whether the user wants to hear of a rule."""
-        return code.startswith(self.select or "RM") and not (self.ignore and code.startswith(self.ignore))
+        return code.startswith(self.select or "RM") and not self.ignores(code)
+
+    def ignores(self, code: str) -> bool:
+        """Whether the user does not want a rule to be applied."""
+        return bool(self.ignore) and code.startswith(self.ignore)
 
 
 def nothing_found(*, to_ray: bool = False, to_accelerate: bool = False) -> str:

@@ -67,6 +67,11 @@ class Context:
         return self.options.enabled("RM701")
 
     @property
+    def keeps_transformers(self) -> bool:
+        """Whether the user wants transformers to stay at 4.30: `--ignore RM7`."""
+        return self.options.ignores("RM701")
+
+    @property
     def is_ray_script(self) -> bool:
         """Whether the module trains with Ray, or is part of a job that does: others may well use old libraries."""
         return self.options.part_of_job or self.joins_ray or self.imports_ray

@@ -16,7 +16,7 @@ from raymigrate.facts.places import TAKE_TRAINABLES, TRAINABLE, TRAINING_FUNCTIO
 from raymigrate.facts.preprocessors import BATCH_MAPPERS
 from raymigrate.facts.ray_data import MAPPERS, is_dataset
 from raymigrate.facts.scopes import FUNCTIONS, Binding, FunctionNode, Scope
-from raymigrate.facts.values import argument, is_none, keyword_argument, methods
+from raymigrate.facts.values import argument, is_none, keyword_argument, methods, seen_entries, seen_items
 
 # Those that torch 2.13, transformers 5.23, accelerate 1.15 and datasets 5.2 load, by pickling every loaded module.
 NOT_PICKLED = (
@@ -38,6 +38,9 @@ NOT_PICKLED = (
     "torch.utils.deterministic",
 )
 REMOTE = "ray.remote"
+SENDING = ("remote", "bind")
+OF_FUNCTIONS = ("fn_args", "fn_constructor_args")
+BY_NAME = ("fn_kwargs", "fn_constructor_kwargs", *LOOP_CONFIGS)
 NESTED = (*FUNCTIONS, ast.ClassDef)
 
 
@@ -48,8 +51,19 @@ def sent_functions(module: Module, places: Places) -> set[FunctionNode]:
         module: The module.
         places: Where its functions run.
     """
-    given = [*_given_to_trainers(module), *_given_to_datasets(module), *_remote(module)]
+    given = [*given_functions(module), *_configurations(module), *_remote(module)]
     return sent_with(module, [*places.workers, *places.trials, *given])
+
+
+def sent_values(module: Module) -> Iterator[ast.expr]:
+    """What goes to other processes: arguments of remote calls, ray.put(), functions of Ray Data and training."""
+    for call in (*(call for call, _ in module.method_calls(*SENDING)), *module.calls("ray.put")):
+        yield from (node for node in call.args if not isinstance(node, ast.Starred))
+        yield from (keyword.value for keyword in call.keywords if keyword.arg)
+    for _, keyword in module.keywords(*OF_FUNCTIONS):
+        yield from seen_items(module, keyword.value)
+    for _, keyword in module.keywords(*BY_NAME):
+        yield from seen_entries(module, keyword.value).values()
 
 
 def sent_with(module: Module, nodes: Iterable[ast.AST]) -> set[FunctionNode]:
@@ -145,23 +159,25 @@ class _Sent:
                 yield value
 
 
-def _given_to_trainers(module: Module) -> Iterator[ast.AST]:
+def given_functions(module: Module) -> Iterator[ast.expr]:
+    """What trainers, Tuners and datasets are given to run: functions, objects, what is made of them with arguments."""
     for call in module.calls(*TRAINERS, *TORCH_TRAINERS):
-        names = (*LOOP_CONFIGS, "preprocessor")
-        given = [argument(call, 0, *TRAINING_FUNCTION), *(keyword_argument(call, name) for name in names)]
-        yield from filter(None, given)
+        if (given := argument(call, 0, *TRAINING_FUNCTION)) is not None:
+            yield given
     for call in module.calls(*TAKE_TRAINABLES):
-        if (trainable := argument(call, 0, *TRAINABLE)) is not None:
-            yield trainable
-
-
-def _given_to_datasets(module: Module) -> Iterator[ast.AST]:
+        if (given := argument(call, 0, *TRAINABLE)) is not None:
+            yield given
     for call, method in module.method_calls(*MAPPERS):
         if (given := argument(call, 0, "fn")) is not None and is_dataset(module, method.value):
             yield given
     for call in module.calls(*BATCH_MAPPERS):
         if (given := argument(call, 0, "fn")) is not None:
             yield given
+
+
+def _configurations(module: Module) -> Iterator[ast.expr]:
+    for call in module.calls(*TRAINERS, *TORCH_TRAINERS):
+        yield from filter(None, (keyword_argument(call, name) for name in (*LOOP_CONFIGS, "preprocessor")))
 
 
 def _remote(module: Module) -> Iterator[ast.AST]:

@@ -12,7 +12,8 @@ IMAGE = re.compile(
     r"(?P<rest>[\w.-]*)(?:@sha256:\w+)?"
 )
 PYTHON = re.compile(r"(?:^|-)py3(?P<minor>\d+)\b")
-ADVICE = "Take the image of ray >= {ray}, for example rayproject/ray:{ray}.0-py{python}; its tag also names the Python."
+ON_GPU = re.compile(r"-(?:gpu|cu\d+)\b")
+ADVICE = "Take the image of ray >= {ray}, for example rayproject/ray:{ray}.0{rest}; its tag also names the Python."
 WITHOUT_LIBRARIES = " Unlike ray-ml it holds neither torch nor transformers: install them in it."
 
 
@@ -29,13 +30,20 @@ def image_pin(image: str, start: int = 0) -> Pin | None:
     match = IMAGE.fullmatch(image)
     if match is None:
         return None
-    advice = ADVICE.format(ray=LOWEST["ray"], python=LOWEST["python"].replace(".", ""))
+    python = PYTHON.search(match["rest"])
+    advice = ADVICE.format(ray=LOWEST["ray"], rest=_rest_today(match["rest"], python))
     advice += WITHOUT_LIBRARIES if "/ray-ml:" in image else ""
     version = match["version"] or match["within"]
     if version:
         return Pin("ray", image, start, f"=={version}", obstacle=advice)
-    python = PYTHON.search(match["rest"])
     return Pin("python", image, start, f"==3.{python['minor']}.*", obstacle=advice) if python else None
+
+
+def _rest_today(rest: str, python: re.Match[str] | None) -> str:
+    """What comes after the version in the tag of an image of today: the Python, if Ray still has it, and the kind."""
+    lowest = int(LOWEST["python"].partition(".")[2])
+    minor = max(lowest, int(python["minor"])) if python is not None else lowest
+    return f"-py3{minor}{'-gpu' if ON_GPU.search(rest) else ''}"
 
 
 # The keys of YAML that name an image: `image:` of Kubernetes and of Ray's cluster launcher, its `head_image:`,

@@ -36,6 +36,20 @@ def test_an_image_that_is_too_old(text: str, told: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("tag", "today"),
+    [
+        ("2.6.3", "-py310"),
+        ("2.40.0-py311-gpu", "-py311-gpu"),
+        ("2.6.3-py38-cu118", "-py310-gpu"),  # which CUDA there is depends on the Ray
+        ("2.6.3-gpu", "-py310-gpu"),
+    ],
+)
+def test_the_example_is_of_the_same_kind(tag: str, today: str) -> None:
+    outcome = converted(SCRIPT.format(text=f'"rayproject/ray:{tag}"'))
+    assert any(f"rayproject/ray:2.51.0{today};" in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize(
     "text",
     [
         '"rayproject/ray:2.60.0-py312-gpu"',

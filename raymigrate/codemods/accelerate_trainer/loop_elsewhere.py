@@ -159,10 +159,9 @@ def report_loss_scale(context: Context, call: TrainerCall) -> None:
         return
     for arguments in found.module.calls(*TRAINING_ARGUMENTS):
         if found.module.inside(arguments, found.node) and ARGUMENT not in {k.arg for k in arguments.keywords}:
-            line, _ = found.module.start(arguments)
             context.manual(
                 RM110,
                 call.node,
-                f"{MESSAGE[:-1]}: line {line} of {found.module.path}.",
+                f"{MESSAGE[:-1]}: the TrainingArguments of {found.name}() in {found.module.path}.",
                 f"Give {ARGUMENT}=False to the TrainingArguments there.",
             )

@@ -63,8 +63,7 @@ def report_lost_assignment(context: Context, place: ast.AST, function: BatchFunc
     """Reports a change to a column of a DataFrame that goes to a copy; at the call, if it is in another file."""
     what = "this"
     if function.elsewhere:
-        line, _ = function.module.start(place)
-        place, what = call, f"line {line} of {function.module.path}"
+        place, what = call, f"`{ast.unparse(place)}` in {function.module.path}"
     context.manual(
         RM503,
         place,

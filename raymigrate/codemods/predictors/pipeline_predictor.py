@@ -90,14 +90,14 @@ MODEL = """            model = {source}
             if model_cls:
                 model = model_cls.from_pretrained({kwargs})
 """
-# docs/semantics/data.md#predictors. The last line is for transformers before 5.20, whose pipelines have a copy.
+# docs/semantics/data.md#predictors. Pipelines of transformers 5.0 to 5.19 generate by their own copy of the settings.
 GENERATION = """\
         # Where nothing says otherwise, as in transformers 4; since 5 a pipeline samples 256 new tokens.
         model = self.pipeline.model
         settings = (getattr(model.config, "task_specific_params", None) or {}).get("text-generation", {})
         model.generation_config.update(defaults_only=True, $defaults)
         model.generation_config.update(**{**settings, **pipeline_kwargs})
-        self.pipeline.generation_config = model.generation_config
+        self.pipeline.generation_config = model.generation_config  # else a copy before transformers 5.20
 """
 ONLY_THEN = '        if self.pipeline.task == "text-generation":\n'
 CALL = """

@@ -18,7 +18,8 @@ from raymigrate.codemods.shared.helpers import add
 from raymigrate.codemods.shared.local_names import local_name
 from raymigrate.edits.plan import Code
 from raymigrate.facts.helpers import Helper
-from raymigrate.facts.module import Module
+from raymigrate.facts.hf_models import models_in
+from raymigrate.facts.module import Module, Reference
 from raymigrate.facts.results import (
     CHECKPOINT_CLASSES,
     CHECKPOINTS,
@@ -59,6 +60,11 @@ OPENED = (
 )
 FILES = f"This checkpoint is a folder with files, and {PACKED}"
 NOT_NEEDED = "Nothing needs the dict once the other checkpoint is made without it: see what is said there."
+# docs/semantics/libraries.md#pickled-models
+MODELS = (
+    " The model that a dict of this file holds comes from its name, or from a folder of save_pretrained(): call"
+    " from_pretrained() where it is used."
+)
 MADE_WITH = {"from_dict": "Use the dict that the checkpoint was made from.", "from_model": FILES}
 MAKERS = frozenset(
     f"{owner}{method}" for owner in (*CHECKPOINTS, *CHECKPOINT_CLASSES, *CLASSES) for method in ("", ".from_dict")
@@ -72,23 +78,32 @@ def to_dict(context: Context) -> None:
     module = context.module
     writers = [reference for reference in module.references if reference.qualified in FROM_DICT]
     written = bool(writers) and all(writer.root in context.rewritten for writer in writers)
+    models = MODELS if any(_holds_model(module, writer) for writer in writers) else ""
     for node, method in module.method_calls("to_dict"):
         checkpoint = method.value
         is_made_again = _is_made_again(context, node)
         if not is_any_checkpoint(module, checkpoint):
             if _may_be_checkpoint(context, checkpoint):
-                advice = NOT_NEEDED if is_made_again else OPENED
+                advice = NOT_NEEDED if is_made_again else OPENED + models
                 context.manual(RM304, node, f"If this is a checkpoint of Ray: {MESSAGE}.", advice)
         elif is_made_again:
             context.manual(RM304, node, f"{MESSAGE}.", NOT_NEEDED)
         elif made := _makers(module, checkpoint):
-            context.manual(RM304, node, f"{MESSAGE}.", MADE_WITH.get(made.pop() if len(made) == 1 else "", OPENED))
+            advice = MADE_WITH.get(made.pop() if len(made) == 1 else "", OPENED)
+            context.manual(RM304, node, f"{MESSAGE}.", advice + models)
         elif layout(module, checkpoint) is Layout.NESTED:
             context.manual(RM304, node, f"{MESSAGE}.", FILES)
         elif not written or node.args or node.keywords:
-            context.manual(RM304, node, f"{MESSAGE}.", OPENED)
+            context.manual(RM304, node, f"{MESSAGE}.", OPENED + models)
         elif context.converts(RM304, node, f"{MESSAGE}; now its file is read."):
             _load(context, module.statement(node), node)
+
+
+def _holds_model(module: Module, writer: Reference) -> bool:
+    """Whether a checkpoint is made from a dict with a model of transformers."""
+    call = module.parent_of[writer.node]
+    given = call.args[:1] if isinstance(call, ast.Call) and call.func is writer.node else []
+    return any(models_in(module, data) for data in given)
 
 
 def _makers(module: Module, checkpoint: ast.expr) -> set[str]:

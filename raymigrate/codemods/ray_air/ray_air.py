@@ -4,16 +4,16 @@ https://docs.ray.io/en/releases-2.60.0/train/api/api.html lists what took their 
 """
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
+from raymigrate.codemods.ray_air.worker_cpus import read_worker_cpus
 from raymigrate.codemods.shared.moves import Move, drop_unused, move_names
 from raymigrate.facts.guards import is_ready
 from raymigrate.facts.legacy import paths_in_ml
-from raymigrate.facts.module import Reference
 from raymigrate.knowledge.error_texts import gone_names
 from raymigrate.knowledge.libraries import look_up
 from raymigrate.knowledge.successors import advice_on
@@ -56,14 +56,6 @@ RM305 = Rule(
         "`get_trial_*` is deprecated because the concept of a `Trial`",
         "`get_trial_*` is meant to only be called inside a function that is executed by a Tuner or Trainer",
     ),
-)
-RM306 = Rule(
-    "RM306",
-    "the CPUs of a worker, read from its trial's resources",
-    "On Ray >= 2.51 session.get_trial_resources() returns None on a worker, so reading its bundles raises.",
-    "OMP_NUM_THREADS is taken from the CPUs that Ray assigned to the worker.",
-    "https://docs.ray.io/en/latest/ray-core/api/doc/ray.get_runtime_context.html",
-    errors=("'NoneType' object has no attribute 'bundles'",),
 )
 RM307 = Rule(
     "RM307",
@@ -121,7 +113,7 @@ def session_functions(context: Context) -> None:
     for reference in list(context.references(SESSION)):
         name = reference.qualified.removeprefix(SESSION).lstrip(".")
         function, _, rest = name.partition(".")
-        if function == "get_trial_resources" and _worker_cpus(context, reference):
+        if function == "get_trial_resources" and read_worker_cpus(context, reference.node, reference):
             continue
         target = SESSION_FUNCTIONS.get(function)
         parent = context.module.parent_of[reference.node]
@@ -167,67 +159,6 @@ def note_one_name(context: Context, asked: Mapping[str, ast.AST]) -> None:
 
 
 OUTSIDE = "There session gave rank 0, a size of 1, or None, and reported nothing: ask for it on the workers only."
-ASSIGNED = "ray.get_runtime_context().get_assigned_resources()"
-
-
-def _worker_cpus(context: Context, reference: Reference) -> bool:
-    """Rewrites `session.get_trial_resources().bundles[-1].get("CPU", 1)`: 25 of 159 public legacy files have it."""
-    parents = context.module.parent_of
-    node: ast.AST = reference.node
-    expected: list[Callable[[ast.AST], bool]] = [
-        lambda n: isinstance(n, ast.Call) and not n.args,
-        lambda n: isinstance(n, ast.Attribute) and n.attr == "bundles",
-        lambda n: isinstance(n, ast.Subscript) and ast.unparse(n.slice) == "-1",
-    ]
-    for matches in expected:
-        node = parents[node]
-        if not matches(node):
-            return False
-    assert isinstance(node, ast.expr)
-    bundles: list[ast.expr] = [*_uses_of_variable(context, node)] or [node]
-    reads = [_cpu_read(context, bundle) for bundle in bundles]
-    if not all(reads) or not context.can_import("ray", reference):
-        return False
-    message = "session.get_trial_resources() is None on a worker of Ray >= 2.51; now those of the worker are read."
-    if context.converts(RM306, reference.node, message):
-        context.plan.need_import("ray", near=reference.binding.statement)
-        if node not in bundles:
-            context.plan.replace(node, ASSIGNED)
-        for bundle, read in zip(bundles, reads, strict=True):
-            assert read is not None
-            resources = ASSIGNED if bundle is node else context.module.source(bundle)
-            source = f'{resources}.get("CPU", 1)'
-            context.plan.replace(read, source if _is_int_argument(context, read) else f"int({source})")
-        context.handle(reference, gone=True)
-    return True
-
-
-def _is_int_argument(context: Context, node: ast.expr) -> bool:
-    call = context.module.parent_of[node]
-    return isinstance(call, ast.Call) and node in call.args and ast.unparse(call.func) == "int"
-
-
-def _uses_of_variable(context: Context, node: ast.expr) -> list[ast.Name]:
-    """The reads of the variable that an expression is assigned to, if it is bound nowhere else."""
-    assigned = context.module.parent_of[node]
-    if not (isinstance(assigned, ast.Assign) and len(assigned.targets) == 1):
-        return []
-    target = assigned.targets[0]
-    scope = context.module.scope_of[target].find(target.id) if isinstance(target, ast.Name) else None
-    if scope is None or not isinstance(target, ast.Name) or len(scope.bindings[target.id]) != 1:
-        return []
-    return context.module.uses(target.id, scope)
-
-
-def _cpu_read(context: Context, bundle: ast.expr) -> ast.expr | None:
-    """The expression that reads the number of CPUs from a bundle: `bundle["CPU"]` or `bundle.get("CPU", 1)`."""
-    node = context.module.parent_of[bundle]
-    if isinstance(node, ast.Attribute) and node.attr == "get":
-        node = context.module.parent_of[node]
-        key = node.args[0] if isinstance(node, ast.Call) and node.args else None
-    else:
-        key = node.slice if isinstance(node, ast.Subscript) and node.value is bundle else None
-    return node if isinstance(node, ast.expr) and key is not None and context.module.constant(key) == "CPU" else None
 
 
 @codemod("air", phase=Phase.REST)

@@ -14,6 +14,7 @@ from raymigrate.codemods.shared.emitted import CHECKPOINT_FILE
 from raymigrate.codemods.shared.local_names import local_name
 from raymigrate.codemods.shared.tune_name import tune_name
 from raymigrate.edits.plan import Code
+from raymigrate.facts.hf_models import models_in
 from raymigrate.facts.module import Module, Reference
 from raymigrate.facts.places import Place
 from raymigrate.facts.reports import REPORTS
@@ -59,6 +60,13 @@ ELSEWHERE = (
 ITSELF = (
     "Take the checkpoint itself that gives the dict: both are folders today. Where its folder does not last, copy it"
     " into one that does, with checkpoint.to_directory(path)."
+)
+# docs/semantics/libraries.md#pickled-models
+WITH_MODEL = (
+    "Give the name of the model, or write it to a folder that all machines see with save_pretrained(folder), and call"
+    " from_pretrained() where it is used, as in __init__: many models of transformers 5 cannot be pickled, or fail when"
+    " they were. Use the rest of the dict itself, for example as fn_constructor_kwargs of map_batches. Where a"
+    " Checkpoint is needed, take Checkpoint.from_directory(folder)."
 )
 GONE = ("from_bytes", "from_object_ref")
 PATHS = ("local_path", "uri")
@@ -138,6 +146,8 @@ def instead_of_dict(context: Context, reference: Reference, given: ast.expr | No
     """
     if given is not None and is_of_checkpoint(context.module, given):
         return ITSELF
+    if given is not None and models_in(context.module, given):
+        return WITH_MODEL + kept
     return (IN_TRAINING if context.place_of(reference.node) is not Place.UNKNOWN else ELSEWHERE) + kept
 
 

@@ -14,17 +14,14 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.ray_checkpoint import RM308
 from raymigrate.codemods.shared.checkpoint_files import not_carried
 from raymigrate.facts.checkpoint_folders import carried_files, open_folder
-from raymigrate.facts.legacy import LOOP_CONFIGS
 from raymigrate.facts.module import Module
+from raymigrate.facts.pickling import sent_values
 from raymigrate.facts.places import Place
 from raymigrate.facts.reports import REPORTS
-from raymigrate.facts.values import Source, seen_entries, seen_items
+from raymigrate.facts.values import Source
 
-SENDING = ("remote", "bind")
-OF_FUNCTIONS = ("fn_args", "fn_constructor_args")
 UNKNOWN = (ast.Name, ast.Attribute, ast.Subscript)  # values that were followed no further
 MESSAGE = "Another process looks for a relative path in its own folder on Ray >= 2.7; now it is made absolute here."
-BY_NAME = ("fn_kwargs", "fn_constructor_kwargs", *LOOP_CONFIGS)
 
 
 @codemod("Checkpoint", phase=Phase.RESULTS)
@@ -69,12 +66,6 @@ def _is_reported(module: Module, made: ast.expr) -> bool:
 
 
 def _sent(module: Module) -> Iterator[ast.expr]:
-    """What goes to other processes: arguments of remote calls, ray.put(), functions of Ray Data and training."""
-    for call in (*(call for call, _ in module.method_calls(*SENDING)), *module.calls("ray.put")):
-        yield from (node for node in call.args if not isinstance(node, ast.Starred))
-        yield from (keyword.value for keyword in call.keywords if keyword.arg)
-    for _, keyword in module.keywords(*OF_FUNCTIONS):
-        yield from seen_items(module, keyword.value)
+    """What goes to other processes, with what trainers go on from: their workers read it."""
+    yield from sent_values(module)
     yield from (keyword.value for _, keyword in module.keywords("resume_from_checkpoint"))
-    for _, keyword in module.keywords(*BY_NAME):
-        yield from seen_entries(module, keyword.value).values()

@@ -10,6 +10,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.ray_air import RM305, note_one_name
+from raymigrate.codemods.ray_air.worker_cpus import read_worker_cpus
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.places import Place
 from raymigrate.facts.tuners import config_names, made
@@ -35,6 +36,8 @@ def trial_of_context(context: Context) -> None:
             continue
         if context.place_of(node) is Place.TRIAL:
             continue  # in a Tune function there is a trial, and `tune_functions` deals with it
+        if method == "get_trial_resources" and read_worker_cpus(context, node.func, module.reference_at[owner.func]):
+            continue
         if method in NAMES:
             if context.converts(RM305, node, f"{method}() raises on Ray >= 2.51; now get_experiment_name()."):
                 context.plan.replace(node.func, "$context.get_experiment_name", context=node.func.value)

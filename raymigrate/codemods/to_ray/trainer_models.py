@@ -66,7 +66,7 @@ def _tell_of_class(
             context.manual(
                 RM829,
                 call,
-                f"{home.path}, line {model.lineno}: {method.name}() asks its model for {what}."
+                f"{method.name}() in {home.path} asks its model for {what}."
                 f" It is wrapped in DistributedDataParallel {where_wrapped(outline)}, which does not have that.",
                 f"Ask {method.args.args[0].arg}.accelerator.unwrap_model({ast.unparse(model)}) there.",
             )

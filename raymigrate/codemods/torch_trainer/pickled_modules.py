@@ -38,7 +38,7 @@ MESSAGE = "Ray cannot pickle {} with this function: a TypeError"
 def pickled_modules(context: Context) -> None:
     """Lets functions that are sent to workers import for themselves what cannot be pickled with them."""
     module = context.module
-    if not context.imports_ray or _is_sent_by_name(context):
+    if not context.imports_ray or is_sent_by_name(context):
         return
     for function in sorted(sent_functions(module, context.places), key=module.start):
         import_inside(context, function)
@@ -75,7 +75,7 @@ def _taken_from_outside(context: Context, place: ast.expr, name: str) -> None:
     context.manual(RM418, place, f"{MESSAGE.format(name)}.", f"Import {name} in the function, and use it there.")
 
 
-def _is_sent_by_name(context: Context) -> bool:
+def is_sent_by_name(context: Context) -> bool:
     """Whether other files import the module, and it is not seen to run as a script as well."""
     project, module = context.module.project, context.module
     if project is None or not context.path or not is_imported(project, context.path):

@@ -1,0 +1,74 @@
+"""RM111: batches that are left over where gradients are accumulated.
+
+docs/semantics/traps.md#t26. transformers 4.30.2 took len(dataloader) // gradient_accumulation_steps for the steps of an
+epoch (trainer.py:1670), 5.23 takes the ceiling of that (`set_initial_training_values` of trainer.py). Run with seven
+batches in steps of two and three epochs: 9 steps, now 12.
+"""
+
+import ast
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
+from raymigrate.codemods.libraries.transformers_arguments import keyword_arguments
+from raymigrate.codemods.phases import Phase
+from raymigrate.facts.keys import is_unpacked, unpacked_value
+from raymigrate.facts.legacy import TRAINING_ARGUMENTS
+from raymigrate.facts.module import Module
+from raymigrate.facts.values import keyword_argument, sources
+
+RM111 = Rule(
+    "RM111",
+    "an optimizer step of the batches that are left over",
+    "Where the batches of a worker in an epoch are not a multiple of gradient_accumulation_steps, the rest of them is a"
+    " step of its own since transformers 5; before, it was none. So epochs have one step more: the schedule of the"
+    " learning rate, and the numbers of steps and checkpoints, follow.",
+    "max_steps= sets the number of steps that a run had.",
+    "https://huggingface.co/docs/transformers/main_classes/trainer"
+    "#transformers.TrainingArguments.gradient_accumulation_steps",
+)
+STEPS = "gradient_accumulation_steps"
+LIMIT = "max_steps"
+MESSAGE = (
+    f"Where a worker's batches of an epoch are not a multiple of {STEPS}, the rest is a step of its own since"
+    " transformers 5: more steps, and another learning rate schedule."
+)
+
+
+@codemod("TrainingArguments", "Seq2SeqTrainingArguments", phase=Phase.LIBRARIES, after=[keyword_arguments])
+def leftover_steps(context: Context) -> None:
+    """Notes arguments of transformers 4 that accumulate gradients, and count epochs instead of steps."""
+    if not context.keeps_transformers and is_for_old_transformers(context):
+        for call in context.module.calls(*TRAINING_ARGUMENTS):
+            if _accumulates(context.module, call) and not _is_limited(context.module, call):
+                context.note(RM111, call, MESSAGE)
+
+
+def _accumulates(module: Module, arguments: ast.Call) -> bool:
+    """Whether arguments accumulate gradients, or may as far as can be seen."""
+    given = keyword_argument(arguments, STEPS) or unpacked_value(module, arguments, STEPS)
+    values = [given] if given is not None else []
+    values += _stored(module, arguments, STEPS)
+    if given is None and is_unpacked(module, arguments, STEPS) is None and _is_named(module):
+        return True
+    return any(module.constant(value) not in (1, None) for value in values)
+
+
+def _is_limited(module: Module, arguments: ast.Call) -> bool:
+    """Whether the number of steps is given to arguments."""
+    given = keyword_argument(arguments, LIMIT) or unpacked_value(module, arguments, LIMIT)
+    values = [*([given] if given is not None else ()), *_stored(module, arguments, LIMIT)]
+    return any(steps is ... or (isinstance(steps, int) and steps > 0) for steps in map(module.constant, values))
+
+
+def _stored(module: Module, arguments: ast.Call, name: str) -> list[ast.expr]:
+    """What an attribute of arguments is set to where they have been made."""
+    stores = [store for store in module.stores(name) if arguments in sources(module, store.value)]
+    return [value for store in stores if (value := module.assigned(store)) is not None]
+
+
+def _is_named(module: Module) -> bool:
+    """Whether something of a module is called as the argument: what nobody shows may be it."""
+    named = any(node.value == STEPS for node in module.of_type(ast.Constant))
+    return named or any(node.arg == STEPS for node in module.of_type(ast.keyword))
