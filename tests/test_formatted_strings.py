@@ -74,9 +74,9 @@ def test_what_is_put_into_braces_is_read_as_it_was_meant(strings: list[str]) -> 
     ("before", "after"),
     [
         ('f"{old}"', "f\"{join(old, 'it', 'b c')}\""),
-        ("f'{old}'", "f'{join(old, \"it\", \"b c\")}'"),
+        ("f'{old}'", 'f\'{join(old, "it", "b c")}\''),
         ('f"""{old}"""', 'f"""{join(old, "it", "b c")}"""'),
-        ('f"{g(\'a\')} {old}"', "f\"{g('a')} {join(old, 'it', 'b c')}\""),
+        ("f\"{g('a')} {old}\"", "f\"{g('a')} {join(old, 'it', 'b c')}\""),
         ("f\"{f'{old}'}\"", "f\"{f'''{join(old, 'it', 'b c')}'''}\""),
         ('f"a" "b"', 'f"a" "b"'),
         ('f"\\"{old}"', "f\"\\\"{join(old, 'it', 'b c')}\""),
@@ -108,7 +108,7 @@ result = trainer.fit()
 SHOWN = (
     "with result.checkpoint.as_directory() as d:\n    print(f{q}{{os.listdir(d)}}{q})\n",
     "print(f{q}saved to {{result.checkpoint.to_directory()}}{q})\n",
-    "with result.checkpoint.as_directory() as d:\n    print(f{q}{{AutoModel.from_pretrained(d).num_parameters():,}}{q})\n",
+    "with result.checkpoint.as_directory() as d:\n    print(f{q}{{AutoModel.from_pretrained(d).n:,}}{q})\n",
     "for c, m in result.best_checkpoints:\n    print(f{q}{{c.to_directory()}}: {{m}}{q})\n",
 )
 

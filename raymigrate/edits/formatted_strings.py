@@ -101,7 +101,5 @@ class _Quoting(cst.CSTTransformer):
     ) -> cst.BaseExpression:
         return _quoted(updated_node, self.around)
 
-    def leave_SimpleString(
-        self, original_node: cst.SimpleString, updated_node: cst.SimpleString
-    ) -> cst.BaseExpression:
+    def leave_SimpleString(self, original_node: cst.SimpleString, updated_node: cst.SimpleString) -> cst.BaseExpression:
         return _quoted(updated_node, self.around)

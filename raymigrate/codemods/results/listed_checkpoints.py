@@ -84,9 +84,7 @@ def _by_pattern(module: Module) -> Iterator[Search]:
     for call, method in module.method_calls("glob", "rglob"):
         pattern = argument(call, 0, "pattern")
         if pattern is not None and module.qualified(call.func) is None:
-            yield from _search(
-                call, results_of_folder(Source(module, method.value)), texts(Source(module, pattern))
-            )
+            yield from _search(call, results_of_folder(Source(module, method.value)), texts(Source(module, pattern)))
 
 
 def _search(node: ast.expr, results: list[Source], pattern: str) -> Iterator[Search]:
