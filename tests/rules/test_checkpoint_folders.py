@@ -165,6 +165,14 @@ def test_the_checkpoint_of_such_a_trial_is_followed_however_it_is_read(read: str
     deeper_of_trial("function", read)
 
 
+@pytest.mark.parametrize("read", READS)
+def test_where_a_tuner_may_get_other_trainers_it_is_told(read: str) -> None:
+    other = "def trainer():\n    if train_ds:\n        return AccelerateTrainer(build)\n"
+    script = TUNERS["function"].replace("def trainer():\n", other).replace("import Tr", "import AccelerateTrainer, Tr")
+    outcome = converted(script + READS[read])
+    assert DEEPER not in outcome.text and len(outcome.lines("RM602", Kind.MANUAL)) == 1
+
+
 def test_a_copy_of_the_checkpoint_of_a_trial_is_one_of_its_inner_folder() -> None:
     outcome = converted(TUNERS["method"] + "c = best.checkpoint\nc.to_directory('/final')")
     assert "shutil.copytree(os.path.join(checkpoint_dir, \"checkpoint\"), '/final', dirs_exist_ok=True)" in outcome.text
