@@ -79,6 +79,7 @@ def test_a_local_dir_of_which_nothing_is_known_becomes_absolute_at_run_time() ->
         ("", "os.environ.get('RUNS', 'runs')", "this one can be relative."),
         ("def f(path='runs'): return path", "f(anything)", "what this one is cannot be seen."),
         ("BASE = 'a' if b else '/c'", "BASE", "this one can be relative."),
+        ("", "os.environ.get('RUNS', '~/runs')", "what this one is cannot be seen."),
     ],
 )
 def test_a_storage_path_that_may_be_relative_is_told(head: str, path: str, told: str) -> None:
@@ -114,6 +115,17 @@ def test_an_option_that_is_absolute_by_default_is_a_note() -> None:
     )
     result = convert(SCRIPT.format(head=head, given="storage_path=a.to"))
     assert [f.kind for f in result.findings if f.code == "RM402"] == [Kind.NOTE]
+
+
+@pytest.mark.parametrize("path", ["'~/a' if b else '/c'", "'s3://a' if b else f'~/{user}'"])
+def test_a_storage_path_in_the_home_is_as_good_as_an_absolute_one(path: str) -> None:
+    assert "RM402" not in {f.code for f in convert(SCRIPT.format(head="", given=f"storage_path={path}")).findings}
+
+
+def test_what_makes_a_path_absolute_is_told_with_the_home() -> None:
+    given = "storage_path=os.environ.get('RUNS', '~/runs')"
+    advice = [f.advice for f in convert(SCRIPT.format(head="", given=given)).findings if f.code == "RM402"]
+    assert advice and "os.path.abspath(os.path.expanduser(path))" in advice[0]
 
 
 @pytest.mark.parametrize("given", ["storage_path=x, storage_filesystem=fs", "storage_path=None", "name='a'"])

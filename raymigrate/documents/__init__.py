@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from raymigrate.base.findings import Finding
 from raymigrate.documents.cell_scripts import cell_script
 from raymigrate.documents.cells import NotSplit
+from raymigrate.documents.magics import syntax_error
 from raymigrate.documents.notebook import Notebook
 from raymigrate.documents.pages import page
 from raymigrate.documents.remarks import Place
@@ -190,7 +191,9 @@ def reopened(document: Document, text: str, filename: str) -> Document:
     data = document.encode(text)
     again = open_document(data, filename, for_ray=document.for_ray)
     if again.code(again.text) != document.code(text) or document.encode(again.text) != data:
-        raise NotSplit("an edit lies across a magic or the edge of a cell")
+        problem = syntax_error(text)
+        what = f"the result cannot be parsed: {problem.msg}" if problem else ""
+        raise NotSplit(what or "an edit lies across a magic or the edge of a cell")
     emptied = again.blank_cells - document.blank_cells
     if not emptied:
         return again

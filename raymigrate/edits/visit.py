@@ -10,6 +10,7 @@ import libcst as cst
 
 from raymigrate.edits import blocks, parameters, templates
 from raymigrate.edits.excerpt import Excerpt
+from raymigrate.edits.formatted_strings import NotQuotedError, fitted
 from raymigrate.edits.layout import one_per_line_if_broken, one_per_line_if_long, shifted
 from raymigrate.edits.line_length import LIMITS, line_length, outgrows
 from raymigrate.edits.plan import CallEdit, Code, FunctionEdit, Part, Plan, StatementEdit
@@ -52,6 +53,7 @@ class Visit(cst.CSTTransformer):
         self.spans = spans
         self.statement_column = 0
         self.shares_line = False  # whether the statement stands on a line with others, as behind a magic of a notebook
+        self.braces = 0  # of f-strings around what is visited
         self.new: set[cst.CSTNode] = set()  # statements that the plan adds
         self.enclosing: set[cst.CSTNode] = set()  # those that it puts around others
         self.gone: set[cst.CSTNode] = set()  # and those that only hold the lines that stood over one that is removed
@@ -133,6 +135,8 @@ class Visit(cst.CSTTransformer):
     def on_leave(self, original_node: cst.CSTNode, updated_node: cst.CSTNode) -> Any:
         """Applies what the plan says of this node."""
         kind = _kind(original_node.__class__)
+        if kind == "braces":
+            self.braces -= 1
         if kind == "expression":
             return self._leave_expression(original_node, updated_node)  # type: ignore[arg-type]
         if kind == "import":
@@ -156,15 +160,18 @@ class Visit(cst.CSTTransformer):
         span = self.spans.get(original)
         if span is None:
             return updated
-        if isinstance(updated, cst.Call):
+        keeps_line = self.shares_line or self.braces > 0
+        if isinstance(updated, cst.FormattedString):
+            updated = _with_quotes(updated, original)
+        elif isinstance(updated, cst.Call):
             edit = self.calls.get(span, CallEdit())
             if span in self.calls:
-                depth = None if self.shares_line else self._depth(span)
+                depth = None if keeps_line else self._depth(span)
                 updated = edit_call(updated, edit, self._expression, depth, self._room(span))
                 self.pending.discard(("expression", span[0]))
             if span[0][0] == span[1][0]:
                 updated = one_per_line_if_broken(updated, self._depth(span), edit.values)
-            if not self.shares_line and self._is_too_long(span, updated):
+            if not keeps_line and self._is_too_long(span, updated):
                 updated = one_per_line_if_long(updated, self._depth(span), edit.values, longest=0)
         elif isinstance(updated, cst.Dict) and span in self.dicts:
             updated = edit_dict(updated, self.dicts[span], self._expression, self._depth(span))
@@ -190,6 +197,8 @@ class Visit(cst.CSTTransformer):
     def on_visit(self, node: cst.CSTNode) -> bool:
         """Keeps track of the statement that is being visited, and passes over what is not to change."""
         kind = _kind(node.__class__)
+        if kind == "braces":
+            self.braces += 1
         if kind == "statement":
             start, end = self.spans[node]
             self.statement_column = start[1]
@@ -358,7 +367,18 @@ def _kind(node_class: type[cst.CSTNode]) -> str:
         return "import"
     if issubclass(node_class, (cst.SimpleStatementLine, cst.BaseCompoundStatement)):
         return "statement"
+    if issubclass(node_class, cst.FormattedStringExpression):
+        return "braces"
     return "whitespace" if issubclass(node_class, WHITESPACE) else ""
+
+
+def _with_quotes(new: cst.FormattedString, old: cst.BaseExpression) -> cst.FormattedString:
+    """An f-string with quotes that its edits leave to it."""
+    assert isinstance(old, cst.FormattedString)
+    try:
+        return fitted(new, old)
+    except NotQuotedError as error:
+        raise RewriteError(str(error)) from error
 
 
 def _keep_comments(old: cst.CSTNode, group: list[Statement]) -> list[Statement]:

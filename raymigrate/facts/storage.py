@@ -30,8 +30,15 @@ def is_absolute(module: Module, node: ast.expr) -> bool | None:
 
 
 def may_be_relative(module: Module, node: ast.expr) -> bool:
-    """Whether a value is known to be a relative path in one of the cases."""
-    return any(_is_absolute(source.module, source.node) is False for source in module.origins(node))
+    """Whether a value is known to be a relative path in one of the cases; pyarrow puts the home in place of a `~`."""
+    return any(
+        _is_absolute(source.module, source.node) is False and not _needs_home(source) for source in module.origins(node)
+    )
+
+
+def is_taken(module: Module, node: ast.expr) -> bool:
+    """Whether Ray takes a value as it is in each of the cases: an absolute path, a URI, or one that begins with `~`."""
+    return all(_is_absolute(source.module, source.node) or _needs_home(source) for source in module.origins(node))
 
 
 def scheme(module: Module, node: ast.expr) -> str | None:

@@ -2,11 +2,12 @@
 
 import ast
 
+from raymigrate.facts.handed_on import trainer_classes
 from raymigrate.facts.items import DEEPEST, collections_of, items_behind, items_of
 from raymigrate.facts.legacy import RL_TRAINERS, TRAINERS
 from raymigrate.facts.module import Module
-from raymigrate.facts.tuners import TUNERS, TunerCall
-from raymigrate.facts.values import Source, is_none, sources
+from raymigrate.facts.tuners import TUNERS
+from raymigrate.facts.values import Source, argument, is_none, sources
 
 GRIDS = ("fit", "get_results")
 RESTORED = tuple(f"{tuner}.restore" for tuner in TUNERS)
@@ -64,10 +65,17 @@ def legacy_trainers_of(module: Module, result: ast.expr) -> set[str | None]:
     """
     names: set[str | None] = set()
     for tuner in tuners_of(module, result):
-        trainer = TunerCall(tuner.module, tuner.node).trainer if tuner and isinstance(tuner.node, ast.Call) else None
-        name = tuner.module.qualified(trainer.func) if tuner is not None and trainer is not None else None
-        names.add(name if name in TRAINERS else None)
+        trainable = _trainable(tuner) if tuner is not None else None
+        classes = trainer_classes(tuner.module, trainable) if tuner is not None and trainable is not None else {None}
+        names |= {name if name in TRAINERS else None for name in classes}
     return names
+
+
+def _trainable(tuner: Source) -> ast.expr | None:
+    """What a Tuner is given to tune, where it is made or restored."""
+    assert isinstance(tuner.node, ast.Call)
+    is_restored = tuner.module.qualified(tuner.node.func) in RESTORED
+    return argument(tuner.node, 1 if is_restored else 0, "trainable")
 
 
 def _is_best_result(module: Module, node: ast.expr) -> bool:

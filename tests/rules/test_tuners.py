@@ -171,7 +171,7 @@ class Search:
 @pytest.mark.parametrize(
     ("trainer", "read", "codes"),
     [
-        ("TransformersTrainer", "return best.checkpoint.to_directory()", {"RM608", "RM602"}),
+        ("TransformersTrainer", "return best.checkpoint.to_directory()", {"RM608"}),
         ("TransformersTrainer", "return best.checkpoint", {"RM608"}),
         ("AccelerateTrainer", "return best.checkpoint.as_directory()", {"RM608"}),
         ("AccelerateTrainer", "return best.best_checkpoints[0]", {"RM608"}),
@@ -182,6 +182,7 @@ class Search:
 def test_the_best_result_of_a_tuner_that_is_made_elsewhere_is_told(trainer: str, read: str, codes: set[str]) -> None:
     outcome = converted(BEST.format(trainer=trainer, read=read))
     assert {code for code, kind, _ in outcome.findings if code in ("RM608", "RM602") and kind is Kind.MANUAL} == codes
+    assert bool(outcome.lines("RM602", Kind.CONVERTED)) is ("to_directory" in read)
 
 
 def test_log_dir_of_a_best_result_is_its_path_wherever_the_tuner_is_made() -> None:

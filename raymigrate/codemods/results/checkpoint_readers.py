@@ -18,6 +18,7 @@ from raymigrate.codemods.shared.checkpoint_files import (
 )
 from raymigrate.edits.plan import Code
 from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS, TRANSFORMERS_TRAINERS
+from raymigrate.facts.magics import magics_in
 from raymigrate.facts.module import Module
 from raymigrate.facts.results import CHECKPOINT_CLASSES, Layout, is_any_checkpoint, is_called_checkpoint
 
@@ -158,11 +159,12 @@ def _as_directory(context: Context, call: ast.Call, place: Layout) -> bool:
     if later and len(scope.bindings[name]) == 1:
         return False
     reading = [use for use in uses if not is_shown(module, use)]
-    if not reading or not context.converts(RM602, call, f"{DEEPER}; the folder is added."):
+    unseen = bool(magics_in(module, block))
+    if not (reading or unseen) or not context.converts(RM602, call, f"{DEEPER}; the folder is added."):
         return True
     _report_weights(context, block)
     in_text = [use for use in reading if isinstance(module.parent_of[use], ast.FormattedValue)]
-    if len(reading) > FEW or any(_deeper_text(context, use, place) is None for use in in_text):
+    if unseen or len(reading) > FEW or any(_deeper_text(context, use, place) is None for use in in_text):
         context.plan.statement(block.body[0]).before.append(Code(f"{name} = {files_in(context, call, place, name)}"))
         return True
     for use in reading:
@@ -258,11 +260,13 @@ def reads_deeper(context: Context, node: ast.expr, place: Layout) -> bool:
         scope = module.scope_of[target].find(target.id)
         if scope is None or len(scope.bindings[target.id]) != 1:
             return False
-        uses: list[ast.expr] = [use for use in module.uses(target.id, scope) if not is_shown(module, use)]
+        named = list(module.uses(target.id, scope))
+        shown = [use for use in named if is_shown(module, use)]
+        uses: list[ast.expr] = [use for use in named if use not in shown]
     else:
-        uses = [node]
+        shown, uses = [], [node]
     if not uses:
-        return True
+        return bool(shown) or not magics_in(module, module.tree)
     if not all(_reads_files(context, use, place) for use in uses):
         return False
     if context.converts(RM602, node, f"{DEEPER}; the folder is added."):

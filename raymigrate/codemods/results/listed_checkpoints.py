@@ -15,6 +15,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.results.checkpoint_numbers import RM609
 from raymigrate.codemods.results.checkpoint_readers import DEEPER, RM602
+from raymigrate.codemods.results.run_folders import results_of_folder, texts
 from raymigrate.facts.items import collections_of
 from raymigrate.facts.legacy import TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
@@ -25,13 +26,9 @@ SNAPSHOT = "checkpoint_manager_snapshot.json"
 BY_TIME = "checkpoint_2026-01-31_12-00-00.123456"
 GLOBS = ("glob.glob", "glob.iglob")
 LISTS = ("os.listdir", "os.scandir")
-# What makes the same folder, or one in it, of its first argument, and of the object whose method it is.
-OF_ARGUMENT = ("os.path.join", "os.path.abspath", "os.path.expanduser", "os.path.realpath", "os.fspath", "pathlib.Path")
-OF_OWNER = ("joinpath", "resolve", "absolute", "expanduser", "as_posix")
 MATCHES = ("re.match", "re.fullmatch", "re.search")
 SHELL_MATCHES = ("fnmatch.fnmatch", "fnmatch.fnmatchcase")
 SORTS_OUT = ("isdir", "is_dir")
-DEEPEST = 8  # folders of folders
 
 
 @dataclass(frozen=True)
@@ -83,13 +80,11 @@ def _by_pattern(module: Module) -> Iterator[Search]:
     """Searches by a pattern: `glob.glob(result.path + "/checkpoint_*")`, `Path(result.path).glob("checkpoint_*")`."""
     for call in module.calls(*GLOBS):
         for source in module.origins(call.args[0]) if call.args else ():
-            yield from _search(call, _results_of_folder(source, 0), _texts(source))
+            yield from _search(call, results_of_folder(source), texts(source))
     for call, method in module.method_calls("glob", "rglob"):
         pattern = argument(call, 0, "pattern")
         if pattern is not None and module.qualified(call.func) is None:
-            yield from _search(
-                call, _results_of_folder(Source(module, method.value), 0), _texts(Source(module, pattern))
-            )
+            yield from _search(call, results_of_folder(Source(module, method.value)), texts(Source(module, pattern)))
 
 
 def _search(node: ast.expr, results: list[Source], pattern: str) -> Iterator[Search]:
@@ -98,13 +93,6 @@ def _search(node: ast.expr, results: list[Source], pattern: str) -> Iterator[Sea
     if place is not None and results:
         matches = partial(fnmatchcase, pat=parts[place])
         yield Search(node, results, matches, parts[place], tuple(part for part in parts[place + 1 :] if part))
-
-
-def _texts(source: Source) -> str:
-    """The literal parts of a path, from left to right."""
-    module = source.module
-    values = (module.constant(n) for n in ast.walk(source.node) if isinstance(n, (ast.Constant, ast.Name)))
-    return "/".join(text.strip("/") for text in values if isinstance(text, str))
 
 
 def _in_lists(module: Module) -> Iterator[Search]:
@@ -158,36 +146,9 @@ def _results_of_list(listed: Source) -> list[Source]:
     if not isinstance(call, ast.Call):
         return []
     if module.qualified(call.func) in (*LISTS, *GLOBS):
-        return _results_of_folder(Source(module, call.args[0]), 0) if call.args else []
+        return results_of_folder(Source(module, call.args[0])) if call.args else []
     is_method = isinstance(call.func, ast.Attribute) and call.func.attr in ("iterdir", "glob")
-    return _results_of_folder(Source(module, call.func.value), 0) if is_method else []  # type: ignore[attr-defined]
-
-
-def _results_of_folder(folder: Source, depth: int) -> list[Source]:
-    """The results with whose folder a path begins: `result.path`, `result.log_dir`."""
-    found: list[Source] = []
-    for origin in folder.module.origins(folder.node) if depth < DEEPEST else ():
-        module, node = origin.module, origin.node
-        if isinstance(node, ast.Attribute) and node.attr in ("path", "log_dir"):
-            found.append(Source(module, node.value))
-        elif (head := _head(module, node)) is not None:
-            found += _results_of_folder(Source(module, head), depth + 1)
-    return found
-
-
-def _head(module: Module, path: ast.expr) -> ast.expr | None:
-    """What a path begins with; None where nothing is seen before it."""
-    if isinstance(path, ast.JoinedStr):
-        first = path.values[0] if path.values else None
-        return first.value if isinstance(first, ast.FormattedValue) else None
-    if isinstance(path, ast.BinOp):
-        return path.left
-    if not isinstance(path, ast.Call):
-        return None
-    if isinstance(path.func, ast.Attribute) and path.func.attr in OF_OWNER:
-        return path.func.value
-    is_text = isinstance(path.func, ast.Name) and path.func.id == "str"
-    return path.args[0] if path.args and (is_text or module.qualified(path.func) in OF_ARGUMENT) else None
+    return results_of_folder(Source(module, call.func.value)) if is_method else []  # type: ignore[attr-defined]
 
 
 def _sorts_out(module: Module, node: ast.expr) -> bool:

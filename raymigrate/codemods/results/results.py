@@ -107,37 +107,63 @@ def _log_dir(context: Context, read: ast.Attribute, *, sure: bool) -> None:
         context.plan.replace(read, "$result.path", result=read.value)
 
 
-SHOWING_METHODS = ("info", "debug", "warning", "error", "exception", "critical", "log", "write")
+TEXTS = (ast.JoinedStr, ast.BinOp, ast.Call)
+MOST_NAMES = 5  # through which a text is followed
+# What shows a text to people. `sys.exit(text)` prints it; exceptions do where they are raised.
+SHOWING_FUNCTIONS = ("print", "input", "exit", "quit", "display")
+SHOWING_METHODS = (
+    *("info", "debug", "warning", "warn", "error", "exception", "critical", "log"),
+    *("write", "print", "echo", "secho", "exit", "set_description"),
+)
 
 
 def is_shown(module: Module, node: ast.expr) -> bool:
-    """Whether a value is only turned into text for people: printed, logged, put into a sentence."""
+    """Whether a value is only turned into text for people: printed, logged, raised, put into a sentence for that.
+
+    A text that goes elsewhere may be a command or a path: `os.system(f"ls {folder}")`.
+    """
+    return _is_shown(module, node, 0)
+
+
+def _is_shown(module: Module, node: ast.expr, depth: int) -> bool:
     parent = module.parent_of[node]
-    if isinstance(parent, ast.FormattedValue):
-        text = module.parent_of[parent]
-        return isinstance(text, ast.JoinedStr) and (is_shown(module, text) or not _begins_path(text, parent))
-    if isinstance(parent, ast.BinOp) and isinstance(parent.op, (ast.Add, ast.Mod)):
-        return is_shown(module, parent)
-    if isinstance(parent, ast.Tuple) and isinstance(module.parent_of[parent], ast.BinOp):
-        return is_shown(module, parent)
-    if not isinstance(parent, ast.Call) or node not in parent.args:
+    if isinstance(parent, (ast.FormattedValue, ast.JoinedStr, ast.Tuple)) or (
+        isinstance(parent, ast.BinOp) and isinstance(parent.op, (ast.Add, ast.Mod))
+    ):
+        return _is_shown(module, parent, depth)
+    if isinstance(parent, ast.Assign):
+        uses = _uses(module, parent) if isinstance(node, TEXTS) else []
+        return bool(uses) and depth < MOST_NAMES and all(_is_shown(module, use, depth + 1) for use in uses)
+    if isinstance(parent, ast.Assert):
+        return parent.msg is node
+    call = module.parent_of[parent] if isinstance(parent, ast.keyword) else parent
+    if not isinstance(call, ast.Call) or call.func is node:
         return False
-    function = parent.func
+    if isinstance(call.func, ast.Attribute) and call.func.attr == "format":
+        return _is_shown(module, call, depth)
+    if node not in call.args:
+        return False
+    return _shows(module, call, depth)
+
+
+def _shows(module: Module, call: ast.Call, depth: int) -> bool:
+    """Whether a call shows what it gets, or makes a text of it that is shown."""
+    if isinstance(module.parent_of[call], ast.Raise):
+        return True
+    function = call.func
     if isinstance(function, ast.Name) and not module.scope_of[function].lookup(function.id):
-        return function.id == "print" or (function.id in ("str", "repr") and is_shown(module, parent))
-    if isinstance(function, ast.Attribute) and function.attr == "format":
-        template = module.constant(function.value)
-        return is_shown(module, parent) or (isinstance(template, str) and "}/" not in template)
+        is_text = function.id in ("str", "repr")
+        return function.id in SHOWING_FUNCTIONS or (is_text and _is_shown(module, call, depth))
     return isinstance(function, ast.Attribute) and function.attr in SHOWING_METHODS
 
 
-def _begins_path(text: ast.JoinedStr, part: ast.FormattedValue) -> bool:
-    """Whether the part of an f-string is followed by a slash, or is all of it."""
-    place = text.values.index(part)
-    rest = text.values[place + 1] if place + 1 < len(text.values) else None
-    if rest is None:
-        return place == 0
-    return isinstance(rest, ast.Constant) and str(rest.value).startswith("/")
+def _uses(module: Module, assigned: ast.Assign) -> list[ast.expr]:
+    """Where a name is read that a statement binds, and no other."""
+    target = assigned.targets[0]
+    scope = module.scope_of[target].find(target.id) if isinstance(target, ast.Name) else None
+    if scope is None or not isinstance(target, ast.Name) or len(assigned.targets) > 1:
+        return []
+    return list(module.uses(target.id, scope)) if len(scope.bindings[target.id]) == 1 else []
 
 
 def is_placed(module: Module, node: ast.expr) -> bool:

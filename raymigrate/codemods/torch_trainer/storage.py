@@ -8,7 +8,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.definitions import drop_definition, is_dropped, is_only_for
 from raymigrate.facts.legacy import SYNC_CONFIGS
 from raymigrate.facts.module import Module
-from raymigrate.facts.storage import absolute, is_absolute, may_be_absolute, may_be_relative
+from raymigrate.facts.storage import absolute, is_absolute, is_taken, may_be_absolute, may_be_relative
 from raymigrate.facts.tuners import all_keywords, made
 from raymigrate.facts.values import is_none, keyword_argument
 from raymigrate.knowledge.error_texts import refused_arguments
@@ -50,7 +50,8 @@ RM402 = Rule(
 STORAGE = ("local_dir", "storage_path", "sync_config")
 REFUSED_BY_SYNC_CONFIG = ("syncer", "upload_dir", "sync_on_checkpoint")
 SYNC_ADVICE = "Drop it. Where it has an upload_dir, that is the storage_path= today, in place of any local_dir=."
-ABSOLUTE = "Use os.path.abspath() where it is a relative path."
+# pyarrow puts the home in place of a `~` (pyarrow 26.0 util.py, `_stringify_path`), os.path.abspath() does not.
+ABSOLUTE = "Use os.path.abspath(os.path.expanduser(path)) where it is a relative path."
 TOOK_RELATIVE_PATHS = (2, 7)  # Ray versions before this one
 
 
@@ -120,13 +121,14 @@ def set_absolute(context: Context, call: ast.Call, path: ast.expr) -> None:
 def _storage_path(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
     module, path = context.module, keyword.value
     message = "RunConfig(storage_path=) takes an absolute path or a URI only on Ray >= 2.7"
-    known = is_absolute(module, path)
-    if known is False:
+    if is_absolute(module, path) is False:
         if context.converts(RM402, keyword, f"{message}; now absolute."):
             set_absolute(context, call, path)
-    elif known is None and may_be_relative(module, path):
+    elif is_taken(module, path):
+        return
+    elif may_be_relative(module, path):
         context.manual(RM402, keyword, f"{message}; this one can be relative.", ABSOLUTE)
-    elif known is None and context.from_ray.version < TOOK_RELATIVE_PATHS and module.constant(path) is not None:
+    elif context.from_ray.version < TOOK_RELATIVE_PATHS and module.constant(path) is not None:
         if may_be_absolute(module, path):
             context.note(RM402, keyword, f"{message}; this one is by default, and another value has to be too.")
             return

@@ -19,10 +19,10 @@ from raymigrate.codemods.tuner.tuner_reports import RM412, saves_as_often_as_it_
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.reports import REPORTS
-from raymigrate.facts.results import layout, trainers_of
+from raymigrate.facts.results import layout, trainers_of, tuners_behind
 from raymigrate.facts.trials import is_of_rl_trainer, tuners_of
 from raymigrate.facts.tuners import REPORT_TO_TUNE, TunerCall, config_names, made
-from raymigrate.facts.values import Source, is_none, keyword_argument
+from raymigrate.facts.values import Source, is_none, keyword_argument, sources
 
 RM608 = Rule(
     "RM608",
@@ -75,8 +75,7 @@ def tuner_results(context: Context) -> None:
             _checkpoint(context, _tuner_call(fitting[0]), read)
         elif fitting:
             context.manual(RM608, read, READS[read.attr], None if read.attr == "checkpoint" else ANY_OF_THEM)
-            if any(_trainers(context, tuner) & TRANSFORMERS_TRAINERS for tuner in fitting):
-                _tell_of_folder(context, read)
+    _tell_of_folders(context)
 
 
 @codemod("glob", "rglob", "iglob", "listdir", "scandir", "iterdir", phase=Phase.TRIALS)
@@ -146,8 +145,6 @@ def _checkpoint(context: Context, tuner: TunerCall, read: ast.Attribute) -> None
         context.plan.need_import("ray.train", near=near if home is None or module.inside(read, home) else None)
         template = 'ray.train.Checkpoint($result.metrics["checkpoint_path"])'
         context.plan.replace(read, template, result=read.value)
-    if _trainers(context, Source(tuner.module, tuner.node)) & TRANSFORMERS_TRAINERS:
-        _tell_of_folder(context, read)
 
 
 def _is_tested(module: Module, read: ast.expr) -> bool:
@@ -165,11 +162,19 @@ def _is_tested(module: Module, read: ast.expr) -> bool:
     )
 
 
-def _tell_of_folder(context: Context, read: ast.Attribute) -> None:
-    """Tells where the files of Transformers are, if the folder of a checkpoint is opened that RM602 does not follow."""
-    opened = context.module.parent_of[read]
-    if layout(context.module, read) is None and isinstance(opened, ast.Attribute) and opened.attr in OPENED:
-        context.manual(RM602, read, 'The files of Transformers lie in the folder "checkpoint" of the checkpoint.')
+def _tell_of_folders(context: Context) -> None:
+    """Tells where the files of Transformers are, if the folder of a checkpoint is opened that RM602 does not follow.
+
+    A trial may be one of several Tuners, and a Tuner may get one of several trainers.
+    """
+    module = context.module
+    for opened in module.attributes(*OPENED):
+        checkpoint = opened.value
+        found = [tuner for source in sources(module, checkpoint) for tuner in tuners_behind(module, source)]
+        if layout(module, checkpoint) is None and any(
+            _trainers(context, tuner) & TRANSFORMERS_TRAINERS for tuner in found
+        ):
+            context.manual(RM602, opened, 'The files of Transformers lie in the folder "checkpoint" of the checkpoint.')
 
 
 def _always_reported(module: Module, trainer: ast.Call) -> bool:
