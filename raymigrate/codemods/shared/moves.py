@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.import_cleanup import is_passed_on
+from raymigrate.facts.import_places import is_bound_again
 from raymigrate.facts.module import Reference
 
 
@@ -91,7 +92,7 @@ def _move_import(
     old = f"{statement.module}.{alias.name}"
     move = moves[old]
     local = alias.asname or alias.name
-    if len({binding.qualified for binding in module.scope_of[statement].lookup(local)}) > 1:
+    if len(module.meanings(module.scope_of[statement], local)) > 1 and not is_bound_again(module, statement, alias):
         return  # try: the new place, except ImportError: the old one
     uses = [reference for reference in module.references if reference.binding.node is alias]
     if uses and all(use.root in context.rewritten for use in uses):
@@ -111,10 +112,10 @@ def _move_import(
         for use in uses:
             context.handle(use, gone=False)
         return
+    is_renamed = move.name != alias.name and alias.asname is None
     name = move.name if alias.asname in (None, move.name) else f"{move.name} as {alias.asname}"
     context.plan.drop_import(alias, statement)
     context.plan.need_import(move.module, name, near=statement)
-    is_renamed = move.name != alias.name and alias.asname is None
     for reference in module.references:
         if reference.binding.qualified == old and reference.root.id == local:
             if is_renamed:
