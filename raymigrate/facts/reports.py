@@ -7,6 +7,7 @@ from enum import Enum
 from raymigrate.facts.module import Module
 from raymigrate.facts.project import with_imported
 from raymigrate.facts.ranks import tests_rank
+from raymigrate.facts.training_code import TrainingCode
 
 MOST_IMPORTED = 30  # files that are looked through for reports
 REPORTS = ("ray.air.session.report", "ray.train.report")
@@ -20,9 +21,14 @@ class Carried(Enum):
     ALL = "all"
 
 
-def carried(module: Module) -> Carried | None:
-    """How many reports of a module carry a checkpoint; None where it makes no report."""
-    reports = list(module.calls(*REPORTS))
+def carried(module: Module, code: TrainingCode | None = None) -> Carried | None:
+    """How many reports of a module carry a checkpoint; None where it makes no report.
+
+    Args:
+        module: The module.
+        code: The code whose reports are meant; None: all of them.
+    """
+    reports = [report for report in module.calls(*REPORTS) if code is None or code.may_run(module, report)]
     sometimes, always = set[ast.Call](), set[ast.Call]()
     for report in reports:
         given = checkpoint_argument(report)
@@ -39,15 +45,19 @@ def carried(module: Module) -> Carried | None:
     return Carried.SOME if without else Carried.ALL
 
 
-def carried_by_job(module: Module) -> tuple[Carried | None, Module]:
+def carried_by_job(module: Module, code: TrainingCode | None = None) -> tuple[Carried | None, Module]:
     """How many reports carry a checkpoint in the job whose result a module reads, and where these reports are.
 
     They are those of the module itself; else those of a file that it imports, or that one of these imports. None where
     there are none, and where several files make some: it is not asked which of them run.
+
+    Args:
+        module: The module.
+        code: What the trainer of that result runs; None where that cannot be seen: any report may be of the job.
     """
-    own = carried(module)
+    own = carried(module, code)
     others = with_all_imported(module)[1:] if own is None else []
-    reporting = [(found, other) for other in others if (found := carried(other)) is not None]
+    reporting = [(found, other) for other in others if (found := carried(other, code)) is not None]
     return reporting[0] if len(reporting) == 1 else (own, module)
 
 

@@ -11,8 +11,10 @@ from raymigrate.codemods.results.filled_keys import INSTEAD
 from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.project import with_imported
-from raymigrate.facts.reports import Carried, carried_by_job
+from raymigrate.facts.reports import Carried, carried_by_job, with_all_imported
 from raymigrate.facts.results import results as reads_of_results
+from raymigrate.facts.training_code import TrainingCodes
+from raymigrate.facts.values import Source
 
 RESULT_GUIDE = "https://docs.ray.io/en/latest/train/user-guides/results.html"
 
@@ -69,6 +71,7 @@ ATTRIBUTES = {
 @codemod("metrics", "log_dir", "config", "dataset_stats", "metrics_dataframe", phase=Phase.RESULTS)
 def results(context: Context) -> None:
     """Reads of a trainer's result that find nothing, or something else, on current Ray."""
+    codes = TrainingCodes(with_all_imported(context.module))
     by_last_report = ACCELERATE_TRAINERS | (TORCH_TRAINERS if context.of_legacy_job else set())
     for read, trainers in reads_of_results(context.module, *ATTRIBUTES):
         if read.attr == "log_dir":
@@ -77,7 +80,7 @@ def results(context: Context) -> None:
             outcome, what_to_do = ATTRIBUTES[read.attr]
             context.manual(RM604, read, f"result.{read.attr} {outcome}", what_to_do)
         elif None not in trainers and trainers & by_last_report:
-            _last_report(context, read)
+            _last_report(context, read, codes)
 
 
 @codemod("from_path", phase=Phase.RESULTS)
@@ -142,9 +145,9 @@ def is_placed(module: Module, node: ast.expr) -> bool:
     return sys.version_info >= (3, 12) or not any(isinstance(outer, ast.JoinedStr) for outer in module.ancestors(node))
 
 
-def _last_report(context: Context, read: ast.Attribute) -> None:
+def _last_report(context: Context, read: ast.Attribute, codes: TrainingCodes) -> None:
     """Reports that result.metrics are those of the last report, if that carries no checkpoint."""
-    found, home = carried_by_job(context.module)
+    found, home = carried_by_job(context.module, codes.of_results([Source(context.module, read.value)]))
     if found not in (Carried.NONE, Carried.SOME) or _has_report_callback(context.module) or _has_report_callback(home):
         return
     here = "here" if home is context.module else f"in {home.path}"
