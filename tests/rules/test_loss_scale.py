@@ -166,3 +166,43 @@ def test_where_it_is_not_nothing_is(steps: int, other: str) -> None:
 def test_frozen_numerics_need_it_once() -> None:
     script = SHARED.format(steps=4, end=NAMED[0], other=ON_ITS_OWN[0])
     assert converted(script, freeze_numerics=True).text.count("model_accepts_loss_kwargs = False") == 1
+
+
+TWO_TRAINERS = """
+from ray.air.config import ScalingConfig
+from ray.train.huggingface import TransformersTrainer
+from transformers import AutoModelForSequenceClassification, Trainer, TrainingArguments
+
+
+def build(train_dataset, eval_dataset=None, **config):
+    model = AutoModelForSequenceClassification.from_pretrained("bert-base-cased")
+    trainer = Trainer(model=model, args=TrainingArguments("out", **config), train_dataset=train_dataset)
+    {set}
+    return trainer
+
+
+def talk(train_dataset, eval_dataset=None, **config):
+    print("hello")
+    return build(train_dataset, eval_dataset, **config)
+
+
+def run(ds, extra):
+    scaling = ScalingConfig(num_workers=2)
+    TransformersTrainer(build, scaling_config=scaling, datasets={{"train": ds}}).fit()
+    TransformersTrainer(talk, scaling_config=scaling, datasets={{"train": ds}}).fit()
+    TransformersTrainer(build, scaling_config=scaling, datasets={{"train": ds}}, **extra).fit()
+"""
+
+
+def test_it_is_set_once_also_where_a_second_run_converts_the_rest() -> None:
+    first = converted(TWO_TRAINERS.format(set="print(trainer)"))
+    assert first.lines("RM102", Kind.MANUAL)
+    second = converted(first.text.replace(", **extra)", ")"))
+    assert not second.lines("RM102", Kind.MANUAL)
+    assert first.text.count(KEPT) == second.text.count(KEPT) == 1
+
+
+@pytest.mark.parametrize(("line", "times"), [(KEPT, 1), (f"if config: {KEPT}", 2)])
+def test_an_init_function_that_sets_it_is_left_as_it_is(line: str, times: int) -> None:
+    outcome = converted(TWO_TRAINERS.format(set=line))
+    assert outcome.text.count(KEPT) == times
