@@ -2,6 +2,8 @@
 
 import ast
 import sys
+from collections.abc import Callable
+from functools import cache
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
@@ -71,7 +73,7 @@ ATTRIBUTES = {
 @codemod("metrics", "log_dir", "config", "dataset_stats", "metrics_dataframe", phase=Phase.RESULTS)
 def results(context: Context) -> None:
     """Reads of a trainer's result that find nothing, or something else, on current Ray."""
-    codes = TrainingCodes(with_all_imported(context.module))
+    codes = cache(lambda: TrainingCodes(with_all_imported(context.module)))
     by_last_report = ACCELERATE_TRAINERS | (TORCH_TRAINERS if context.of_legacy_job else set())
     for read, trainers in reads_of_results(context.module, *ATTRIBUTES):
         if read.attr == "log_dir":
@@ -145,9 +147,11 @@ def is_placed(module: Module, node: ast.expr) -> bool:
     return sys.version_info >= (3, 12) or not any(isinstance(outer, ast.JoinedStr) for outer in module.ancestors(node))
 
 
-def _last_report(context: Context, read: ast.Attribute, codes: TrainingCodes) -> None:
+def _last_report(context: Context, read: ast.Attribute, codes: Callable[[], TrainingCodes]) -> None:
     """Reports that result.metrics are those of the last report, if that carries no checkpoint."""
-    found, home = carried_by_job(context.module, codes.of_results([Source(context.module, read.value)]))
+    found, home = carried_by_job(context.module)
+    if found in (Carried.NONE, Carried.SOME):  # of all; now of those that its trainer makes
+        found, home = carried_by_job(context.module, codes().of_results([Source(context.module, read.value)]))
     if found not in (Carried.NONE, Carried.SOME) or _has_report_callback(context.module) or _has_report_callback(home):
         return
     here = "here" if home is context.module else f"in {home.path}"
