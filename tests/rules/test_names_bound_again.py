@@ -69,6 +69,9 @@ def test_a_trainer_under_the_name_of_its_class_is_converted_as_under_another() -
         "print([TA for TA in rows])\n{use}",
         "match rows:\n    case [a] if a:\n        {use}\n    case TA:\n        print(TA)",
         "try:\n    {use}\nfinally:\n    TA = 1",
+        "class Job:\n    TA = {call}\n\n    def f(self):\n        {use}\n",
+        "class Job:\n    {use}\n    TA = 1\n",
+        "class Job:\n    for TA in [{call}]:\n        print(TA)\n",
         "print(TA, x := {call})\nTA = 1",
     ],
 )
@@ -101,6 +104,9 @@ def test_a_use_that_surely_sees_the_import_is_converted(code: str) -> None:
         "for a in b:\n    TA = other\nelse:\n    {use}",
         "del TA\ntry:\n    {use}\nexcept NameError:\n    pass",
         "def f(TA):\n    {use}\n",
+        "class Job:\n    TA = 1\n    {use}\n",
+        "class Job:\n    for a in b:\n        {use}\n        TA = 1\n",
+        "class Job:\n    print(TA := 1, {call})\n",
         "print([{call} for TA in rows])",
     ],
 )
@@ -137,6 +143,11 @@ def test_an_import_moves_whose_name_is_taken_for_good(second: str, told: bool) -
     outcome = converted(f"from ray.air.config import ScalingConfig\n{second}\nprint(ScalingConfig)\n")
     assert ("from ray.train import ScalingConfig" in outcome.text) is not told
     assert bool(outcome.lines("RM301", Kind.MANUAL)) is told
+
+
+def test_an_import_stays_that_a_class_body_reads_for_an_attribute_of_its_name() -> None:
+    outcome = converted("from ray.air.config import ScalingConfig\nclass Job:\n    ScalingConfig = ScalingConfig()\n")
+    assert outcome.text.startswith("from ray.train import ScalingConfig\n")
 
 
 def test_an_import_behind_another_meaning_of_its_name_does_not_move() -> None:
