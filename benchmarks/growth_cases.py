@@ -221,6 +221,13 @@ NAMES = [
     Case("bindings of one name", 2_000, script("x = <n>\nprint(x)\n")),
     Case("uses of a name with two bindings", 1_000, script("print(x)\n", f"{USE}x = 1\nif y:\n    x = 2\n")),
     Case("imports of one name", 300, script("import os\nprint(os.name)\n")),
+    Case("imports whose names are bound again", 1_000, script("from m import f_<n>\nf_<n> = f_<n>()\n")),
+    Case(
+        "meanings of one imported name",
+        1_000,
+        script("if y:\n    report = <n>\nx = [report]\n", f"{IMPORT}from ray.air.session import report\n", REPORT),
+    ),
+    Case("uses of an imported name that is bound again", 500, script(REPORT, IMPORT, "session = 1\nprint(session)\n")),
 ]
 COMMENTS = [
     Case("skip comments", 500, script("session.report({})  # raymigrate: skip\n", IMPORT)),

@@ -52,6 +52,14 @@ def comes_from(text: str) -> list[str]:
         ("def x(): pass\ndef x(): pass\nf(x)", [2]),
         ("x = 0\nif (x := 1):\n  pass\nf(x)", [1, 2]),
         ("match y:\n  case x:\n    f(x)\nx = 0", [2]),
+        ("x = 0\nmatch y:\n  case x if f(x): pass", [1, 3]),
+        ("x = 0\nmatch y:\n  case [x, 1]: pass\n  case _: f(x)", [1, 3]),
+        ("x = 0\nif (x := 1):\n  f(x)", [1, 2]),
+        ("x = 0\nwhile y or (x := 1):\n  f(x)", [1, 2]),
+        ("x = 0\ntry:\n  x = 1\nexcept f(x): pass", [1, 3]),
+        ("x = 0\nwith f(x) as x: pass", [1]),
+        ("x = 0\nwith y as x, f(x): pass", [1, 2]),
+        ("x = 0\nif y:\n  x = 1\n  if z: raise E\n  else: raise E\nf(x)", [1]),
     ],
 )
 def test_a_use_sees_the_bindings_that_reach_it(text: str, lines: list[int]) -> None:

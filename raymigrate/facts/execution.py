@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from raymigrate.facts.functions import DefinitionNode, parameters
 from raymigrate.facts.module import Module
+from raymigrate.facts.nodes import LEAVES
 from raymigrate.facts.scopes import COMPREHENSIONS, FIELDS, Binding, Scope, children
 
 KNOWN = frozenset(dir(builtins)) | {
@@ -19,7 +20,6 @@ KNOWN = frozenset(dir(builtins)) | {
 }
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 # Expressions whose parts are not evaluated in the order in which they are written.
 OUT_OF_ORDER = frozenset({ast.Lambda, *COMPREHENSIONS, ast.comprehension, ast.NamedExpr})
 EXITS = frozenset({"sys.exit", "os._exit", "os.abort", "exit", "quit"})

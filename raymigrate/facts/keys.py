@@ -1,6 +1,7 @@
 """The keys of a dict that a call unpacks: `kwargs = {...}`, `kwargs["key"] = ...`, `kwargs.update(...)`."""
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from raymigrate.facts.module import Module
@@ -85,13 +86,22 @@ def taken_out(module: Module, unpacked: ast.expr) -> set[str]:
 
     `f(epochs=d.pop("epochs"), **d)`: arguments are evaluated in their order.
     """
+    return {name for name, use in _takings(module, unpacked) if _runs_before(module, use, unpacked)}
+
+
+def perhaps_taken_out(module: Module, unpacked: ast.expr) -> dict[str, int]:
+    """The keys that a dict may have lost when a call unpacks it, with the line that takes each out in some cases."""
+    out = taken_out(module, unpacked)
+    return {name: use.lineno for name, use in _takings(module, unpacked) if name not in out}
+
+
+def _takings(module: Module, unpacked: ast.expr) -> Iterator[tuple[str, ast.Name]]:
+    """The keys that are taken out of a dict above the call that unpacks it, and where."""
     scope = module.scope_of[unpacked].find(unpacked.id) if isinstance(unpacked, ast.Name) else None
-    out: set[str] = set()
     for use in module.uses(unpacked.id, scope) if isinstance(unpacked, ast.Name) and scope is not None else ():
-        if module.start(use) < module.start(unpacked) and _runs_before(module, use, unpacked):
-            name = module.constant(_key_taken_out(module, use))
-            out |= {name} if isinstance(name, str) else set()
-    return out
+        name = module.constant(_key_taken_out(module, use))
+        if isinstance(name, str) and module.start(use) < module.start(unpacked):
+            yield name, use
 
 
 def unpacked_by_callers(module: Module, unpacked: ast.expr) -> list[ast.expr]:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from raymigrate.facts.scaling import UseGpu
 
 STARS = ("transformers", "accelerate", "datasets")
+FEW = 50  # bindings of one name
 
 
 @dataclass(frozen=True)
@@ -70,8 +71,9 @@ class Module(Nodes):
             warnings.simplefilter("ignore")  # invalid escapes in somebody's code are not ours to report
             self.tree = ast.parse(text)
         super().__init__(self._scopes())
-        self._origins: dict[tuple[Scope, str], str | None] = {}
+        self._imports: dict[tuple[Scope, str], tuple[frozenset[str | None], list[Binding]]] = {}
         self._meanings: dict[tuple[Scope, str], frozenset[str | None]] = {}
+        self._unclear: set[ast.AST] = set()  # bindings that are seen by reads which may see others too
         self._offsets_of_lines: dict[int, Sequence[int]] = {}
         self.asked = values.Asked()
         self.classes: dict[ast.AST, str] = {}  # of values, as far as `facts/instances.py` was asked for them
@@ -163,12 +165,10 @@ class Module(Nodes):
         return {reference.node: reference for reference in self.references}
 
     def _reference(self, root: ast.Name) -> Reference | None:
-        scope = self.scope_of[root].find(root.id) if isinstance(root.ctx, ast.Load) else None
-        qualified = self._origin(scope, root.id) if scope is not None else None
-        bindings = self._bindings(scope, root.id) if scope is not None else []
-        star = self._star_of(root) if scope is None and isinstance(root.ctx, ast.Load) else None
-        if star is not None:
-            qualified, bindings = f"{star.module}.{root.id}", [Binding(star.names[0], f"{star.module}.*", star)]
+        if not isinstance(root.ctx, ast.Load):
+            return None
+        scope = self.scope_of[root].find(root.id)
+        qualified, bindings = self._meaning(root, scope) if scope is not None else self._of_star(root)
         if qualified is None:
             return None  # not an import, or imported in several ways: try/except for old and new versions
         node: ast.Name | ast.Attribute = root
@@ -178,13 +178,30 @@ class Module(Nodes):
         earlier = bisect(bindings, root.lineno, key=_line_of_import)
         return Reference(node, root, qualified, bindings[max(0, earlier - 1)])
 
-    def _origin(self, scope: Scope, name: str) -> str | None:
-        """What a name that a scope binds stands for, where all of its bindings, perhaps thousands, import the same."""
-        key = scope, name
-        if key not in self._origins:
-            names = {binding.qualified for binding in self._bindings(scope, name)}
-            self._origins[key] = names.pop() if len(names) == 1 else None
-        return self._origins[key]
+    def _meaning(self, root: ast.Name, scope: Scope) -> tuple[str | None, list[Binding]]:
+        """What a name stands for where it is read, and its bindings that make it so; None where that is not sure.
+
+        A name may have thousands of bindings. Of a few it is asked which of them reach the use: `X = X()`.
+        """
+        key = scope, root.id
+        if key not in self._imports:
+            bindings = self._bindings(scope, root.id)
+            self._imports[key] = frozenset(binding.qualified for binding in bindings), bindings
+            if len(bindings) > FEW and len(self._imports[key][0]) > 1:
+                self._unclear.update(binding.node for binding in bindings)
+        names, bindings = self._imports[key]
+        if len(names) > 1 and len(bindings) <= FEW:
+            seen = values.reaching(self, root)
+            bindings = [binding for binding in seen if binding.statement not in self._second_ways]
+            names = frozenset(binding.qualified for binding in bindings)
+            if len(names) > 1:
+                self._unclear.update(binding.node for binding in bindings)
+        return (next(iter(names)) if len(names) == 1 else None), bindings
+
+    def is_read_unclearly(self, alias: ast.AST) -> bool:
+        """Whether a name is read where it may stand for what an import binds, or for something else."""
+        _ = self.references  # which finds such reads
+        return alias in self._unclear
 
     def meanings(self, scope: Scope, name: str) -> frozenset[str | None]:
         """What a name stands for in a scope, by all its bindings, perhaps thousands; None: one that is no import."""
@@ -211,13 +228,16 @@ class Module(Nodes):
     def _second_ways(self) -> frozenset[ast.stmt | None]:
         return frozenset(statement for arms in self.alternatives.values() for arm in arms[1:] for statement in arm)
 
-    def _star_of(self, root: ast.Name) -> ast.ImportFrom | None:
-        """The star import that brings in a name which nothing else binds; None where that is not sure.
+    def _of_star(self, root: ast.Name) -> tuple[str | None, list[Binding]]:
+        """What a name stands for that nothing binds but a star import, and that; None where it is not sure.
 
         A class of a library is taken to come from its star import where the file has no other one.
         """
         is_class = root.id[:1].isupper() and not hasattr(builtins, root.id)
-        return self._stars[0] if len(self._stars) == 1 and is_class else None
+        if len(self._stars) != 1 or not is_class:
+            return None, []
+        [star] = self._stars
+        return f"{star.module}.{root.id}", [Binding(star.names[0], f"{star.module}.*", star)]
 
     @cached_property
     def star_imports(self) -> list[ast.ImportFrom]:

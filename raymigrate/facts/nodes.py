@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from raymigrate.facts.scopes import FunctionNode, Scope, ScopeBuilder, children
 
+LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 Node = TypeVar("Node", bound=ast.AST)
 Numbered = dict[str, list[tuple[int, Node]]]  # by a name, each node with its number in source order
 SPELLED: dict[type, str] = {ast.Name: "id", ast.Attribute: "attr", ast.alias: "name", ast.Constant: "value"}
@@ -127,6 +128,15 @@ class Nodes:
     @cached_property
     def _keywords(self) -> Numbered[ast.keyword]:
         return numbered((keyword.arg, keyword) for keyword in self.of_type(ast.keyword))
+
+    @cached_property
+    def leaving(self) -> set[ast.stmt]:
+        """Statements behind which nothing of their block is reached: those that leave it, an `if` that always does."""
+        found: set[ast.stmt] = {statement for kind in LEAVES for statement in self.of_type(kind)}
+        for branch in reversed(self.of_type(ast.If)):  # the inner ones first
+            if all(any(statement in found for statement in way) for way in (branch.body, branch.orelse)):
+                found.add(branch)
+        return found
 
     def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
         """Parents of a node, from the nearest to the module."""

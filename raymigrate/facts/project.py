@@ -25,6 +25,7 @@ from raymigrate.facts.packages import is_below, module_file, package_root, upwar
 from raymigrate.facts.requests import Request
 from raymigrate.facts.scopes import Binding
 from raymigrate.facts.searched import Searched
+from raymigrate.facts.values.bindings import reaching
 from raymigrate.files.contents import read_bytes
 
 if TYPE_CHECKING:
@@ -300,14 +301,14 @@ class Project:
     def definition(self, module: Module, node: ast.expr) -> Definition | None:
         """What a name or an attribute of a module stands for, if another file of the project defines it.
 
-        Several bindings have to lead to the same definition: `try: from .m import f`, `except ImportError: from m
-        import f`.
+        Several bindings that reach the use have to lead to the same definition: `try: from .m import f`,
+        `except ImportError: from m import f`.
         """
         names = _names(node)
         if names is None:
             return None
         root = _root(node)
-        bindings = module.scope_of[root].lookup(root.id)
+        bindings = reaching(module, root)
         if not bindings:
             return self._from_stars(module, names, 0)
         return self._common(self._imported(module, binding, names, 0) for binding in bindings)

@@ -1,12 +1,13 @@
 """Which reports of a training function carry a checkpoint: Train V2 keeps the metrics of these alone."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import Enum
 
 from raymigrate.facts.module import Module
 from raymigrate.facts.project import with_imported
 from raymigrate.facts.ranks import tests_rank
+from raymigrate.facts.training_code import TrainingCode
 
 MOST_IMPORTED = 30  # files that are looked through for reports
 REPORTS = ("ray.air.session.report", "ray.train.report")
@@ -20,14 +21,19 @@ class Carried(Enum):
     ALL = "all"
 
 
-def carried(module: Module) -> Carried | None:
-    """How many reports of a module carry a checkpoint; None where it makes no report."""
-    reports = list(module.calls(*REPORTS))
+def carried(module: Module, code: TrainingCode | None = None) -> Carried | None:
+    """How many reports of a module carry a checkpoint; None where it makes no report.
+
+    Args:
+        module: The module.
+        code: The code whose reports are meant; None: all of them.
+    """
+    reports = [report for report in module.calls(*REPORTS) if code is None or code.may_run(module, report)]
     if not reports:
         return None
     if not any(may_carry(module, report) for report in reports):
         return Carried.NONE
-    return Carried.SOME if without_checkpoint(module) else Carried.ALL
+    return Carried.SOME if without_checkpoint(module, reports) else Carried.ALL
 
 
 def may_carry(module: Module, report: ast.Call) -> bool:
@@ -36,23 +42,26 @@ def may_carry(module: Module, report: ast.Call) -> bool:
     return given is not None and False in _may_be_none(module, given)
 
 
-def without_checkpoint(module: Module) -> list[ast.Call]:
-    """The reports that carry no checkpoint at some time, while no other worker reports one, in source order."""
-    reports = list(module.calls(*REPORTS))
+def without_checkpoint(module: Module, reports: Sequence[ast.Call]) -> list[ast.Call]:
+    """Those of these reports that carry no checkpoint at some time, while no other worker reports one."""
     given = {report: checkpoint_argument(report) for report in reports}
     always = {report for report, node in given.items() if node is not None and True not in _may_be_none(module, node)}
     return [report for report in reports if report not in always and not _other_ranks(module, report, always)]
 
 
-def carried_by_job(module: Module) -> tuple[Carried | None, Module]:
+def carried_by_job(module: Module, code: TrainingCode | None = None) -> tuple[Carried | None, Module]:
     """How many reports carry a checkpoint in the job whose result a module reads, and where these reports are.
 
     They are those of the module itself; else those of a file that it imports, or that one of these imports. None where
     there are none, and where several files make some: it is not asked which of them run.
+
+    Args:
+        module: The module.
+        code: What the trainer of that result runs; None where that cannot be seen: any report may be of the job.
     """
-    own = carried(module)
+    own = carried(module, code)
     others = with_all_imported(module)[1:] if own is None else []
-    reporting = [(found, other) for other in others if (found := carried(other)) is not None]
+    reporting = [(found, other) for other in others if (found := carried(other, code)) is not None]
     return reporting[0] if len(reporting) == 1 else (own, module)
 
 

@@ -162,6 +162,25 @@ class ScopeBuilder:
             self.scope_of[node].elsewhere.update(node.names)  # type: ignore[attr-defined]
         for node in binding:
             self._bind(node, self.scope_of[node])
+        for node in self.of_type[ast.Name] if ast.ClassDef in self.of_type else ():
+            scope = self.scope_of[node]
+            if scope.node.__class__ is ast.ClassDef and scope.parent is not None and self._is_yet_to_bind(node, scope):
+                self.scope_of[node] = scope.parent
+
+    def _is_yet_to_bind(self, read: ast.AST, scope: Scope) -> bool:
+        """Whether a class body reads a name that it binds in that statement or below: `X = X()` reads the X outside."""
+        assert isinstance(read, ast.Name)
+        if not isinstance(read.ctx, ast.Load) or read.id not in scope.bindings:
+            return False
+        part: ast.AST = read
+        while not isinstance(part, ast.stmt):
+            outer = self.parent_of[part]
+            if isinstance(outer, ast.AnnAssign) and part is outer.annotation:
+                return False  # evaluated behind the value
+            part = outer
+        first = scope.bindings[read.id][0].node
+        is_below = (first.lineno, first.col_offset) >= (part.lineno, part.col_offset)  # type: ignore[attr-defined]
+        return is_below and self.parent_of[part] is scope.node and not isinstance(self.parent_of[first], ast.NamedExpr)
 
     def _inside(self, node: ast.AST, scope: Scope) -> tuple[Scope, Collection[ast.AST]]:
         """The scope in which the children of a node are evaluated, and those of them that belong outside of it."""

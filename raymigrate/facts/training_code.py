@@ -7,7 +7,9 @@ its trainer in train_loop_config: all of it is named on the way. So what is not 
 import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
+from raymigrate.facts.legacy import TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.own_modules import LIBRARIES
 from raymigrate.facts.places import TRAINABLE, TRAINING_FUNCTION, WRAPPERS
@@ -47,9 +49,13 @@ class TrainingCode:
             for inner in (part.node, *part.module.below(part.node)):
                 self._named(part.module, inner)
 
+    def runs(self, module: Module, node: ast.AST) -> bool:
+        """Whether a node is part of this code."""
+        return any(outer in self.nodes for outer in module.ancestors(node))
+
     def may_run(self, module: Module, node: ast.AST) -> bool:
         """Whether a node is part of this code, or of what a decorator of the project may hand to it."""
-        return any(outer in self.nodes for outer in module.ancestors(node)) or _is_registered(module, node)
+        return self.runs(module, node) or _is_registered(module, node)
 
     def _put(self, module: Module, node: ast.AST | None) -> None:
         if node is not None and node not in self.nodes:
@@ -91,26 +97,48 @@ class TrainingCode:
                     self._put(source.module, source.node)
 
 
-def training_code(results: Iterable[Source], homes: list[Module]) -> TrainingCode | None:
-    """The code of the trainers whose fit() gave some results; None where that cannot be seen.
+class TrainingCodes:
+    """The code of trainers, each looked for once.
 
     Args:
-        results: The results.
         homes: The files that may have a part in it.
     """
-    code = TrainingCode(homes)
-    for result in results:
-        trainers = fitted_trainers(result.module, result.node)
-        made = [source for trainer in trainers or () for source in _but_none(trainer.module, trainer.node)]
-        for source in made:
+
+    def __init__(self, homes: list[Module]) -> None:
+        self.homes = homes
+        self._of_trainers: dict[tuple[Source, ...], TrainingCode | None] = {}
+
+    def of_results(self, results: Iterable[Source]) -> TrainingCode | None:
+        """The code of the trainers whose fit() gave some results; None where that cannot be seen."""
+        found = [fitted_trainers(result.module, result.node) for result in results]
+        if not found or not all(found):
+            return None
+        trainers = tuple(dict.fromkeys(trainer for each in found for trainer in each or ()))
+        if trainers not in self._of_trainers:
+            self._of_trainers[trainers] = self._code(trainers)
+        return self._of_trainers[trainers]
+
+    def _code(self, trainers: Iterable[Source]) -> TrainingCode | None:
+        code = TrainingCode(self.homes)
+        for source in [made for trainer in trainers for made in _but_none(trainer.module, trainer.node)]:
             calls = list(_constructions(source))
             if not calls or not all(_is_seen(source.module, call) for call in calls):
                 return None
             for call in calls:
                 code.add(source.module, call)
-        if not made:
-            return None
-    return code if code.is_whole else None
+        return code if code.nodes and code.is_whole else None
+
+    @cached_property
+    def of_loops(self) -> TrainingCode:
+        """What the trainers of the files run that are given a training function, and not one that makes a Trainer."""
+        code = TrainingCode(self.homes)
+        for home in self.homes:
+            for reference in home.references_within("ray.train"):
+                made, call = reference.qualified.removesuffix(".restore"), home.parent_of[reference.node]
+                has_loop = made.endswith("Trainer") and made not in TRANSFORMERS_TRAINERS
+                if has_loop and isinstance(call, ast.Call) and call.func is reference.node:
+                    code.add(home, argument(call, int(made != reference.qualified), *TRAINING_FUNCTION))
+        return code
 
 
 def _constructions(trainer: Source) -> Iterator[ast.Call]:

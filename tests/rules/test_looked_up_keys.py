@@ -191,3 +191,58 @@ def test_what_others_restore_or_fit_has_its_own_results(trainer: str) -> None:
     own = "import keras\n\n\nclass Own:\n    @classmethod\n    def restore(cls, path): ...\n\n\ntrainer = "
     outcome = converted(RESTORED.format(trainer=trainer).replace("trainer = ", own))
     assert not outcome.lines("RM604", Kind.MANUAL)
+
+
+BESIDE_LOOPS = """
+import ray
+from ray import train
+from ray.train.data_parallel_trainer import DataParallelTrainer
+from ray.train.huggingface import TransformersTrainer
+from ray.train.torch import TorchTrainer
+from transformers import TrainerCallback
+
+
+def other():
+    report()
+
+
+def report():
+    train.report({{"training_iteration": 1}})
+
+
+class Counter(TrainerCallback):
+    def on_log(self, args, state, control, **kwargs):
+        {callback}
+
+
+def test_restore(path):
+    result = {trainer}.fit()
+    assert result.metrics["training_iteration"] == 5
+
+
+def test_other():
+    {loop}.fit()
+"""
+RESTORES = "TransformersTrainer.restore(path, datasets={})"
+
+
+@pytest.mark.parametrize("trainer", [RESTORES, "TransformersTrainer(**read(path))", "TransformersTrainer(find(path))"])
+@pytest.mark.parametrize(
+    "loop", ["TorchTrainer(other)", "DataParallelTrainer(lambda: report())", "TorchTrainer.restore('/runs/a', other)"]
+)
+def test_reports_of_other_loops_are_none_of_a_trainer_that_cannot_be_seen(trainer: str, loop: str) -> None:
+    outcome = converted(BESIDE_LOOPS.format(trainer=trainer, loop=loop, callback="pass"))
+    assert outcome.lines("RM604", Kind.MANUAL) == [24]
+
+
+@pytest.mark.parametrize(
+    ("trainer", "loop", "callback"),
+    [
+        (RESTORES, "find()", "pass"),  # whose loop report() is, cannot be seen
+        (RESTORES, "TorchTrainer(other)", 'train.report({"training_iteration": 2})'),
+        ("TorchTrainer(find(path))", "TorchTrainer(other)", "pass"),
+    ],
+)
+def test_a_key_that_may_be_reported_is_not_told(trainer: str, loop: str, callback: str) -> None:
+    outcome = converted(BESIDE_LOOPS.format(trainer=trainer, loop=loop, callback=callback))
+    assert not outcome.lines("RM604", Kind.MANUAL)

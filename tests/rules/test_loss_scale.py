@@ -227,3 +227,43 @@ def test_other_models_are_counted_rightly(model: str) -> None:
 def test_what_trains_such_a_model_without_ray_too_gets_a_note() -> None:
     outcome = converted(SHARED.format(steps=1, end=UNNAMED[0], other=ON_ITS_OWN[0]))
     assert outcome.lines("RM110", Kind.NOTE)
+
+
+TWO_TRAINERS = """
+from ray.air.config import ScalingConfig
+from ray.train.huggingface import TransformersTrainer
+from transformers import AutoModelForSequenceClassification, Trainer, TrainingArguments
+
+
+def build(train_dataset, eval_dataset=None, **config):
+    model = AutoModelForSequenceClassification.from_pretrained("bert-base-cased")
+    trainer = Trainer(model=model, args=TrainingArguments("out", **config), train_dataset=train_dataset)
+    {set}
+    return trainer
+
+
+def talk(train_dataset, eval_dataset=None, **config):
+    print("hello")
+    return build(train_dataset, eval_dataset, **config)
+
+
+def run(ds, extra):
+    scaling = ScalingConfig(num_workers=2)
+    TransformersTrainer(build, scaling_config=scaling, datasets={{"train": ds}}).fit()
+    TransformersTrainer(talk, scaling_config=scaling, datasets={{"train": ds}}).fit()
+    TransformersTrainer(build, scaling_config=scaling, datasets={{"train": ds}}, **extra).fit()
+"""
+
+
+def test_it_is_set_once_also_where_a_second_run_converts_the_rest() -> None:
+    first = converted(TWO_TRAINERS.format(set="print(trainer)"))
+    assert first.lines("RM102", Kind.MANUAL)
+    second = converted(first.text.replace(", **extra)", ")"))
+    assert not second.lines("RM102", Kind.MANUAL)
+    assert first.text.count(KEPT) == second.text.count(KEPT) == 1
+
+
+@pytest.mark.parametrize(("line", "times"), [(KEPT, 1), (f"if config: {KEPT}", 2)])
+def test_an_init_function_that_sets_it_is_left_as_it_is(line: str, times: int) -> None:
+    outcome = converted(TWO_TRAINERS.format(set=line))
+    assert outcome.text.count(KEPT) == times

@@ -338,3 +338,49 @@ def test_a_checkpoint_class_that_loads_models_is_named(imports: str, made: str, 
         f"from ray.air.config import ScalingConfig\n{imports}\nmade = {made}\nmodel = result.checkpoint.get_model()\n"
     )
     assert advice in "".join(outcome.messages)
+
+
+TWO_JOBS = """
+from ray.air import session
+from ray.train.torch import TorchTrainer
+from checkpoints import save
+
+
+def whole(config):
+    for step in range(3):
+        session.report({{"step": step}}, checkpoint=save(step))
+
+
+def loops():
+    def inner(config):
+        whole(config)
+
+    return inner, {{"step": 1}}
+
+
+def bare(config):
+    session.report({{"loss": 1}})
+
+
+first, config = loops()
+TorchTrainer(bare).fit()
+TorchTrainer(lambda config: session.report({{"loss": 2}})).fit()
+trainer = {trainer}
+result = trainer.fit()
+print(result.metrics["step"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("trainer", "told"),
+    [
+        ("TorchTrainer(whole)", []),
+        ("TorchTrainer(first, train_loop_config=config)", []),
+        ('TorchTrainer.restore("/runs/a", train_loop_per_worker=first)', []),
+        ("TorchTrainer(whole if config else bare)", [27]),
+        ("TorchTrainer(bare)", [27]),
+        ("TorchTrainer(find())", [27]),
+    ],
+)
+def test_the_reports_are_those_of_the_trainer_whose_result_it_is(trainer: str, told: list[int]) -> None:
+    assert converted(TWO_JOBS.format(trainer=trainer)).lines("RM605", Kind.MANUAL) == told

@@ -156,3 +156,42 @@ def test_keys_that_are_changed_where_they_stand_are_not_told_again(dict_: str) -
     assert outcome.lines("RM701", Kind.CONVERTED)
     assert any("cannot be seen here." in message for message in outcome.messages)
     assert not any("may pass" in message for message in outcome.messages)
+
+
+POPPED = """
+from ray.air.config import ScalingConfig
+from ray.train.huggingface import TransformersTrainer
+from transformers import Trainer, TrainingArguments
+
+
+def make(train_dataset, eval_dataset=None, **config):
+    {pop}
+    args = TrainingArguments("out", {given}**config)
+    return Trainer(model=load(), args=args, train_dataset=train_dataset, eval_dataset=eval_dataset)
+
+
+given = {{"evaluation_strategy": "steps", "logging_steps": 2}}
+TransformersTrainer(
+    make, trainer_init_config=given, scaling_config=ScalingConfig(num_workers=2), datasets=read()
+).fit()
+"""
+BY_KEYWORD = "evaluation_strategy=s, "
+
+
+@pytest.mark.parametrize(
+    ("pop", "given", "said"),
+    [
+        ('s = config.pop("evaluation_strategy")', BY_KEYWORD, None),
+        ('s = config.pop("evaluation_strategy", "epoch") if eval_dataset else "no"', BY_KEYWORD, None),
+        ('s = "no" if eval_dataset is None else config.pop("evaluation_strategy")', BY_KEYWORD, None),
+        ("s = eval_dataset and config.pop('evaluation_strategy')", "", "where line 7 does not take it out."),
+        ("if eval_dataset: del config['evaluation_strategy']", "", "where line 7 does not take it out."),
+        ("s = eval_dataset and config.pop('logging_steps')", "", "a TypeError today."),
+        ("s = 1", "", "a TypeError today."),
+    ],
+)
+def test_a_key_that_is_taken_out_in_some_cases_is_told_for_the_others(pop: str, given: str, said: str | None) -> None:
+    outcome = converted(POPPED.format(pop=pop, given=given))
+    messages = [message for message in outcome.messages if message.startswith("** may pass evaluation_strategy")]
+    assert len(messages) == len(outcome.lines("RM706", Kind.MANUAL)) == (said is not None)
+    assert all(f"{said} " in f"{message} " for message in messages)

@@ -10,8 +10,9 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.codemods.shared.import_cleanup import is_exported
+from raymigrate.codemods.shared.import_cleanup import goes_with_uses, is_exported
 from raymigrate.facts.guards import is_guarded, is_ready
+from raymigrate.facts.import_places import is_bound_again
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.module import Module, Reference
 from raymigrate.facts.project_uses import takers
@@ -125,6 +126,7 @@ def _dissolve_alternatives(context: Context) -> set[ast.stmt]:
             for use in module.references_by_binding.get(alias, ())
         ]
         left = [use for use in uses if use.root not in context.rewritten and gone_part(use.qualified) is not None]
+        left += [use for use in uses if module.is_read_unclearly(use.binding.node)]
         if uses and not left and context.converts(RM691, outer, "All of these ways to import it are gone; removed."):
             context.plan.dissolved[outer] = arms
             dissolved |= {statement for arm in arms for statement in arm}
@@ -168,7 +170,9 @@ def _import(context: Context, statement: ast.Import | ast.ImportFrom, alias: ast
             RM691, statement, f"{origin} is gone, and nothing uses it here; removed."
         ):
             context.plan.drop_import(alias, statement)
-    elif len({binding.qualified for binding in bindings}) > 1:
+    elif len({binding.qualified for binding in bindings}) > 1 and not (
+        is_bound_again(module, statement, alias) or goes_with_uses(context, statement, alias)
+    ):
         if not any(_exists(binding) for binding in bindings):
             context.manual(RM692, statement, f"{origin} is gone, and so is what takes its place here.", ONE_WAY)
         elif origin in TRAINERS and _has_no_other_trainer(context, local, scope):

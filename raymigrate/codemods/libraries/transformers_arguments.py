@@ -32,7 +32,7 @@ from raymigrate.codemods.libraries.old_transformers import is_for_old_transforme
 from raymigrate.codemods.libraries.tensorboard_folder import without_folder
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.indirect import calls_by_name
-from raymigrate.facts.keys import Keys, keys_of, taken_out, unpacked_by_callers
+from raymigrate.facts.keys import Keys, keys_of, perhaps_taken_out, taken_out, unpacked_by_callers
 from raymigrate.facts.legacy import ACCELERATORS, HF_TRAINERS, TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
 from raymigrate.facts.tuners import TUNERS, TunerCall
@@ -226,12 +226,16 @@ def _tell_unseen(
     taken = taken_out(context.module, keyword.value) - {name for name, _ in keys.strings}
     taken |= {str(inner.arg) for _, inner in keys.keywords}  # these were dealt with above
     taken |= {name for name, _ in keys.strings if name not in read}
+    taken |= {str(given.arg) for given in of.keywords}  # what is given twice was always a TypeError
     left = dict.fromkeys(name for known in seen for name in known if name not in taken)
     passed = _refused_keys(context, of, left, changes)
     unseen = any(source.module.entries(source.node) is None for _, source in sources)
     if passed:
         others = "; other keys cannot be seen here" if unseen else ""
-        message = f"** may pass {', '.join(passed)}: a TypeError today{others}."
+        first = passed[0].partition(" ")[0]
+        line = perhaps_taken_out(context.module, keyword.value).get(first) if len(passed) == 1 else None
+        where = f" where line {line} does not take it out" if line is not None else ""
+        message = f"** may pass {', '.join(passed)}: a TypeError today{where}{others}."
         context.manual(RM706, keyword, message, "Change the keys in the dict, and wherever they are read.")
     elif unseen:
         context.manual(RM706, keyword, "What is passed with ** cannot be seen here.")

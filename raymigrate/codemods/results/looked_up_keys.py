@@ -14,11 +14,13 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.results.filled_keys import INSTEAD, advice
 from raymigrate.codemods.results.results import RM604, results
 from raymigrate.facts.keys import keys_of
+from raymigrate.facts.legacy import TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.reports import REPORTS, with_all_imported
 from raymigrate.facts.result_metrics import Metrics, metrics_behind
 from raymigrate.facts.results import results as reads_of_results
-from raymigrate.facts.training_code import TrainingCode, training_code
+from raymigrate.facts.results import trainers_of
+from raymigrate.facts.training_code import TrainingCodes
 from raymigrate.facts.values import Source, argument, keyword_argument, sources
 
 # The constants of Ray that name a key: `result.metrics[TRAINING_ITERATION]`.
@@ -174,23 +176,26 @@ class _OwnKeys:
             if metrics_behind(module, owner) is not None
         )
         self._reported = [report for home in self.homes for report in _reported(home)]
-        self._codes: dict[tuple[Source, ...], TrainingCode | None] = {}
+        self._codes = TrainingCodes(self.homes)
 
     def missing(self, keys: frozenset[str], results: tuple[Source, ...]) -> list[str]:
         """Those of some keys that are not in the metrics of some results.
 
-        Where it is not seen what their trainers run, every report of the project may be theirs.
+        Where it is not seen what their trainers run, every report of the project may be theirs, but for those that
+        the loops of others make where they are of the legacy trainer that runs a Trainer.
 
         Args:
             keys: The keys.
             results: The results.
         """
         reported = [(home, call, names & keys) for home, call, names in self._reported if names & keys]
-        if reported and results not in self._codes:
-            self._codes[results] = training_code(results, self.homes)
-        code = self._codes.get(results)
-        own = {name for home, call, names in reported if code is None or code.may_run(home, call) for name in names}
-        return sorted(keys - self._added - own)
+        code = self._codes.of_results(results) if reported else None
+        if code is not None:
+            reported = [(home, call, names) for home, call, names in reported if code.may_run(home, call)]
+        elif reported and all(trainers_of(r.module, r.node) <= TRANSFORMERS_TRAINERS for r in results):
+            loops = self._codes.of_loops
+            reported = [(home, call, names) for home, call, names in reported if not loops.runs(home, call)]
+        return sorted(keys - self._added - {name for _, _, names in reported for name in names})
 
 
 def _reported(home: Module) -> Iterator[tuple[Module, ast.Call, frozenset[str]]]:

@@ -9,7 +9,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.results.results import RM605, results
 from raymigrate.facts.places import Place
 from raymigrate.facts.project import with_imported
-from raymigrate.facts.reports import without_checkpoint
+from raymigrate.facts.reports import REPORTS, without_checkpoint
 
 CALLBACK = "UserCallback"
 MESSAGE = (
@@ -24,7 +24,8 @@ def lost_reports(context: Context) -> None:
     module = context.module
     if not is_for_old_transformers(context) or _is_told(context):
         return
-    lost = (report for report in without_checkpoint(module) if context.place_of(report) is Place.WORKER)
+    reports = without_checkpoint(module, list(module.calls(*REPORTS)))
+    lost = (report for report in reports if context.place_of(report) is Place.WORKER)
     if (report := next(lost, None)) is not None:
         context.note(RM605, report, MESSAGE)
 

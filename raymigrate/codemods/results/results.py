@@ -2,6 +2,8 @@
 
 import ast
 import sys
+from collections.abc import Callable
+from functools import cache
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
@@ -14,7 +16,7 @@ from raymigrate.facts.module import Module
 from raymigrate.facts.project import with_imported
 from raymigrate.facts.reports import REPORTS, Carried, carried_by_job, may_carry, with_all_imported
 from raymigrate.facts.results import results as reads_of_results
-from raymigrate.facts.training_code import training_code
+from raymigrate.facts.training_code import TrainingCodes
 from raymigrate.facts.values import Source
 
 RESULT_GUIDE = "https://docs.ray.io/en/latest/train/user-guides/results.html"
@@ -72,6 +74,7 @@ ATTRIBUTES = {
 @codemod("metrics", "log_dir", "config", "dataset_stats", "metrics_dataframe", phase=Phase.RESULTS)
 def results(context: Context) -> None:
     """Reads of a trainer's result that find nothing, or something else, on current Ray."""
+    codes = cache(lambda: TrainingCodes(with_all_imported(context.module)))
     by_last_report = ACCELERATE_TRAINERS | TORCH_TRAINERS
     for read, trainers in reads_of_results(context.module, *ATTRIBUTES):
         if read.attr == "log_dir":
@@ -80,7 +83,7 @@ def results(context: Context) -> None:
             outcome, what_to_do = ATTRIBUTES[read.attr]
             context.manual(RM604, read, f"result.{read.attr} {outcome}", what_to_do)
         elif None not in trainers and trainers & by_last_report:
-            _last_report(context, read)
+            _last_report(context, read, codes)
 
 
 @codemod("from_path", phase=Phase.RESULTS)
@@ -171,16 +174,18 @@ def is_placed(module: Module, node: ast.expr) -> bool:
     return sys.version_info >= (3, 12) or not any(isinstance(outer, ast.JoinedStr) for outer in module.ancestors(node))
 
 
-def _last_report(context: Context, read: ast.Attribute) -> None:
+def _last_report(context: Context, read: ast.Attribute, codes: Callable[[], TrainingCodes]) -> None:
     """Reports that result.metrics are those of the last report, if that carries no checkpoint; once for each line."""
     module = context.module
     found, home = carried_by_job(module)
+    if found in (Carried.NONE, Carried.SOME):  # of all; now of those that its trainer makes
+        found, home = carried_by_job(module, codes().of_results([Source(module, read.value)]))
     if found not in (Carried.NONE, Carried.SOME) or _has_report_callback(module) or _has_report_callback(home):
         return
     if any(told.code == RM605.code for told in context.findings_on(module.start(read)[0])):
         return
     here = "here" if home is module else f"in {home.path}"
-    if found is Carried.NONE and (context.of_legacy_job or _fails(module, read)):
+    if found is Carried.NONE and (context.of_legacy_job or _fails(module, read, codes())):
         context.manual(RM605, read, f"No report {here} carries a checkpoint, so result.metrics is None on Ray >= 2.51.")
     elif found is Carried.SOME and context.of_legacy_job:
         context.manual(
@@ -191,7 +196,7 @@ def _last_report(context: Context, read: ast.Attribute) -> None:
         )
 
 
-def _fails(module: Module, read: ast.Attribute) -> bool:
+def _fails(module: Module, read: ast.Attribute, codes: TrainingCodes) -> bool:
     """Whether a read of result.metrics raises on Ray >= 2.51, of whatever age the script is.
 
     It asks None for an item or a method, and the code of the trainer is seen whole, with no report of a checkpoint.
@@ -203,7 +208,7 @@ def _fails(module: Module, read: ast.Attribute) -> bool:
     if any(isinstance(node, ast.Attribute) and node.attr == read.attr for node in looked_at):
         return False
     homes = with_all_imported(module)
-    code = training_code([Source(module, read.value)], homes)
+    code = codes.of_results([Source(module, read.value)])
     reports = [(home, report) for home in homes for report in home.calls(*REPORTS)]
     return code is not None and not any(
         code.may_run(home, report) and may_carry(home, report) for home, report in reports

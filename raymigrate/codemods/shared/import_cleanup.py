@@ -26,19 +26,26 @@ def drop_unused_imports(context: Context) -> None:
         for alias in statement.names:
             if alias in context.plan.dropped_imports or alias.name == "*":
                 continue
-            uses = module.references_by_binding.get(alias) or _uses_of_double(module, statement, alias)
             if isinstance(statement, ast.Import) and not alias.asname:
                 goes, root_stays = plain_uses(alias.name)
                 if goes:
                     context.plan.drop_import(alias, statement)
                 if goes and root_stays:
                     context.plan.need_import(alias.name.partition(".")[0], near=statement)
-            elif (
-                uses
-                and all(use.root in context.rewritten for use in uses)
-                and not is_passed_on(module, alias.asname or alias.name)
-            ):
+            elif goes_with_uses(context, statement, alias):
                 context.plan.drop_import(alias, statement)
+
+
+def goes_with_uses(context: Context, statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> bool:
+    """Whether the plan rewrites every use of what is imported, so that the import goes too."""
+    module = context.module
+    uses = module.references_by_binding.get(alias) or _uses_of_double(module, statement, alias)
+    return (
+        bool(uses)
+        and all(use.root in context.rewritten for use in uses)
+        and not module.is_read_unclearly(alias)
+        and not is_passed_on(module, alias.asname or alias.name)
+    )
 
 
 def _uses_of_double(module: Module, statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> list[Reference]:

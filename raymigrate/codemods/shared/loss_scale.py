@@ -25,6 +25,7 @@ from raymigrate.facts.instances import TRAINER, instance_of
 from raymigrate.facts.keys import is_unpacked
 from raymigrate.facts.legacy import TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
+from raymigrate.facts.places import Places
 from raymigrate.facts.trainers import TrainerCall
 from raymigrate.facts.values import keyword_argument
 
@@ -73,6 +74,8 @@ def keep_loss_scale(context: Context, call: TrainerCall, function: TrainFunction
     if function is None:
         for arguments in inside:
             report_accumulation(context, arguments)
+    elif _sets_switch(context, function):
+        function.keeps_loss_mean = True
     elif _accumulates(function):
         if context.converts(RM110, call.node, f"{ACCUMULATED[:-1]}; now {SWITCH} = False."):
             for other in _keep_loss_mean(context, function, f"else some losses grow with {STEPS}"):
@@ -81,6 +84,20 @@ def keep_loss_scale(context: Context, call: TrainerCall, function: TrainFunction
         if context.converts(RM110, call.node, f"{COUNTED[:-1]}; now {SWITCH} = False."):
             for other in _keep_loss_mean(context, function, "else GPT-2's loss counts one label a row too many"):
                 context.note(RM110, other, f"{_trained_too(other, COUNTED)} {SET_IT}")
+
+
+def _sets_switch(context: Context, function: TrainFunction) -> bool:
+    """Whether the init function, or one of its module that it calls, always sets the switch, now or by the plan."""
+    module = function.body_module
+    statements = [module.statement(store) for store in module.stores(SWITCH)]
+    if module is context.module:
+        planned = context.plan.statements.items()
+        statements += [place for place, edit in planned if any(SWITCH in code.template for code in edit.before)]
+    if function.body is None or not statements:
+        return False
+    places = context.places if module is context.module else Places(module)
+    reached = places.reached_from(function.body)
+    return any(module.parent_of[statement] in reached for statement in statements)
 
 
 def _trained_too(other: ast.Call, happens: str) -> str:

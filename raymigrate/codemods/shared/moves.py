@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.import_cleanup import is_passed_on
+from raymigrate.facts.import_places import is_bound_again
 from raymigrate.facts.module import Module, Reference
 
 
@@ -92,7 +93,7 @@ def _move_import(
     old = f"{statement.module}.{alias.name}"
     move = moves[old]
     local = alias.asname or alias.name
-    if len({binding.qualified for binding in module.scope_of[statement].lookup(local)}) > 1:
+    if len(module.meanings(module.scope_of[statement], local)) > 1 and not is_bound_again(module, statement, alias):
         return  # try: the new place, except ImportError: the old one
     uses = [reference for reference in module.references if reference.binding.node is alias]
     if uses and all(use.root in context.rewritten for use in uses):

@@ -251,7 +251,8 @@ class Changes:
             for alias in statement.names if isinstance(statement, ast.Import) else ():
                 uses = module.references_by_binding.get(alias, [])
                 if "." not in alias.name and not alias.asname and uses and alias.name not in module.exported:
-                    if all(use.root in self.context.rewritten for use in uses):
+                    stay = module.is_read_unclearly(alias)
+                    if not stay and all(use.root in self.context.rewritten for use in uses):
                         self.context.plan.drop_import(alias, statement)
 
     def _is_wanted(self, told: Told) -> bool:

@@ -21,12 +21,13 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.renamed_names import names_for_evaluate
 from raymigrate.codemods.phases import Phase
+from raymigrate.codemods.shared.import_cleanup import goes_with_uses
 from raymigrate.edits.plan import Code
 from raymigrate.facts.comments import comments_of
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.metrics import LOAD, LOAD_METRIC
 from raymigrate.facts.module import Module
-from raymigrate.facts.scopes import FUNCTIONS
+from raymigrate.facts.scopes import FUNCTIONS, Scope
 from raymigrate.facts.trainers import trainer_calls
 
 RM481 = Rule(
@@ -83,14 +84,14 @@ def _metric(context: Context, call: ast.Call, on_workers: set[ast.AST]) -> None:
         return
     if on_workers.intersection(module.ancestors(call)):
         return  # loaded on the worker already
-    uses = module.uses(target.id, scope)
+    uses = [use for use in module.uses(target.id, scope) if use is not call.func]  # `metric = metric("accuracy")`
     if not any(set(_functions_around(module, use, scope.node)) & on_workers for use in uses):
         return
     users = {next(reversed(list(_functions_around(module, use, scope.node))), None) for use in uses}
     functions = [user for user in users if isinstance(user, ast.FunctionDef)]
     sure = (
         len(functions) == len(users)
-        and len(scope.bindings[target.id]) == 1
+        and _is_bound_once(context, target, scope, call)
         and _stands_alone(module, statement)
         and _means_the_same_everywhere(module, call)
         and all(function.body[0].lineno > function.lineno for function in functions)
@@ -113,6 +114,20 @@ def _functions_around(module: Module, node: ast.AST, end: ast.AST) -> Iterator[a
             return
         if isinstance(ancestor, FUNCTIONS):
             yield ancestor
+
+
+def _is_bound_once(context: Context, name: ast.Name, scope: Scope, call: ast.Call) -> bool:
+    """Whether nothing else has the name of a metric: an import that goes had it before, at most."""
+    others = [binding for binding in scope.bindings[name.id] if binding.node is not name]
+    reference = context.module.reference_at.get(call.func)
+    own = reference.binding if reference is not None else None
+    return all(
+        other is own
+        and isinstance(other.node, ast.alias)
+        and other.statement is not None
+        and goes_with_uses(context, other.statement, other.node)
+        for other in others
+    )
 
 
 def _stands_alone(module: Module, statement: ast.Assign) -> bool:

@@ -57,6 +57,7 @@ class Asked:
         given_elsewhere: What other files give for parameters.
         reads: The reads that see each binding of a name, by its scope.
         places: The block of each statement in a compound one, and its position there.
+        leaving: The positions of the statements that leave a block, by the identity of the block.
         derived: The classes that have each class in their line, once they were looked for.
     """
 
@@ -70,6 +71,7 @@ class Asked:
     given_elsewhere: dict[ast.arg, list[Source]] = field(default_factory=dict)
     reads: dict[tuple[Scope, str], dict[Binding, list[ast.Name]]] = field(default_factory=dict)
     places: dict[ast.AST, dict[ast.AST, tuple[list[ast.stmt], int]]] = field(default_factory=dict)
+    leaving: dict[int, list[int]] = field(default_factory=dict)
     derived: dict[ast.ClassDef, list[ast.ClassDef]] = field(default_factory=dict)
 
 

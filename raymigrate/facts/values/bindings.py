@@ -10,8 +10,10 @@ from __future__ import annotations
 import ast
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
+from raymigrate.facts.nodes import LEAVES
 from raymigrate.facts.scopes import FUNCTIONS, Binding, Scope
 
 if TYPE_CHECKING:
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 Step = tuple[int, list[Binding], bool]  # position in a block, bindings of the statement, whether it always leaves one
 TRY = (ast.Try, getattr(ast, "TryStar", ast.Try))  # the second since Python 3.11
-LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
 def reaching(module: Module, use: ast.Name) -> list[Binding]:
@@ -75,9 +76,14 @@ class Search:
         self._answers: dict[ast.Name, list[Binding]] = {}
         self._steps_of: dict[int, list[Step]] = {}  # by the identity of the block
         self._within: dict[ast.AST, list[Binding]] = {}  # the bindings in a node, or that are it
+        self._positions: dict[int, set[int]] = {}  # of the statements that bind the name, likewise
         for binding in self.bindings:
-            for node in (binding.node, *module.ancestors(binding.node)):
-                self._within.setdefault(node, []).append(binding)
+            self._within.setdefault(binding.node, []).append(binding)
+            for child, parent in self._steps(binding.node, scope.node):
+                self._within.setdefault(parent, []).append(binding)
+                block, position = place_in_block(module, child, parent)
+                if block is not None:
+                    self._positions.setdefault(id(block), set()).add(position)
 
     def reaching(self, use: ast.Name) -> list[Binding]:
         """The bindings that a use may see, in source order; all of them where the order is not known."""
@@ -136,11 +142,10 @@ class Search:
         own = self._in_heads(parent)
         if own:  # the target of the loop, the name of the handler, the parameter of the function
             return found + own, True
+        if isinstance(parent, (ast.If, ast.While)):
+            found += self._inside([parent.test])  # by a walrus
         if isinstance(parent, LOOPS):
             found += self._inside(parent.body)  # of the turn before
-        elif isinstance(parent, ast.ExceptHandler):
-            tried = self.module.parent_of[parent]
-            found += self._inside(tried.body)  # type: ignore[attr-defined]
         return found, False
 
     def _in_try(self, parent: ast.Try, block: list[ast.stmt]) -> tuple[list[Binding], bool]:
@@ -152,10 +157,18 @@ class Search:
     def _in_head(self, child: ast.AST, parent: ast.AST) -> list[Binding]:
         """Bindings that a part of an expression, or of the head of a statement, sees within that.
 
-        `f(x)` in `x = f(x)` sees none. Of those by `:=` in the same expression it is not asked which of them ran.
+        `f(x)` in `x = f(x)` sees none. Of those by `:=` in the same expression it is not asked which of them ran, nor
+        which patterns of a `match` bound a name before they failed.
         """
         if isinstance(parent, ast.While):
             return self._inside(parent.body)
+        if isinstance(parent, TRY):  # what a handler catches was raised somewhere in the body
+            return self._inside(parent.body)
+        if isinstance(parent, ast.Match):
+            before = takewhile(lambda case: case is not child, parent.cases if child is not parent.subject else ())
+            return self._inside([parent.subject, *(case.pattern for case in before)])
+        if isinstance(parent, (ast.With, ast.AsyncWith, ast.match_case)):  # an item behind others, a guard
+            return [binding for binding in self._in_heads(parent) if not self.module.inside(binding.node, child)]
         if isinstance(parent, ast.expr) and not isinstance(child, ast.stmt):
             return self._by_walrus
         return []
@@ -193,19 +206,18 @@ class Search:
 
     def _steps_in(self, block: list[ast.stmt]) -> Iterator[Step]:
         """The statements of a block that bind the name or leave the block: a few of perhaps thousands."""
-        for position, statement in enumerate(block):
-            bound, certain = ([], True) if isinstance(statement, LEAVES) else self._statement(statement)
-            if bound or certain:
-                yield position, bound, certain
+        bind = self._positions.get(id(block), set())
+        for position in sorted(bind.union(_leaving_positions(self.module, block))):
+            bound, certain = self._statement(block[position]) if position in bind else ([], True)
+            yield position, bound, certain
 
     def _statement(self, statement: ast.AST) -> tuple[list[Binding], bool]:
+        """Bindings that a statement with some of them leaves behind, and whether it always leaves one."""
         inside = self._inside([statement])
         if isinstance(statement, ast.If):
             ways = [self._block(statement.body), self._block(statement.orelse)]
             tested = self._inside([statement.test])
             return [*ways[0][0], *ways[1][0], *tested], all(certain for _, certain in ways)
-        if not inside:
-            return [], False
         if isinstance(statement, (ast.With, ast.AsyncWith)):
             found, certain = self._block(statement.body)
             heads = self._in_heads(statement)
@@ -230,6 +242,14 @@ def place_in_block(module: Module, child: ast.AST, parent: ast.AST) -> tuple[lis
     if parent not in places:
         places[parent] = {s: (block, number) for block in _blocks(parent) for number, s in enumerate(block)}
     return places[parent].get(child, (None, 0))
+
+
+def _leaving_positions(module: Module, block: list[ast.stmt]) -> list[int]:
+    """The positions in a block of statements after which nothing there is reached; the same for every name."""
+    known = module.asked.leaving
+    if id(block) not in known:
+        known[id(block)] = [number for number, statement in enumerate(block) if statement in module.leaving]
+    return known[id(block)]
 
 
 def _position(step: Step) -> int:
