@@ -128,10 +128,8 @@ def _targets(module: Module, home: ast.ClassDef, name: str) -> list[ast.AST]:
 def _assigned_to(module: Module, targets: list[ast.AST]) -> Behind:
     given = [module.assigned(target) for target in targets]
     found = [Source(module, value) for node in given if (value := _default(module, node)) is not None]
-    may_differ = any(
-        isinstance(node, ast.Call) and module.qualified(node.func) == "metaflow.Parameter" for node in given
-    )
-    return Behind(found, len(found) == len(targets) and not may_differ)
+    varies = any(isinstance(n, ast.Call) and module.qualified(n.func) == "metaflow.Parameter" for n in given)
+    return Behind(found, len(found) == len(targets) and not varies)
 
 
 def _of_kin(module: Module, home: ast.ClassDef, name: str) -> Behind:
