@@ -25,11 +25,8 @@ FIELDS = {
     "attr.ib": 0,
     "attrs.field": None,
     "pydantic.Field": 0,
-    "metaflow.Parameter": 1,
-    "metaflow.parameters.Parameter": 1,
+    "metaflow.Parameter": 1,  # the command line may give another value (metaflow 2.19, parameters.py)
 }
-# Those of them that the command line gives another value (metaflow 2.19, parameters.py).
-BY_COMMAND_LINE = ("metaflow.Parameter", "metaflow.parameters.Parameter")
 EMPTY_BASES = ("abc.ABC", "typing.Generic", "typing.Protocol")
 MOST_BASES = 8  # of a class, that are followed
 ENVIRONMENT = ("os.environ.get", "os.getenv")
@@ -131,8 +128,8 @@ def _targets(module: Module, home: ast.ClassDef, name: str) -> list[ast.AST]:
 def _assigned_to(module: Module, targets: list[ast.AST]) -> Behind:
     given = [module.assigned(target) for target in targets]
     found = [Source(module, value) for node in given if (value := _default(module, node)) is not None]
-    may_differ = any(isinstance(node, ast.Call) and module.qualified(node.func) in BY_COMMAND_LINE for node in given)
-    return Behind(found, len(found) == len(targets) and not may_differ)
+    varies = any(isinstance(n, ast.Call) and module.qualified(n.func) == "metaflow.Parameter" for n in given)
+    return Behind(found, len(found) == len(targets) and not varies)
 
 
 def _of_kin(module: Module, home: ast.ClassDef, name: str) -> Behind:
