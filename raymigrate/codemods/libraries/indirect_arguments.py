@@ -12,7 +12,8 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_changes import TRAINING_ARGUMENTS_CHANGES
 from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
 from raymigrate.codemods.libraries.settings_keys import OPTION, gone_key, gone_keys
-from raymigrate.codemods.libraries.transformers_arguments import RM706, change_argument, change_key
+from raymigrate.codemods.libraries.transformers_arguments import change_argument, change_key
+from raymigrate.codemods.libraries.unseen_keys import RM706
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.files import file_named
 from raymigrate.facts.indirect import Parsing, configurations, instantiated, parsings

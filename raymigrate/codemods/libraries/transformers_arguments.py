@@ -5,7 +5,7 @@ transformers 5.23. These rules look at Ray training scripts only, where without 
 """
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
@@ -30,15 +30,13 @@ from raymigrate.codemods.libraries.argument_changes import (
 )
 from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
 from raymigrate.codemods.libraries.tensorboard_folder import without_folder
+from raymigrate.codemods.libraries.unseen_keys import is_taken, tell_unseen
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.indirect import calls_by_name
-from raymigrate.facts.keys import Keys, keys_of, perhaps_taken_out, taken_out, unpacked_by_callers
+from raymigrate.facts.keys import Keys, keys_of
 from raymigrate.facts.legacy import ACCELERATORS, HF_TRAINERS, TRAINING_ARGUMENTS
-from raymigrate.facts.module import Module
-from raymigrate.facts.tuners import TUNERS, TunerCall
-from raymigrate.facts.values import Source, constants, seen_entries, written
+from raymigrate.facts.values import constants, written
 from raymigrate.knowledge.error_texts import refused_arguments
-from raymigrate.knowledge.libraries import look_up, parameters, takes
 
 GUIDE = "https://github.com/huggingface/transformers/blob/main/MIGRATION_GUIDE_V5.md"
 
@@ -120,20 +118,6 @@ RM705 = Rule(
         "is only available with FSDP1. Set `fsdp_config['version'] = 1` to use it",
     ),
 )
-RM706 = Rule(
-    "RM706",
-    "arguments of TrainingArguments that cannot be seen",
-    "Arguments that transformers >= 5 removed raise a TypeError, also when they come out of a dict.",
-    "Look for evaluation_strategy (now eval_strategy), no_cuda (use_cpu) and the others that `raymigrate explain RM701`"
-    " and `raymigrate explain RM702` name.",
-    GUIDE,
-    errors=(
-        "Some keys are not used by the HfArgumentParser",
-        "Some specified arguments are not used by the HfArgumentParser",
-    ),
-)
-
-
 WORDS = (
     *TRAINING_ARGUMENTS_CHANGES,
     "TrainingArguments",
@@ -170,7 +154,7 @@ def _by_keyword(context: Context, call: ast.Call, names: frozenset[str], changes
             change_argument(context, call, keyword, changes[name])
         elif name in VALUES and names is TRAINING_ARGUMENTS:
             change_value(context, call, keyword)
-        elif not _is_taken(context, call, name) and name not in DATALOADER_ARGUMENTS:
+        elif not is_taken(context, call, name) and name not in DATALOADER_ARGUMENTS:
             context.manual(RM702, keyword, f"{name}= raises a TypeError today.", "Drop it, or write what replaces it.")
 
 
@@ -189,7 +173,7 @@ def change_unpacked(
     keys = keys_of(context.module, keyword.value)
     change_keys(context, of, keys, changes)
     if names is TRAINING_ARGUMENTS and keys.hidden and is_for_old_transformers(context):
-        _tell_unseen(context, of, keyword, keys, changes)
+        tell_unseen(context, of, keyword, keys, changes)
 
 
 def change_keys(context: Context, of: ast.Call, keys: Keys, changes: Mapping[str, Change]) -> None:
@@ -207,66 +191,12 @@ def change_keys(context: Context, of: ast.Call, keys: Keys, changes: Mapping[str
     read = {name for name, _ in keys.reads}
     named = {name for name, _ in keys.strings}
     for name, key in keys.strings:
-        if (name in changes or not _is_taken(context, of, name)) and not (keys.hidden and name in read):
+        if (name in changes or not is_taken(context, of, name)) and not (keys.hidden and name in read):
             change = changes.get(name, Change())
             change_key(context, key, name, change, sure=name not in keys.read_in_text and change.name not in named)
     for name, key in [] if keys.hidden else keys.reads:  # a key that comes from elsewhere keeps its name
         if name in changes and name not in keys.read_in_text and _is_renamed(changes[name]):
             change_key(context, key, name, changes[name])
-
-
-def _tell_unseen(
-    context: Context, of: ast.Call, keyword: ast.keyword, keys: Keys, changes: Mapping[str, Change]
-) -> None:
-    """Reports keys that may come from elsewhere."""
-    read = {name for name, _ in keys.reads}
-    handed = unpacked_by_callers(context.module, keyword.value)  # converted code calls the init function so
-    sources = [(value, source) for value in handed or [keyword.value] for source in context.module.origins(value)]
-    seen = [_still_in(context.module, value, source) for value, source in sources] + _searched(context.module)
-    taken = taken_out(context.module, keyword.value) - {name for name, _ in keys.strings}
-    taken |= {str(inner.arg) for _, inner in keys.keywords}  # these were dealt with above
-    taken |= {name for name, _ in keys.strings if name not in read}
-    taken |= {str(given.arg) for given in of.keywords}  # what is given twice was always a TypeError
-    left = dict.fromkeys(name for known in seen for name in known if name not in taken)
-    passed = _refused_keys(context, of, left, changes)
-    unseen = any(source.module.entries(source.node) is None for _, source in sources)
-    if passed:
-        others = "; other keys cannot be seen here" if unseen else ""
-        first = passed[0].partition(" ")[0]
-        line = perhaps_taken_out(context.module, keyword.value).get(first) if len(passed) == 1 else None
-        where = f" where line {line} does not take it out" if line is not None else ""
-        message = f"** may pass {', '.join(passed)}: a TypeError today{where}{others}."
-        context.manual(RM706, keyword, message, "Change the keys in the dict, and wherever they are read.")
-    elif unseen:
-        context.manual(RM706, keyword, "What is passed with ** cannot be seen here.")
-
-
-def _still_in(module: Module, unpacked: ast.expr, source: Source) -> dict[str, ast.expr]:
-    """The entries of a dict that it still has where it is unpacked."""
-    out = taken_out(module, unpacked)
-    return {name: value for name, value in seen_entries(source.module, source.node).items() if name not in out}
-
-
-def _searched(module: Module) -> list[dict[str, ast.expr]]:
-    """The entries that the search spaces of Tuners give to the configuration of an init function."""
-    spaces = (TunerCall(module, call).param_space or {} for call in module.calls(*TUNERS))
-    return [seen_entries(module, space["trainer_init_config"]) for space in spaces if "trainer_init_config" in space]
-
-
-def _refused_keys(context: Context, of: ast.Call, names: Iterable[str], changes: Mapping[str, Change]) -> list[str]:
-    """The keys of dicts that may get to a call by `**` and that it refuses, each with its new name.
-
-    Whoever else reads those dicts cannot be seen, so that the keys stay.
-    """
-    refused = [name for name in names if name in changes or not _is_taken(context, of, name)]
-    new = {name: changes[name].name for name in refused if name in changes}
-    return [f"{name} (now {new[name]})" if new.get(name) else name for name in refused]
-
-
-def _is_taken(context: Context, call: ast.Call, argument: str) -> bool:
-    """Whether what a call calls takes an argument."""
-    given = parameters(look_up(context.module.qualified(call.func) or ""))
-    return given is None or takes(given, argument)
 
 
 def _is_renamed(change: Change) -> bool:
