@@ -6,6 +6,7 @@ SegFormer that has been called, map_batches() with one that has not, and a Wav2V
 
 import ast
 from collections.abc import Iterator
+from functools import cached_property
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
@@ -59,44 +60,61 @@ def pickled_models(context: Context) -> None:
     module = context.module
     if context.keeps_transformers or not context.is_ray_script:
         return
-    runs = RunsBefore(module)
-    for place in (*sent_values(module), *given_functions(module)):
-        if told := _told(module, place, runs):
-            context.manual(RM429, place, told)
-    for place in [] if is_sent_by_name(context) else _taken_along(module, sent_functions(module, context.places)):
-        if told := _told(module, place, runs):
+    fates = _Fates(module)
+    by_name = [] if is_sent_by_name(context) else _taken_along(module, sent_functions(module, context.places))
+    for place in (*sent_values(module), *given_functions(module), *by_name):
+        if told := fates.of(place):
             context.manual(RM429, place, told)
     for call in module.calls(*SAVING):
-        if call.args and (told := _told(module, call.args[0], runs)) in (REFUSED, CAPTURED):
+        if call.args and (told := fates.of(call.args[0])) in (REFUSED, CAPTURED):
             context.manual(RM429, call.args[0], told, SAVED)
 
 
-def _told(module: Module, place: ast.expr, runs: RunsBefore) -> str:
-    """What happens to the models that a value holds; empty where nothing does."""
-    texts = {_fate(module, place, made, runs) for made in models_in(module, place)}
-    return next((text for text in (REFUSED, CAPTURED, FAILS, NONE) if text in texts), "")
+class _Fates:
+    """Tells what happens to models that are pickled; what concerns a model is looked up once.
 
+    Args:
+        module: The module.
+    """
 
-def _fate(module: Module, place: ast.expr, made: MadeModel, runs: RunsBefore) -> str:
-    if made.pickling in (Pickling.REFUSED, Pickling.COLLECTS):
-        return REFUSED if made.pickling is Pickling.REFUSED else ""
-    asked = asks_for_states(module, made)
-    if made.pickling is Pickling.USUAL and not asked:
-        return ""
-    if any(runs.before(call, place) for call in _uses(module, made)):
-        return CAPTURED
-    if made.pickling is Pickling.NEEDS_STATES:
-        return FAILS
-    return NONE if asked else ""
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self._asked: dict[ast.Call, bool] = {}
 
+    def of(self, place: ast.expr) -> str:
+        """What happens to the models that a value holds; empty where nothing does."""
+        texts = {self._of_model(place, made) for made in models_in(self.module, place)}
+        return next((text for text in (REFUSED, CAPTURED, FAILS, NONE) if text in texts), "")
 
-def _uses(module: Module, made: MadeModel) -> Iterator[ast.Call]:
-    """The calls that run a model: of itself, or of a pipeline with it."""
-    for call in module.of_type(ast.Call):
-        assert isinstance(call, ast.Call)
-        runs = call.func.value if isinstance(call.func, ast.Attribute) and call.func.attr in RUNNING else call.func
-        if module.qualified(runs) is None and any(other.call is made.call for other in models_in(module, runs)):
-            yield call
+    def _of_model(self, place: ast.expr, made: MadeModel) -> str:
+        if made.pickling in (Pickling.REFUSED, Pickling.COLLECTS):
+            return REFUSED if made.pickling is Pickling.REFUSED else ""
+        if made.call not in self._asked:
+            self._asked[made.call] = asks_for_states(self.module, made)
+        asked = self._asked[made.call]
+        if made.pickling is Pickling.USUAL and not asked:
+            return ""
+        if any(self._runs.before(call, place) for call in self._uses.get(made.call, ())):
+            return CAPTURED
+        if made.pickling is Pickling.NEEDS_STATES:
+            return FAILS
+        return NONE if asked else ""
+
+    @cached_property
+    def _runs(self) -> RunsBefore:
+        return RunsBefore(self.module)
+
+    @cached_property
+    def _uses(self) -> dict[ast.Call, list[ast.Call]]:
+        """The calls that run a model, itself or a pipeline with it, by the call that makes it."""
+        found: dict[ast.Call, list[ast.Call]] = {}
+        for call in self.module.of_type(ast.Call):
+            assert isinstance(call, ast.Call)
+            is_method = isinstance(call.func, ast.Attribute) and call.func.attr in RUNNING
+            runs = call.func.value if isinstance(call.func, ast.Attribute) and is_method else call.func
+            for made in models_in(self.module, runs) if self.module.qualified(runs) is None else ():
+                found.setdefault(made.call, []).append(call)
+        return found
 
 
 def _taken_along(module: Module, functions: set[FunctionNode]) -> Iterator[ast.expr]:
