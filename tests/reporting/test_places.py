@@ -38,7 +38,7 @@ SPEAKS_OF = {
     "RM206": "Trainer",
     "RM208": "train",
     "RM207": "^config$",
-    "RM210": r"^torch\.optim\.\w+$|Plugin|Trainer|Accelerator",
+    "RM210": r"torch\.optim\.|Plugin|Trainer|Accelerator",
     "RM211": "Plugin|Trainer|Accelerator",
     "RM401": r"^(?:None|True|False|\{\"CPU\": 0\})$|^\*\*",  # given by position, or unpacked
     "RM417": "Trainer|RunConfig",
