@@ -23,7 +23,7 @@ STARTS_WITH = {
     "RM201": r"AccelerateTrainer\(",
     "RM301": r"from ray\.air",
     "RM401": "verbose=",
-    "RM605": r"result\.metrics",
+    "RM605": r"result\.metrics|[\w.]*report\(",
     "RM731": r"[\w-]+(\[\w+\])?==",
     "RM905": "%%writefile",
 }
