@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterator
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.base.options import Options
 from raymigrate.codemods.libraries.settings_keys import GONE, OPTION, gone_key, gone_keys, is_for_training
-from raymigrate.codemods.libraries.transformers_arguments import RM706
+from raymigrate.codemods.libraries.unseen_keys import RM706
 from raymigrate.documents import Plain
 from raymigrate.documents.lines import Places
 from raymigrate.facts.indirect import parsings
