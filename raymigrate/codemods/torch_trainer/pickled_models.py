@@ -1,7 +1,7 @@
 """RM429: models of transformers that go to another process by pickle (facts/hf_models.py).
 
-docs/semantics/libraries.md#pickled-models. Run with Ray 2.60, transformers 5.23 and torch 2.13: ray.put() of a
-SegFormer that has been called, map_batches() with one that has not, and a Wav2Vec2 in either case.
+docs/semantics/libraries.md#pickled-models. Run with the cloudpickle of Ray 2.60, transformers 5.23 and torch 2.13: a
+SegFormer that has been called, one that has not, and a Wav2Vec2 in either case.
 """
 
 import ast
