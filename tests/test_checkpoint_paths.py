@@ -70,7 +70,7 @@ def test_a_folder_in_another_f_string_gets_another_value_first(reading: str) -> 
         'print(f"{folder}/config.json")',
         'print("files in " + folder)',
         'print("files in %s" % folder)',
-        'message = f"files in {folder}"',
+        'message = f"files in {folder}"\n    print(message)',
         'logger.info(f"{folder}/config.json")',
     ],
 )

@@ -19,7 +19,7 @@ def piped(data: bytes, *options: str) -> Result:
 def test_stdout_gets_the_converted_file_and_stderr_the_findings() -> None:
     result = piped(LEGACY.read_bytes(), "--stdin-filename", "train.py")
     assert result.stdout_bytes == LEGACY.with_name("after.py").read_bytes()
-    assert "train.py:63:26: RM406 manual" in result.stderr
+    assert "train.py:64:26: RM406 manual" in result.stderr
     assert result.exit_code == 1
 
 

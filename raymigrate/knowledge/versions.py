@@ -43,6 +43,10 @@ TARGET = {
 #   cannot load its own checkpoints (UnpicklingError: weights_only of torch.load is True from 2.6 on; saved and loaded
 #   with 0.15.4 and 0.16.0, torch 2.13 and pydantic 2.14).
 # * pydantic: fastapi 0.99 requires an older one.
+# * pyarrow, of which datasets 5 requires 24 and pip takes the newest: importing 26.0.1 beside numpy 1.26 ends with
+#   "pyarrow requires NumPy 2.0 or newer" (measured), of which its metadata says nothing.
+# * numpy: importing pandas 1.5.3 beside numpy 2.4 ends with "numpy.dtype size changed" (measured); pandas 2.2.2 is
+#   the first that is built for numpy 2 (its release notes).
 COMPANIONS = {
     "ray >= 2.56": {"pydantic": "2.5", "pyarrow": "17.0"},
     "transformers >= 5.0": {
@@ -61,6 +65,8 @@ COMPANIONS = {
         "deepspeed": "0.16",
     },
     "pydantic >= 2.5": {"fastapi": "0.100"},
+    "pyarrow >= 26.0": {"numpy": "2.0"},
+    "numpy >= 2.0": {"pandas": "2.2.2"},
 }
 # Of these, the older versions that do not go with them begin with this one; those before it do.
 FAILS_FROM = {"evaluate": "0.4.1"}

@@ -22,7 +22,7 @@ from raymigrate.run.engine import convert
 from raymigrate.run.outcome import FileResult
 
 PYTHON = ".py"  # how the keys of scripts end
-SCRIPT_ADVICE = "Save it as a file of its own, run raymigrate on that, and put the result here."
+SCRIPT_ADVICE = "Save it in a file beside this one, run raymigrate on the folder, and put the result back here."
 COMMENT = re.compile(r"(?:^|[ \t])#[^\n]*", re.MULTILINE)
 CONFIGURATIONS = {path: name for name in REFUSED for path in config_names(name)}
 STORES = {"local_dir": (RM402, STORAGE_ADVICE), "sync_config": (RM402, STORAGE_ADVICE)}

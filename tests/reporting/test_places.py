@@ -34,7 +34,7 @@ SPEAKS_OF = {
     "RM110": "Arguments|Trainer",
     "RM202": r"ACCELERATE_CONFIG|_type\"|_environment\"|_precision\"|_config\"|\.ya?ml|\.json",
     "RM203": "Accelerator",
-    "RM205": "train",
+    "RM205": "train|datasets",
     "RM206": "Trainer",
     "RM208": "train",
     "RM207": "^config$",
@@ -63,12 +63,15 @@ SPEAKS_OF = {
     "RM509": "train",
     "RM511": r"^lambda|_(?:batch|row)$|^row\b|^self\.model\(",  # the function, or what it returns
     "RM512": "ray://|RAY_ADDRESS",
+    "RM429": "^\\w+$",  # a name of the model, or what holds it
     "RM513": "image",
+    "RM514": "shard",
     "RM602": "_directory",
     "RM706": r"\*\*",
     "RM714": r"dataset|^[A-Z]+$|^sys\.argv",
     "RM731": r"^\"[<>=!~]*[\d.]+\"$",  # the version, where a decorator gives it by package
     "RM716": "rows",
+    "RM728": r"^rows$|json|html|xml",
     "RM751": "from_pretrained|FeatureExtractor",
     "RM752": "predict|[Pp]ipeline",
     "RM914": "train",

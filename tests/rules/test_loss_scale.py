@@ -267,3 +267,34 @@ def test_it_is_set_once_also_where_a_second_run_converts_the_rest() -> None:
 def test_an_init_function_that_sets_it_is_left_as_it_is(line: str, times: int) -> None:
     outcome = converted(TWO_TRAINERS.format(set=line))
     assert outcome.text.count(KEPT) == times
+
+
+LOOP_OF_A_TRAINER = """
+from ray.train import ScalingConfig
+from ray.train.huggingface.transformers import prepare_trainer
+from ray.train.torch import TorchTrainer
+from transformers import AutoModelForSequenceClassification, GPT2LMHeadModel, Trainer, TrainingArguments
+from job import rows
+
+
+def train_func(config):
+    model = {model}
+    trainer = Trainer(model=model, args=TrainingArguments("out", no_cuda=True), train_dataset=rows)
+    {before}
+    prepare_trainer(trainer).train()
+
+
+TorchTrainer(train_func, scaling_config=ScalingConfig(num_workers=2)).fit()
+"""
+
+
+@pytest.mark.parametrize(
+    ("model", "before", "noted"),
+    [
+        ('GPT2LMHeadModel.from_pretrained("gpt2")', "pass", 1),
+        ('GPT2LMHeadModel.from_pretrained("gpt2")', KEPT, 0),
+        ('AutoModelForSequenceClassification.from_pretrained("gpt2")', "pass", 0),
+    ],
+)
+def test_a_loop_that_came_to_torch_trainer_by_hand_gets_a_note(model: str, before: str, noted: int) -> None:
+    assert len(converted(LOOP_OF_A_TRAINER.format(model=model, before=before)).lines("RM110", Kind.NOTE)) == noted

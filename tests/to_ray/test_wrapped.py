@@ -269,5 +269,5 @@ def test_a_trainer_of_another_file_is_told(line: str, count: int, tmp_path: Path
         f"from own import Mine\nfrom transformers import TrainingArguments\n\ntrainer = Mine{tail}"
     )
     told = invoke("--to-ray", "--check", tmp_path).output
-    assert told.count("compute_loss() asks its model for .config") == count
+    assert told.count("own.py asks its model for .config") == count
     assert told.count("RM829") == count

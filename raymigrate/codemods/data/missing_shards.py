@@ -22,7 +22,7 @@ RM514 = Rule(
     "Where the trainer has no such dataset, None takes its place. Where that is decided at run time: hand over in"
     ' train_loop_config= whether it has it, "dev" in datasets, and ask for the shard only then.',
     "https://docs.ray.io/en/latest/train/api/doc/ray.train.get_dataset_shard.html",
-    errors=("KeyError: \"Dataset shard for '*' not found",),
+    errors=("Dataset shard for '*' not found",),
     unproven="The KeyError is said by a worker alone; the tests make the libraries say it without one.",
 )
 MISSING = 'The trainer has no dataset "{}": legacy Ray gave None, Ray >= 2.51 raises a KeyError; now None.'
@@ -39,8 +39,8 @@ def missing_shards(context: Context) -> None:
     if not context.of_legacy_job:
         return
     module = context.module
-    homes = with_all_imported(module)
     trainers = [call for first, names in WITH_FUNCTION.items() for call in trainer_calls(module, names, first)]
+    homes = with_all_imported(module) if trainers else [module]
     for shard in optional_shards(homes):
         users = [trainer for trainer in trainers if runs(trainer, shard, homes)]
         for name in sorted(shard.names):

@@ -73,7 +73,7 @@ def keep_loss_scale(context: Context, call: TrainerCall, function: TrainFunction
         )
     if function is None:
         for arguments in inside:
-            report_accumulation(context, arguments)
+            report_loss_mean(context, arguments)
     elif _sets_switch(context, function):
         function.keeps_loss_mean = True
     elif _accumulates(function):
@@ -191,11 +191,19 @@ def average_on_each_worker(context: Context, arguments: ast.Call) -> None:
             context.plan.call(arguments).set(ARGUMENT, "False")
 
 
-def report_accumulation(context: Context, arguments: ast.Call) -> None:
-    """Reports TrainingArguments that accumulate gradients, for a Trainer that the user's own code trains."""
-    for keyword in arguments.keywords:
-        if keyword.arg == STEPS and _is_many(context.module, keyword.value) and not context.module.stores(SWITCH):
-            context.manual(RM110, keyword, ACCUMULATED, SET_IT)
+def report_loss_mean(context: Context, arguments: ast.Call) -> None:
+    """Reports TrainingArguments of a Trainer that the user's own code trains, if its loss is no longer a mean.
+
+    That is where they accumulate gradients, and where the model is GPT-2 or one like it.
+    """
+    module = context.module
+    if module.stores(SWITCH):
+        return
+    accumulating = [k for k in arguments.keywords if k.arg == STEPS and _is_many(module, k.value)]
+    for keyword in accumulating:
+        context.manual(RM110, keyword, ACCUMULATED, SET_IT)
+    if not accumulating and may_count_a_label_too_many([module]):
+        context.note(RM110, arguments, f"{COUNTED} {SET_IT}")
 
 
 def _accumulates(function: TrainFunction) -> bool:

@@ -20,7 +20,7 @@ NOT_READ = (
 NO_EFFECT = "Ray >= 2.51 does not read {}."
 RAISES = "Where {} is set, Tuner.fit() and tune.run() raise a DeprecationWarning on Ray >= 2.51."
 ADVICE = "Take it out, and give RunConfig(storage_path=) that folder, as an absolute path."
-TAKE_OUT = "Take it out: every run here has a storage_path= of its own."
+TAKE_OUT = "Take it out, with what else reads it: every run here has a storage_path= of its own."
 RUNS = (*TUNERS, "ray.tune.run", "ray.tune.run_experiments")
 RUN_CONFIGS = tuple(f"{module}.RunConfig" for module in ("ray.air", "ray.air.config", "ray.train", "ray.tune"))
 FOLDERS = ("storage_path", "local_dir")

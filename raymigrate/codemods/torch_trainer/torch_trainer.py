@@ -14,7 +14,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.old_transformers import has_old_arguments
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.cpu_workers import VARIABLE, is_told, set_cpu, set_use_cpu
-from raymigrate.codemods.shared.loss_scale import ARGUMENT, average_on_each_worker, report_accumulation
+from raymigrate.codemods.shared.loss_scale import ARGUMENT, average_on_each_worker, report_loss_mean
 from raymigrate.codemods.shared.plain_callbacks import is_converted_plain_script
 from raymigrate.facts.legacy import ACCELERATORS, TORCH_TRAINERS, TRAINING_ARGUMENTS
 from raymigrate.facts.scaling import has_one_worker, same_gpus
@@ -96,5 +96,5 @@ def _keep_loss_scale(context: Context, runs: list[Run]) -> None:
     if not context.current_transformers or context.module.stores(ARGUMENT) or is_converted_plain_script(context.module):
         return
     for arguments, _ in _made_by(context, TRAINING_ARGUMENTS, runs):
-        report_accumulation(context, arguments)
+        report_loss_mean(context, arguments)
         average_on_each_worker(context, arguments)
