@@ -92,9 +92,11 @@ def examples_text() -> str:
 def main() -> None:
     """Updates all fixtures, or those whose path holds one of the words given."""
     words = sys.argv[1:]
-    for before in sorted(FIXTURES.rglob("before*")):
-        if words and not any(word in str(before.relative_to(FIXTURES)) for word in words):
-            continue
+    every = sorted(FIXTURES.rglob("before*"))
+    wanted = [path for path in every if not words or any(word in str(path.relative_to(FIXTURES)) for word in words)]
+    if not wanted:
+        sys.exit(f"no fixture is called {' or '.join(words)}")
+    for before in wanted:
         (update_project if before.is_dir() else update_case)(before)
         print(before.relative_to(FIXTURES))
     EXAMPLES.write_text(examples_text(), encoding="utf-8")

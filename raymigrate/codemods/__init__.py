@@ -72,7 +72,7 @@ def _contents(left_out: frozenset[str] = frozenset()) -> tuple[list[Rule], list[
     for name in sorted(names, key=lambda name: name.rpartition(".")[2]):
         for value in vars(import_module(name)).values():
             if isinstance(value, Rule) and rules.setdefault(value.code, value) is not value:
-                raise ValueError(f"two rules have the code {value.code}")
+                raise ValueError(f"two rules have the code {value.code}, one of them in {name}")
             if isinstance(value, Codemod) and value not in codemods:
                 codemods.append(value)
     return sorted(rules.values(), key=lambda rule: rule.code), sorted(codemods, key=lambda item: item.place)
