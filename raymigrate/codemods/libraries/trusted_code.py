@@ -64,6 +64,8 @@ def trusted_code(context: Context) -> None:
     # What trusts for sure is named before what may: it can be the same repository.
     for call, trust, place in sorted(_trusting(module), key=lambda one: (one[1] is None, module.start(one[0]))):
         found = _repositories(module, _named(module, call))
+        if trust is None and not any(isinstance(one, str) for one in found):
+            continue  # of neither anything is seen, as in code for whatever model there is
         with_code = {one for one in found if not isinstance(one, str) or "/" in one}  # "gpt2", for one, has none
         if not with_code <= told:
             told |= with_code
