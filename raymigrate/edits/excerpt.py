@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import tokenize
 from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import accumulate
@@ -49,6 +50,12 @@ class Excerpt:
         self._lasts = [lines.last for lines in hidden]
         saved = (lines.last - lines.first + 1 - len(lines.stand_in) for lines in hidden)
         self._saved = list(accumulate(saved, initial=0))
+
+    @property
+    def first_indent(self) -> str:
+        """The indentation of the module's first block; LibCST takes it for that of the module."""
+        tokens = tokenize.generate_tokens(iter(self.module.lines_with_ends).__next__)
+        return next((token.string for token in tokens if token.type == tokenize.INDENT), " " * 4)
 
     def start(self, node: ast.AST) -> Place:
         """Line and column where a node starts; see `Module.start`."""

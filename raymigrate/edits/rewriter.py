@@ -47,6 +47,8 @@ def _rewritten(excerpt: Excerpt, plan: Plan) -> str:
     written = Writing(parsed)
     if written.code != excerpt.text:
         raise RewriteError("LibCST does not give it back byte for byte")
+    if excerpt.hidden and parsed.default_indent != excerpt.first_indent:
+        raise NotFilled("its first block, after which LibCST indents new code, is hidden")
     edited: dict[Span, cst.BaseExpression] = {}
     moved: dict[Place, list[Statement]] = {}
     for _ in range(VISITS):
