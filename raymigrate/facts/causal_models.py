@@ -7,7 +7,8 @@ for `ForCausalLM` in the name of the class (5.23, trainer.py, `_loss_shifts_labe
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from functools import lru_cache
 
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import argument
@@ -44,16 +45,18 @@ def may_count_a_label_too_many(modules: Iterable[Module]) -> bool:
     Args:
         modules: The files of which one makes the model.
     """
-    made = list(_made(modules))
+    made = [(module, *model) for module in modules for model in _made(module)]
     return not made or any(_may_be_one(*model) for model in made)
 
 
-def _made(modules: Iterable[Module]) -> Iterator[tuple[Module, ast.Call, str, str]]:
-    """The calls that make a model, with the names of its class and of the method, if one makes it."""
-    for module in modules:
-        for call in module.of_type(ast.Call):
-            if found := MADE.fullmatch(module.qualified(call.func) or ""):
-                yield module, call, found["name"], (found["method"] or "").strip(".")
+@lru_cache(maxsize=4)
+def _made(module: Module) -> list[tuple[ast.Call, str, str]]:
+    """The calls that make a model, with the names of its class and of the method, if one makes it.
+
+    Each trainer of a file asks for them.
+    """
+    named = [(call, MADE.fullmatch(module.qualified(call.func) or "")) for call in module.of_type(ast.Call)]
+    return [(call, found["name"], (found["method"] or "").strip(".")) for call, found in named if found]
 
 
 def _may_be_one(module: Module, call: ast.Call, name: str, method: str) -> bool:

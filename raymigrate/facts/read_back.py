@@ -34,14 +34,14 @@ def is_read_back(module: Module, path: ast.expr, functions: Iterable[ast.AST], w
 
 
 def _named_in(module: Module, path: ast.expr, functions: Iterable[ast.AST]) -> Iterator[ast.expr]:
-    wanted = _key(module, path)
+    wanted = path_key(module, path)
     for node in dict.fromkeys(part for function in functions for part in module.below(function)):
         if isinstance(node, NAMES) and not isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del)):
-            if _key(module, node) == wanted:
+            if path_key(module, node) == wanted:
                 yield node
 
 
-def _key(module: Module, node: ast.expr) -> str:
+def path_key(module: Module, node: ast.expr) -> str:
     """What two spellings of one path have in common: the text where it is known, else the expression."""
     text = constant(module, node)
     return text if isinstance(text, str) else ast.dump(module.value(node))

@@ -136,6 +136,12 @@ def trainer_calls(module: Module, names: frozenset[str], first: str) -> Iterator
         yield TrainerCall(module, call, first)
 
 
+def trainers_with_function(module: Module) -> Iterator[TrainerCall]:
+    """Constructions of trainers that take a function for the workers, those of one kind after those of the other."""
+    for first, names in WITH_FUNCTION.items():
+        yield from trainer_calls(module, names, first)
+
+
 def train_on_one_worker(module: Module) -> bool:
     """Whether a module has trainers, and each of them one worker."""
     trainers = list(module.calls(*TRAINERS, *TORCH_TRAINERS))

@@ -31,6 +31,11 @@ class CellComments:
             self._used.add(self._document.place(found.line, found.column)[:2])
         return found
 
+    def heeded(self, remark: Finding) -> Finding:
+        """A remark of the document, or what is left of it where a comment silences it."""
+        found = self.of(remark.code, remark.cell, remark.line)
+        return remark if found is None else remark.skipped(found.reason)
+
     def without_stale(self, findings: list[Finding]) -> list[Finding]:
         """Findings less those that call a comment stale which silences a remark of the document."""
         place = self._document.place

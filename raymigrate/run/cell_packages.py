@@ -84,10 +84,7 @@ def _tell(
     installed_now, in_comments = _installed(document), _installed(document, uncommented)
     remarks = [*_lacking(needed, installed_now), *_lacking_in_comments(needed, installed_now, in_comments)]
     remarks += _old_in_comments(document, installed_now) if pins else []
-    for remark in remarks:
-        skip = comments.of(remark.code, remark.cell, remark.line)
-        told = replace(remark, path=path) if skip is None else replace(remark, path=path).skipped(skip.reason)
-        document.remarks = [*document.remarks, told]
+    document.remarks = [*document.remarks, *(comments.heeded(replace(remark, path=path)) for remark in remarks)]
     return comments.without_stale(findings)
 
 

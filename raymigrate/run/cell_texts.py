@@ -47,6 +47,5 @@ def with_texts_told(result: FileResult, document: Document, path: str, options: 
             what = f"The text of {count} cells names" if count > 1 else "This text names"
             message = f"{what} {name}, which the code no longer uses{'; this is the first' if count > 1 else ''}."
             remark = Finding(RM696.code, Kind.NOTE, message, "", line, column, path, cell)
-            skip = comments.of(RM696.code, cell, line)
-            document.remarks = [*document.remarks, remark if skip is None else remark.skipped(skip.reason)]
+            document.remarks = [*document.remarks, comments.heeded(remark)]
     return replace(result, findings=comments.without_stale(result.findings))

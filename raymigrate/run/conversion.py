@@ -120,10 +120,7 @@ def _heed(document: Document, options: Options) -> CellComments:
     """
     comments = CellComments(document)
     wanted = [remark for remark in document.remarks if remark.kind is Kind.ERROR or options.enabled(remark.code)]
-    skips = [comments.of(remark.code, remark.cell, remark.line) for remark in wanted]
-    document.remarks = [
-        remark if found is None else remark.skipped(found.reason) for remark, found in zip(wanted, skips, strict=True)
-    ]
+    document.remarks = [comments.heeded(remark) for remark in wanted]
     document.pins = [(place, pin) for place, pin in document.pins if comments.of(RM731, place.cell, place.line) is None]
     return comments
 

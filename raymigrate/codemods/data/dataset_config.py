@@ -15,7 +15,7 @@ from raymigrate.codemods.shared.definitions import drop_definition, is_only_for
 from raymigrate.edits.plan import Code
 from raymigrate.facts.legacy import TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.literals import string_literal
-from raymigrate.facts.trainers import WITH_FUNCTION, TrainerCall, trainer_calls
+from raymigrate.facts.trainers import TrainerCall, trainers_with_function
 from raymigrate.facts.values import keyword_argument, written
 
 RM504 = Rule(
@@ -215,8 +215,7 @@ def report_dataset_config(context: Context) -> None:
 
 def _of_trainers_that_stay(context: Context) -> Iterator[ast.Call]:
     """The DatasetConfigs that are understood, of trainers that this run does not convert."""
-    calls = (call for first, names in WITH_FUNCTION.items() for call in trainer_calls(context.module, names, first))
-    for call in calls:
+    for call in trainers_with_function(context.module):
         choices = dataset_choices(context, call.arguments.get("dataset_config"))
         stays = context.module.qualified(call.node.func) in TRAINERS and context.plan.calls.get(call.node) is None
         if choices is not None and stays and _split(context, call, choices) is not None:

@@ -11,7 +11,7 @@ from raymigrate.facts.module import Module
 from raymigrate.facts.places import Place
 from raymigrate.facts.reports import with_all_imported
 from raymigrate.facts.shards import Shard, has_dataset, optional_shards, runs
-from raymigrate.facts.trainers import WITH_FUNCTION, TrainerCall, trainer_calls
+from raymigrate.facts.trainers import TrainerCall, trainers_with_function
 from raymigrate.facts.tuners import TUNERS
 
 RM514 = Rule(
@@ -39,7 +39,7 @@ def missing_shards(context: Context) -> None:
     if not context.of_legacy_job:
         return
     module = context.module
-    trainers = [call for first, names in WITH_FUNCTION.items() for call in trainer_calls(module, names, first)]
+    trainers = list(trainers_with_function(module))
     homes = with_all_imported(module) if trainers else [module]
     for shard in optional_shards(homes):
         users = [trainer for trainer in trainers if runs(trainer, shard, homes)]

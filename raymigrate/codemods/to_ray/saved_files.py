@@ -13,7 +13,8 @@ from raymigrate.codemods.to_ray.trainer_calls import Training, is_trainer, makes
 from raymigrate.edits.plan import Code
 from raymigrate.facts.module import Module
 from raymigrate.facts.ranks import rank_condition
-from raymigrate.facts.values import argument, constant, origins
+from raymigrate.facts.read_back import path_key
+from raymigrate.facts.values import argument, origins
 
 SAVE_MODEL = "save_model"
 FOLDERS = {SAVE_MODEL: "output_dir", "save_pretrained": "save_directory"}
@@ -72,15 +73,14 @@ def _loads_from(module: Module, load: ast.Call, folder: ast.expr | None) -> bool
 
 
 def _meanings(module: Module, path: ast.expr) -> Iterator[str]:
-    """What spellings of one folder have in common: the text where it is known, else an expression."""
+    """What spellings of one folder have in common, the output_dir of TrainingArguments among them."""
     if isinstance(path, ast.Attribute) and path.attr == "output_dir":
         for source in origins(module, path.value):
             if isinstance(source.node, ast.Call) and makes_arguments(source.module, source.node):
                 given = argument(source.node, 0, "output_dir")
                 if given is not None:
                     yield from _meanings(source.module, given)
-    text = constant(module, path)
-    yield text if isinstance(text, str) else ast.dump(module.value(path))
+    yield path_key(module, path)
 
 
 def _follows(module: Module, load: ast.Call, save: ast.Call) -> bool:
