@@ -278,7 +278,7 @@ def table(reports: Path, device: str) -> str:
         return "No report is there yet.\n"
     first = next(iter(found.values()))
     columns = ["job", "size", "precision", "workers", *(gate.name for gate in first.comparisons[0].gates)]
-    columns += ["at once", "throughput", "memory", "report"]
+    columns += ["at once", "throughput", "memory", "ran", "report"]
     lines = [_head(first, device, _when(found)), f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
     crowds = _at_once(found)
     lines += [_row(cell, verification, crowds[cell]) for cell, verification in found.items()]
@@ -341,7 +341,8 @@ def _row(cell: Cell, verification: Verification, at_once: int) -> str:
     gates = [SIGNS[gate.status] for gate in verification.comparisons[0].gates]
     report = f"[{cell.name}]({cell.name}.md)"
     cells = [JOBS[cell.job][0], cell.size, cell.precision, str(cell.workers), *gates]
-    return f"| {' | '.join([*cells, str(at_once), throughput, memory, report])} |"
+    ran = f"{_span(verification)[0]:%Y-%m-%d}"  # the rows may be of several loans, and of several states of main
+    return f"| {' | '.join([*cells, str(at_once), throughput, memory, ran, report])} |"
 
 
 def _step_seconds(runs: list[ArmRun]) -> float | None:

@@ -29,6 +29,15 @@ def compared(of_both: dict[str, Any] | None = None, **of_converted: Any) -> Comp
     return compare(pair_of("B", "C", [left, right]), "the conversion")
 
 
+@pytest.mark.parametrize(("asked", "overridden"), [(False, True), (True, False)])
+def test_a_copy_of_an_overridden_configuration_asks_for_nothing(asked: bool, overridden: bool) -> None:
+    """The stand-in makes a ScalingConfig of the script's own, which `--device` has changed by then."""
+    changes = {"gpu_asked": asked, "cpu_asked": not asked}
+    left, right = made_up("B", **changes), made_up("C", **changes)
+    left.trace.scaling.append({"workers": 1, "use_gpu": overridden})
+    assert compare(pair_of("B", "C", [left, right]), "the conversion").status is Status.PASS
+
+
 @pytest.mark.parametrize(
     ("of_both", "of_converted", "cause"),
     [

@@ -116,13 +116,14 @@ def _of_ray(pair: Pair) -> Check:
 
 
 def _scaling(trace: Trace) -> tuple[int | None, bool] | None:
-    """Number of workers in the first ScalingConfig (later ones may copy one that is overridden), and whether with GPUs.
+    """Number of workers in the first ScalingConfig, and whether with GPUs; None if the script makes none.
 
-    None if the script makes no ScalingConfig.
+    Only the first tells what the script asks for: the stand-in copies it, when `--workers` and `--device` have
+    overridden it already.
     """
     if not trace.scaling:
         return None
-    return trace.scaling[0]["workers"], any(asked["use_gpu"] for asked in trace.scaling)
+    return trace.scaling[0]["workers"], trace.scaling[0]["use_gpu"]
 
 
 def _of_a_run(pair: Pair) -> Check:
