@@ -99,7 +99,8 @@ def test_the_table_has_a_row_for_each_report_and_says_why_one_is_explained(tmp_p
     (tmp_path / "controls.xml").write_text(dated, encoding="utf-8")
     assert "8 of 11 did, begun 2025-11-02 10:13 UTC." in gpu_verify.table(tmp_path, "gpu")
     assert f"Ran from {PASSING.started[:10]}" in text
-    assert {row.split(" | ")[-4] for row in rows[2:]} == {"2"}  # both began at the same second
+    assert {row.split(" | ")[-2] for row in rows[2:]} == {PASSING.started[:10]}
+    assert {row.split(" | ")[-5] for row in rows[2:]} == {"2"}  # both began at the same second
     assert f"* {MATRIX[1].name}: cause: {EXPLAINED.comparisons[0].causes[0].name}" in text
 
 
