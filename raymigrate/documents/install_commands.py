@@ -25,7 +25,7 @@ def install_commands(text: str) -> Iterator[Pin]:
 
 
 # What makes a comment of a command of a notebook: `# !pip install ray`, `#%pip install ray`.
-COMMENTED = re.compile(r"[ \t]*(?:#+[ \t]*)+(?=[!%])")
+COMMENTED = re.compile(r"[ \t]*#[# \t]*(?=[!%])")
 
 
 def uncommented(text: str) -> str:

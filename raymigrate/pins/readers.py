@@ -41,7 +41,7 @@ LOCKED = "Change the version in the file that this one is locked from, and lock 
 
 def logical_lines(text: str) -> Iterator[tuple[int, str]]:
     """Lines with the places where they start; one that ends with a backslash goes on in the next."""
-    for match in re.finditer(r"(?:[^\n\\]|\\(?:\r?\n|.)?)+", text):
+    for match in re.finditer(r"(?:[^\n\\]|\\(?:\r?\n|.))+\\?", text):
         yield match.start(), match[0]
 
 

@@ -89,6 +89,7 @@ IN_COMMENTS = {
     "prose with a mark": (["# Run !pip install transformers first"], None),
     "all that is needed": (["# !pip install transformers accelerate"], None),
     "in another comment": (["# !pip install transformers", "# !pip install accelerate"], None),
+    "below a line of signs": ([f"# {'#' * 5_000}\n# # !pip install transformers"], (2, 2, 18)),
     "by a command": (["# !pip install transformers", "!pip install accelerate"], None),
     "no package of ours": (["# !pip install pandas"], None),
 }

@@ -26,7 +26,7 @@ RM695 = Rule(
 # Modules whose names are gone, or are kept for old code.
 LEGACY = re.compile(
     r"ray\.(?:air(?!\.integrations)|ml|train\.huggingface\.(?!transformers\b)|train\.batch_predictor|train\.predictor)"
-    r"(?:\.?\w+)*"
+    r"\w*(?:\.\w+)*"
     r"|ray\.train\.huggingface\.(?:transformers\.)?\w*(?:Trainer|Predictor|Checkpoint)(?:\.\w+)*"
     r"|ray\.data\.preprocessors\.(?:batch_mapper\.)?BatchMapper"
 )
