@@ -55,6 +55,8 @@ def _places(project: Project, definition: Definition) -> set[Place]:
             continue
         seen.add(key)
         for user, read in uses_of(project, current).reads:
+            if current.node in user.ancestors(read):
+                continue  # what calls itself does not tell where it runs
             place = handed_to(user, read) or _places_in(user).of(read)
             if place is not Place.UNKNOWN:
                 found.add(place)

@@ -285,3 +285,48 @@ def test_a_function_that_another_file_hands_to_the_trainer(tmp_path: Path) -> No
         f"from worker import init\n\ntrainer = {after}"
     )
     assert [f.path.rpartition("/")[2] for f in convert(tmp_path).findings if f.code == "RM483"] == ["worker.py"]
+
+
+OF_A_CLASS = """
+from ray.air import session
+from ray.air.config import ScalingConfig
+from ray.train.torch import TorchTrainer
+
+
+class Job:
+    @staticmethod
+    def train(config):
+        {called}(config)
+        session.report({{"loss": 1.0}})
+
+    {decorator}
+    def measure(self_or_config):
+        {measures}
+
+    def run(self):
+        with open("out.txt", "w") as file:
+            file.write("started")
+        return TorchTrainer(Job.train, scaling_config=ScalingConfig(num_workers=2)).fit()
+
+
+Job().run()
+"""
+
+
+def test_of_a_class_whose_static_method_is_called_the_other_methods_do_not_run_on_workers() -> None:
+    script = OF_A_CLASS.format(called="Job.measure", decorator="@staticmethod", measures="print(self_or_config)")
+    assert not converted(script).lines("RM483", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(
+    ("called", "decorator", "measures"),
+    [
+        ("Job.measure", "@staticmethod", "Job().run()"),
+        ("Job.measure", "@classmethod", "self_or_config().run()"),
+        ("Job().measure", "", "self_or_config.run()"),
+    ],
+    ids=["makes an instance", "class method", "method"],
+)
+def test_those_that_the_method_reaches_do(called: str, decorator: str, measures: str) -> None:
+    script = OF_A_CLASS.format(called=called, decorator=decorator, measures=measures)
+    assert converted(script).lines("RM483", Kind.MANUAL)

@@ -71,8 +71,19 @@ def worker_functions(module: Module, handed: Iterable[ast.AST] = ()) -> set[ast.
             continue
         found.add(function)
         names = (node for node in module.below(function) if isinstance(node, ast.Name))
-        waiting += [module.definition(name) for name in names if isinstance(name.ctx, ast.Load)]
+        waiting += [_named(module, name) for name in names if isinstance(name.ctx, ast.Load)]
     return found
+
+
+def _named(module: Module, name: ast.Name) -> ast.AST | None:
+    """What a name stands for; of a class whose static method is called by it, that method: it reaches no other one."""
+    definition, parent = module.definition(name), module.parent_of[name]
+    if isinstance(definition, ast.ClassDef) and isinstance(parent, ast.Attribute):
+        for method in definition.body:
+            if isinstance(method, FUNCTIONS) and method.name == parent.attr:
+                static = any(ast.unparse(decorator) == "staticmethod" for decorator in method.decorator_list)
+                return method if static else definition
+    return definition
 
 
 def _metric(context: Context, call: ast.Call, on_workers: set[ast.AST]) -> None:
