@@ -20,7 +20,7 @@ from raymigrate.codemods.shared.train_function import TrainFunction
 from raymigrate.facts.legacy import ACCELERATORS, TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
 from raymigrate.facts.trainers import TrainerCall
-from raymigrate.facts.values import argument
+from raymigrate.facts.values import argument, is_none
 
 RM751 = Rule(
     "RM751",
@@ -89,7 +89,7 @@ def freeze_numerics(context: Context) -> None:
         if MODEL.fullmatch(context.module.qualified(node.func) or ""):
             loads_weights = isinstance(node.func, ast.Attribute) and node.func.attr == "from_pretrained"
             freeze_model(context, node, loads_weights=loads_weights)
-            if not loads_weights and not _has_dtype(node) and _is_of_loaded_config(context.module, node):
+            if not loads_weights and not _has_dtype(context.module, node) and _is_of_loaded_config(context.module, node):
                 _set_dtype(context, node, "torch.float32", f"{MADE}.")
     for call in _resizings(context.module):
         _set(context, call, "mean_resizing", "False", f"{ADDED}.")
@@ -137,7 +137,7 @@ def _models(module: Module) -> Iterator[tuple[ast.Call, bool]]:
     One that makes them by a configuration counts where that was loaded: what a script writes out itself holds no dtype.
     """
     for call, method in module.method_calls("from_pretrained", *FROM_CONFIG):
-        if MODEL.fullmatch(module.qualified(method) or "") and not _has_dtype(call):
+        if MODEL.fullmatch(module.qualified(method) or "") and not _has_dtype(module, call):
             loads_weights = method.attr not in FROM_CONFIG
             if loads_weights or _is_of_loaded_config(module, call):
                 yield call, loads_weights
@@ -150,7 +150,7 @@ def _is_of_loaded_config(module: Module, call: ast.Call) -> bool:
     return any(
         isinstance(load.node, ast.Call)
         and (load.module.qualified(load.node.func) or "").endswith("Config.from_pretrained")
-        and not _has_dtype(load.node)
+        and not _has_dtype(load.module, load.node)
         and not _is_in_float32(load.module, load.node)
         for load in loads
     )
@@ -166,8 +166,8 @@ def note_loaded_again(context: Context, call: ast.Call, *, trained_here: bool) -
     """
     module = context.module
     loads = [c for c, m in module.method_calls("from_pretrained") if MODEL.fullmatch(module.qualified(m) or "")]
-    in_float32 = bool(loads) and all(_is_in_float32(module, load) and not _has_dtype(load) for load in loads)
-    if not _has_dtype(call) and not (trained_here and in_float32):
+    in_float32 = bool(loads) and all(_is_in_float32(module, load) and not _has_dtype(module, load) for load in loads)
+    if not _has_dtype(module, call) and not (trained_here and in_float32):
         context.note(RM751, call, f"{LOADED}: {IN_HALF}.")
 
 
@@ -187,9 +187,12 @@ def _is_given(module: Module, call: ast.Call, argument: str) -> bool:
     return any(keyword.arg == argument and module.constant(keyword.value) is not None for keyword in call.keywords)
 
 
-def _has_dtype(call: ast.Call) -> bool:
-    """Whether the dtype of a model is given, for all that can be seen."""
-    return not {keyword.arg for keyword in call.keywords}.isdisjoint({"dtype", "torch_dtype", None})
+def _has_dtype(module: Module, call: ast.Call) -> bool:
+    """Whether the dtype of a model is given, for all that can be seen; None is that of the checkpoint."""
+    given = [keyword.value for keyword in call.keywords if keyword.arg in ("dtype", "torch_dtype")]
+    if given:
+        return not any(is_none(found.node) for value in given for found in module.origins(value))
+    return any(keyword.arg is None for keyword in call.keywords)
 
 
 def _is_in_float32(module: Module, call: ast.Call) -> bool:
