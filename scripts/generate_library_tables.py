@@ -16,9 +16,9 @@ The lines are read by `raymigrate/knowledge/libraries.py`:
                         NAME:CLASS where the type of a member is known, NAME(PARAMETERS)CLASS for a method
     F FUNCTION  PARAMETERS  CLASS
                         CLASS is what a call gives, where that is known
-    R NAME  PARAMETERS  ADVICE
-                        a class, method or function that raises a DeprecationWarning when it is called; only if one of
-                        PARAMETERS is given, where there are any (`!`: None too)
+    R NAME  PARAMETERS  ERROR  ADVICE
+                        a class, method or function that raises ERROR when it is called; only if one of PARAMETERS is
+                        given, where there are any (`!`: None too, `?`: what is true)
 """
 
 import argparse
@@ -151,8 +151,9 @@ class Table:
         for member, refusal in found:
             qualified = f"{module}.{name}.{member}" if member else f"{module}.{name}"
             known = lines.get(qualified, Refusal((), ""))
-            lines[qualified] = Refusal((*known.parameters, *refusal.parameters), known.advice or refusal.advice)
-        yield from (f"R {n}\t{','.join(r.parameters)}\t{r.advice}" for n, r in lines.items())
+            together = (*known.parameters, *refusal.parameters)
+            lines[qualified] = Refusal(together, known.advice or refusal.advice, refusal.error)
+        yield from (f"R {n}\t{','.join(r.parameters)}\t{r.error}\t{r.advice}" for n, r in lines.items())
 
     def entry(self, module: str, name: str) -> str:
         """A name, and where it is defined."""

@@ -1,4 +1,5 @@
-"""Finds what a library still has and refuses to do: what raises a DeprecationWarning, always or for a parameter.
+"""Finds what a library still has and refuses to do: what raises a DeprecationWarning, always or for a parameter, or
+another error that says that something is no longer supported.
 
 Only what stands plainly at the top of a function is seen:
 
@@ -7,6 +8,8 @@ Only what stands plainly at the top of a function is seen:
         raise DeprecationWarning(...)
     if chdir_to_trial_dir != _DEPRECATED_VALUE:
         raise DeprecationWarning(...)
+    if local_mode:
+        raise RuntimeError("... is no longer supported")
 """
 
 import ast
@@ -15,9 +18,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 ERROR = "DeprecationWarning"
+OTHER_ERRORS = ("RuntimeError", "ValueError", "TypeError", "NotImplementedError")  # which may mean anything else
+UNSUPPORTED = re.compile(r"no longer supported|not supported any ?more")
 CONSTRUCTORS = ("__new__", "__init__", "__post_init__")
 TELLS_WHAT_TO_DO = re.compile(r"((Please|You should) )?(use|switch|set|pass|consider)\b", re.IGNORECASE)
 WHATEVER = "!"  # after a parameter: whatever it is given, None too
+IF_TRUE = "?"  # after a parameter: what is true
 
 
 @dataclass(frozen=True)
@@ -27,10 +33,12 @@ class Refusal:
     Args:
         parameters: Those of which one has to be given; empty if every call is refused.
         advice: What the library says to do instead.
+        error: The exception.
     """
 
     parameters: tuple[str, ...]
     advice: str
+    error: str = ERROR
 
 
 def refusals(function: ast.FunctionDef | ast.AsyncFunctionDef, constants: Callable[[str], str]) -> Iterator[Refusal]:
@@ -44,12 +52,12 @@ def refusals(function: ast.FunctionDef | ast.AsyncFunctionDef, constants: Callab
         if isinstance(statement, ast.Return):
             return
         if isinstance(statement, ast.Raise) and (said := _said(statement, constants)) is not None:
-            yield Refusal((), said)
+            yield Refusal((), *said)
             return
         if isinstance(statement, ast.If) and isinstance(last := statement.body[-1], ast.Raise):
             asked = _asked_for(statement.test)
             if asked and (said := _said(last, constants)) is not None:
-                yield Refusal(asked, said)
+                yield Refusal(asked, *said)
 
 
 def of_class(node: ast.ClassDef, constants: Callable[[str], str]) -> Iterator[tuple[str, Refusal]]:
@@ -71,6 +79,8 @@ def _asked_for(test: ast.expr) -> tuple[str, ...]:
                 mark = ""
             case ast.Compare(left=left, ops=[ast.NotEq()], comparators=[ast.Name(id="_DEPRECATED_VALUE")]):
                 mark = WHATEVER
+            case ast.Name() as left:
+                mark = IF_TRUE
             case _:
                 return ()
         if not isinstance(left, ast.Name) and not ast.unparse(left).startswith("self."):
@@ -79,17 +89,19 @@ def _asked_for(test: ast.expr) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _said(statement: ast.Raise, constants: Callable[[str], str]) -> str | None:
-    """The advice of an error, without what is deprecated and where to read more; None if it is another error."""
+def _said(statement: ast.Raise, constants: Callable[[str], str]) -> tuple[str, str] | None:
+    """The advice of an error, without what is deprecated and where to read more, and its class; None of others."""
     match statement.exc:
-        case ast.Call(func=ast.Name(id=name), args=[message, *_]) if name == ERROR:
+        case ast.Call(func=ast.Name(id=name), args=[message, *_]) if name in (ERROR, *OTHER_ERRORS):
             text = _text(message, constants)
         case _:
             return None
+    if name != ERROR and not UNSUPPORTED.search(text):
+        return None
     sentences = re.split(r"(?<=\.)\s+", text.replace("`", "").replace("\n", " ").strip())
     kept = [sentence for sentence in sentences if TELLS_WHAT_TO_DO.match(sentence)]
     advice = [re.sub(r"^(?:Please|You should) (.)", lambda first: first[1].upper(), sentence) for sentence in kept]
-    return " ".join(advice) if not re.search(r"[{}\t]", "".join(advice)) else ""
+    return (" ".join(advice) if not re.search(r"[{}\t]", "".join(advice)) else ""), name
 
 
 def _text(message: ast.expr, constants: Callable[[str], str]) -> str:

@@ -219,7 +219,7 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         "linear = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 2))\ntorch.save(linear, 'x')",
     ],
     "RM425": ["from ray.util.spark import setup_ray_cluster; setup_ray_cluster(num_worker_nodes=1)"],
-    "RM697": ["ray.train.torch.accelerate()"],
+    "RM697": ["ray.train.torch.accelerate()", "ray.init(local_mode=True)"],
     "RM426": ["from ray.train.torch.torch_trainer import TorchTrainer as Inner; Inner(loop)"],
     "RM501": ["from ray.data.preprocessors import BatchMapper"],
     "RM422": ["TorchTrainer(loop, scaling_config={'num_workers': 2})", "TorchTrainer(loop, run_config={'name': 'x'})"],

@@ -16,6 +16,7 @@ MODELS = "transformers.models"
 APART = (MODELS, "ray.rllib")  # what these hold has tables of its own: few scripts go there
 ANY_KEYWORD = "**"
 WHATEVER = "!"  # after a parameter that is refused, even if it is None
+IF_TRUE = "?"  # after one that is refused if it is true
 
 
 @dataclass(frozen=True)
@@ -222,16 +223,20 @@ def constructor(kind: str) -> tuple[str, ...] | None:
 
 @dataclass(frozen=True)
 class Refusal:
-    """What raises a DeprecationWarning although it is there.
+    """What raises an error although it is there.
 
     Args:
         parameters: Those of which one has to be given; empty if every call raises.
         even_none: Those that are refused whatever they are given, None too.
+        if_true: Those that are refused only if they are true.
+        error: The exception: "DeprecationWarning", "RuntimeError".
         advice: What the library says to do instead; may be empty.
     """
 
     parameters: frozenset[str]
     even_none: frozenset[str]
+    if_true: frozenset[str]
+    error: str
     advice: str
 
 
@@ -329,10 +334,12 @@ def _refusal(place: str) -> Refusal | None:
     line = _line("R", place) if place.partition(".")[0] in LIBRARIES else None
     if line is None:
         return None
-    given, advice = line.split("\t")
+    given, error, advice = line.split("\t")
     names = _listed(given)
-    whatever = frozenset(name.removesuffix(WHATEVER) for name in names if name.endswith(WHATEVER))
-    return Refusal(frozenset(name.removesuffix(WHATEVER) for name in names), whatever, advice)
+    whatever, if_true = (
+        frozenset(name.removesuffix(mark) for name in names if name.endswith(mark)) for mark in (WHATEVER, IF_TRUE)
+    )
+    return Refusal(frozenset(name.rstrip(WHATEVER + IF_TRUE) for name in names), whatever, if_true, error, advice)
 
 
 def refusal(place: str, method: str = "") -> Refusal | None:

@@ -55,6 +55,21 @@ def test_weights_in_float32_are_no_news(model: str, arguments: str) -> None:
     assert not outcome.lines("RM751", Kind.NOTE)
 
 
+@pytest.mark.parametrize("name", ["dtype", "torch_dtype"])
+@pytest.mark.parametrize("dtype", ["None", "torch.bfloat16 if config['half'] else None", "chosen(config)"])
+def test_a_dtype_that_is_or_may_be_none_is_that_of_the_checkpoint(name: str, dtype: str) -> None:
+    chosen = "def chosen(config):\n    if config['half']:\n        return torch.float16\n    return None\n\n\n"
+    script = SCRIPT.format(model=f'"facebook/opt-125m", {name}={dtype}', arguments="bf16=True")
+    assert len(converted(script.replace("def make", f"{chosen}def make")).lines("RM751", Kind.NOTE)) == 1
+
+
+@pytest.mark.parametrize("name", ["dtype", "torch_dtype"])
+def test_with_freeze_numerics_none_becomes_float32(name: str) -> None:
+    script = SCRIPT.format(model=f'"facebook/opt-125m", {name}=None', arguments="bf16=True")
+    text = converted(script, freeze_numerics=True).text
+    assert f"{name}=torch.float32" in text and "None," not in text.partition("args = ")[0].partition("model = ")[2]
+
+
 @pytest.mark.parametrize("imports", ["", "from ray.air import session\n"])
 def test_the_init_function_of_another_file_gets_the_note(tmp_path: Path, imports: str) -> None:
     script = SCRIPT.format(model='"facebook/opt-125m"', arguments="fp16=True")

@@ -22,10 +22,25 @@ from tests.rules.scripts import converted
         "from ray.tune.integration.keras import TuneReportCallback\nTuneReportCallback()",
         "from ray import tune\ntune.run(loop, local_dir='results')",
         "import ray.tune\nray.tune.run(loop, chdir_to_trial_dir=False)",
+        "import ray\nray.init(local_mode=True)",
+        "from ray import init as start\nstart(num_cpus=2, local_mode=args.debug)",
+        "import ray\nray.init(**{'local_mode': True})",
     ],
 )
 def test_what_only_raises_is_told_where_it_is_used(script: str) -> None:
     assert converted(script).lines("RM697", Kind.MANUAL) == [2]
+
+
+@pytest.mark.parametrize(
+    "call", ["ray.init(local_mode=False)", "ray.init()", "ray.init(num_cpus=2)", "server.init(local_mode=True)"]
+)
+def test_what_is_refused_only_if_it_is_true_may_be_false(call: str) -> None:
+    assert not converted(f"import ray\n{call}\n").lines("RM697", Kind.MANUAL)
+
+
+def test_the_error_is_named() -> None:
+    (message,) = converted("import ray\nray.init(local_mode=True)\n").messages
+    assert message.startswith("ray.init(local_mode=True) raises a RuntimeError on Ray >= 2.60.")
 
 
 CLASSES = (

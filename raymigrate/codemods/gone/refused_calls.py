@@ -1,10 +1,11 @@
-"""RM697: what current Ray still has, and refuses to do: a call raises a DeprecationWarning.
+"""RM697: what current Ray still has, and refuses to do: a call raises an error, most often a DeprecationWarning.
 
 Which calls these are is read from Ray's own source (`raymigrate/knowledge/libraries.py`): no one has to list them. What
 to do instead is what Ray says, or better advice where there is some.
 """
 
 import ast
+import builtins
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
@@ -29,7 +30,8 @@ from raymigrate.knowledge.successors import PREPROCESSED
 RM697 = Rule(
     "RM697",
     "a call that current Ray refuses",
-    "Current Ray still has the name or the argument, and raises a DeprecationWarning as an exception when it is used.",
+    "Current Ray still has the name or the argument, and raises an exception when it is used, most often a"
+    " DeprecationWarning.",
     "Use what took its place.",
     "https://github.com/ray-project/ray/issues/50042",
     errors=(
@@ -39,6 +41,7 @@ RM697 = Rule(
         "`HorovodTrainer` is not supported",
         "`TuneReportCallback` is deprecated",
         "`chdir_to_trial_dir` is deprecated",
+        "`local_mode` is no longer supported",
     ),
 )
 FUNCTION = "train_loop_per_worker"  # of Train V2's trainers the one argument without a default
@@ -71,6 +74,10 @@ ADVICE: Mapping[str, str] = {
     ),
     "local_dir": "Give storage_path=, an absolute path or a URI.",
     "preprocess_datasets": PREPROCESSED,
+    "local_mode": (
+        "Leave it out. Tasks and actors then run in processes of their own: they see no global variables that the"
+        " driver changes, and a breakpoint in them needs Ray's distributed debugger."
+    ),
     "chdir_to_trial_dir": "Set the environment variable RAY_CHDIR_TO_TRIAL_DIR to 0 where it was False.",
 }
 
@@ -85,7 +92,7 @@ class _Called(NamedTuple):
 
 @codemod("ray", phase=Phase.GONE, after=[rescan])
 def refused_calls(context: Context) -> None:
-    """Reports calls that raise a DeprecationWarning, and that no other rule speaks of."""
+    """Reports calls that raise an error, and that no other rule speaks of."""
     if not context.is_ray_script:
         return
     for call in context.module.of_type(ast.Call):
@@ -99,8 +106,8 @@ def refused_calls(context: Context) -> None:
                 _report(context, call, called, *said)
 
 
-def _refused(context: Context, call: ast.Call, called: _Called) -> tuple[str, str] | None:
-    """What Ray refuses of a call, and what to do instead; None where it refuses nothing, or another rule speaks."""
+def _refused(context: Context, call: ast.Call, called: _Called) -> tuple[str, str, str] | None:
+    """What Ray refuses of a call, with which error, and what to do; None where it refuses nothing or another speaks."""
     found = refusal(called.place, called.method) if called.place else None
     if found is None:
         return None
@@ -110,13 +117,14 @@ def _refused(context: Context, call: ast.Call, called: _Called) -> tuple[str, st
     if not found.parameters:
         if any(last in finding.message for finding in context.findings_on(call.lineno, call.func.end_lineno)):
             return None
-        return f"{called.name}()", ADVICE.get(called.place) or ADVICE.get(last) or found.advice
+        return f"{called.name}()", found.error, ADVICE.get(called.place) or ADVICE.get(last) or found.advice
     given = [argument for argument in _given(context, call, called) if argument in found.parameters]
     given = [argument for argument in given if not _is_harmless(context, call, argument, found)]
     if not given:
         return None
     advice = ADVICE.get(last) or " ".join(ADVICE.get(argument, "") for argument in given) or found.advice
-    return f"{called.name}({', '.join(f'{argument}=' for argument in given)})", advice
+    shown = (f"{argument}={True if argument in found.if_true else ''}" for argument in given)
+    return f"{called.name}({', '.join(shown)})", found.error, advice
 
 
 def _called(module: Module, call: ast.Call) -> list[_Called]:
@@ -187,20 +195,24 @@ def _given(context: Context, call: ast.Call, called: _Called) -> Iterator[str]:
 
 
 def _is_harmless(context: Context, call: ast.Call, argument: str, refused: Refusal) -> bool:
-    """Whether an argument is None, which Ray may take, or another rule deals with it."""
+    """Whether Ray takes an argument: it is None, or false where it must not be true; or another rule deals with it."""
     keyword = next((keyword for keyword in call.keywords if keyword.arg == argument), None)
     if keyword is None:
         return False
+    if argument in refused.if_true and context.module.constant(keyword.value) in (False, 0):
+        return True
     return (is_none(keyword.value) and argument not in refused.even_none) or is_spoken_of(context, call, keyword)
 
 
-def _report(context: Context, call: ast.Call, called: _Called, what: str, advice: str) -> None:
+def _report(context: Context, call: ast.Call, called: _Called, what: str, error: str, advice: str) -> None:
     module = context.module
-    if waits_for(module, call, DeprecationWarning) or is_guarded(module, call, called.name.rpartition(".")[2]):
+    kind = getattr(builtins, error)
+    if waits_for(module, call, kind) or is_guarded(module, call, called.name.rpartition(".")[2]):
         return
-    outcome = "a DeprecationWarning on Ray >= 2.51"
+    # Ray 2.51 only warns of what is no longer supported (_private/worker.py:1834, where 2.60 raises).
+    outcome = f"a {error} on Ray >= {'2.51' if error == 'DeprecationWarning' else '2.60'}"
     if not called.method and trainer_base(called.place) == OF_V2 and not _has_function(call):
-        outcome = f"a TypeError on Ray >= 2.51, as {FUNCTION} is missing; with it a DeprecationWarning"
+        outcome = f"a TypeError on Ray >= 2.51, as {FUNCTION} is missing; with it a {error}"
     context.manual(RM697, call, f"{what} raises {outcome}.", advice or None)
 
 

@@ -89,7 +89,8 @@ def freeze_numerics(context: Context) -> None:
         if MODEL.fullmatch(context.module.qualified(node.func) or ""):
             loads_weights = isinstance(node.func, ast.Attribute) and node.func.attr == "from_pretrained"
             freeze_model(context, node, loads_weights=loads_weights)
-            if not loads_weights and not _has_dtype(context.module, node) and _is_of_loaded_config(context.module, node):
+            says_nothing = not loads_weights and not _has_dtype(context.module, node)
+            if says_nothing and _is_of_loaded_config(context.module, node):
                 _set_dtype(context, node, "torch.float32", f"{MADE}.")
     for call in _resizings(context.module):
         _set(context, call, "mean_resizing", "False", f"{ADDED}.")
@@ -211,25 +212,27 @@ def freeze_model(context: Context, call: ast.Call, *, loads_weights: bool) -> No
     """
     message = "The default attention is sdpa since transformers 4.36."
     _set(context, call, "attn_implementation", '"eager"', message)
-    if loads_weights and "torch_dtype" not in {keyword.arg for keyword in call.keywords}:
+    given = {keyword.arg for keyword in call.keywords if not is_none(keyword.value)}
+    if loads_weights and "torch_dtype" not in given:
         quantized = is_quantized(context.module, call)
         message = f"{LOADED_QUANTIZED if quantized else LOADED}."
-        if quantized is None and "dtype" not in {keyword.arg for keyword in call.keywords}:
+        if quantized is None and "dtype" not in given:
             context.manual(RM751, call, message, "Give it dtype=torch.float32, or torch.float16 where it is quantized.")
         else:
             _set_dtype(context, call, "torch.float16" if quantized else "torch.float32", message)
 
 
 def _set_dtype(context: Context, call: ast.Call, dtype: str, message: str) -> None:
-    if _set(context, call, "dtype", dtype, message):
+    old_name = any(keyword.arg == "torch_dtype" for keyword in call.keywords)
+    if _set(context, call, "torch_dtype" if old_name else "dtype", dtype, message):
         reference = context.module.reference_at.get(call.func)
         near = context.nested(reference.binding.statement) if reference is not None else None
         context.plan.need_import("torch", near=near)
 
 
 def _set(context: Context, call: ast.Call, argument: str, value: str, message: str) -> bool:
-    given = {keyword.arg for keyword in call.keywords}
-    if argument in given:
+    given = {keyword.arg: keyword.value for keyword in call.keywords}
+    if argument in given and not is_none(given[argument]):
         return False
     if None in given:
         context.manual(RM751, call, message, f"Its arguments cannot be seen; give it {argument}={value}.")
