@@ -114,7 +114,7 @@ class BatchFunction:
     def described(self) -> str:
         """What to call it at the head of a sentence."""
         named = isinstance(self.given, (ast.Name, ast.Attribute))
-        return f"{self.module.source(self.given)}()" if named else "The function"
+        return f"{ast.unparse(self.given)}()" if named else "The function"
 
     @property
     def visible(self) -> bool:

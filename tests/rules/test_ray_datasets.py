@@ -1,8 +1,11 @@
 """RM505 and RM508: datasets of Hugging Face, and what functions get as their batch."""
 
+from pathlib import Path
+
 import pytest
 
 from raymigrate.base.findings import Kind
+from tests.projects.files import convert, write
 from tests.rules.scripts import converted
 
 DICTS = {
@@ -383,3 +386,15 @@ def test_a_dict_of_datasets_is_written_once_where_it_is_short(is_short: bool) ->
     text = converted(script).text
     assert text.count("datasets = {") == (1 if is_short else 2)
     assert ("for name, dataset in {" in text) is is_short
+
+
+@pytest.mark.parametrize("imports", ["import scores", "from scores import score"])
+def test_a_function_of_a_shorter_file_is_told_by_its_name_here(tmp_path: Path, imports: str) -> None:
+    name = "scores.score" if imports.startswith("import") else "score"
+    score = 'def score(df):\n    df["right"] = df["a"] == df["b"]\n    return df[["right"]]\n'
+    lines = ["import ray", imports, *[f"x{n} = {n}" for n in range(20)], "ds = ray.data.read_parquet('a.parquet')"]
+    write(tmp_path, {"scores.py": score, "script.py": "\n".join([*lines, f"ds = ds.map_batches({name})"]) + "\n"})
+    summary = convert(tmp_path)
+    assert not [finding for finding in summary.findings if finding.code == "RM903"]
+    assert [f.message.split()[0] for f in summary.findings if f.code == "RM508"] == [f"{name}()"]
+    assert f'ds.map_batches({name}, batch_format="pandas")' in (tmp_path / "script.py").read_text()
