@@ -68,6 +68,23 @@ def test_metrics_of_a_script_that_is_not_legacy_otherwise_need_evaluate(packages
 
 
 @pytest.mark.parametrize(
+    ("put", "told"),
+    [
+        ('runtime_env["pip"] = ["transformers==4.26.0"]', 1),
+        ('if old:\n    runtime_env["pip"] = ["transformers==4.26.0"]', 1),
+        ('runtime_env["pip"] = {"packages": ["ray==2.6.3", "tqdm==4.65.0"]}', 1),
+        ('runtime_env["pip"] = ["transformers>=5.0"]', 0),
+        ('runtime_env["env_vars"] = {"A": "transformers==4.26.0"}', 0),
+        ('another["pip"] = ["transformers==4.26.0"]', 0),
+    ],
+)
+def test_what_is_put_into_an_environment_later_is_told(put: str, told: int) -> None:
+    before = f'runtime_env = {{"env_vars": {{}}}}\nanother = {{}}\n{put}\nray.init(runtime_env=runtime_env)'
+    outcome = converted(FLOW.format(decorator="pypi(packages={})", before=before))
+    assert len(outcome.lines("RM731", Kind.UNSAFE)) == told
+
+
+@pytest.mark.parametrize(
     ("listed", "told"), [("pyarrow<7.0.0", 1), ("pyarrow==6.0.1", 1), ("pyarrow>=7", 0), ("pyarrow<20", 0)]
 )
 def test_a_pyarrow_that_current_libraries_refuse_is_told(listed: str, told: int) -> None:
