@@ -17,13 +17,13 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from raymigrate.knowledge.libraries import IF_TRUE, WHATEVER
+
 ERROR = "DeprecationWarning"
 OTHER_ERRORS = ("RuntimeError", "ValueError", "TypeError", "NotImplementedError")  # which may mean anything else
 UNSUPPORTED = re.compile(r"no longer supported|not supported any ?more")
 CONSTRUCTORS = ("__new__", "__init__", "__post_init__")
 TELLS_WHAT_TO_DO = re.compile(r"((Please|You should) )?(use|switch|set|pass|consider)\b", re.IGNORECASE)
-WHATEVER = "!"  # after a parameter: whatever it is given, None too
-IF_TRUE = "?"  # after a parameter: what is true
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,11 @@ def parameters(function: DefinitionNode | ast.Lambda) -> list[ast.arg]:
     ]
 
 
+def is_static(method: DefinitionNode) -> bool:
+    """Whether a method of a class gets neither the object nor the class."""
+    return any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in method.decorator_list)
+
+
 def default_of(parameter: ast.arg, arguments: ast.arguments) -> ast.expr | None:
     """The default of one of the parameters of a function; None where it has none."""
     positional = [*arguments.posonlyargs, *arguments.args]

@@ -4,13 +4,11 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from raymigrate.facts.environment import RUNTIME_ENV
 from raymigrate.facts.module import Module
-from raymigrate.facts.scopes import Scope
 from raymigrate.facts.submitted_jobs import SubmittedJob, entries_of, submissions
-from raymigrate.facts.values import seen_entries, seen_items, sources
+from raymigrate.facts.values import seen_entries, seen_fillings, seen_items, sources
 from raymigrate.knowledge.versions import LOWEST, Pin, conda_pins, package, requirement_pins
 from raymigrate.pins.images import image_pin
 
@@ -112,22 +110,7 @@ def _entries(module: Module, node: ast.expr | None) -> dict[str, ast.expr]:
     found = {} if node is None else seen_entries(module, node)
     for source in _sources(module, node) if not found else ():
         found = found | seen_entries(module, source)
-    if isinstance(node, ast.Name) and (scope := module.scope_of[node].find(node.id)) is not None:
-        return _put_into_dicts(module).get((scope, node.id), {}) | found
-    return found
-
-
-@lru_cache(maxsize=4)
-def _put_into_dicts(module: Module) -> dict[tuple[Scope, str], dict[str, ast.expr]]:
-    """What is put into dicts under their names, maybe only sometimes: `if old: runtime_env["pip"] = [...]`."""
-    found: dict[tuple[Scope, str], dict[str, ast.expr]] = {}
-    for statement in module.of_type(ast.Assign):
-        for target in statement.targets:
-            match target:
-                case ast.Subscript(value=ast.Name(id=name) as owner, slice=ast.Constant(value=str(key))):
-                    if (scope := module.scope_of[owner].find(name)) is not None:
-                        found.setdefault((scope, name), {})[key] = statement.value
-    return found
+    return seen_fillings(module, node) | found if isinstance(node, ast.Name) else found
 
 
 def package_lists(module: Module) -> Iterator[tuple[SubmittedJob | None, list[ast.Constant]]]:

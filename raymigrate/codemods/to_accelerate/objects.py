@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator
 
 from raymigrate.codemods.to_accelerate.rules import Refusal
+from raymigrate.facts.functions import is_static
 from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import Binding, Scope, ScopeBuilder
 
@@ -63,7 +64,7 @@ class ObjectView(Module):
             name = ast.Name(f"{OWN}{node.attr}", node.ctx)
             _put_in_place(plain.parent_of[node], node, ast.copy_location(name, node))
         for method in _methods(self.owner):
-            if not _is_static(method):
+            if not is_static(method):
                 del (method.args.posonlyargs or method.args.args)[0]
             if method.name == "__init__":
                 self.constructor, method.name = method, self.owner.name
@@ -111,7 +112,7 @@ class ObjectView(Module):
         returning = {
             method.name
             for method in _methods(self.owner)
-            if not _is_static(method) and any(_returns(part, _own_name(method)) for part in ast.walk(method))
+            if not is_static(method) and any(_returns(part, _own_name(method)) for part in ast.walk(method))
         }
         for call in plain.of_type[ast.Call]:
             func = call.func  # type: ignore[attr-defined]
@@ -186,10 +187,6 @@ def _check_class(owner: ast.ClassDef) -> None:
             raise Refusal(method, f"{method.name}() of `{owner.name}`, a class that trains, has a decorator")
 
 
-def _is_static(method: ast.FunctionDef) -> bool:
-    return any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in method.decorator_list)
-
-
 def _own_name(method: ast.FunctionDef) -> str:
     """The name by which a method calls its object."""
     return next((parameter.arg for parameter in [*method.args.posonlyargs, *method.args.args]), "")
@@ -201,7 +198,7 @@ def _returns(node: ast.AST, name: str) -> bool:
 
 def _attributes_in(plain: ScopeBuilder, owner: ast.ClassDef, method: ast.FunctionDef) -> Iterator[ast.Attribute]:
     """The attributes of the object that a method names."""
-    if _is_static(method):
+    if is_static(method):
         return
     own = _own_name(method)
     if own != "self":

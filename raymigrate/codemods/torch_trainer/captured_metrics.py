@@ -24,6 +24,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.import_cleanup import goes_with_uses
 from raymigrate.edits.plan import Code
 from raymigrate.facts.comments import comments_of
+from raymigrate.facts.functions import is_static
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.metrics import LOAD, LOAD_METRIC
 from raymigrate.facts.module import Module
@@ -81,8 +82,7 @@ def _named(module: Module, name: ast.Name) -> ast.AST | None:
     if isinstance(definition, ast.ClassDef) and isinstance(parent, ast.Attribute):
         for method in definition.body:
             if isinstance(method, FUNCTIONS) and method.name == parent.attr:
-                static = any(ast.unparse(decorator) == "staticmethod" for decorator in method.decorator_list)
-                return method if static else definition
+                return method if is_static(method) else definition
     return definition
 
 

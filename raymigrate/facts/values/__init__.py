@@ -23,6 +23,7 @@ from raymigrate.facts.values.dicts import (
     imported_value,
     key_name,
     seen_entries,
+    seen_fillings,
     seen_items,
 )
 from raymigrate.facts.values.members import (
@@ -71,6 +72,7 @@ __all__ = [
     "reaching",
     "reads",
     "seen_entries",
+    "seen_fillings",
     "seen_items",
     "sources",
     "value",

@@ -110,6 +110,12 @@ def seen_entries(module: Module, node: ast.expr, above: tuple[ast.expr, ...] = (
     return found
 
 
+def seen_fillings(module: Module, name: ast.Name) -> dict[str, ast.expr]:
+    """The entries that a dict gets by a name of it, also where it gets them only sometimes."""
+    added = (_filled(module, statement) or {} for statement in fillings(module, name))
+    return {key: value for entries in added for key, value in entries.items()}
+
+
 def seen_items(module: Module, node: ast.expr) -> list[ast.expr]:
     """The items of a list or tuple that can be seen, although there may be others: see `all_items`."""
     return _items(module, node, ())[0]
