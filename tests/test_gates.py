@@ -48,9 +48,9 @@ def test_check_never_needs_libcst() -> None:
     assert modules.isdisjoint(set(HEAVY) - {"yaml"})
 
 
-def test_converting_imports_no_library_of_the_jobs(tmp_path: Path) -> None:
-    (tmp_path / "train.py").write_text(SCRIPTS[0].read_text())
-    _, modules = modules_imported_by(str(tmp_path))
+@pytest.mark.parametrize("family", ["accelerate_trainer", "predictors", "results", "tuner"])
+def test_converting_imports_no_library_of_the_jobs(family: str) -> None:
+    _, modules = modules_imported_by("--diff", str(FIXTURES / family))
     assert "libcst" in modules
     assert modules.isdisjoint({"torch", "ray", "transformers", "accelerate", "datasets"})
 

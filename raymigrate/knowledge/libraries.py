@@ -6,6 +6,7 @@ file first uses its library, and only the lines that are asked for are taken apa
 """
 
 import importlib
+import sys
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -193,8 +194,8 @@ def member(kind: str, name: str) -> Member | None:
 def _standard_class(qualified: str) -> type:
     """A class of the standard library; ImportError or AttributeError where there is none."""
     module, _, name = qualified.rpartition(".")
-    if not module:
-        raise ImportError(f"no module is known for {name}")
+    if module.partition(".")[0] not in sys.stdlib_module_names:  # torch would be imported, which takes a second
+        raise ImportError(f"{qualified} is not of the standard library")
     found = getattr(importlib.import_module(module), name)
     if not isinstance(found, type):
         raise AttributeError(f"{qualified} is not a class")
