@@ -21,15 +21,22 @@ def variables_set(module: Module, *names: str) -> Iterator[tuple[ast.AST, str]]:
         module: The script.
         names: The variables.
     """
-    for key in (*module.of_type(ast.Constant), *module.of_type(ast.Name)):
-        if isinstance(module.parent_of[key], (ast.Subscript, ast.Dict, ast.Call)):
-            name = module.constant(key)
-            if isinstance(name, str) and name in names and _is_set(module, key):
-                yield key, name
+    for key in _keys(module):
+        name = module.constant(key)
+        if isinstance(name, str) and name in names and _is_set(module, key):
+            yield key, name
     for call, keyword in module.keywords(*names):
         is_dict = isinstance(call.func, ast.Name) and call.func.id == "dict"
         if _takes_variables(module, call) or (is_dict and goes_to_environment(module, call)):
             yield keyword, str(keyword.arg)
+
+
+def _keys(module: Module) -> Iterator[ast.Constant | ast.Name]:
+    """What may name a variable where it is given a value, by its place alone."""
+    stored = (node.slice for node in module.of_type(ast.Subscript) if isinstance(node.ctx, ast.Store))
+    entries = (key for node in module.of_type(ast.Dict) for key in node.keys)
+    arguments = (call.args[0] for call in module.of_type(ast.Call) if call.args)
+    yield from (key for key in (*stored, *entries, *arguments) if isinstance(key, (ast.Constant, ast.Name)))
 
 
 def copies_variable(module: Module, place: ast.AST, name: str) -> bool:
@@ -82,12 +89,13 @@ def goes_to_environment(module: Module, variables: ast.expr) -> bool:
 
 
 def _is_set(module: Module, key: ast.expr) -> bool:
+    """Whether what stands in a place of `_keys` is given a value in the environment."""
     parent = module.parent_of[key]
     if isinstance(parent, ast.Subscript):
-        return isinstance(parent.ctx, ast.Store) and _is_environ(module, parent.value)
+        return _is_environ(module, parent.value)
     if isinstance(parent, ast.Dict):
-        return key in parent.keys and goes_to_environment(module, parent)
-    if not isinstance(parent, ast.Call) or parent.args[:1] != [key]:
+        return goes_to_environment(module, parent)
+    if not isinstance(parent, ast.Call):
         return False
     is_of_pytest = isinstance(parent.func, ast.Attribute) and parent.func.attr == OF_PYTEST
     return is_of_pytest or module.qualified(parent.func) in SETTERS

@@ -53,10 +53,17 @@ def definitions_of(module: Module, helper: Helper) -> Iterator[Definition]:
 
 def _like(module: Module, wanted: Definition) -> Iterator[Definition]:
     """The definitions of a module with the same code as another one."""
-    code = code_of(wanted)
     for definition in module.of_type(type(wanted)):
-        if abs(len(definition.body) - len(wanted.body)) <= 1 and code_of(definition) == code:  # one has a docstring
+        has_its_size = abs(len(definition.body) - len(wanted.body)) <= 1  # one has a docstring
+        if has_its_size and _takes(definition) == _takes(wanted) and code_of(definition) == code_of(wanted):
             yield definition
+
+
+def _takes(definition: Definition) -> list[str]:
+    """The bases of a class or the parameters of a function, which can be compared at once."""
+    if isinstance(definition, ast.ClassDef):
+        return [ast.dump(base) for base in definition.bases]
+    return [node.arg for node in ast.walk(definition.args) if isinstance(node, ast.arg)]
 
 
 def _has_imports(module: Module, helper: Helper, definition: ast.AST) -> bool:
