@@ -37,6 +37,7 @@ NOT_PICKLED = (
     "torch.ops",
     "torch.utils.deterministic",
 )
+PACKAGES = frozenset(name.partition(".")[0] for name in NOT_PICKLED)
 REMOTE = "ray.remote"
 SENDING = ("remote", "bind")
 OF_FUNCTIONS = ("fn_args", "fn_constructor_args")
@@ -216,11 +217,13 @@ def local_imports(module: Module, body: Sequence[ast.AST]) -> list[LocalImport]:
         module: The module.
         body: The statements, or the expression, of the function.
     """
-    names = {name for node in body for name in _own_names(module, node)}
     imported: dict[str, list[ast.Name]] = {}
     for node in (inner for outer in body for inner in (outer, *module.below(outer))):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and _imports(module, node):
-            imported.setdefault(node.id, []).append(node)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            packages = {(binding.qualified or "").partition(".")[0] for binding in _imports(module, node)}
+            if packages & PACKAGES:
+                imported.setdefault(node.id, []).append(node)
+    names = {name for node in body for name in _own_names(module, node)} if imported else set()
     found: dict[str, LocalImport] = {}
     while True:
         for reads in imported.values():
