@@ -15,7 +15,7 @@ from raymigrate.codemods.tuner.train_driver_beside import TrainDriverBeside
 from raymigrate.codemods.tuner.tuner_obstacles import BY_HAND, PAUSES, in_silence, obstacles
 from raymigrate.facts.legacy import LOOP_CONFIGS
 from raymigrate.facts.tuners import TUNERS, TunerCall, is_one_trainer, is_other_trainer, may_be_trainer
-from raymigrate.facts.values import keyword_argument
+from raymigrate.facts.values import entries, keyword_argument
 
 RM405 = Rule(
     "RM405",
@@ -37,6 +37,7 @@ NO_PAUSES = (
     " Take a scheduler that only stops trials, such as ASHAScheduler, or report checkpoints to Tune and begin from"
     " ray.tune.get_checkpoint()."
 )
+SCALING = "scaling_config"
 DRAWN = "ScalingConfig(num_workers=) raises a ValueError on Ray >= 2.51 for what is still to be drawn."
 AS_DICT = "Give the arguments as a dict, and make the ScalingConfig of it in the function that fits the trainer."
 
@@ -55,11 +56,22 @@ def tuners(context: Context) -> None:
             (TrainDriverBeside if tuner.trainer_stays else TrainDriver)(context, tuner).emit()
 
 
-def _of_search_space(tuner: TunerCall) -> str:
-    """Where the entries of the search space go in the function, which nobody reads for the trainer any more."""
-    space = tuner.param_space or {}
-    said = [f'config["{key}"] goes into train_loop_config=, over what is there' for key in LOOP_CONFIGS if key in space]
-    said += [f'config["{key}"] takes the place of {key}=' for key in space if key not in LOOP_CONFIGS]
+def _of_search_space(context: Context, tuner: TunerCall) -> str:
+    """Where the entries of the search space go in the function, which nobody reads for the trainer any more.
+
+    Legacy Ray merged dicts (ray/train/base_trainer.py, 2.0 to 2.9); a ScalingConfig of the trainer is none.
+    """
+    said = []
+    for key, value in (tuner.param_space or {}).items():
+        name = "train_loop_config" if key in LOOP_CONFIGS else key
+        replaced, merged = f"takes the place of {name}=", f"goes into {name}=, over what is there"
+        if key in LOOP_CONFIGS or (key != SCALING and entries(context.module, value) is not None):
+            place = merged
+        elif key == SCALING or isinstance(context.module.value(value), ast.Constant):
+            place = replaced
+        else:
+            place = f"{replaced} (where both are dicts, it {merged})"
+        said.append(f'config["{key}"] {place}')
     return f" The function gets the param_space: {', and '.join(said)}." if said else ""
 
 
@@ -75,7 +87,7 @@ def _report(context: Context, tuner: TunerCall, reasons: list[str]) -> None:
     if len(reasons) > 1:  # what the advice says of every entry
         reasons = [reason for reason in reasons if not reason.endswith(BY_HAND)]
     message = f"{MESSAGE}; not converted: {'; '.join(reasons)}."
-    context.manual(RM405, tuner.node, message, advice + _of_search_space(tuner))
+    context.manual(RM405, tuner.node, message, advice + _of_search_space(context, tuner))
     scaling = tuner.tuned_scaling
     workers = keyword_argument(scaling, "num_workers") if scaling is not None else None
     value = context.module.value(workers) if workers is not None else None
