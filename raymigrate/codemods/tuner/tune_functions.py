@@ -140,7 +140,9 @@ def _replace(context: Context, rule: Rule, reference: Reference, source: str, me
         context.handle(reference, gone=False)
         return
     if context.converts(rule, reference.node, message):
-        context.replace_reference(reference, f"{tune_name(context, reference.node)}.{source}")
+        name = tune_name(context, reference.node)
+        context.plan.replace(reference.node, f"{name}.{source}")
+        context.handle(reference, gone=name != reference.root.id)
 
 
 @codemod("tune", phase=Phase.CHECKPOINTS)

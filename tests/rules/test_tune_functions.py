@@ -1,0 +1,36 @@
+"""RM414: functions that ray.tune no longer has, and the import by which they are called."""
+
+import pytest
+
+from tests.rules.scripts import converted
+
+FUNCTION = """
+def f(config):
+    return {call}()
+"""
+
+
+@pytest.mark.parametrize(
+    ("imported", "call", "imported_then", "called_then"),
+    [
+        ("from ray import tune", "tune.get_trial_id", "from ray import tune", "tune.get_context().get_trial_id()"),
+        ("import ray.tune as rt", "rt.get_trial_id", "import ray.tune", "ray.tune.get_context().get_trial_id()"),
+        ("import ray.tune", "ray.tune.get_trial_id", "import ray.tune", "ray.tune.get_context().get_trial_id()"),
+        (
+            "from ray.tune import get_trial_dir",
+            "get_trial_dir",
+            "import ray.tune",
+            "ray.tune.get_context().get_trial_dir()",
+        ),
+    ],
+)
+def test_the_import_stays_where_the_only_call_goes_by_its_name(
+    imported: str, call: str, imported_then: str, called_then: str
+) -> None:
+    outcome = converted(f"{imported}\n\n{FUNCTION.format(call=call)}")
+    assert outcome.text == f"{imported_then}\n\n{FUNCTION.format(call=called_then.removesuffix('()'))}"
+
+
+def test_the_import_inside_a_function_stays_too() -> None:
+    outcome = converted("def f():\n    from ray import tune\n\n    return tune.get_trial_name()\n")
+    assert outcome.text == "def f():\n    from ray import tune\n\n    return tune.get_context().get_trial_name()\n"
