@@ -22,6 +22,10 @@ LIGHTNING = (
     "Use TorchTrainer: its training function makes lightning's Trainer with RayDDPStrategy(), RayLightningEnvironment()"
     " and RayTrainReportCallback() of ray.train.lightning, and calls fit() of what prepare_trainer() makes of it."
 )
+LIGHTNING_CHECKPOINT = (
+    "Load the file of the checkpoint with the module's own load_from_checkpoint(): RayTrainReportCallback of"
+    " ray.train.lightning calls it checkpoint.ckpt."
+)
 RLLIB = (
     'Train with ray.rllib itself: a ray.tune.Tuner takes the algorithm, such as "PPO", as trainable, its config as'
     " param_space=, with num_workers of the ScalingConfig in it, and the RunConfig, which is ray.tune.RunConfig with a"
@@ -34,6 +38,42 @@ SKLEARN = (
 )
 COPY_OF_TESTS = "Tests of Ray are not part of what is installed: copy what you need of them."
 TORCH_TRAINER = "Use ray.train.torch.TorchTrainer: a training function without torch runs in it too."
+LOGGERS = "Loggers are callbacks now: give RunConfig(callbacks=) CSVLoggerCallback() and the like of ray.tune.logger."
+SEARCHED = (
+    "Ray has no such search any more: take another one of ray.tune.search, such as OptunaSearch or HyperOptSearch."
+)
+PIPELINES = (
+    "A ray.data.Dataset is streamed itself: leave out window() and repeat(), and iterate over it again in each epoch."
+)
+HANDLES = (
+    "It is ray.serve.handle.DeploymentHandle now: handle.method.remote() gives a DeploymentResponse, to be awaited in a"
+    " deployment; elsewhere its result() gives the value."
+)
+TRAINER = (
+    "Use ray.train.torch.TorchTrainer(train_func, train_loop_config=config, scaling_config=ScalingConfig(...)): fit()"
+    " takes the place of start(), run() and shutdown(). It gives a Result, not what each worker returned."
+)
+TRAIN_CALLBACKS = (
+    "RunConfig(callbacks=) takes a ray.train.UserCallback: its after_report() sees the metrics of every worker at each"
+    " report."
+)
+DATASOURCES = {
+    "BigQueryDatasource": "read_bigquery",
+    "BinaryDatasource": "read_binary_files",
+    "CSVDatasource": "read_csv",
+    "HuggingFaceDatasource": "from_huggingface",
+    "ImageDatasource": "read_images",
+    "JSONDatasource": "read_json",
+    "MongoDatasource": "read_mongo",
+    "NumpyDatasource": "read_numpy",
+    "ParquetDatasource": "read_parquet",
+    "RangeDatasource": "range",
+    "SQLDatasource": "read_sql",
+    "TFRecordDatasource": "read_tfrecords",
+    "TextDatasource": "read_text",
+    "TorchDatasource": "from_torch",
+    "WebDatasetDatasource": "read_webdataset",
+}
 # The names that the folder for models had, under every path.
 CACHE_FOLDERS = tuple(
     f"transformers{module}.{name}"
@@ -46,8 +86,25 @@ ADVICE = {
     "datasets.inspect_metric": "Metrics are in the package evaluate.",
     "datasets.list_metrics": "Metrics are in the package evaluate: evaluate.list_evaluation_modules().",
     "ray._private.usage": "It is ray._common.usage now, and still none of Ray's public names.",
+    "ray.actors": "Use ray.util.state.list_actors().",
+    "ray.air.integrations.keras.Callback": "Use ReportCheckpointCallback of the same module.",
+    "ray.air.util.tensor_extensions.pandas.TensorArray": "It is ray.data.extensions.TensorArray now.",
     "ray.air.util.torch_dist": "Nothing took its place: copy what you need of it from the Ray that the code was written"
     " for.",
+    **{f"ray.data.datasource.{old}": f"Use ray.data.{new}()." for old, new in DATASOURCES.items()},
+    "ray.data.DatasetPipeline": PIPELINES,
+    "ray.data.dataset_iterator": "It is ray.data.DataIterator now.",
+    "ray.data.dataset_pipeline": PIPELINES,
+    "ray.data.datasource.FileExtensionFilter": "Give the read function file_extensions=[...].",
+    "ray.data.grouped_dataset": "It is ray.data.grouped_data.GroupedData now.",
+    "ray.data.impl": PRIVATE,
+    **dict.fromkeys(
+        ("ray.data.range_arrow", "ray.data.range_table"),
+        'Use ray.data.range(): its rows have the number under "id", where these had "value".',
+    ),
+    "ray.data.read_parquet_bulk": "Use ray.data.read_parquet() with the list of files.",
+    "ray.data.row": "Rows are dicts now.",
+    "ray.data.set_progress_bars": "Set ray.data.DataContext.get_current().enable_progress_bars.",
     "ray.ml": "Ray 2.0 took ray.ml apart: configurations, checkpoints and trainers are in ray.train, preprocessors in"
     " ray.data.preprocessors, and their base class is ray.data.preprocessor.Preprocessor.",
     "ray.ml.predictor.Predictor": "Remove the base class, let __init__ load the model from the folder of the"
@@ -56,8 +113,15 @@ ADVICE = {
     "ray.ml.train.Trainer": TORCH_TRAINER,
     "ray.ml.train.data_parallel_trainer.DataParallelTrainer": TORCH_TRAINER,
     "ray.ml.trainer.Trainer": TORCH_TRAINER,
+    **dict.fromkeys(("ray.serve.application", "ray.serve.built_application"), "It is ray.serve.Application now."),
+    "ray.serve.context.get_global_client": PRIVATE,
     "ray.serve.create_deployment": "Write a class with @serve.deployment that loads the model in __init__ and answers"
     " in __call__(self, request); serve.run(TheClass.bind(), route_prefix=...) deploys it.",
+    "ray.serve.deployment_graph.RayServeDAGHandle": HANDLES,
+    "ray.serve.deployment_graph": "Bind deployments to each other: Driver.bind(Model.bind()); the driver calls the"
+    " handles that its __init__ gets.",
+    "ray.serve.drivers": "Write a class with @serve.deployment and @serve.ingress(FastAPI()) that calls the handles"
+    " which its __init__ gets, and give serve.run() its bind().",
     "ray.serve.get_deployment": "Use serve.get_app_handle(name) for an application, and serve.status() for what runs.",
     "ray.serve.list_deployments": "serve.status().applications lists what runs.",
     **dict.fromkeys(
@@ -66,10 +130,14 @@ ADVICE = {
         " serve.run(TheClass.bind(), route_prefix=...) deploys it. What http_adapter= did, it does itself, with await"
         " request.json(); batching_params= are those of @serve.batch on a method.",
     ),
+    **{f"ray.serve.handle.RayServe{kind}": HANDLES for kind in ("Handle", "DeploymentHandle", "SyncHandle")},
     "ray.serve.http_adapters": "Take the request in the deployment, and read it there: await request.json().",
     "ray.rllib.agents": "The algorithms are in ray.rllib.algorithms: PPOTrainer of agents.ppo is PPO of"
     " algorithms.ppo, which a PPOConfig() builds.",
     "ray.train.CheckpointStrategy": "It is ray.train.CheckpointConfig now, an argument of RunConfig.",
+    **dict.fromkeys(("ray.train.Trainer", "ray.train.trainer.Trainer"), TRAINER),
+    "ray.train.TrainingIterator": "trainer.fit() gives the result; nothing is iterated over any more.",
+    **dict.fromkeys(("ray.train.TrainingCallback", "ray.train.callbacks"), TRAIN_CALLBACKS),
     "ray.train.batch_predictor": WITH_MAP_BATCHES,
     "ray.train.gbdt_trainer": "Use XGBoostTrainer of ray.train.xgboost or LightGBMTrainer of ray.train.lightgbm.",
     "ray.train.lightgbm.LightGBMPredictor": BOOSTED.format("lightgbm", "the columns of the batch"),
@@ -83,6 +151,11 @@ ADVICE = {
     " pd.DataFrame: BatchFormat.PANDAS, pa.Table: BatchFormat.ARROW}, with BatchFormat of"
     " ray.data.util.data_batch_conversion.",
     "ray.train.lightning.LightningConfigBuilder": LIGHTNING,
+    "ray.train.lightning.LightningCheckpoint": LIGHTNING_CHECKPOINT,
+    "ray.train.lightning.lightning_checkpoint": LIGHTNING_CHECKPOINT,
+    "ray.train.lightning.LightningPredictor": WITH_MAP_BATCHES,
+    "ray.train.lightning.lightning_predictor": WITH_MAP_BATCHES,
+    "ray.train.lightning.lightning_trainer": LIGHTNING,
     "ray.train.lightning.LightningTrainer": LIGHTNING,
     "ray.train.mosaic": "Use TorchTrainer: its training function makes Composer's Trainer and calls fit() of it.",
     "ray.train.rl": RLLIB,
@@ -96,6 +169,29 @@ ADVICE = {
     "ray.train.world_rank": "Use ray.train.get_context().get_world_rank().",
     "ray.train.world_size": "Use ray.train.get_context().get_world_size().",
     "ray.train.xgboost.XGBoostPredictor": BOOSTED.format("xgboost", "an xgboost.DMatrix"),
+    **dict.fromkeys(("ray.tune.automl", "ray.tune.sklearn"), "Nothing took its place in Ray."),
+    **dict.fromkeys(
+        (
+            *(f"ray.tune.logger.{name}" for name in ("CSVLogger", "JsonLogger", "TBXLogger", "UnifiedLogger")),
+            *(
+                f"ray.tune.logger.{name}"
+                for name in ("DEFAULT_LOGGERS", "LegacyLoggerCallback", "Logger", "NoopLogger")
+            ),
+        ),
+        LOGGERS,
+    ),
+    **{f"ray.tune.search.{name}": SEARCHED for name in ("dragonfly", "flaml", "sigopt", "skopt")},
+    **{f"ray.tune.suggest.{name}": SEARCHED for name in ("dragonfly", "flaml", "sigopt", "skopt")},
+    "ray.tune.integration.torch": "Use a TorchTrainer, which starts the workers, in a function that the Tuner gets.",
+    "ray.tune.suggest": "It is ray.tune.search now, with the same modules in it.",
+    "ray.tune.syncer.Syncer": "Give RunConfig(storage_filesystem=) a pyarrow.fs.FileSystem.",
+    "ray.tune.utils.placement_groups": "It is ray.tune.PlacementGroupFactory now.",
+    "ray.util.horovod": "Train with a TorchTrainer or TensorflowTrainer, without horovod in the training function.",
+    "ray.util.lightgbm": "It is the package lightgbm_ray, or LightGBMTrainer of ray.train.lightgbm.",
+    "ray.util.metrics.Count": "It is ray.util.metrics.Counter now, and counts with inc().",
+    "ray.util.ray_lightning": LIGHTNING,
+    "ray.util.sgd": TRAINER,
+    "ray.util.xgboost": "It is the package xgboost_ray, or XGBoostTrainer of ray.train.xgboost.",
     "ray.util.ml_utils": "What loggers need is in ray.air.integrations.",
     "ray.workflow": "Ray Workflows are gone; use tasks, or a workflow engine.",
     **dict.fromkeys(CACHE_FOLDERS, "The folder is huggingface_hub.constants.HF_HUB_CACHE now."),
@@ -107,8 +203,8 @@ ADVICE = {
     "transformers.glue_compute_metrics": 'Use evaluate.load("glue", task).',
     "transformers.glue_convert_examples_to_features": "Tokenize with the tokenizer, in the map() of the dataset.",
     "transformers.onnx": "Export with optimum: optimum-cli export onnx.",
-    "trl.AutoModelForCausalLMWithValueHead": "See trl.experimental.ppo, or stay with the trl of the script.",
-    "trl.PPOTrainer": "It is trl.experimental.ppo.PPOTrainer, with other arguments.",
+    "trl.AutoModelForCausalLMWithValueHead": "trl has no value heads any more: stay with the trl of the script.",
+    "trl.PPOTrainer": "trl has no PPO any more: stay with the trl of the script.",
 }
 # The same function under another name (peft 0.10 took the old one away).
 RENAMED = {"peft.prepare_model_for_int8_training": "peft.prepare_model_for_kbit_training"}

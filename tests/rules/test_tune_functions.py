@@ -2,6 +2,7 @@
 
 import pytest
 
+from raymigrate.base.findings import Kind
 from tests.rules.scripts import converted
 
 FUNCTION = """
@@ -34,3 +35,34 @@ def test_the_import_stays_where_the_only_call_goes_by_its_name(
 def test_the_import_inside_a_function_stays_too() -> None:
     outcome = converted("def f():\n    from ray import tune\n\n    return tune.get_trial_name()\n")
     assert outcome.text == "def f():\n    from ray import tune\n\n    return tune.get_context().get_trial_name()\n"
+
+
+@pytest.mark.parametrize(
+    ("call", "then"),
+    [
+        ("train.report(loss=1, epoch=config)", 'train.report({"loss": 1, "epoch": config})'),
+        ("rt.report(loss=1)", 'rt.report({"loss": 1})'),
+        ("report(loss=1, **config)", 'report({"loss": 1, **config})'),
+        ("ray.train.report(loss=1)", 'ray.train.report({"loss": 1})'),
+        ("tune.report(loss=1)", 'tune.report({"loss": 1})'),
+        ("tune.report(metrics={}, checkpoint=config)", None),
+        ("train.report({}, checkpoint=config)", None),
+        ("train.report(**config)", None),
+        ("own.report(loss=1)", None),
+    ],
+)
+def test_what_is_reported_as_keywords_becomes_a_dict(call: str, then: str | None) -> None:
+    script = f"""import own
+import ray.train
+import ray.train as rt
+from ray import train, tune
+from ray.train import report
+
+
+def f(config):
+    {call}
+    return ray, rt, train, tune, report, own
+"""
+    outcome = converted(script)
+    assert outcome.text == script.replace(call, then or call)
+    assert not outcome.lines("RM693", Kind.MANUAL)

@@ -28,6 +28,8 @@ from raymigrate.facts.module import Module
 from raymigrate.knowledge.libraries import LIBRARIES, look_up, member, names_of, parameters, takes
 
 ADVICE = {
+    ("ray.train.torch.prepare_model", "ddp_kwargs"): "parallel_strategy_kwargs= took its place.",
+    ("ray.train.torch.prepare_model", "wrap_ddp"): "Give parallel_strategy=None where it was False.",
     ("ray.serve.deployment", "max_concurrent_queries"): "max_ongoing_requests= took its place.",
     ("ray.serve.deployment", "route_prefix"): "Give it to serve.run(application, route_prefix=...).",
     ("ray.serve.run", "host"): 'Call serve.start(http_options={"host": ...}) before it.',
@@ -104,7 +106,7 @@ def rescan(context: Context) -> None:
     for call in (*context.module.calls("importlib.import_module"), *context.module.named_calls("getattr")):
         _looked_up_by_string(context, call)
     for call in context.module.of_type(ast.Call):
-        if call.keywords:
+        if call.keywords and call not in context.plan.expressions:
             _arguments(context, call, unbound.get(call.func))
 
 

@@ -26,8 +26,8 @@ RM413 = Rule(
 )
 RM414 = Rule(
     "RM414",
-    "a function that ray.tune no longer has",
-    "tune.report() takes a dict on current Ray, so keywords raise a TypeError; tune.get_trial_*(),"
+    "a function that ray.tune no longer has, or has in another form",
+    "report() takes a dict on current Ray, so keywords raise a TypeError; tune.get_trial_*(),"
     " tune.checkpoint_dir() and tune.save_checkpoint() raise an AttributeError.",
     "Use tune.report({...}), tune.get_context().get_trial_*() and tune.report(..., checkpoint=tune.Checkpoint(...)).",
     "https://docs.ray.io/en/latest/tune/api/trainable.html",
@@ -56,6 +56,7 @@ CHECKPOINTS = (
     *paths_in_ml("Checkpoint"),
 )
 LOST_FROM_CONTEXT = tuple(f"ray.tune.{name}" for name in CONTEXT if name != "get_experiment_name")
+REPORTS = ("ray.tune.report", "ray.train.report")  # that of ray.train took keywords up to Ray 2.0
 LOST = tuple(f"ray.tune.{name}" for name in ("checkpoint_dir", "save_checkpoint", "load_checkpoint"))
 
 
@@ -145,9 +146,9 @@ def _replace(context: Context, rule: Rule, reference: Reference, source: str, me
         context.handle(reference, gone=name != reference.root.id)
 
 
-@codemod("tune", phase=Phase.CHECKPOINTS)
+@codemod("tune", "report", phase=Phase.CHECKPOINTS)
 def names_of_tune(context: Context) -> None:
-    """Gives the functions of the old ray.tune their present form."""
+    """Gives the functions of the old ray.tune, and the report() of the old ray.train, their present form."""
     module = context.module
     for reference in list(context.references(*LOST_FROM_CONTEXT)):
         name = reference.qualified.rpartition(".")[2]
@@ -157,13 +158,15 @@ def names_of_tune(context: Context) -> None:
         message = f"{reference.qualified.removeprefix('ray.')}() raises an AttributeError today."
         context.manual(RM414, reference.node, message)
         context.handle(reference, gone=False)
-    for call in module.calls("ray.tune.report"):
+    for call in module.calls(*REPORTS):
         given = [keyword.arg for keyword in call.keywords]
-        if call.args or not given or {"metrics", "checkpoint"} & set(given):
-            continue  # the form of today
-        message = "tune.report() takes a dict today: keywords raise a TypeError"
+        name = (module.qualified(call.func) or "").removeprefix("ray.")
+        is_unpacked = set(given) == {None} and name.startswith("train.")  # report(**given) may be the form of today
+        if call.args or not given or is_unpacked or {"metrics", "checkpoint"} & set(given):
+            continue
+        message = f"{name}() takes a dict today: keywords raise a TypeError"
         if "#" in module.source(call):
-            context.manual(RM414, call, f"{message}.")
+            context.manual(RM414, call, f"{message}.", f"Give it {name}({{...}}) with the same entries.")
         elif context.converts(RM414, call, f"{message}; now a dict."):
             parts = {f"value_{number}": keyword.value for number, keyword in enumerate(call.keywords)}
             entries = [f'"{arg}": ${part}' if arg else f"**${part}" for arg, part in zip(given, parts, strict=True)]
