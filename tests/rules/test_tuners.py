@@ -419,6 +419,7 @@ tune.Tuner(
         ('{"scaling_config": {"num_workers": 2}}', ('config["scaling_config"] takes the place of scaling_config=',)),
         ('{"datasets": {"train": tune.choice([a, b])}}', ('config["datasets"] goes into datasets=, over what is',)),
         ('{"params": dict(max_depth=tune.randint(1, 9))}', ('config["params"] goes into params=, over what is',)),
+        ('{"preprocessor": tune.choice([a, b])}', ('config["preprocessor"] is fitted on the training data there',)),
         ('{"params": drawn()}', ('config["params"] takes the place of params= (where both are dicts, it goes into',)),
         ('{"num_boost_round": 3}', ('config["num_boost_round"] takes the place of num_boost_round=.',)),
         ("{}", ()),

@@ -37,7 +37,8 @@ NO_PAUSES = (
     " Take a scheduler that only stops trials, such as ASHAScheduler, or report checkpoints to Tune and begin from"
     " ray.tune.get_checkpoint()."
 )
-SCALING = "scaling_config"
+SCALING, PREPROCESSOR = "scaling_config", "preprocessor"
+FITTED = "is fitted on the training data there, and transforms all datasets, in place of the trainer's preprocessor"
 DRAWN = "ScalingConfig(num_workers=) raises a ValueError on Ray >= 2.51 for what is still to be drawn."
 AS_DICT = "Give the arguments as a dict, and make the ScalingConfig of it in the function that fits the trainer."
 
@@ -61,18 +62,21 @@ def _of_search_space(context: Context, tuner: TunerCall) -> str:
 
     Legacy Ray merged dicts (ray/train/base_trainer.py, 2.0 to 2.9); a ScalingConfig of the trainer is none.
     """
-    said = []
-    for key, value in (tuner.param_space or {}).items():
-        name = "train_loop_config" if key in LOOP_CONFIGS else key
-        replaced, merged = f"takes the place of {name}=", f"goes into {name}=, over what is there"
-        if key in LOOP_CONFIGS or (key != SCALING and entries(context.module, value) is not None):
-            place = merged
-        elif key == SCALING or isinstance(context.module.value(value), ast.Constant):
-            place = replaced
-        else:
-            place = f"{replaced} (where both are dicts, it {merged})"
-        said.append(f'config["{key}"] {place}')
+    space = tuner.param_space or {}
+    said = [f'config["{key}"] {_place_of(context, key, value)}' for key, value in space.items()]
     return f" The function gets the param_space: {', and '.join(said)}." if said else ""
+
+
+def _place_of(context: Context, key: str, value: ast.expr) -> str:
+    name = "train_loop_config" if key in LOOP_CONFIGS else key
+    replaced, merged = f"takes the place of {name}=", f"goes into {name}=, over what is there"
+    if key == PREPROCESSOR:
+        return FITTED
+    if key in LOOP_CONFIGS or (key != SCALING and entries(context.module, value) is not None):
+        return merged
+    if key == SCALING or isinstance(context.module.value(value), ast.Constant):
+        return replaced
+    return f"{replaced} (where both are dicts, it {merged})"
 
 
 def _which(context: Context, tuner: TunerCall) -> str:
