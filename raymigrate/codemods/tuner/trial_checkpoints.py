@@ -28,8 +28,8 @@ UPLOADS = {
     "CometLoggerCallback": ("save_checkpoints",),
 }
 AT_THE_RUN = (
-    "Upload them yourself: in the function that the Tuner gets, after fit(), from the folder result.path of that run, or"
-    " from rank 0 of the training function."
+    "Upload them yourself: in the function that the Tuner gets, after fit(), from the folder result.path of that run,"
+    " or from rank 0 of the training function."
 )
 ANALYSES = tuple(f"ray.tune.{place}ExperimentAnalysis" for place in ("", "analysis.", "analysis.experiment_analysis."))
 # What an ExperimentAnalysis has of checkpoints, and what comes of it where no trial has any.
