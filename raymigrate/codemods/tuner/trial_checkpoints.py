@@ -39,7 +39,7 @@ OF_ANALYSIS = {
     "get_last_checkpoint": "returns None",
     "get_trial_checkpoints_paths": "is gone, and there are no such checkpoints",
 }
-FOLDER = "The folder of a trial that fits a trainer holds no checkpoints on Ray >= 2.51."
+FOLDER = "The folder of a trial that fits a trainer holds no checkpoints on Ray >= 2.51"
 
 
 @codemod("glob", "rglob", "iglob", "listdir", "scandir", "iterdir", "from_path", phase=Phase.TRIALS)
@@ -48,11 +48,11 @@ def trial_folders(context: Context) -> None:
     module = context.module
     for search in searches(module):
         if _are_of_trials(context, search.results):
-            context.manual(RM608, search.node, FOLDER, ANY_OF_THEM)
+            context.manual(RM608, search.node, f"{FOLDER}.", ANY_OF_THEM)
     for call in module.calls("ray.tune.Result.from_path"):
         path = argument(call, 0, "path")
         if path is not None and _are_of_trials(context, results_of_folder(Source(module, path))):
-            context.manual(RM608, call, FOLDER, ANY_OF_THEM)
+            context.manual(RM608, call, f"{FOLDER}: from_path() finds none.", ANY_OF_THEM)
 
 
 def _are_of_trials(context: Context, results: list[Source]) -> bool:
