@@ -1,8 +1,12 @@
 """RM608, RM405: what reads a trial's checkpoints otherwise than from its result, and what trials are called."""
 
+from pathlib import Path
+
 import pytest
+from click.testing import CliRunner
 
 from raymigrate.base.findings import Kind
+from raymigrate.cli import main
 from tests.rules.scripts import converted
 
 SCRIPT = """
@@ -128,6 +132,17 @@ def test_the_result_of_a_trial_is_not_read_by_that_of_a_trainer(of: str) -> None
 def test_a_result_that_is_read_in_code_of_today_is_no_news() -> None:
     outcome = converted("import ray.train\nprint(ray.train.Result.from_path('/mnt/runs/a').checkpoint)\n")
     assert not outcome.findings
+
+
+def test_a_logger_of_another_file_is_told_at_the_tuner(tmp_path: Path) -> None:
+    (tmp_path / "loggers.py").write_text(
+        "from ray.air.integrations.wandb import WandbLoggerCallback\n\n"
+        'LOGGER = WandbLoggerCallback(project="p", upload_checkpoints=True)\n'
+    )
+    search = script(before="from loggers import LOGGER", run_config="RunConfig(callbacks=[LOGGER])")
+    (tmp_path / "search.py").write_text(search)
+    shown = CliRunner().invoke(main, ["--check", str(tmp_path)]).stdout
+    assert "WandbLoggerCallback(upload_checkpoints=) uploads no checkpoints" in shown
 
 
 def test_trials_are_called_by_the_class_of_the_trainer() -> None:

@@ -61,14 +61,14 @@ def _are_of_trials(context: Context, results: list[Source]) -> bool:
     return any(tuner is not None and fitted_trainers(context, tuner) for tuner in tuners)
 
 
-@codemod(*UPLOADS, phase=Phase.TRIALS)
+@codemod("Tuner", phase=Phase.TRIALS)
 def uploaded_checkpoints(context: Context) -> None:
     """Reports loggers of a Tuner that are to upload the checkpoints of trials."""
     module = context.module
     for call in module.calls(*TUNERS):
         if fitted_trainers(context, Source(module, call)):
             for logger in _loggers(TunerCall(module, call)):
-                _uploads(context, logger)
+                _uploads(context, call, logger)
 
 
 def _loggers(tuner: TunerCall) -> Iterator[Source]:
@@ -81,20 +81,25 @@ def _loggers(tuner: TunerCall) -> Iterator[Source]:
             yield from listed.module.origins(item)
 
 
-def _uploads(context: Context, logger: Source) -> None:
-    """Reports the arguments of a logger that find no checkpoints, where they may be true."""
+def _uploads(context: Context, tuner: ast.Call, logger: Source) -> None:
+    """Reports the arguments of a logger that find no checkpoints, where they may be true.
+
+    Args:
+        context: The module.
+        tuner: The Tuner, which is named where the logger is made in another file.
+        logger: What makes it.
+    """
     call = logger.node
     name = logger.module.qualified(call.func) or "" if isinstance(call, ast.Call) else ""
-    if logger.module is not context.module or not name.startswith(("ray.air.", "ray.tune.")):
+    if not isinstance(call, ast.Call) or not name.startswith(("ray.air.", "ray.tune.")):
         return
-    assert isinstance(call, ast.Call)
     kind = name.rpartition(".")[2]
     for keyword in call.keywords:
         if keyword.arg in UPLOADS.get(kind, ()) and written(keyword.value) is not False and not is_none(keyword.value):
             message = (
                 f"{kind}({keyword.arg}=) uploads no checkpoints on Ray >= 2.51: a trial that fits a trainer has none."
             )
-            context.manual(RM608, keyword, message, AT_THE_RUN)
+            context.manual(RM608, keyword if logger.module is context.module else tuner, message, AT_THE_RUN)
 
 
 @codemod(*OF_ANALYSIS, phase=Phase.TRIALS)
