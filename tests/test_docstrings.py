@@ -90,8 +90,11 @@ def test_what_is_said_of_gone_parameters_goes(literal: str, now: str | None) -> 
     assert adapted(literal, GONE) == (now or literal)
 
 
-def test_nothing_may_be_left() -> None:
-    assert adapted('"""\n    Args:\n        train_dataset: Rows.\n    """', GONE) is None
+@pytest.mark.parametrize(
+    "literal", ['"""\n    Args:\n        train_dataset: Rows.\n    """', '"""Returns:\n        The Trainer."""']
+)
+def test_nothing_may_be_left(literal: str) -> None:
+    assert adapted(literal, GONE) is None
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,7 @@ def unbound(text: str) -> list[str]:
         "def f():\n    return x\ng = f\ndel f\nx = 1\ng()\n",
         "def f(): pass\nf()\nimport os\ndef f():\n    return os.getcwd()\nf()\n",
         "def f(flag):\n    if flag:\n        import os\n    if flag:\n        os.getcwd()\nf(True)\n",
+        "def f():\n    return x\nf.__name__ = 'g'\nx = 1\nf()\n",
         "def f(a):\n    if a:\n        import os\n    for x in 'x':\n        if a:\n            os.sep\nf(1)\n",
     ],
 )

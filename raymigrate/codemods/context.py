@@ -192,8 +192,10 @@ class Context:
             self._kept[line, column] = rule.code
         told = self._told.setdefault(line, set())
         if finding not in told:
+            # Two reads of one line that are left to a person are one thing to do, and told once.
+            again = kind is Kind.MANUAL and any(replace(other, column=column + 1) == finding for other in told)
             told.add(finding)
-            self.findings.append(finding)
+            self.findings += [] if again else [finding]
         return skip is None and not declined
 
     def findings_on(self, *lines: int | None) -> Iterator[Finding]:

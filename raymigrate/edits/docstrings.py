@@ -26,13 +26,15 @@ def adapted(literal: str, gone: Collection[str]) -> str | None:
     if kept == lines:
         return literal
     text = re.sub(r"\n\s*\n(?=\s*$)", "\n", "\n".join(kept))  # no blank line before the closing quotes
+    if not text.strip():
+        return None
     if "\n" not in text.strip() and kept[0].strip():
         text = kept[0].rstrip()  # a single line
     elif lines[-1].strip():  # the quotes stood on the line of the last words
         text = text.rstrip()
     elif kept[-1].strip():
         text = f"{text}\n{lines[-1]}"
-    return f"{parts['start']}{text}{parts['quotes']}" if text.strip() else None
+    return f"{parts['start']}{text}{parts['quotes']}"
 
 
 def _without_sections(lines: Sequence[str], gone: Collection[str]) -> list[str]:

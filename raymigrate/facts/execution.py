@@ -207,7 +207,9 @@ class _Run:
 
     def _name(self, node: ast.Name, head_of: Scope | None) -> None:
         if isinstance(node.ctx, ast.Load):
-            self._read(node, head_of)
+            outer = self.module.parent_of.get(node)
+            sets = isinstance(outer, ast.Attribute) and isinstance(outer.ctx, ast.Store)  # `f.name = "f"` calls nothing
+            self._read(node, head_of, may_call=not sets)
         elif isinstance(node.ctx, ast.Store):
             self._bind(node, node.id)
         elif (target := self.module.scope_of[node].find(node.id)) is not None:

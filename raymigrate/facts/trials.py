@@ -26,6 +26,11 @@ def tuners_of(module: Module, result: ast.expr) -> list[Source | None]:
     return [Source(module, call) for call in module.calls(*TUNERS)] or found
 
 
+def tuners_of_grid(module: Module, grid: ast.expr) -> list[Source | None]:
+    """The same for a ResultGrid, what fit() or get_results() of a Tuner gave."""
+    return _of_grid(Source(module, grid))
+
+
 def is_of_rl_trainer(module: Module, result: ast.expr, depth: int = 0) -> bool:
     """Whether a value is what fit() of an RLTrainer gave, through every way to it: today the one trial of a Tuner."""
     found = [origin for origin in module.origins(result) if not is_none(origin.node)]

@@ -9,6 +9,10 @@ BOOSTED = (
     "Load the model in a class with __call__(self, batch), and give the class to ds.map_batches:"
     " RayTrainReportCallback.get_model(checkpoint) of ray.train.{} gives the Booster, and its predict() takes {}."
 )
+# Ray 2.6.3, serve/air_integrations.py (PredictorWrapper) and train/predictor.py:192.
+APPLIES_PREPROCESSOR = (
+    "The predictor applied the preprocessor of the checkpoint first, where it held one: so does the class."
+)
 PRIVATE = (
     "It was private to the library, and nothing took its place: copy what you need of it from the version that the"
     " code was written for."
@@ -128,7 +132,8 @@ ADVICE = {
         ("ray.serve.PredictorDeployment", "ray.serve.air_integrations", "ray.serve.model_wrappers"),
         "Write a class with @serve.deployment that loads the model in __init__ and answers in __call__(self, request);"
         " serve.run(TheClass.bind(), route_prefix=...) deploys it. What http_adapter= did, it does itself, with await"
-        " request.json(); batching_params= are those of @serve.batch on a method.",
+        " request.json(); batching_params= are those of @serve.batch on a method."
+        f" {APPLIES_PREPROCESSOR}",
     ),
     **{f"ray.serve.handle.RayServe{kind}": HANDLES for kind in ("Handle", "DeploymentHandle", "SyncHandle")},
     "ray.serve.http_adapters": "Take the request in the deployment, and read it there: await request.json().",

@@ -21,7 +21,7 @@ TEXT = re.compile(r"^(.+?):(\d+):(\d+): (RM\d{3}) (?:would convert|\w+): ", re.M
 GITHUB = re.compile(r"^::\w+ file=(.+?),line=(\d+),col=(\d+),title=raymigrate (RM\d{3}) ", re.MULTILINE)
 REQUIREMENT = re.compile(r"[\w-]+(?:\[[\w,]+\])?[=<>~!]=[\w.]+")
 INSTALLED = re.compile(r"[\w-]+(?:\[[\w,]+\])?(?:[=<>~!]=[\w.]+)?")  # in a %pip or a !pip
-NAMED = re.compile(rf"\b(?:{'|'.join(sorted(NAMES))})\b")
+NAMED = re.compile(rf"\b(?:{'|'.join(sorted(NAMES))}|ray\.air\.[\w.]*\w)\b")
 NOTEBOOKS = [path for path in DOCUMENTS if path.suffix == ".ipynb"]
 # Rules whose message speaks of what happens, not of the name that makes it happen: what stands there.
 SPEAKS_OF = {

@@ -66,6 +66,40 @@ def test_other_words_and_a_class_that_stays_are_no_news(words: dict[str, str]) -
     assert not converted(SCRIPT.format(**{**PLAIN, **words})).lines("RM696", Kind.NOTE)
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (
+            {"function": "Returns:\n        ray.air.result.Result: what came."},
+            "ray.air.result.Result, which the code takes",
+        ),
+        (
+            {"comment": "type: ray.air.config.RunConfig"},
+            "ray.air.config.RunConfig, which the code takes from ray.train now",
+        ),
+        ({"behind": "see ray.air.session.report()"}, "ray.air.session.report, which the code takes from ray.train now"),
+    ],
+)
+def test_the_name_that_something_had_before_is_noted(words: dict[str, str], told: str) -> None:
+    outcome = converted(SCRIPT.format(**{**PLAIN, **words}))
+    assert len(outcome.lines("RM696", Kind.NOTE)) == 1
+    assert any(told in message for message in outcome.messages)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"""Like ray.air.result.Result."""\nimport ray.train\n\nray.train.report({})\n',
+        "import ray.train  # ray.air.integrations.wandb.setup_wandb\nfrom ray.air import ScalingConfig\n\n"
+        "scaling = ScalingConfig(num_workers=2)\n",
+        'from ray.air import ScalingConfig\n\nscaling = ScalingConfig(num_workers=2)\nprint("ray.air.Result of old")\n',
+        "from ray.air import ScalingConfig\n\nscaling = ScalingConfig(num_workers=2)  # of array.air.Result\n",
+    ],
+)
+def test_words_on_what_was_not_moved_are_no_news(text: str) -> None:
+    assert not converted(text).lines("RM696", Kind.NOTE)
+
+
 def cells(*sources: tuple[str, str]) -> bytes:
     content = [{"cell_type": kind, "metadata": {}, "source": source} for kind, source in sources]
     for cell in content:

@@ -186,6 +186,13 @@ def test_a_predictor_that_is_handed_to_serve_becomes_a_deployment(use: str, serv
     outcome = converted(SERVED.format(use=use))
     told = [message for message in outcome.messages if "ImportError" in message and "Predictor is gone" in message]
     assert len([message for message in told if "@serve.deployment" in message]) == served
+    assert len([message for message in told if "applied the preprocessor of the checkpoint first" in message]) >= served
+
+
+def test_a_deployment_of_a_predictor_says_that_the_preprocessor_was_applied() -> None:
+    outcome = converted(SERVED.format(use="serve.run(PredictorDeployment.bind(P, c))"))
+    deployed = [message for message in outcome.messages if "PredictorDeployment is gone" in message]
+    assert deployed and all("preprocessor of the checkpoint first" in message for message in deployed)
 
 
 BATCHED = """

@@ -270,6 +270,11 @@ UNSEEN = "predictor = BatchPredictor.from_checkpoint(checkpoint, TransformersPre
             ["Load a transformers pipeline"],
             ["map_batches takes"],
         ),
+        (
+            "def predict(name):\n    return BatchPredictor.from_checkpoint(checkpoint, model[name]).predict(rows)",
+            ["Load the model, or a transformers pipeline with it, in a class"],
+            [],
+        ),
     ],
 )
 def test_the_arguments_of_predict_are_said_in_terms_of_map_batches(

@@ -184,7 +184,10 @@ from ray.train.huggingface import AccelerateTrainer
 AccelerateTrainer(
     loop,
     accelerate_config={config},
-    dataset_config={{"train": DatasetConfig(split=True), "valid": DatasetConfig({given})}},
+    dataset_config={{
+        "train": DatasetConfig(split=True),
+        "valid": DatasetConfig({given}),
+    }},
     datasets={{"train": make(), "valid": make()}},
     scaling_config=ScalingConfig(num_workers=2),
 )

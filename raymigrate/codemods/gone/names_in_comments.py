@@ -1,14 +1,19 @@
-"""RM696: comments and docstrings that name a class which the code no longer uses."""
+"""RM696: comments and docstrings that name what the code no longer uses, or takes from elsewhere.
+
+They are in people's words, and are not rewritten.
+"""
 
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from operator import itemgetter
 
-from raymigrate.base.findings import Rule
+from raymigrate.base.findings import Kind, Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.gone.gone_names import gone_names
+from raymigrate.codemods.gone.names_in_strings import LEGACY, successor
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.comments import comments_in
 from raymigrate.facts.legacy import TRAINERS
@@ -19,7 +24,8 @@ from raymigrate.facts.results import CHECKPOINT_CLASSES
 RM696 = Rule(
     "RM696",
     "words on a class that is gone",
-    "Nothing changes at run time. But a comment or docstring speaks of a class that the converted code does not use.",
+    "Nothing changes at run time. But a comment or docstring speaks of a class that the converted code does not use,"
+    " or by a name that it had before.",
     "Reword it.",
     "https://docs.ray.io/en/latest/train/getting-started-transformers.html",
 )
@@ -28,37 +34,72 @@ NAMES = PREDICTORS | {name.rpartition(".")[2] for name in (*TRAINERS, *CHECKPOIN
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-@codemod(*sorted(NAMES), phase=Phase.GONE, after=[gone_names])
+@dataclass(frozen=True)
+class _Words:
+    """A docstring or a comment.
+
+    Args:
+        kind: Which of the two it is.
+        lines: The number of each line, how far into it the text begins, and the text.
+    """
+
+    kind: str
+    lines: list[tuple[int, int, str]]
+
+
+@codemod(*sorted(NAMES), "ray[.]air", phase=Phase.GONE, after=[gone_names])
 def names_in_comments(context: Context) -> None:
     """Notes where words still name a class, once nothing else in the file does."""
     converted, left = set[str](), set[str]()
+    moved = any(told.code.startswith("RM3") and told.kind is Kind.CONVERTED for told in context.findings)
     for reference in context.module.references:
         found = NAMES.intersection(reference.qualified.split("."))
         (converted if reference.root in context.rewritten else left).update(found)
-    if not converted - left:
+    if not converted - left and not moved:
         return
+    words = list(_words(context.module))
     for name in sorted(converted - left):
-        places = sorted(_places(context.module, name), key=itemgetter(0))
-        if places:
-            (line, column), kind = places[0]
-            before = context.module.lines[line - 1][:column]
-            node = ast.Constant(name, lineno=line, col_offset=len(before.encode()))
-            what = f"{len(places)} comments or docstrings name" if places[1:] else f"This {kind} names"
-            first = "; this is the first" if places[1:] else ""
-            context.note(RM696, node, f"{what} {name}, which the code no longer uses{first}.")
+        _note(context, words, name, "the code no longer uses")
+    for name in sorted({found.group() for text in _texts(words) for found in LEGACY.finditer(text)}) if moved else ():
+        new = successor(name)
+        if new is not None and not NAMES.intersection(name.split(".")):
+            _note(context, words, name, f"the code takes from {new.rpartition('.')[0]} now")
 
 
-def _places(module: Module, name: str) -> Iterator[tuple[tuple[int, int], str]]:
-    """Where docstrings and comments first name a class: line and column, and which of the two it is."""
-    word = re.compile(rf"\b{name}\b")
+def _note(context: Context, words: list[_Words], name: str, outcome: str) -> None:
+    """Notes the first of the words that name something, and how many do."""
+    places = sorted(_places(words, name), key=itemgetter(0))
+    if not places:
+        return
+    (line, column), kind = places[0]
+    before = context.module.lines[line - 1][:column]
+    node = ast.Constant(name, lineno=line, col_offset=len(before.encode()))
+    what = f"{len(places)} comments or docstrings name" if places[1:] else f"This {kind} names"
+    first = "; this is the first" if places[1:] else ""
+    context.note(RM696, node, f"{what} {name}, which {outcome}{first}.")
+
+
+def _words(module: Module) -> Iterator[_Words]:
+    """The docstrings and comments of a module."""
     for kind in DOCUMENTED:
         for owner in module.of_type(kind):
             if ast.get_docstring(owner, clean=False) is not None:  # type: ignore[arg-type]
                 text = owner.body[0]  # type: ignore[attr-defined]
-                for line in range(text.lineno, (text.end_lineno or text.lineno) + 1):
-                    if found := word.search(module.lines[line - 1]):
-                        yield (line, found.start()), "docstring"
-                        break
+                numbers = range(text.lineno, (text.end_lineno or text.lineno) + 1)
+                yield _Words("docstring", [(number, 0, module.lines[number - 1]) for number in numbers])
     for comment in comments_in(module):
-        if found := word.search(comment.text):
-            yield (comment.line, comment.column - 1 + found.start()), "comment"
+        yield _Words("comment", [(comment.line, comment.column - 1, comment.text)])
+
+
+def _texts(words: list[_Words]) -> Iterator[str]:
+    return (text for part in words for _, _, text in part.lines)
+
+
+def _places(words: list[_Words], name: str) -> Iterator[tuple[tuple[int, int], str]]:
+    """Where docstrings and comments first name something: line and column, and which of the two it is."""
+    whole = re.compile(rf"\b{re.escape(name)}\b")
+    for part in words:
+        for line, column, text in part.lines:
+            if found := whole.search(text):
+                yield (line, column + found.start()), part.kind
+                break

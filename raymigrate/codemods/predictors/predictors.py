@@ -43,7 +43,7 @@ from raymigrate.codemods.predictors.pipeline_predictor import (
     preprocessor_unknown,
     renamed,
 )
-from raymigrate.codemods.predictors.served import is_served
+from raymigrate.codemods.predictors.served import SERVED, SERVED_OWN, is_served
 from raymigrate.codemods.shared.checkpoint_files import not_carried
 from raymigrate.codemods.shared.generation import RM752
 from raymigrate.edits.plan import CallEdit, Code, Part
@@ -62,7 +62,8 @@ RM603 = Rule(
     "RM603",
     "a predictor of Ray Train",
     "The predictors are gone from current Ray: the import fails.",
-    "Load a transformers pipeline in a class with __call__(self, batch), and give the class to ds.map_batches.",
+    "Load the model, or a transformers pipeline with it, in a class with __call__(self, batch), and give the class to"
+    " ds.map_batches.",
     "https://docs.ray.io/en/latest/data/batch_inference.html",
     errors=(
         *gone_names(HF, "TransformersPredictor", "HuggingFacePredictor"),
@@ -106,27 +107,21 @@ ONLY_FRAMES = (
     " class takes a DataFrame."
 )
 OF_FUNCTION = "BatchPredictor of a function"
+PIPELINE = WITH_MAP_BATCHES.replace("the model", "a transformers pipeline")
 # What takes the place of the methods by which the others made predictions.
 ADVICE = {
     "Predictor": OF_SUBCLASS["Predictor"],
     "BatchPredictor of an own class": "Give the class of its predictors to ds.map_batches, with the checkpoint and what"
     " else it takes as fn_constructor_kwargs; its method with the prediction is called __call__(self, batch) there.",
     "BatchPredictor of another class": WITH_MAP_BATCHES,
+    **dict.fromkeys(("HuggingFacePredictor", "TransformersPredictor"), PIPELINE),
     OF_FUNCTION: 'Give the function to ds.map_batches, with batch_format="pandas".',
     "TorchPredictor": "Load the model in a class whose __call__(self, batch) makes tensors of the columns with"
     " torch.as_tensor, calls the model in eval mode under torch.no_grad() and returns"
     f" {ARRAY_OR_ARRAYS}, and give the class to ds.map_batches.",
 }
 
-SERVED = (
-    "Load the model, or a transformers pipeline with it, in __init__ of a class with @serve.deployment, answer in its"
-    " __call__(self, request), and deploy it with serve.run(TheClass.bind())."
-)
-SERVED_OWN = (
-    "Remove the base class and the call of its __init__, and write @serve.deployment over the class: it loads the model"
-    " in __init__, answers in __call__(self, request), and serve.run(TheClass.bind()) deploys it."
-)
-MAKES_PIPELINE = (RM603.fix, OF_SUBCLASS[""], SERVED, SERVED_OWN)
+MAKES_PIPELINE = (RM603.fix, PIPELINE, OF_SUBCLASS[""], SERVED, SERVED_OWN)
 
 
 @codemod("(?:HuggingFace|Transformers|Batch|Torch)?Predictor", phase=Phase.RESULTS)
@@ -195,7 +190,9 @@ def _predicting_class(context: Context, reference: Reference) -> str:
     name = context.module.qualified(given) if given is not None else None
     if given is not None and isinstance(context.module.definition(given), ast.ClassDef):
         return "BatchPredictor of an own class"
-    return "BatchPredictor of another class" if name is not None and name not in PIPELINE_PREDICTORS else ""
+    if name in PIPELINE_PREDICTORS:
+        return name.rpartition(".")[2]
+    return "BatchPredictor of another class" if name is not None else ""
 
 
 def _by_use(context: Context, reference: Reference, kind: str) -> str | None:

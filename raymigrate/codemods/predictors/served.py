@@ -8,9 +8,19 @@ import ast
 from collections.abc import Iterator
 
 from raymigrate.facts.module import Module
+from raymigrate.knowledge.successors import APPLIES_PREPROCESSOR
 
 SERVE = "ray.serve"
 DEPLOYMENT = "ray.serve.deployment"
+SERVED = (
+    "Load the model, or a transformers pipeline with it, in __init__ of a class with @serve.deployment, answer in its"
+    f" __call__(self, request), and deploy it with serve.run(TheClass.bind()). {APPLIES_PREPROCESSOR}"
+)
+SERVED_OWN = (
+    "Remove the base class and the call of its __init__, and write @serve.deployment over the class: it loads the model"
+    " in __init__, answers in __call__(self, request), and serve.run(TheClass.bind()) deploys it."
+    f" {APPLIES_PREPROCESSOR}"
+)
 
 
 def is_served(module: Module, node: ast.expr) -> bool:

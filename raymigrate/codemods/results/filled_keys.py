@@ -3,7 +3,7 @@
 OWN_COUNT = 'report a number of your own; "step" and "epoch" are there where a Transformers Trainer reports'
 OWN_CLOCK = "take time.monotonic() before and after fit()"
 IN_THE_LOOP = "measure it in the training function, and report it"
-OF_THE_RUN = "use the name that RunConfig(name=) was given"
+OF_THE_RUN = "use the name that RunConfig(name=) was given, or os.path.basename(result.path)"
 
 INSTEAD = {
     "training_iteration": OWN_COUNT,

@@ -88,10 +88,17 @@ def results(context: Context) -> None:
 
 @codemod("from_path", phase=Phase.RESULTS)
 def stored_results(context: Context) -> None:
-    """Reports results that are read from the folder of a run: those of ray.air were of legacy runs and of trials."""
-    for call in context.module.calls(*(f"ray.air.{name}.from_path" for name in ("Result", "result.Result"))):
-        message = "ray.train.Result reads only folders that Ray >= 2.51 wrote: that of an older run is a RuntimeError."
-        advice = "Take ray.tune.Result, which reads those of older runs and of trials, where it is such a folder."
+    """Reports results that are read from the folder of a run: those of legacy Ray were of legacy runs and of trials."""
+    old = ("ray.air.Result", "ray.air.result.Result", *(("ray.train.Result",) if context.of_legacy_job else ()))
+    for call in context.module.calls(*(f"{name}.from_path" for name in old)):
+        message = (
+            "ray.train.Result reads only the folders of runs that a trainer of Ray >= 2.51 made: that of an older run,"
+            " or of a Tuner's trial, is a RuntimeError."
+        )
+        advice = (
+            "Take ray.tune.Result for such a folder. That of a new trial which fits a trainer holds no checkpoints:"
+            ' they are in the folder of the run that the trial starts, where metrics["checkpoint_path"] lies.'
+        )
         context.manual(RM604, call, message, advice)
 
 

@@ -6,7 +6,8 @@ the driver, where the legacy callbacks ran. Metrics and parameters have the name
 
 from raymigrate.facts.helpers import Helper
 
-# ray/air/integrations/mlflow.py of Ray 2.6: MLflowLoggerCallback.
+# ray/air/integrations/mlflow.py of Ray 2.6 to 2.9: MLflowLoggerCallback. The run, and its tag trial_name, had the name
+# of the trial: the class of the trainer and the trial's id, for which the name of the run stands today.
 MLFLOW = Helper(
     "MLflowCallback",
     '''
@@ -31,7 +32,9 @@ class $name(UserCallback):
     def after_report(self, run_context, metrics, checkpoint):
         client = self.client()
         if self.step == 0:
-            client.update_run(self.run_id, name=run_context.run_config.name)
+            trial_name = f"$trainer_{run_context.run_config.name}"
+            client.update_run(self.run_id, name=trial_name)
+            client.set_tag(self.run_id, "trial_name", trial_name)
             $params
         self.step += 1
         for key, value in flatten_dict(metrics[0]).items():

@@ -275,9 +275,10 @@ def _mlflow(context: Context, tracked: Tracked, logger: ast.Call) -> Helper:
     databricks = _may_be_databricks(context, given.get("tracking_uri"))
     artifacts = written(given.get("save_artifact")) is True
     # A TransformersTrainer logged no parameters: trainer_init_config was none of the fields that its trial had.
-    params = context.module.qualified(tracked.trainer.func) not in TRANSFORMERS_TRAINERS
+    trainer = context.module.qualified(tracked.trainer.func) or ""
+    params = trainer not in TRANSFORMERS_TRAINERS
     helper = emitted_tracking.MLFLOW.filled(
-        parameters=", ".join(parameters), tags=", tags=tags" if "tags" in given else ""
+        parameters=", ".join(parameters), tags=", tags=tags" if "tags" in given else "", trainer=_last(trainer)
     )
     template = (
         helper.template.replace("        $setup\n", setup)

@@ -147,9 +147,21 @@ class TrainDriver:
         variable = target.id if isinstance(target, ast.Name) else "trainer"
         return variable if variable not in names else self.context.fresh("ray_trainer")
 
+    def _function(self, made: str) -> str:
+        """The source of the function, and of its name for Tune: trials, their folders and loggers are called by it.
+
+        Legacy Ray named the function that it made of a trainer after the class too (2.9.3 train/base_trainer.py:734).
+
+        Args:
+            made: What makes the trainer.
+        """
+        legacy = (self.module.qualified(self.trainer.func) or "").rpartition(".")[2]
+        body = f"    {self.variable} = {made}\n    {self.variable}.fit()\n"
+        named = f'{self.name}.__name__ = "{legacy}"  # what trials are called, as before\n'
+        return f"def {self.name}({self.config}):\n{body}\n\n{named}"
+
     def _write_function(self) -> None:
-        code = f"def {self.name}({self.config}):\n    {self.variable} = $trainer\n    {self.variable}.fit()\n"
-        function = Code(code, {"trainer": self.trainer})
+        function = Code(self._function("$trainer"), {"trainer": self.trainer})
         statement = self.context.plan.statement(self.place)
         if isinstance(self.assigned, ast.Assign):
             statement.before.extend(self.before)

@@ -71,6 +71,5 @@ class TrainDriverBeside(TrainDriver):
         parts = {part: value for code in second.values.values() for part, value in code.parts.items()}
         arguments = [*([first] if first else []), *(f"{name}={code.template}" for name, code in second.values.items())]
         lines = "".join(f"        {argument},\n" for argument in arguments)
-        made = f"    {self.variable} = {called}(\n{lines}    )\n    {self.variable}.fit()\n"
-        code = f"def {self.name}({self.config}):\n{made}"
-        self.context.plan.statement(self.place).before.append(Code(code, parts))
+        code = Code(self._function(f"{called}(\n{lines}    )"), parts)
+        self.context.plan.statement(self.place).before.append(code)

@@ -25,11 +25,13 @@ RM405 = Rule(
     " of that trainer needs callbacks=[ray.tune.integration.ray_train.TuneReportCallback()], or the trials have no"
     " metrics, a name with ray.tune.get_context().get_trial_id(), or they share checkpoints, and the checkpoint_config,"
     " failure_config and storage_path of the Tuner. Limit TuneConfig(max_concurrent_trials=): each trial takes a CPU"
-    " besides those of its workers.",
+    " besides those of its workers. Trials are called by the __name__ of the function, and have no checkpoints: those"
+    ' are in the folder of the run that the trial starts, the last one at result.metrics["checkpoint_path"].',
     "https://docs.ray.io/en/latest/train/user-guides/hyperparameter-optimization.html",
     errors=("Improper 'run' - not string nor trainable",),
 )
 MESSAGE = "Tuner(trainer) raises a TuneError on Ray >= 2.51"
+NOW = "now a function that fits the trainer. Checkpoints are in the folder of that run."
 AT_RUN_TIME = "which trainer it gets is decided at run time"
 IN_FUNCTION = "its trainer is built in a function or a branch"
 OTHER = "only those of TorchTrainer and of the Hugging Face trainers are"
@@ -53,7 +55,7 @@ def tuners(context: Context) -> None:
                 _report(context, tuner, [*in_silence(context, tuner), _which(context, tuner)])
         elif reasons := obstacles(context, tuner):
             _report(context, tuner, reasons)
-        elif context.converts(RM405, call, f"{MESSAGE}; now a function that fits the trainer."):
+        elif context.converts(RM405, call, f"{MESSAGE}; {NOW}"):
             (TrainDriverBeside if tuner.trainer_stays else TrainDriver)(context, tuner).emit()
 
 

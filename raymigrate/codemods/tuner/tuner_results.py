@@ -12,7 +12,6 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.results.checkpoint_readers import RM602
-from raymigrate.codemods.results.listed_checkpoints import searches
 from raymigrate.codemods.results.results import is_placed
 from raymigrate.codemods.tuner.tuner_config import run_config_in_force, storage_argument
 from raymigrate.codemods.tuner.tuner_reports import RM412, saves_as_often_as_it_logs
@@ -65,7 +64,7 @@ def tuner_results(context: Context) -> None:
         tuners = [tuner for tuner in found if tuner is not None]
         if not tuners:
             continue
-        fitting = [tuner for tuner in tuners if _trainers(context, tuner)]
+        fitting = [tuner for tuner in tuners if fitted_trainers(context, tuner)]
         if read.attr == "log_dir":
             if not trainers_of(module, read.value) - {None}:  # else RM604 tells of it
                 _log_dir(context, read, sure=None not in found)
@@ -78,22 +77,12 @@ def tuner_results(context: Context) -> None:
     _tell_of_folders(context)
 
 
-@codemod("glob", "rglob", "iglob", "listdir", "scandir", "iterdir", phase=Phase.TRIALS)
-def trial_folders(context: Context) -> None:
-    """Reports searches for checkpoints in the folder of a trial: they are in that of the run which the trial starts."""
-    for search in searches(context.module):
-        found = [tuner for result in search.results for tuner in tuners_of(result.module, result.node)]
-        if any(tuner is not None and _trainers(context, tuner) for tuner in found):
-            message = "The folder of a trial that fits a trainer holds no checkpoints on Ray >= 2.51."
-            context.manual(RM608, search.node, message, ANY_OF_THEM)
-
-
 def _tuner_call(made: Source) -> TunerCall:
     assert isinstance(made.node, ast.Call)
     return TunerCall(made.module, made.node)
 
 
-def _trainers(context: Context, made: Source) -> set[str]:
+def fitted_trainers(context: Context, made: Source) -> set[str]:
     """The classes of the trainers that a Tuner may tune, or that the function fits which it runs."""
     tuner = _tuner_call(made)
     given = tuner.arguments.get("trainable")
@@ -104,12 +93,12 @@ def _trainers(context: Context, made: Source) -> set[str]:
     found = {name for name in names if name in TRAINERS | TORCH_TRAINERS}
     if tuner.trainer is not None and tuner.node in context.plan.calls:
         found.add(tuner.module.qualified(tuner.trainer.func) or "")
-    return found or (set(TORCH_TRAINERS) if _fits_a_trainer(tuner.module, tuner) else set())
+    return found or (set(TORCH_TRAINERS) if fits_a_trainer(tuner.module, tuner.arguments.get("trainable")) else set())
 
 
 def _rows(context: Context, read: ast.Attribute, fitting: list[Source]) -> None:
     """Reports the DataFrame of a trial whose Transformers trainer reports at other steps now."""
-    trainers = {name for tuner in fitting for name in _trainers(context, tuner)}
+    trainers = {name for tuner in fitting for name in fitted_trainers(context, tuner)}
     if trainers & TRANSFORMERS_TRAINERS and not saves_as_often_as_it_logs(context.module):
         context.manual(RM412, read, "The metrics_dataframe of a trial has a row for each checkpoint, not for each log.")
 
@@ -128,7 +117,9 @@ def _checkpoint(context: Context, tuner: TunerCall, read: ast.Attribute) -> None
     module = context.module
     message = "result.checkpoint is None on Ray >= 2.51"
     is_converted = tuner.trainer is not None and tuner.node in context.plan.calls
-    has_driver = is_converted or _fits_a_trainer(tuner.module, tuner)  # now, or since an earlier run
+    has_driver = is_converted or fits_a_trainer(
+        tuner.module, tuner.arguments.get("trainable")
+    )  # now, or since an earlier run
     if has_driver and _is_tested(module, read):
         context.manual(RM608, read, f"{message}, so that this test always ends the same.")
     elif not has_driver:
@@ -172,7 +163,7 @@ def _tell_of_folders(context: Context) -> None:
         checkpoint = opened.value
         found = [tuner for source in sources(module, checkpoint) for tuner in tuners_behind(module, source)]
         if layout(module, checkpoint) is None and any(
-            _trainers(context, tuner) & TRANSFORMERS_TRAINERS for tuner in found
+            fitted_trainers(context, tuner) & TRANSFORMERS_TRAINERS for tuner in found
         ):
             context.manual(RM602, opened, 'The files of Transformers lie in the folder "checkpoint" of the checkpoint.')
 
@@ -197,9 +188,9 @@ def _is_local(module: Module, tuner: TunerCall) -> bool:
     return isinstance(literal, str) and "://" not in literal
 
 
-def _fits_a_trainer(module: Module, tuner: TunerCall) -> bool:
-    """Whether the trainable is a function of this file that hands the reports of a trainer on."""
-    function = module.definition(tuner.arguments["trainable"]) if "trainable" in tuner.arguments else None
+def fits_a_trainer(module: Module, trainable: ast.expr | None) -> bool:
+    """Whether a trainable is a function of this file that hands the reports of a trainer on."""
+    function = module.definition(trainable) if trainable is not None else None
     return isinstance(function, ast.FunctionDef) and any(
         reference.qualified == REPORT_TO_TUNE and module.inside(reference.node, function)
         for reference in module.references
