@@ -31,6 +31,9 @@ def config_names(name: str) -> tuple[str, ...]:
     return tuple(f"{module}.{name}" for module in ("ray.air", "ray.air.config", "ray.train"))
 
 
+RUN_CONFIGS = (*config_names("RunConfig"), "ray.tune.RunConfig")
+
+
 @dataclass(frozen=True)
 class Limiter:
     """A ConcurrencyLimiter that does what TuneConfig(max_concurrent_trials=) does.

@@ -145,17 +145,34 @@ def test_a_logger_of_another_file_is_told_at_the_tuner(tmp_path: Path) -> None:
     assert "WandbLoggerCallback(upload_checkpoints=) uploads no checkpoints" in shown
 
 
-def test_trials_are_called_by_the_class_of_the_trainer() -> None:
-    outcome = converted(script(before="late = 0"))
-    assert '\n\ntrain_driver.__name__ = "TorchTrainer"  # what trials are called, as before\n' in outcome.text
+NAMED = '\n\ntrain_driver.__name__ = "TorchTrainer"  # what trials are called, as before\n'
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        {"run_config": 'RunConfig(callbacks=[CometLoggerCallback(workspace="w")])'},
+        {"after": 'print(open(f"{best.path}/../TorchTrainer_1a2b3_00000/result.json"))'},
+        {"before": 'config = RunConfig(callbacks=[Wandb(project="p")])', "run_config": "config"},
+    ],
+)
+def test_trials_keep_their_names_where_something_may_read_them(read: dict[str, str]) -> None:
+    outcome = converted(script(**read))
+    assert NAMED in outcome.text
     again = converted(outcome.text)
     assert again.text == outcome.text and not again.lines("RM405", Kind.MANUAL)
+
+
+@pytest.mark.parametrize("config", ["RunConfig()", "RunConfig(callbacks=None)", 'RunConfig(name="n")', "None"])
+def test_trials_need_no_name_where_nothing_is_seen_to_read_it(config: str) -> None:
+    outcome = converted(script(run_config=config))
+    assert "def train_driver" in outcome.text and "__name__" not in outcome.text
 
 
 def test_the_function_may_read_what_is_bound_between_it_and_the_tuner() -> None:
     later = script().replace("\ntuner = ", '\nconfig = RunConfig(name="search", storage_path=FOLDER)\ntuner = ')
     outcome = converted(later.replace("run_config=RunConfig()", "run_config=config"))
-    assert 'train_driver.__name__ = "TorchTrainer"' in outcome.text
+    assert "def train_driver(config):" in outcome.text
 
 
 def test_the_name_of_a_trial_is_a_tag_in_mlflow() -> None:

@@ -20,7 +20,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.tuner.tuner_config import run_config_in_force
 from raymigrate.facts.module import Module
-from raymigrate.facts.tuners import TUNE_CONFIGS, TUNERS, TunerCall, config_names, may_be_trainer
+from raymigrate.facts.tuners import RUN_CONFIGS, TUNE_CONFIGS, TUNERS, TunerCall, may_be_trainer
 from raymigrate.facts.values import Source, is_none, seen_entries
 from raymigrate.pins.dashboard import has_dashboard
 
@@ -42,7 +42,6 @@ LEFT_OUT = (
 )
 LET_IT_START = "Leave include_dashboard=False out."
 STOPS = ("stop", "scheduler", "time_budget_s")
-RUN_CONFIGS = (*config_names("RunConfig"), "ray.tune.RunConfig")
 RUN = "ray.tune.run"
 FIFO = ("ray.tune.schedulers.FIFOScheduler", "ray.tune.schedulers.trial_scheduler.FIFOScheduler")
 NOTHING: tuple[object, ...] = (None, {}, [], "fifo")  # Tune takes the FIFOScheduler by this name too

@@ -6,10 +6,10 @@ from collections.abc import Collection
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.helpers import add
 from raymigrate.codemods.shared.tune_name import tune_name
-from raymigrate.codemods.tuner.tuner_config import TunerRunConfig
+from raymigrate.codemods.tuner.tuner_config import TunerRunConfig, run_config_in_force
 from raymigrate.edits.plan import Code
 from raymigrate.facts.helpers import Helper
-from raymigrate.facts.tuners import TUNE_CONFIGS, Limiter, TunerCall
+from raymigrate.facts.tuners import RUN_CONFIGS, TUNE_CONFIGS, Limiter, TunerCall, made
 from raymigrate.facts.values import is_none, keyword_argument, names_of
 
 LEGACY_SCALING = ("trainer_resources", "_max_cpu_fraction_per_node")
@@ -147,18 +147,27 @@ class TrainDriver:
         variable = target.id if isinstance(target, ast.Name) else "trainer"
         return variable if variable not in names else self.context.fresh("ray_trainer")
 
-    def _function(self, made: str) -> str:
-        """The source of the function, and of its name for Tune: trials, their folders and loggers are called by it.
-
-        Legacy Ray named the function that it made of a trainer after the class too (2.9.3 train/base_trainer.py:734).
+    def _function(self, trainer: str) -> str:
+        """The source of the function.
 
         Args:
-            made: What makes the trainer.
+            trainer: What makes the trainer.
+        """
+        body = f"    {self.variable} = {trainer}\n    {self.variable}.fit()\n"
+        return f"def {self.name}({self.config}):\n{body}{self._name_of_trials()}"
+
+    def _name_of_trials(self) -> str:
+        """The line that keeps what trials, their folders and the runs of loggers are called, where that may be read.
+
+        Legacy Ray named the function that it made of a trainer after the class, too (2.9.3 train/base_trainer.py:734).
         """
         legacy = (self.module.qualified(self.trainer.func) or "").rpartition(".")[2]
-        body = f"    {self.variable} = {made}\n    {self.variable}.fit()\n"
-        named = f'{self.name}.__name__ = "{legacy}"  # what trials are called, as before\n'
-        return f"def {self.name}({self.config}):\n{body}\n\n{named}"
+        config = made(self.module, run_config_in_force(self.tuner), *RUN_CONFIGS)
+        is_logged = config is not None and not is_none(keyword_argument(config, "callbacks"))
+        texts = (text.value for text in self.module.of_type(ast.Constant) if isinstance(text, ast.Constant))
+        if is_logged or any(isinstance(text, str) and f"{legacy}_" in text for text in texts):
+            return f'\n\n{self.name}.__name__ = "{legacy}"  # what trials are called, as before\n'
+        return ""
 
     def _write_function(self) -> None:
         function = Code(self._function("$trainer"), {"trainer": self.trainer})

@@ -17,10 +17,9 @@ from raymigrate.codemods.tuner.tuner_config import run_config_in_force
 from raymigrate.codemods.tuner.tuner_results import ANY_OF_THEM, RM608, fits_a_trainer, fitted_trainers
 from raymigrate.facts.module import Module
 from raymigrate.facts.trials import tuners_of, tuners_of_grid
-from raymigrate.facts.tuners import TUNERS, TunerCall, config_names, made, may_be_trainer
+from raymigrate.facts.tuners import RUN_CONFIGS, TUNERS, TunerCall, made, may_be_trainer
 from raymigrate.facts.values import Source, argument, is_none, keyword_argument, seen_items, written
 
-RUN_CONFIGS = (*config_names("RunConfig"), "ray.tune.RunConfig")
 # Loggers of Tune, and the arguments that let them upload checkpoints.
 UPLOADS = {
     "MLflowLoggerCallback": ("save_artifact",),
