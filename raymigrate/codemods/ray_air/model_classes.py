@@ -1,8 +1,8 @@
-"""RM310: TorchCheckpoint.from_model() with a model whose class the script defines (facts/own_objects.py).
+"""RM310: TorchCheckpoint.from_model() with a model that no other process can load as it is written today.
 
-It writes model.pt with torch.save, which writes the name of the class (Ray 2.60 train/torch/torch_checkpoint.py:155);
-legacy Ray pickled the model with ray.cloudpickle, without what wraps it on several workers (Ray 2.6.3, the same file,
-`_encode_data_dict`).
+It writes model.pt with torch.save, which writes the name of the class (Ray 2.60 train/torch/torch_checkpoint.py:155),
+and of DistributedDataParallel an object that looks for a process group where it is loaded. Legacy Ray pickled the model
+with ray.cloudpickle, without the wrapper (Ray 2.6.3, the same file, `_encode_data_dict`; facts/own_objects.py).
 """
 
 import ast
@@ -11,6 +11,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
+from raymigrate.codemods.ray_air.wrapped_models import take_off_wrapper
 from raymigrate.codemods.shared.helpers import add_once
 from raymigrate.facts.helpers import Helper
 from raymigrate.facts.own_objects import may_hold_own
@@ -19,10 +20,12 @@ from raymigrate.facts.values import keyword_argument
 
 RM310 = Rule(
     "RM310",
-    "a model of the script's own class in a TorchCheckpoint",
-    "TorchCheckpoint.from_model() saves the class of a model by its name today, and no worker finds a class of the"
-    " script: a PicklingError there, or an AttributeError where another process loads the model.",
-    "The model is written to model.pt, where get_model() looks for it, and pickled by ray.cloudpickle, as before.",
+    "a model that TorchCheckpoint.from_model() saves",
+    "It saves the class of a model by its name today, and no worker finds a class of the script: a PicklingError there,"
+    " or an AttributeError where another process loads the model. A model in DistributedDataParallel is saved with it,"
+    " and cannot be loaded without a process group.",
+    "The model is written to model.pt, where get_model() looks for it, and pickled by ray.cloudpickle, as before,"
+    " without DistributedDataParallel.",
     "https://docs.ray.io/en/latest/train/user-guides/checkpoints.html",
     errors=("attribute lookup * on __main__ failed",),
 )
@@ -61,9 +64,11 @@ def model_classes(context: Context) -> None:
             continue
         model = call.args[0] if call.args else keyword_argument(call, "model")
         in_training = context.place_of(call) is not Place.UNKNOWN
-        if model is None or not (in_training or context.of_legacy_job) or not may_hold_own(context.module, model):
+        if model is None or not (in_training or context.of_legacy_job):
             continue
-        if len(call.args) + len(call.keywords) != 1 or isinstance(model, ast.Starred):
+        if not may_hold_own(context.module, model):
+            take_off_wrapper(context, RM310, model)
+        elif len(call.args) + len(call.keywords) != 1 or isinstance(model, ast.Starred):
             context.manual(RM310, call, f"{MESSAGE}.", BY_HAND)
         elif context.converts(RM310, call, f"{MESSAGE}; now with what is in it."):
             name = add_once(context, SAVED, call, near=reference.binding.statement)

@@ -10,6 +10,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.dict_reports import Flow, checkpoint_argument, flow_of, metrics_argument, siblings
+from raymigrate.codemods.ray_air.wrapped_models import take_off_wrappers
 from raymigrate.codemods.shared.emitted import CHECKPOINT_FILE
 from raymigrate.codemods.shared.local_names import local_name
 from raymigrate.codemods.shared.tune_name import tune_name
@@ -242,17 +243,24 @@ def _rewrite_report(context: Context, reference: Reference) -> bool:
     data = _carry(context, flow, statements[0])
     for report, statement in zip(flow.reports, statements, strict=True):
         _write(context, flow, report, statement, data, by_value=by_value)
-    for need in ("os", "tempfile", "torch", *(["ray.cloudpickle"] if by_value else [])):
-        context.plan.need_import(need)
-    if all(_in_trial(context, report) for report in flow.reports):
-        if not any(_brings_torch(statement) for statement in module.imports):
-            pickles = "ray.cloudpickle.dump" if by_value else "pickle.dump"
-            context.note(RM303, makers[0].node, NEEDS_TORCH.format(pickles))
-    else:
-        context.plan.need_import("ray.train", near=reference.binding.statement)
+    _add_needed(context, flow, reference, by_value=by_value)
     for handled in (*makers, *(module.reference_at[report.func] for report in flow.reports)):
         context.handle(handled, gone=True)
     return True
+
+
+def _add_needed(context: Context, flow: Flow, reference: Reference, *, by_value: bool) -> None:
+    """Imports what the new code needs, and takes off what legacy trainers of torch took off the dict."""
+    for need in ("os", "tempfile", "torch", *(["ray.cloudpickle"] if by_value else [])):
+        context.plan.need_import(need)
+    if all(_in_trial(context, report) for report in flow.reports):
+        if not any(_brings_torch(statement) for statement in context.module.imports):
+            pickles = "ray.cloudpickle.dump" if by_value else "pickle.dump"
+            context.note(RM303, flow.made[0].func, NEEDS_TORCH.format(pickles))
+        return
+    context.plan.need_import("ray.train", near=reference.binding.statement)
+    for made in flow.made:
+        take_off_wrappers(context, RM303, made.args[0])
 
 
 def _brings_torch(statement: ast.Import | ast.ImportFrom) -> bool:
