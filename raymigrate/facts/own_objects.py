@@ -18,7 +18,8 @@ from raymigrate.facts.pickling import given_functions
 from raymigrate.facts.places import functions_behind
 from raymigrate.facts.project_uses import importing_modules, is_imported
 from raymigrate.facts.scopes import FUNCTIONS
-from raymigrate.facts.values import Source, class_named, fillings, reaching
+from raymigrate.facts.trainers import library_bases
+from raymigrate.facts.values import Source, class_named, fillings, is_none, reaching
 from raymigrate.facts.values.dicts import attribute_fillings
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -38,6 +39,7 @@ PLAIN = frozenset(
     {"compute", "evaluate", "gather", "gather_for_metrics", "get_weights", "item", "named_parameters", "numpy"}
     | {"parameters", "state_dict", "to_dict", "tolist"}
 )
+PLAIN_FUNCTIONS = ("dataclasses.asdict", "dataclasses.astuple")
 PLAIN_BUILTINS = frozenset(
     {"abs", "bool", "bytes", "float", "hash", "id", "int", "len", "range", "repr", "round", "str", "sum"}
 )
@@ -115,6 +117,10 @@ def _is_own(value: Source) -> bool:
         return any(_is_own_class(made) for made in module.origins(node.func))
     if isinstance(node, ast.Lambda):
         return True
+    if isinstance(node, ast.Attribute):  # Kind.FIRST
+        found = class_named(module, node.value)
+        is_member = found is not None and any(name.startswith("enum.") for name in library_bases(*found))
+        return found is not None and is_member and _has_no_name(*found)
     if not isinstance(node, ast.Name):
         return False
     definition = module.definition(node)
@@ -159,7 +165,8 @@ def _held(value: Source) -> list[Source] | None:
         filled = attribute_fillings(module, node.attr) if isinstance(node, ast.Attribute) else []
         filled = [] if _is_counted(others) else filled
         others += [Source(module, part) for statement in filled for part in _filled_in(statement)]
-        parts = [] if others or module.qualified(node) is not None else [node.value]
+        known = module.qualified(node) is not None or any(not is_none(source.node) for source in others)
+        parts = [] if known else [node.value]
     elif isinstance(node, ast.Call):
         parts = [] if others else _given_back(module, node)
     elif isinstance(node, ast.Dict):
@@ -184,7 +191,7 @@ def _given_back(module: Module, call: ast.Call) -> list[ast.expr] | None:
     given = [*call.args, *(keyword.value for keyword in call.keywords)]
     name = module.qualified(call.func)
     if name is not None:
-        return None if name in READ_BACK else given
+        return None if name in READ_BACK else [] if name in PLAIN_FUNCTIONS else given
     if isinstance(call.func, ast.Attribute):
         return [] if call.func.attr in PLAIN else [call.func.value, *given]
     if isinstance(call.func, ast.Name) and not reaching(module, call.func):

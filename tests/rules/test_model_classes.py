@@ -16,6 +16,8 @@ import copy
 import pickle
 import time
 from collections import defaultdict, namedtuple
+from dataclasses import asdict, dataclass
+from enum import Enum
 
 import numpy as np
 import torch
@@ -27,6 +29,15 @@ from torch.utils.data import DataLoader, Dataset
 from tqdm import tqdm
 
 Point = namedtuple("Point", "x y")
+
+
+class Kind(Enum):
+    BEST = "best"
+
+
+@dataclass
+class State:
+    epoch: int = 0
 
 
 class Rows(Dataset):
@@ -128,6 +139,8 @@ def is_by_value(given: str, *body: str) -> bool:
         ('{"scale": lambda x: x / 2}', []),
         ('{"seen": defaultdict(lambda: 0)}', []),
         ('{"point": Point(1, 2)}', []),
+        ('{"kind": Kind.BEST}', []),
+        ('{"state": State(1)}', []),
         ('{"loader": loader}', []),
         ('{"nets": nets}', ["nets = [Net() for _ in range(2)]"]),
         ('{"nets": nets}', ["nets = []", "nets.append(model)"]),
@@ -158,6 +171,8 @@ def test_objects_of_the_script_are_pickled_by_value(given: str, body: list[str])
         ('{"optimizer": optimizer, "linear": torch.nn.Linear(2, 1)}', []),
         ('{"rng": torch.get_rng_state(), "type": torch.float32, "device": next(model.parameters()).device}', []),
         ('{"seen": Net().number()}', []),
+        ("asdict(State(1))", []),
+        ('{"epoch": state.epoch}', ["state = State(1)", "state.epoch += 1"]),
         ("data", ['data = {"epoch": epoch}', 'data["model"] = model.state_dict()']),
         ("state", ["state = session.get_checkpoint().to_dict()", 'state["epoch"] = epoch']),
     ],
@@ -307,6 +322,35 @@ def test_a_model_with_a_preprocessor_is_left_to_a_person() -> None:
     outcome = converted(FROM_MODEL.format(IMPORTED, "Net()", saved))
     assert outcome.lines("RM310", Kind.MANUAL)
     assert f"checkpoint={saved}" in outcome.text
+
+
+NESTED = """
+import ray.train
+import torch
+
+
+class Net(torch.nn.Module):
+    pass
+
+
+def train_loop(config):
+    from ray.air import Checkpoint, session
+    from ray.train.torch import TorchCheckpoint
+
+    session.report({{"a": 1}}, checkpoint={0})
+
+
+def main():
+    from ray.train.torch import TorchTrainer
+
+    TorchTrainer(train_loop).fit()
+"""
+
+
+def test_a_function_that_imports_ray_itself_keeps_to_that() -> None:
+    outcome = converted(NESTED.format("TorchCheckpoint.from_model(Net())"))
+    assert outcome.lines("RM310", Kind.MANUAL)
+    assert "    import ray.cloudpickle\n" in converted(NESTED.format('Checkpoint.from_dict({"m": Net()})')).text
 
 
 def test_what_is_made_by_hand_from_a_dict_says_how_classes_are_saved() -> None:

@@ -51,7 +51,7 @@ def $name(model):
 MESSAGE = "TorchCheckpoint.from_model() saves a class of this script by its name, which other processes do not find"
 BY_HAND = (
     'Write the model itself: torch.save(model, os.path.join(folder, "model.pt"), pickle_module=ray.cloudpickle), and'
-    " take TorchCheckpoint.from_directory(folder). What the preprocessor did is applied by hand."
+    " take TorchCheckpoint.from_directory(folder), with folder = tempfile.mkdtemp(). A preprocessor is applied by hand."
 )
 
 
@@ -68,9 +68,14 @@ def model_classes(context: Context) -> None:
             continue
         if not may_hold_own(context.module, model):
             take_off_wrapper(context, RM310, model)
-        elif len(call.args) + len(call.keywords) != 1 or isinstance(model, ast.Starred):
+        elif not _is_plain(call) or context.nested(reference.binding.statement):
             context.manual(RM310, call, f"{MESSAGE}.", BY_HAND)
         elif context.converts(RM310, call, f"{MESSAGE}; now with what is in it."):
             name = add_once(context, SAVED, call, near=reference.binding.statement)
             context.plan.replace(call, f"{name}($model)", model=model)
             context.handle(reference, gone=True)
+
+
+def _is_plain(call: ast.Call) -> bool:
+    """Whether a call is given a model, and nothing else."""
+    return len(call.args) + len(call.keywords) == 1 and not any(isinstance(given, ast.Starred) for given in call.args)

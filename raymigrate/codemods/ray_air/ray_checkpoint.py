@@ -251,8 +251,10 @@ def _rewrite_report(context: Context, reference: Reference) -> bool:
 
 def _add_needed(context: Context, flow: Flow, reference: Reference, *, by_value: bool) -> None:
     """Imports what the new code needs, and takes off what legacy trainers of torch took off the dict."""
-    for need in ("os", "tempfile", "torch", *(["ray.cloudpickle"] if by_value else [])):
+    for need in ("os", "tempfile", "torch"):
         context.plan.need_import(need)
+    if by_value:
+        context.plan.need_import("ray.cloudpickle", near=reference.binding.statement)
     if all(_in_trial(context, report) for report in flow.reports):
         if not any(_brings_torch(statement) for statement in context.module.imports):
             pickles = "ray.cloudpickle.dump" if by_value else "pickle.dump"
