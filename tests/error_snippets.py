@@ -172,6 +172,10 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         "ray.train.Checkpoint.from_object_ref(None)",
         "ray.train.Checkpoint(HERE).get_preprocessor()",
     ],
+    "RM310": [
+        "class Net(torch.nn.Module):\n    pass\nNet.__module__ = '__main__'\n"  # as a worker has it
+        "ray.train.torch.TorchCheckpoint.from_model(Net())",
+    ],
     "RM401": [
         "ray.train.RunConfig(verbose=1)",
         "ray.train.RunConfig(log_to_file=True)",

@@ -32,7 +32,7 @@ def is_of_prepared_model(module: Module, optimizer: ast.Call) -> bool:
     """Whether an optimizer gets the parameters of a model that `accelerator.prepare` has returned for sure."""
     given = argument(optimizer, 0, "params")
     models = list(_models(module, given)) if given is not None else []
-    return bool(models) and all(_is_prepared(source) for model in models for source in module.origins(model))
+    return bool(models) and all(is_prepared(source) for model in models for source in module.origins(model))
 
 
 def has_groups(module: Module, optimizer: ast.Call) -> bool | None:
@@ -66,7 +66,7 @@ def _models(module: Module, given: ast.expr) -> Iterator[ast.expr]:
             waiting += ast.iter_child_nodes(node)  # type: ignore[arg-type]
 
 
-def _is_prepared(source: Source) -> bool:
+def is_prepared(source: Source) -> bool:
     """Whether a value is what `prepare` returned, or one of several that it did."""
     module, node = source.module, source.node
     target = module.definition(node) if isinstance(node, ast.Name) else None

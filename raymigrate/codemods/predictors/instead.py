@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.predictors.batch_predictor import MAP_BATCHES, POOL
+from raymigrate.codemods.predictors.torch_models import loads_model
 from raymigrate.codemods.shared.checkpoint_files import not_carried
 from raymigrate.codemods.shared.generation import GENERATING, differences, unsaid
 from raymigrate.codemods.shared.preprocessor_advice import in_its_place, is_gone, on_rows, stages_of
@@ -39,7 +40,6 @@ READY_TORCH = (
     " torch.as_tensor() of the array or the column, a dict of tensors of several columns: predict() gave the output as"
     f" arrays, {ARRAY_OR_ARRAYS}; as a DataFrame where it was given one."
 )
-OF_CHECKPOINT = "TorchCheckpoint(checkpoint.path, checkpoint.filesystem).get_model(model) of ray.train.torch loads it."
 FIRST = "Apply the preprocessor before that: {0}.transform_batch(data)."
 BEFORE = (
     "predict() applied the preprocessor of the checkpoint first, where it held one: do so with the {0} before that."
@@ -132,7 +132,7 @@ def of_ready_model(context: Context, call: ast.Call) -> str:
 
 def of_torch_checkpoint(context: Context, call: ast.Call) -> str:
     """What to do where one is made of a checkpoint."""
-    return " ".join([READY_TORCH, OF_CHECKPOINT, *_of_tensors(context, call), BEFORE.format("data")])
+    return " ".join([READY_TORCH, loads_model(context), *_of_tensors(context, call), BEFORE.format("data")])
 
 
 def _of_tensors(context: Context, call: ast.Call) -> list[str]:

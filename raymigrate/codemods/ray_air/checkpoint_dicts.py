@@ -10,8 +10,9 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
+from raymigrate.codemods.ray_air.dict_reports import FROM_DICT
 from raymigrate.codemods.ray_air.framework_checkpoints import CLASSES
-from raymigrate.codemods.ray_air.ray_checkpoint import API, FROM_DICT
+from raymigrate.codemods.ray_air.ray_checkpoint import API
 from raymigrate.codemods.shared.checkpoint_files import before_statement
 from raymigrate.codemods.shared.emitted import CHECKPOINT_FILE
 from raymigrate.codemods.shared.helpers import add

@@ -10,6 +10,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.ray_checkpoint import GONE, RM303, RM308, call_class, constructed, instead_of_dict
+from raymigrate.codemods.shared.emitted import CHECKPOINT_FILE
 
 CLASSES = tuple(
     f"ray.train.{framework}{module}.{name}"
@@ -24,7 +25,8 @@ CLASSES = tuple(
 METHODS = ("from_dict", "from_uri", "from_checkpoint", *GONE)
 OF_ANOTHER = (
     "{name}(checkpoint.path, checkpoint.filesystem) reads what methods of {name} wrote. Of a checkpoint that was made"
-    " from a dict, read the file with the dict: in with checkpoint.as_directory() as folder, with torch.load()."
+    " from a dict, read the file with the dict, in with checkpoint.as_directory() as folder: what converted code wrote"
+    f' with torch.load(os.path.join(folder, "{CHECKPOINT_FILE}"), weights_only=False).'
 )
 WEIGHTS_ALONE = " Weights alone are kept by TorchCheckpoint.from_state_dict(state_dict)."
 MODEL_ALONE = " A model alone is kept by {name}.from_model(model)."

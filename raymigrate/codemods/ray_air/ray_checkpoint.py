@@ -4,22 +4,23 @@ ray.train.Checkpoint is a directory: `from_dict` and similar methods raise an At
 """
 
 import ast
-from dataclasses import dataclass
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
+from raymigrate.codemods.ray_air.dict_reports import Flow, checkpoint_argument, flow_of, metrics_argument, siblings
+from raymigrate.codemods.ray_air.wrapped_models import take_off_wrappers
 from raymigrate.codemods.shared.emitted import CHECKPOINT_FILE
 from raymigrate.codemods.shared.local_names import local_name
 from raymigrate.codemods.shared.tune_name import tune_name
 from raymigrate.edits.plan import Code
 from raymigrate.facts.hf_models import models_in
 from raymigrate.facts.module import Module, Reference
+from raymigrate.facts.own_objects import may_hold_own
 from raymigrate.facts.places import Place
-from raymigrate.facts.reports import REPORTS
 from raymigrate.facts.results import CHECKPOINTS
-from raymigrate.facts.values import is_none, keyword_argument, seen_entries
+from raymigrate.facts.values import is_none, seen_entries
 
 API = "https://docs.ray.io/en/latest/train/user-guides/checkpoints.html"
 
@@ -27,7 +28,8 @@ RM303 = Rule(
     "RM303",
     "a checkpoint made from a dict",
     "ray.train.Checkpoint has no from_dict: it raises an AttributeError.",
-    "Rank 0 writes the dict to a file with torch.save and reports the directory.",
+    "Rank 0 writes the dict to a file with torch.save and reports the directory. Objects of classes of the script are"
+    " pickled by ray.cloudpickle, as before: by itself torch.save writes the name of a class, which no worker finds.",
     API,
     errors=(
         "`ray.train.Checkpoint` class does not support `from_dict()`",
@@ -48,7 +50,6 @@ RM308 = Rule(
     ),
 )
 
-FROM_DICT = frozenset(f"{checkpoint}.from_dict" for checkpoint in CHECKPOINTS)
 IN_TRAINING = (
     "Write the dict to a file in a folder with torch.save, on rank 0 only where there are several workers, and report"
     " Checkpoint.from_directory(folder)."
@@ -77,39 +78,30 @@ REPORT = """
 with tempfile.TemporaryDirectory() as {folder}:
     {checkpoint} = None
     if {condition}:
-        torch.save({data}, os.path.join({folder}, "{file}"))
+        torch.save({data}, os.path.join({folder}, "{file}"){pickled})
         {checkpoint} = {module}.Checkpoint.from_directory({folder})
     {module}.report($metrics, checkpoint={checkpoint})
 """
 REPORT_ALWAYS = """
 {data} = $data
 with tempfile.TemporaryDirectory() as {folder}:
-    torch.save({data}, os.path.join({folder}, "{file}"))
+    torch.save({data}, os.path.join({folder}, "{file}"){pickled})
     {module}.report($metrics, checkpoint={module}.Checkpoint.from_directory({folder}))
 """
 WITH_TORCH = ("torch.", "transformers.", "accelerate.", "lightning.", "pytorch_lightning.", "ray.train.torch.")
 NEEDS_TORCH = (
     "What from_dict() kept is saved with torch.save(), and nothing else in this file shows that torch is installed;"
-    " pickle.dump() and pickle.load() do the same for it."
+    " {}() and pickle.load() do the same for it."
+)
+# facts/own_objects.py
+MADE = "now a file in a directory."
+MADE_BY_VALUE = "now a file in a directory, by ray.cloudpickle, as what is in it may be of a class of this script."
+BY_VALUE = ", pickle_module=ray.cloudpickle"
+WITH_CLASSES = (
+    " Give torch.save pickle_module=ray.cloudpickle: by itself it saves classes and functions of this script by their"
+    " names, which other processes do not find."
 )
 ON_RANK_0 = "ray.train.get_context().get_world_rank() == 0"
-
-
-@dataclass(frozen=True)
-class Flow:
-    """How checkpoints made from dicts get to reports.
-
-    Args:
-        made: The from_dict calls.
-        reports: The reports.
-        bindings: The variable that carries them, at each assignment; none where a report makes its own.
-        optional: Whether there is not always a checkpoint.
-    """
-
-    made: list[ast.Call]
-    reports: list[ast.Call]
-    bindings: list[ast.Name]
-    optional: bool
 
 
 @codemod("Checkpoint", phase=Phase.TRIALS)
@@ -148,6 +140,8 @@ def instead_of_dict(context: Context, reference: Reference, given: ast.expr | No
         return ITSELF
     if given is not None and models_in(context.module, given):
         return WITH_MODEL + kept
+    if given is not None and may_hold_own(context.module, given):
+        kept = WITH_CLASSES + kept
     return (IN_TRAINING if context.place_of(reference.node) is not Place.UNKNOWN else ELSEWHERE) + kept
 
 
@@ -233,31 +227,42 @@ def _rewrite_report(context: Context, reference: Reference) -> bool:
     """Plans the rewriting; returns whether the call has the expected form."""
     module = context.module
     made = module.parent_of[reference.node]
-    flow = _flow(context, made) if isinstance(made, ast.Call) else None
+    flow = flow_of(context, made) if isinstance(made, ast.Call) else None
     if flow is None:
         return False
     statements = [module.statement(report) for report in flow.reports]
     if any(report.func not in module.reference_at for report in flow.reports):
         return False
-    if any(statement not in _siblings(context, statement) for statement in statements):
+    if any(statement not in siblings(context, statement) for statement in statements):
         return False
     makers = [module.reference_at[call.func] for call in flow.made if call.func in module.reference_at]
-    message = "Checkpoint.from_dict() raises an AttributeError on Ray >= 2.7; now a file in a directory."
+    by_value = any(may_hold_own(module, call.args[0]) for call in flow.made)
+    message = f"Checkpoint.from_dict() raises an AttributeError on Ray >= 2.7; {MADE_BY_VALUE if by_value else MADE}"
     if len(makers) != len(flow.made) or not all(context.converts(RM303, maker.node, message) for maker in makers):
         return len(makers) == len(flow.made)
     data = _carry(context, flow, statements[0])
     for report, statement in zip(flow.reports, statements, strict=True):
-        _write(context, flow, report, statement, data)
-    for need in ("os", "tempfile", "torch"):
-        context.plan.need_import(need)
-    if all(_in_trial(context, report) for report in flow.reports):
-        if not any(_brings_torch(statement) for statement in module.imports):
-            context.note(RM303, makers[0].node, NEEDS_TORCH)
-    else:
-        context.plan.need_import("ray.train", near=reference.binding.statement)
+        _write(context, flow, report, statement, data, by_value=by_value)
+    _add_needed(context, flow, reference, by_value=by_value)
     for handled in (*makers, *(module.reference_at[report.func] for report in flow.reports)):
         context.handle(handled, gone=True)
     return True
+
+
+def _add_needed(context: Context, flow: Flow, reference: Reference, *, by_value: bool) -> None:
+    """Imports what the new code needs, and takes off what legacy trainers of torch took off the dict."""
+    for need in ("os", "tempfile", "torch"):
+        context.plan.need_import(need)
+    if by_value:
+        context.plan.need_import("ray.cloudpickle", near=reference.binding.statement)
+    if all(_in_trial(context, report) for report in flow.reports):
+        if not any(_brings_torch(statement) for statement in context.module.imports):
+            pickles = "ray.cloudpickle.dump" if by_value else "pickle.dump"
+            context.note(RM303, flow.made[0].func, NEEDS_TORCH.format(pickles))
+        return
+    context.plan.need_import("ray.train", near=reference.binding.statement)
+    for made in flow.made:
+        take_off_wrappers(context, RM303, made.args[0])
 
 
 def _brings_torch(statement: ast.Import | ast.ImportFrom) -> bool:
@@ -271,15 +276,25 @@ def _carry(context: Context, flow: Flow, statement: ast.stmt) -> str:
     data = local_name(context, statement, "checkpoint_data", set(flow.bindings))
     for name in flow.bindings:
         context.plan.replace(name, data)
-    values = [_checkpoint_argument(report) for report in flow.reports]
+    values = [checkpoint_argument(report) for report in flow.reports]
     for made in flow.made:
         if made not in values:
             context.plan.replace(made, "$data", data=made.args[0])
     return data
 
 
-def _write(context: Context, flow: Flow, report: ast.Call, statement: ast.stmt, data: str) -> None:
-    given, metrics = _checkpoint_argument(report), _metrics_argument(report)
+def _write(context: Context, flow: Flow, report: ast.Call, statement: ast.stmt, data: str, *, by_value: bool) -> None:
+    """Writes the dict to a file where it is reported.
+
+    Args:
+        context: The module.
+        flow: How the dict gets there.
+        report: The report.
+        statement: The statement that it is.
+        data: The variable with the dict.
+        by_value: Whether the dict may hold objects of classes that pickle does not find on a worker.
+    """
+    given, metrics = checkpoint_argument(report), metrics_argument(report)
     assert given is not None and metrics is not None
     if given in flow.made:
         given = flow.made[0].args[0]
@@ -297,6 +312,7 @@ def _write(context: Context, flow: Flow, report: ast.Call, statement: ast.stmt, 
             data=data,
             folder=local_name(context, statement, "checkpoint_dir", set(flow.bindings)),
             condition=" and ".join(conditions),
+            pickled=BY_VALUE if by_value else "",
         )
         .lstrip("\n")
     )
@@ -307,91 +323,3 @@ def _write(context: Context, flow: Flow, report: ast.Call, statement: ast.stmt, 
 
 def _in_trial(context: Context, report: ast.Call) -> bool:
     return context.place_of(report) is Place.TRIAL
-
-
-def _checkpoint_argument(report: ast.Call) -> ast.expr | None:
-    named = keyword_argument(report, "checkpoint")
-    return report.args[1] if len(report.args) == 2 else named
-
-
-def _metrics_argument(report: ast.Call) -> ast.expr | None:
-    named = keyword_argument(report, "metrics")
-    return report.args[0] if report.args else named
-
-
-def _is_from_dict(context: Context, node: ast.expr) -> bool:
-    name = context.module.qualified(node.func) if isinstance(node, ast.Call) else None
-    return name in FROM_DICT and isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords
-
-
-def _made_in(context: Context, value: ast.expr) -> tuple[list[ast.Call], bool] | None:
-    """The from_dict calls that a value can come from, and whether it can be None; None if it can be more."""
-    if is_none(value):
-        return [], True
-    if isinstance(value, ast.IfExp):
-        first, second = _made_in(context, value.body), _made_in(context, value.orelse)
-        return (first[0] + second[0], first[1] or second[1]) if first and second else None
-    return ([value], False) if isinstance(value, ast.Call) and _is_from_dict(context, value) else None
-
-
-def _flow(context: Context, made: ast.Call) -> Flow | None:
-    """Follows a checkpoint to its reports, directly or through a variable that holds nothing else."""
-    module = context.module
-    top: ast.expr = made
-    while isinstance(parent := module.parent_of[top], ast.IfExp):
-        top = parent
-    if isinstance(parent, ast.keyword):
-        parent = module.parent_of[parent]
-    contents = _made_in(context, top)
-    if isinstance(parent, ast.Call) and contents is not None:
-        whole = _is_report(context, parent) and _checkpoint_argument(parent) is top
-        return Flow(contents[0], [parent], [], contents[1]) if whole else None
-    target = parent.targets[0] if isinstance(parent, ast.Assign) else None
-    if not isinstance(target, ast.Name):
-        return None
-    return _flow_of_variable(context, target)
-
-
-def _flow_of_variable(context: Context, target: ast.Name) -> Flow | None:
-    module = context.module
-    scope = module.scope_of[target].find(target.id)
-    if scope is None or module.scope_of[target] is not scope:
-        return None
-    bindings, made, optional = [], list[ast.Call](), False
-    for binding in scope.bindings[target.id]:
-        assigned = module.parent_of.get(binding.node)
-        simple = isinstance(assigned, ast.Assign) and assigned.targets == [binding.node]
-        contents = _made_in(context, assigned.value) if simple and isinstance(assigned, ast.Assign) else None
-        if contents is None or not isinstance(binding.node, ast.Name):
-            return None
-        bindings.append(binding.node)
-        made += contents[0]
-        optional = optional or contents[1]
-    reports = []
-    for use in module.uses(target.id, scope):
-        parent = module.parent_of[use]
-        call = module.parent_of[parent] if isinstance(parent, ast.keyword) else parent
-        if not (isinstance(call, ast.Call) and _is_report(context, call) and _checkpoint_argument(call) is use):
-            return None
-        reports.append(call)
-    return Flow(made, reports, bindings, optional) if reports else None
-
-
-def _is_report(context: Context, call: ast.Call) -> bool:
-    """Whether a call is a statement of its own that reports metrics and a checkpoint."""
-    return (
-        context.module.qualified(call.func) in REPORTS
-        and len(call.args) + len(call.keywords) == 2
-        and not any(isinstance(argument, ast.Starred) for argument in call.args)
-        and _metrics_argument(call) is not None
-        and isinstance(context.module.parent_of[call], ast.Expr)
-    )
-
-
-def _siblings(context: Context, statement: ast.stmt) -> list[ast.stmt]:
-    parent = context.module.parent_of[statement]
-    for field in ("body", "orelse", "finalbody"):
-        block = getattr(parent, field, None)
-        if isinstance(block, list) and statement in block:
-            return block
-    return []

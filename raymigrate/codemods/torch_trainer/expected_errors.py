@@ -14,8 +14,8 @@ from collections.abc import Collection, Iterator
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.ray_air.dict_reports import FROM_DICT
 from raymigrate.codemods.ray_air.ray_air import MOVED
-from raymigrate.codemods.ray_air.ray_checkpoint import FROM_DICT
 from raymigrate.facts.guards import EXPECTING, EXPECTING_WARNINGS, blocks_around, goes_on_without, heads_of, waits_for
 from raymigrate.facts.legacy import GONE_TORCH_TRAINERS, HF, RL_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.module import Module

@@ -12,9 +12,9 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.codemods.torch_trainer.pickled_modules import is_sent_by_name
 from raymigrate.facts.hf_models import MadeModel, asks_for_states, models_in
 from raymigrate.facts.module import Module
+from raymigrate.facts.own_objects import is_sent_by_name
 from raymigrate.facts.pickling import given_functions, sent_functions, sent_values
 from raymigrate.facts.runs_before import RunsBefore
 from raymigrate.facts.scopes import FunctionNode
@@ -61,7 +61,7 @@ def pickled_models(context: Context) -> None:
     if context.keeps_transformers or not context.is_ray_script:
         return
     fates = _Fates(module)
-    by_name = [] if is_sent_by_name(context) else _taken_along(module, sent_functions(module, context.places))
+    by_name = [] if is_sent_by_name(module) else _taken_along(module, sent_functions(module, context.places))
     for place in (*sent_values(module), *given_functions(module), *by_name):
         if told := fates.of(place):
             context.manual(RM429, place, told)

@@ -13,9 +13,8 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.edits.plan import Code
-from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
+from raymigrate.facts.own_objects import is_sent_by_name
 from raymigrate.facts.pickling import defaults_not_pickled, local_imports, sent_functions, values_not_pickled
-from raymigrate.facts.project_uses import is_imported
 from raymigrate.facts.scopes import FunctionNode
 
 RM418 = Rule(
@@ -38,7 +37,7 @@ MESSAGE = "Ray cannot pickle {} with this function: a TypeError"
 def pickled_modules(context: Context) -> None:
     """Lets functions that are sent to workers import for themselves what cannot be pickled with them."""
     module = context.module
-    if not context.imports_ray or is_sent_by_name(context):
+    if not context.imports_ray or is_sent_by_name(context.module):
         return
     for function in sorted(sent_functions(module, context.places), key=module.start):
         import_inside(context, function)
@@ -73,12 +72,3 @@ def imports_of(context: Context, body: Sequence[ast.stmt]) -> list[str]:
 
 def _taken_from_outside(context: Context, place: ast.expr, name: str) -> None:
     context.manual(RM418, place, f"{MESSAGE.format(name)}.", f"Import {name} in the function, and use it there.")
-
-
-def is_sent_by_name(context: Context) -> bool:
-    """Whether other files import the module, and it is not seen to run as a script as well."""
-    project, module = context.module.project, context.module
-    if project is None or not context.path or not is_imported(project, context.path):
-        return False
-    trains_at_once = any(module.function(call) is None for call in module.calls(*TRAINERS, *TORCH_TRAINERS))
-    return not trains_at_once and not any(module.constant(text) == "__main__" for text in module.of_type(ast.Constant))

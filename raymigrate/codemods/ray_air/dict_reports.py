@@ -1,0 +1,119 @@
+"""Checkpoints that are made from dicts, on their way to reports."""
+
+import ast
+from dataclasses import dataclass
+
+from raymigrate.codemods.context import Context
+from raymigrate.facts.reports import REPORTS
+from raymigrate.facts.results import CHECKPOINTS
+from raymigrate.facts.values import is_none, keyword_argument
+
+FROM_DICT = frozenset(f"{checkpoint}.from_dict" for checkpoint in CHECKPOINTS)
+
+
+@dataclass(frozen=True)
+class Flow:
+    """How checkpoints made from dicts get to reports.
+
+    Args:
+        made: The from_dict calls.
+        reports: The reports.
+        bindings: The variable that carries them, at each assignment; none where a report makes its own.
+        optional: Whether there is not always a checkpoint.
+    """
+
+    made: list[ast.Call]
+    reports: list[ast.Call]
+    bindings: list[ast.Name]
+    optional: bool
+
+
+def checkpoint_argument(report: ast.Call) -> ast.expr | None:
+    """What a report is given as its checkpoint."""
+    named = keyword_argument(report, "checkpoint")
+    return report.args[1] if len(report.args) == 2 else named
+
+
+def metrics_argument(report: ast.Call) -> ast.expr | None:
+    """What a report is given as its metrics."""
+    named = keyword_argument(report, "metrics")
+    return report.args[0] if report.args else named
+
+
+def _is_from_dict(context: Context, node: ast.expr) -> bool:
+    name = context.module.qualified(node.func) if isinstance(node, ast.Call) else None
+    return name in FROM_DICT and isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords
+
+
+def _made_in(context: Context, value: ast.expr) -> tuple[list[ast.Call], bool] | None:
+    """The from_dict calls that a value can come from, and whether it can be None; None if it can be more."""
+    if is_none(value):
+        return [], True
+    if isinstance(value, ast.IfExp):
+        first, second = _made_in(context, value.body), _made_in(context, value.orelse)
+        return (first[0] + second[0], first[1] or second[1]) if first and second else None
+    return ([value], False) if isinstance(value, ast.Call) and _is_from_dict(context, value) else None
+
+
+def flow_of(context: Context, made: ast.Call) -> Flow | None:
+    """Follows a checkpoint to its reports, directly or through a variable that holds nothing else."""
+    module = context.module
+    top: ast.expr = made
+    while isinstance(parent := module.parent_of[top], ast.IfExp):
+        top = parent
+    if isinstance(parent, ast.keyword):
+        parent = module.parent_of[parent]
+    contents = _made_in(context, top)
+    if isinstance(parent, ast.Call) and contents is not None:
+        whole = _is_report(context, parent) and checkpoint_argument(parent) is top
+        return Flow(contents[0], [parent], [], contents[1]) if whole else None
+    target = parent.targets[0] if isinstance(parent, ast.Assign) else None
+    if not isinstance(target, ast.Name):
+        return None
+    return _flow_of_variable(context, target)
+
+
+def _flow_of_variable(context: Context, target: ast.Name) -> Flow | None:
+    module = context.module
+    scope = module.scope_of[target].find(target.id)
+    if scope is None or module.scope_of[target] is not scope:
+        return None
+    bindings, made, optional = [], list[ast.Call](), False
+    for binding in scope.bindings[target.id]:
+        assigned = module.parent_of.get(binding.node)
+        simple = isinstance(assigned, ast.Assign) and assigned.targets == [binding.node]
+        contents = _made_in(context, assigned.value) if simple and isinstance(assigned, ast.Assign) else None
+        if contents is None or not isinstance(binding.node, ast.Name):
+            return None
+        bindings.append(binding.node)
+        made += contents[0]
+        optional = optional or contents[1]
+    reports = []
+    for use in module.uses(target.id, scope):
+        parent = module.parent_of[use]
+        call = module.parent_of[parent] if isinstance(parent, ast.keyword) else parent
+        if not (isinstance(call, ast.Call) and _is_report(context, call) and checkpoint_argument(call) is use):
+            return None
+        reports.append(call)
+    return Flow(made, reports, bindings, optional) if reports else None
+
+
+def _is_report(context: Context, call: ast.Call) -> bool:
+    """Whether a call is a statement of its own that reports metrics and a checkpoint."""
+    return (
+        context.module.qualified(call.func) in REPORTS
+        and len(call.args) + len(call.keywords) == 2
+        and not any(isinstance(argument, ast.Starred) for argument in call.args)
+        and metrics_argument(call) is not None
+        and isinstance(context.module.parent_of[call], ast.Expr)
+    )
+
+
+def siblings(context: Context, statement: ast.stmt) -> list[ast.stmt]:
+    """The statements of the block that a statement is in."""
+    parent = context.module.parent_of[statement]
+    for field in ("body", "orelse", "finalbody"):
+        block = getattr(parent, field, None)
+        if isinstance(block, list) and statement in block:
+            return block
+    return []
