@@ -21,7 +21,7 @@ from raymigrate.codemods.accelerate_trainer.precision import (
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.shared.cpu_workers import is_told, set_cpu
 from raymigrate.codemods.shared.definitions import drop_definition
-from raymigrate.facts.accelerate_config import Destination, destination, is_ignored
+from raymigrate.facts.accelerate_config import Destination, destination
 from raymigrate.facts.files import file_named
 from raymigrate.facts.legacy import ACCELERATORS, TRAINING_ARGUMENTS
 from raymigrate.facts.literals import shortened, string_literal
@@ -74,12 +74,12 @@ def convert_settings(context: Context, call: TrainerCall, settings: Settings) ->
     if given is None or context.module.constant(given) is None:
         message = "Without accelerate_config a default_config.yaml of the user applied, where there was one."
         context.manual(RM208, call.node, message)
-    known = {k: v for k, v in settings.values.items() if not isinstance(v, AsWritten) or is_ignored(k)}
+    known = settings.known
     accelerators = _accelerators(call)
     arguments = [] if call.imported is not None else _inside(call, list(context.module.calls(*TRAINING_ARGUMENTS)))
     places = destination(known, use_gpu=call.use_gpu, keeps_parameters=not wraps_first(call))
-    unseen = sorted(settings.values.keys() - known.keys())
-    places.unknown.extend((key, settings.values[key], "its value is not known here") for key in unseen)
+    unseen = sorted(settings.unknown.items())
+    places.unknown.extend((key, value, "its value is not known here") for key, value in unseen)
     if given is not None:
         context.plan.call(call.node).remove.add("accelerate_config")
         drop_definition(context, given)
@@ -89,7 +89,7 @@ def convert_settings(context: Context, call: TrainerCall, settings: Settings) ->
     if not accelerators:
         _set_variables(context, call, arguments, places)
     keep_parameters(context, call, accelerators, places)
-    section = settings.values.get("deepspeed_config") if "deepspeed_plugin" in places.arguments else None
+    section = known.get("deepspeed_config") if "deepspeed_plugin" in places.arguments else None
     keep_steps(context, call, accelerators, places, (section or {}).get("deepspeed_config_file"))
     if given is not None:
         _report_rows(context, given, places, accelerators)
@@ -139,7 +139,10 @@ def _by_hand(context: Context, key: str, value: object, accelerators: list[ast.C
     """What to do with a key that is not carried over: the converted code no longer reads the file or dict."""
     given = parameters(look_up("accelerate.Accelerator"))
     how = "give it to Accelerator(...) by hand"
-    if given is not None and key in given and isinstance(value, AsWritten):
+    plugin = key.partition(".")[0].replace("_config", "_plugin")
+    if given is not None and "." in key and plugin in given:
+        how = f"give it to {plugin}= of Accelerator(...) by hand"
+    elif given is not None and key in given and isinstance(value, AsWritten):
         how = by_hand(context, key, accelerators)
     elif given is not None and key in given and isinstance(value, (bool, int, float, str)):
         how = f"write Accelerator({key}={value!r})"

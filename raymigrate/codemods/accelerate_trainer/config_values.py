@@ -1,6 +1,7 @@
 """What is known of the accelerate_config of an AccelerateTrainer: a dict, or a file."""
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -27,12 +28,35 @@ class Settings:
     """What is known of an accelerate_config.
 
     Args:
-        values: The values, or AsWritten, by key.
+        values: The values, or AsWritten, by key; those of a section are a dict of such.
         nodes: The expressions of the values in this module; none where it is a file, or another module's.
     """
 
     values: dict[str, Any] = field(default_factory=dict)
     nodes: dict[str, ast.expr] = field(default_factory=dict)
+
+    @property
+    def known(self) -> dict[str, Any]:
+        """The values without those that are not known, but for keys that had no effect."""
+        return _known(self.values)
+
+    @property
+    def unknown(self) -> dict[str, AsWritten]:
+        """Those that are not known: `section.key` of an entry of a section."""
+        return {key: value for key, value in _leaves(self.values) if not is_ignored(key)}
+
+
+def _known(values: dict[str, Any]) -> dict[str, Any]:
+    kept = {key: value for key, value in values.items() if not isinstance(value, AsWritten) or is_ignored(key)}
+    return {key: _known(value) if isinstance(value, dict) else value for key, value in kept.items()}
+
+
+def _leaves(values: dict[str, Any]) -> Iterator[tuple[str, AsWritten]]:
+    for key, value in values.items():
+        if isinstance(value, AsWritten):
+            yield key, value
+        elif isinstance(value, dict):
+            yield from ((f"{key}.{inner}", leaf) for inner, leaf in _leaves(value))
 
 
 def read_settings(context: Context, call: TrainerCall) -> Settings | None:
@@ -53,11 +77,21 @@ def _entries(context: Context, given: ast.expr) -> Settings | None:
         entries = _returned(module, given) if isinstance(given, ast.Call) else _but_ignored(module, given)
     if entries is None:
         return None
-    values = {key: module.constant(node) for key, node in entries.items()}
-    values = {k: AsWritten(" ".join(module.source(entries[k]).split())) if v is ... else v for k, v in values.items()}
+    values = {key: _value(module, node) for key, node in entries.items()}
     if isinstance(values.get("distributed_type"), AsWritten):
         return None  # which decides what the others meant
     return Settings(values, entries if module is context.module else {})
+
+
+def _value(module: Module, node: ast.expr) -> Any:
+    """A constant; of a dict in which not all is constant its entries, each for itself; else AsWritten."""
+    value = module.constant(node)
+    if value is not ...:
+        return value
+    entries = module.entries(node)
+    if entries is None:
+        return AsWritten(" ".join(module.source(node).split()))
+    return {key: _value(module, inner) for key, inner in entries.items()}
 
 
 def _but_ignored(module: Module, given: ast.expr) -> dict[str, ast.expr] | None:
