@@ -242,6 +242,7 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         "ray.data.read_parquet(HERE, dataset_kwargs={'filters': []})",
         "import pyarrow.compute, ray.data.expressions as e; e._PyArrowExpressionVisitor().visit(pyarrow.compute.field(0))",
     ],
+    "RM517": ["from ray.data.iterator import _IterableFromIterator as made; next(made(lambda: iter([])))"],
     "RM601": [
         "from ray.train.huggingface import TransformersCheckpoint",
         "from ray.train.huggingface import HuggingFaceCheckpoint",

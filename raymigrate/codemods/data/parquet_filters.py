@@ -20,8 +20,8 @@ READ = "ray.data.read_parquet"
 RM516 = Rule(
     "RM516",
     "a filter given to read_parquet()",
-    "read_parquet() of Ray 2.60 raises a ValueError for filter=, and for filters in dataset_kwargs=. A filter of pyarrow"
-    " given to Dataset.filter(expr=) is a TypeError.",
+    "read_parquet() of Ray 2.60 raises a ValueError for filter=, and for filters in dataset_kwargs=. A filter of"
+    " pyarrow given to Dataset.filter(expr=) is a TypeError.",
     'Filter the Dataset: from ray.data.expressions import col; ray.data.read_parquet(path).filter(expr=col("x") > 0).'
     " Ray reads only the rows that it needs, as before.",
     "https://docs.ray.io/en/latest/data/api/doc/ray.data.Dataset.filter.html",
@@ -34,8 +34,8 @@ RM516 = Rule(
 )
 RAISES = "read_parquet(filter=) raises a ValueError"
 WRITE = (
-    "Filter the Dataset, .filter(expr=...) behind read_parquet(), with an expression of ray.data.expressions in place of"
-    ' pyarrow\'s: field("x") is col("x"), isin([...]) is is_in([...]), is_valid() is is_not_null().'
+    "Filter the Dataset, .filter(expr=...) behind read_parquet(), with an expression of ray.data.expressions in place"
+    ' of pyarrow\'s: field("x") is col("x"), isin([...]) is is_in([...]), is_valid() is is_not_null().'
 )
 OF_ALL_ROWS = (
     "Drop it to have the rows as before: legacy Ray read all of them. To have those that it asks for, call"
@@ -56,6 +56,11 @@ def parquet_filters(context: Context) -> None:
         options = keyword_argument(call, "dataset_kwargs")
         if options is not None and "filters" in seen_entries(context.module, options):
             context.manual(RM516, options, "read_parquet() raises a ValueError for filters in this.", OF_ALL_ROWS)
+
+
+def gives_a_filter(module: Module) -> bool:
+    """Whether a module gives read_parquet() a filter, as only code for older versions of Ray does."""
+    return any(keyword_argument(call, "filter") is not None for call in module.calls(READ))
 
 
 def _filter(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
