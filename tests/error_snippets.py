@@ -240,7 +240,7 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
     "RM516": [
         "ray.data.read_parquet(HERE, filter=1)",
         "ray.data.read_parquet(HERE, dataset_kwargs={'filters': []})",
-        "import pyarrow.compute, ray.data.expressions as e; e._PyArrowExpressionVisitor().visit(pyarrow.compute.field(0))",
+        "import pyarrow.compute as pc, ray.data.expressions as e; e._PyArrowExpressionVisitor().visit(pc.field(0))",
     ],
     "RM517": ["from ray.data.iterator import _IterableFromIterator as made; next(made(lambda: iter([])))"],
     "RM601": [

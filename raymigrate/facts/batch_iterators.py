@@ -1,4 +1,4 @@
-"""What goes over the batches of a Dataset or a shard: the objects that iter_batches() and its like give, and their uses.
+"""What goes over the batches of a Dataset or a shard: what iter_batches() and its like give, and where it is used.
 
 Ray 2.6.3, data/iterator.py: each of these methods is a generator, so that its batches come once. Ray 2.7.2 and 2.60,
 data/iterator.py, `_IterableFromIterator`: every loop starts anew, and next() is a TypeError.
@@ -73,10 +73,9 @@ def _gone_over(module: Module) -> Iterator[ast.expr]:
         if not isinstance(call.func, ast.Name) or call.func.id not in LOOK:
             values += [*call.args, *(keyword.value for keyword in call.keywords)]
     for value in sorted(values, key=module.start):
+        # Of a parameter the call that gives it counts.
         is_given = isinstance(value, ast.Name) and isinstance(module.definition(value), ast.arg)
-        if (
-            isinstance(value, (ast.Name, ast.Attribute, ast.Subscript)) and not is_given
-        ):  # the call that gives it counts
+        if isinstance(value, (ast.Name, ast.Attribute, ast.Subscript)) and not is_given:
             yield value
 
 
@@ -90,7 +89,7 @@ def _is_in_loop(module: Module, place: ast.expr, made: ast.Call) -> bool:
 
 
 def _repeats(module: Module, place: ast.AST, made: ast.Call) -> bool:
-    """Whether a loop runs a place again and again that neither runs a call nor gives other values to the names there."""
+    """Whether a loop runs a place again and again, but not a call, and leaves the names there what they are."""
     inner = place
     for outer in module.ancestors(place):
         if isinstance(outer, FUNCTIONS):

@@ -20,7 +20,7 @@ KEPT = {
     "a limit": "res = ds.map(double)\nprint(res.to_pandas(limit=9))",
     "written": "res = ds.flat_map(double)\nprint(res.count())\nres.write_parquet('out')",
     "later in a branch": "res = ds.filter(double)\nn = res.count()\nif n:\n    res.write_csv('out')",
-    "later in a loop": "res = ds.map(double)\nres.count()\nfor e in range(2):\n    for b in res.iter_batches():\n        pass",
+    "later in a loop": "res = ds.map(double)\nres.count()\nfor e in range(2):\n    print(list(res.iter_batches()))",
     "shuffled since": "res = ds.map(double).random_shuffle()\nprint(res.count(), res.sum('x'))",
     "in a function": "def f():\n    res = ds.map(double)\n    print(res.count())\n    return res.take_all()",
 }
