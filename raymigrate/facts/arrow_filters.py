@@ -11,6 +11,7 @@ from raymigrate.facts.module import Module
 FIELDS = ("pyarrow.dataset.field", "pyarrow.compute.field")
 # Methods of a column that test it, by what they are called in Ray Data.
 TESTS = {"isin": "is_in", "is_null": "is_null", "is_valid": "is_not_null"}
+TO_PYTHON = ("as_py", "to_pylist", "item", "tolist")  # methods that give values of Python's
 COMPARISONS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
@@ -51,5 +52,12 @@ def _is_column(module: Module, node: ast.expr) -> bool:
 
 def _is_value(module: Module, node: ast.expr) -> bool:
     """Whether an expression is a value of Python's, as far as is seen: nothing of pyarrow is in it."""
-    parts = ((found.module, part) for found in module.origins(node) for part in ast.walk(found.node))
-    return not any((home.qualified(part) or "").startswith("pyarrow") for home, part in parts)
+    return not any(_is_of_pyarrow(source.module, source.node) for source in module.origins(node))
+
+
+def _is_of_pyarrow(module: Module, node: ast.AST) -> bool:
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in TO_PYTHON:
+        return False
+    if (module.qualified(node) or "").startswith("pyarrow"):
+        return True
+    return any(_is_of_pyarrow(module, part) for part in ast.iter_child_nodes(node))

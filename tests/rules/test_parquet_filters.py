@@ -37,6 +37,7 @@ SAID = {
     'pds.field("x").isin(KEYS)': 'col("x").is_in(list(KEYS))',
     'pds.field("x").isin([key for key in KEYS])': 'col("x").is_in([key for key in KEYS])',
     'pds.field("y").is_valid()': 'col("y").is_not_null()',
+    'pds.field("x") > pa.scalar(1).as_py()': 'col("x") > pa.scalar(1).as_py()',
 }
 LEFT = [
     'pds.field("x") + 1 > 0',
@@ -45,6 +46,7 @@ LEFT = [
     'pds.field("x", "inner") > 0',
     'pds.field(config["column"]) > 0',
     'pds.field("x") > pds.scalar(3)',
+    'pds.field("x") > make(pds.field("y"))',
     'pds.field("x").isin(pa.array([1]))',
     'pds.field("x").isin([1], True)',
     'pds.field("x").is_null(nan_is_null=True)',
