@@ -23,6 +23,10 @@ KEPT = {
     "later in a loop": "res = ds.map(double)\nres.count()\nfor e in range(2):\n    print(list(res.iter_batches()))",
     "shuffled since": "res = ds.map(double).random_shuffle()\nprint(res.count(), res.sum('x'))",
     "in a function": "def f():\n    res = ds.map(double)\n    print(res.count())\n    return res.take_all()",
+    "lazy": "res = ds.map(double).lazy()\nprint(res.count(), res.take_all())",
+    "with other edits": "res = ds.map(double, compute='tasks')\nprint(res.count(), res.take_all())",
+    "in lines": "res = (\n    ds.map(double)  # one\n    .repartition(3)\n)\nprint(res.count(), res.take_all())",
+    "made by a function": "def f():\n    return ds.map(double)\n\nres = f()\nprint(res.count(), res.take_all())",
 }
 MAY_BE_KEPT = {
     "in a branch": "res = ds.map(double)\nif ds:\n    print(res.count())\nprint(res.to_pandas())",

@@ -13,6 +13,8 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.data.parquet_filters import gives_a_filter
+from raymigrate.codemods.phases import Phase
+from raymigrate.edits.plan import Code
 from raymigrate.facts.module import Module
 from raymigrate.facts.ray_data import is_dataset, is_mapped
 from raymigrate.facts.values import argument, assigned, is_none
@@ -53,7 +55,7 @@ class Run:
     name: str
 
 
-@codemod(*KEEPS)
+@codemod(*KEEPS, phase=Phase.LIBRARIES)
 def computed_again(context: Context) -> None:
     """Materializes a mapped Dataset whose rows legacy Ray kept, where all that runs it stands beside it."""
     module = context.module
@@ -112,4 +114,5 @@ def _materialize(context: Context, target: ast.Name, made: ast.Call, runs: list[
         advice = f"Call .materialize() once before the first of them: {target.id} = {target.id}.materialize()."
         context.manual(RM518, again.call, f"{message}.", advice)
     elif context.converts(RM518, again.call, f"{message}; now materialize() keeps them."):
-        context.plan.replace(made, "$mapped.materialize()", mapped=made)
+        planned = context.plan.expressions.get(made, Code("$mapped", {"mapped": made}))  # such as without .lazy()
+        context.plan.replace(made, f"{planned.template}.materialize()", **planned.parts)
