@@ -104,11 +104,13 @@ def test_a_variable_that_is_called_as_the_column() -> None:
     [
         'ray.data.read_parquet("rows", dataset_kwargs={"filters": [("x", ">", 0)]})',
         'ray.data.read_parquet("rows", **{"filter": pds.field("x") > 0})',
+        'ray.data.read_parquet("rows", **options)',
         'ray.data.read_parquet("rows", **dict(columns=["x"], filter=pds.field("x") > 0))',
     ],
 )
 def test_filters_in_a_dict_are_told(call: str) -> None:
-    assert converted(f"import ray\nimport pyarrow.dataset as pds\n\nds = {call}\n").lines("RM516", Kind.MANUAL)
+    script = f"import ray\nimport pyarrow.dataset as pds\n\noptions = {{}}\noptions['filter'] = 1\nds = {call}\n"
+    assert converted(script).lines("RM516", Kind.MANUAL)
 
 
 @pytest.mark.parametrize(
@@ -118,6 +120,7 @@ def test_filters_in_a_dict_are_told(call: str) -> None:
         'ray.data.read_parquet("rows", dataset_kwargs={"memory_map": True})',
         'ray.data.read_parquet("rows").filter(lambda row: row["x"])',
         'ray.data.read_csv("rows", filter=1)',
+        'ray.data.read_parquet("rows", **ray.options)',
     ],
 )
 def test_other_calls_are_not(call: str) -> None:

@@ -12,7 +12,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.facts.arrow_filters import TESTS, calls_of_filter
-from raymigrate.facts.keys import unpacked_value
+from raymigrate.facts.keys import keys_of, unpacked_value
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import assigned, is_none, keyword_argument, reads, seen_entries
 
@@ -48,11 +48,10 @@ def parquet_filters(context: Context) -> None:
     """Filters what read_parquet() gives in place of handing it the filter, where Ray Data can say the filter."""
     for call in context.module.calls(READ):
         keyword = next((keyword for keyword in call.keywords if keyword.arg == "filter"), None)
-        unpacked = unpacked_value(context.module, call, "filter")
         if keyword is not None:
             _filter(context, call, keyword)
-        elif unpacked is not None:
-            context.manual(RM516, call, f"{RAISES}, and what is unpacked here has one.", WRITE)
+        elif _unpacks_a_filter(context.module, call):
+            context.manual(RM516, call, f"{RAISES}, and what is unpacked here may have one.", WRITE)
         options = keyword_argument(call, "dataset_kwargs")
         if options is not None and "filters" in seen_entries(context.module, options):
             context.manual(RM516, options, "read_parquet() raises a ValueError for filters in this.", OF_ALL_ROWS)
@@ -61,6 +60,14 @@ def parquet_filters(context: Context) -> None:
 def gives_a_filter(module: Module) -> bool:
     """Whether a module gives read_parquet() a filter, as only code for older versions of Ray does."""
     return any(keyword_argument(call, "filter") is not None for call in module.calls(READ))
+
+
+def _unpacks_a_filter(module: Module, call: ast.Call) -> bool:
+    """Whether a dict that a call unpacks gets a filter somewhere."""
+    keys = (keys_of(module, keyword.value) for keyword in call.keywords if keyword.arg is None)
+    return any(name == "filter" for found in keys for name, _ in found.strings) or (
+        unpacked_value(module, call, "filter") is not None
+    )
 
 
 def _filter(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
