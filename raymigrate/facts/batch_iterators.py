@@ -44,14 +44,25 @@ def called_next(module: Module) -> dict[ast.AST, ast.Call]:
     return found
 
 
-def later_pass(module: Module, made: ast.Call) -> ast.expr | None:
-    """Where the script goes over the same object again, if it does: in a loop around that, or behind another one.
+def later_passes(module: Module, made: list[ast.Call]) -> dict[ast.expr, ast.Call]:
+    """Where the script goes over the same object again: in a loop around that, or behind another place that does so.
 
     Args:
         module: The module.
-        made: The call that gives the object.
+        made: The calls that give the objects.
+
+    Returns:
+        The first such place for each object, with the call that gives it, or the first of those that may.
     """
-    passes = [place for place in _gone_over(module) if made in _values(module, place)]
+    places: dict[ast.AST, list[ast.expr]] = {call: [] for call in made}
+    for place in _gone_over(module) if made else ():
+        for value in _values(module, place) & places.keys():
+            places[value].append(place)
+    later = ((_later(module, call, places[call]), call) for call in reversed(made))
+    return {place: call for place, call in later if place is not None}
+
+
+def _later(module: Module, made: ast.Call, passes: list[ast.expr]) -> ast.expr | None:
     for number, place in enumerate(passes):
         if _is_in_loop(module, place, made) or any(_comes_first(module, first, place) for first in passes[:number]):
             return place

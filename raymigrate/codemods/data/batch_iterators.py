@@ -5,7 +5,7 @@ import ast
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
-from raymigrate.facts.batch_iterators import METHODS, batch_iterators, called_next, later_pass
+from raymigrate.facts.batch_iterators import METHODS, batch_iterators, called_next, later_passes
 
 STARTS_ANEW = (2, 7)
 RM517 = Rule(
@@ -28,18 +28,18 @@ def used_twice(context: Context) -> None:
     module = context.module
     made = batch_iterators(module) if context.is_ray_script else []
     asked = called_next(module) if made else {}
-    told = set[ast.expr]()
     for call in made:
-        method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-        if call in asked:
-            message = f"next() of what {method}() gives raises a TypeError since Ray 2.7; now iter() of it."
-            if context.converts(RM517, call, message):
-                context.plan.replace(call, "iter($batches)", batches=call)
-        elif context.of_legacy_job and context.from_ray.lowest < STARTS_ANEW:
-            again = later_pass(module, call)
-            if again is not None and again not in told:
-                told.add(again)
-                context.manual(RM517, again, *_told(context, call, method))
+        message = f"next() of what {_method(call)}() gives raises a TypeError since Ray 2.7; now iter() of it."
+        if call in asked and context.converts(RM517, call, message):
+            context.plan.replace(call, "iter($batches)", batches=call)
+    others = [call for call in made if call not in asked]
+    if others and context.of_legacy_job and context.from_ray.lowest < STARTS_ANEW:
+        for place, call in later_passes(module, others).items():
+            context.manual(RM517, place, *_told(context, call, _method(call)))
+
+
+def _method(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else ""
 
 
 def _told(context: Context, call: ast.Call, method: str) -> tuple[str, str]:

@@ -17,7 +17,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.edits.plan import Code
 from raymigrate.facts.module import Module
 from raymigrate.facts.ray_data import is_dataset, is_mapped
-from raymigrate.facts.values import argument, assigned, is_none
+from raymigrate.facts.values import argument, assigned, is_none, reads
 
 KEPT_UNTIL = (2, 9)  # the last version that was looked at
 KEEPS = ("count", "to_pandas")
@@ -65,10 +65,10 @@ def computed_again(context: Context) -> None:
     for _, method in module.method_calls(*KEEPS):
         target = module.definition(method.value)
         made = assigned(module, target) if target is not None and target not in seen else None
-        if not isinstance(target, ast.Name) or not isinstance(made, ast.Call):
+        if not isinstance(target, ast.Name) or not isinstance(made, ast.Call) or not isinstance(method.value, ast.Name):
             continue
         seen.add(target)
-        runs = _runs(module, target)
+        runs = _runs(module, method.value)
         again = _run_again(runs)
         if again is not None and is_dataset(module, made) and is_mapped(module, made):
             _materialize(context, target, made, runs, again)
@@ -80,17 +80,16 @@ def _was_kept(context: Context) -> bool:
     return is_old and context.from_ray.lowest <= KEPT_UNTIL
 
 
-def _runs(module: Module, target: ast.Name) -> list[Run]:
-    """The calls that run a Dataset of a name, in the order in which they are written, arguments first."""
-    scope = module.scope_of[target].find(target.id)
+def _runs(module: Module, dataset: ast.Name) -> list[Run]:
+    """The calls that run the Dataset which a name has at one use, in the order in which they run."""
     found = []
-    for use in module.uses(target.id, scope) if scope is not None else ():
+    for use in reads(module, dataset) or ():
         method = module.parent_of[use]
         call = module.parent_of[method]
-        if isinstance(method, ast.Attribute) and method.attr in RUNS and isinstance(call, ast.Call):
-            if call.func is method and module.definition(use) is target:
+        if isinstance(method, ast.Attribute) and method.attr in RUNS:
+            if isinstance(call, ast.Call) and call.func is method:
                 found.append(Run(call, method.attr))
-    return sorted(found, key=lambda run: module.end(run.call))
+    return sorted(found, key=lambda run: module.end(run.call))  # arguments come first
 
 
 def _run_again(runs: list[Run]) -> Run | None:
