@@ -241,6 +241,12 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         "provider = RayDatasetShardProvider.__new__(RayDatasetShardProvider)\nprovider._dataset_names = set()\n"
         "asked = type('Asked', (), {'dataset_name': 'dev'})\nprovider.get_dataset_shard(asked)",
     ],
+    "RM516": [
+        "ray.data.read_parquet(HERE, filter=1)",
+        "ray.data.read_parquet(HERE, dataset_kwargs={'filters': []})",
+        "import pyarrow.compute as pc, ray.data.expressions as e; e._PyArrowExpressionVisitor().visit(pc.field(0))",
+    ],
+    "RM517": ["from ray.data.iterator import _IterableFromIterator as made; next(made(lambda: iter([])))"],
     "RM601": [
         "from ray.train.huggingface import TransformersCheckpoint",
         "from ray.train.huggingface import HuggingFaceCheckpoint",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from raymigrate.facts.items import collections_of, items_of
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import Source, is_none
+from raymigrate.facts.values import Source, is_none, keyword_argument
 
 GET_SHARD = frozenset({"ray.air.session.get_dataset_shard", "ray.train.get_dataset_shard"})
 CLASSES = frozenset(
@@ -18,7 +18,8 @@ MAKERS = ("ray.data.read_", "ray.data.from_", "ray.data.range")
 # Functions whose datasets hold their rows in memory.
 IN_MEMORY = frozenset(f"ray.data.from_{kind}" for kind in ("huggingface", "items", "pandas", "arrow", "numpy"))
 MAPPERS = ("filter", "flat_map", "map", "map_batches")  # methods that take a function of rows or batches
-MAPS = frozenset({"add_column", *MAPPERS})
+OF_GROUPS = "map_groups"  # of what groupby() gives
+MAPS = frozenset({"add_column", OF_GROUPS, *MAPPERS})
 # Methods of a Dataset that give a Dataset, in Ray 2.6.3 or today.
 CHAINED = frozenset(
     [
@@ -113,6 +114,8 @@ def _behind_one(module: Module, node: ast.expr) -> list[_Value] | None:
         if isinstance(node.func, ast.Attribute) and node.func not in module.reference_at:
             if node.func.attr in CHAINED | PIPELINES:
                 return [_Value(module, node.func.value)]
+            if node.func.attr == OF_GROUPS and (grouped := _grouped(module, node.func.value)) is not None:
+                return [_Value(module, grouped)]
             if node.func.attr in READERS and node.args:
                 return [_Value(module, node.func.value, several=True)]
     if isinstance(node, ast.Name):
@@ -123,6 +126,13 @@ def _behind_one(module: Module, node: ast.expr) -> list[_Value] | None:
             return [_Value(module, whole, several=True)]
     collections = collections_of(Source(module, node))
     return [_Value(found.module, found.node, several=True) for found in collections] or None
+
+
+def _grouped(module: Module, groups: ast.expr) -> ast.expr | None:
+    """What groupby() was called of to get groups."""
+    made = module.value(groups)
+    is_made = isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute) and made.func.attr == "groupby"
+    return made.func.value if is_made else None  # type: ignore[attr-defined]
 
 
 def _behind_several(module: Module, node: ast.expr) -> list[_Value] | None:
@@ -177,7 +187,7 @@ def is_mapped(module: Module, dataset: ast.expr) -> bool:
 def _is_mapped(source: Source) -> bool:
     for _, call in _chain(source):
         method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-        if method in MATERIALIZE | MAPS:
+        if method in MATERIALIZE | MAPS and keyword_argument(call, "expr") is None:  # which is no function
             return method in MAPS
     return False
 

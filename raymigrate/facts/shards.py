@@ -46,10 +46,11 @@ def optional_shards(homes: Iterable[Module]) -> Iterator[Shard]:
         if asked
         else ()
     )
+    used = {node for home in dict.fromkeys(home for home, _ in asked) for node in _used(home)}
     for home, call in asked:
         given = argument(call, 0, "dataset_name")
         names = {value for _, value in constants(home, given)} if given is not None else set()
-        if (call in tested or call not in _used(home)) and names and all(isinstance(name, str) for name in names):
+        if (call in tested or call not in used) and names and all(isinstance(name, str) for name in names):
             yield Shard(home, call, frozenset(map(str, names)))
 
 

@@ -287,6 +287,64 @@ def test_a_function_that_another_file_hands_to_the_trainer(tmp_path: Path) -> No
     assert [f.path.rpartition("/")[2] for f in convert(tmp_path).findings if f.code == "RM483"] == ["worker.py"]
 
 
+DOWNLOADED = {
+    "dataset": "MNIST('./data', download=True)",
+    "dataset by keyword": "torchvision.datasets.CIFAR10(root='data', train=False, download=True)",
+    "two of one folder": "MNIST('data', download=True)\n    MNIST(root='data', train=False, download=True)",
+    "constant": "torchvision.datasets.FashionMNIST(OUT, download=True)",
+    "argument": "MNIST(args.out, download=True)",
+    "speech": "torchaudio.datasets.SPEECHCOMMANDS('data', download=True)",
+    "file": "urlretrieve('https://host/a', 'a.csv')",
+    "file by keyword": "torch.hub.download_url_to_file(url='https://host/a', dst='a.pt')",
+    "function": "prepare()",
+}
+NOT_AT_ONCE = {
+    "absolute": "MNIST('/data', download=True)",
+    "home": "MNIST('~/data', download=True)",
+    "there already": "MNIST('data')\n    MNIST('data', download=False)",
+    "unknown": "MNIST(config['root'], download=True)",
+    "above": "MNIST('../data', download=True)",
+    "lock": "with FileLock('/tmp/lock'):\n        MNIST('data', download=True)",
+    "one after the other": "with accelerator.local_main_process_first():\n        MNIST('data', download=True)",
+    "rank": "if session.get_local_rank() == 0:\n        MNIST('data', download=True)",
+    "own class": "Own('data', download=True)",
+    "temporary file": "urlretrieve('https://host/a')",
+    "temporary folder": "MNIST(tempfile.mkdtemp(), download=True)",
+}
+DOWNLOADING = """
+import tempfile
+import torch
+import torchaudio
+import torchvision
+from filelock import FileLock
+from own import Own
+from torchvision.datasets import MNIST
+from urllib.request import urlretrieve
+
+
+def prepare():
+    return MNIST("prepared", download=True)
+
+"""
+
+
+def _downloaded(body: str, workers: int = 2) -> int:
+    script = DOWNLOADING + SCRIPT.format(made=f"Accelerator()\n    {body}")
+    outcome = converted(script.replace("num_workers=2", f"num_workers={workers}"))
+    return len([message for message in outcome.messages if "they download to it at once" in message])
+
+
+@pytest.mark.parametrize("body", DOWNLOADED.values(), ids=DOWNLOADED)
+def test_what_every_worker_downloads_to_a_shared_folder_is_told(body: str) -> None:
+    assert _downloaded(body) == 1
+    assert not _downloaded(body, workers=1)
+
+
+@pytest.mark.parametrize("body", NOT_AT_ONCE.values(), ids=NOT_AT_ONCE)
+def test_other_downloads_are_not(body: str) -> None:
+    assert not _downloaded(body)
+
+
 OF_A_CLASS = """
 from ray.air import session
 from ray.air.config import ScalingConfig

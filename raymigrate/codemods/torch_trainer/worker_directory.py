@@ -14,6 +14,8 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.torch_trainer.captured_metrics import worker_functions
+from raymigrate.facts.downloads import FUNCTIONS as DOWNLOADS
+from raymigrate.facts.downloads import downloads
 from raymigrate.facts.folder_writes import is_by_rank, starts
 from raymigrate.facts.instances import ACCELERATOR, instance_of
 from raymigrate.facts.legacy import ACCELERATORS, HF
@@ -40,7 +42,7 @@ RM483 = Rule(
     "a file that the workers write to a relative path",
     "Legacy Ray kept it in the folder of the trial, one for each worker. Ray >= 2.51 writes it to a folder of the Ray"
     " session that all workers of a node share, and does not keep it with the results. A worker that reads it back may"
-    " find what another one has written in part.",
+    " find what another one has written or downloaded in part.",
     "Write to an absolute path on rank 0, or into the folder of a checkpoint that is reported; what each worker reads"
     " itself, into a temporary folder.",
     STORAGE,
@@ -48,10 +50,15 @@ RM483 = Rule(
 
 NOT_KEPT = "{where} written to the session's folder on Ray >= 2.51, not kept with the trial."
 SHARED = "{where} one file for all workers of a node on Ray >= 2.51: one may read it while another one writes it."
+AT_ONCE = "{where} one for all workers of a node on Ray >= 2.51: they download to it at once, and one may read a part."
 KEEP = "Write to an absolute path on rank 0, or into the folder of a checkpoint that is reported."
 OWN_FILE = (
     "Give each worker a file of its own, in a folder of tempfile.mkdtemp(). Where a dict is taken as well, as"
     " TrainingArguments(deepspeed=) does, hand over that and write no file."
+)
+IN_TURN = (
+    "Download before the trainer is built, to an absolute path that all nodes see; or let one worker of a node after"
+    " the other do so: with filelock.FileLock(os.path.expanduser('~/download.lock'))."
 )
 VARIABLE = "TUNE_ORIG_WORKING_DIR"
 # Methods, with the argument that is the path: the first one, or the second of `accelerator.save_model(model, path)`.
@@ -119,6 +126,25 @@ def relative_writes(context: Context) -> None:
             message, advice = (SHARED, OWN_FILE) if shared else (NOT_KEPT, KEEP)
             context.manual(RM483, node, message.format(where=where), advice)
         told.add((first, shared))
+
+
+@codemod("download", *(name.rpartition(".")[2] for name in DOWNLOADS), phase=Phase.RESULTS)
+def relative_downloads(context: Context) -> None:
+    """Reports what each worker of a legacy training function downloads to its working directory."""
+    module = context.module
+    if not context.of_legacy_job and not module.references_within(HF):
+        return
+    found = downloads(module)
+    functions = _functions(context) if found and not train_on_one_worker(module) else set()
+    told = set[str]()
+    for call, path in found:
+        where = _where(module, path)
+        above = leading_text(module, path).startswith("..")  # the folder of the trial, which the workers shared before
+        if where in told or not where or where.startswith(UNSEEN) or above:
+            continue
+        if functions.intersection(module.ancestors(call)):
+            told.add(where)
+            context.manual(RM483, call, AT_ONCE.format(where=where), IN_TURN)
 
 
 def _functions(context: Context) -> set[ast.AST]:

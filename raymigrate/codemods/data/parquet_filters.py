@@ -1,0 +1,123 @@
+"""RM516: filters given to read_parquet().
+
+Ray 2.60, data/read_api.py, `read_parquet`: a ValueError for `filter=`, whatever it is, and for `dataset_kwargs=` with
+"filters" or "filter". Ray 2.0 to 2.9 handed `filter=` to `to_batches()` of pyarrow with the columns that `columns=`
+names, so that a filter of another column was an ArrowInvalid; of `filters` in `dataset_kwargs=` they asked for the
+fragments only, which have all rows (measured with pyarrow 12 and 26).
+"""
+
+import ast
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.facts.arrow_filters import TESTS, calls_of_filter
+from raymigrate.facts.keys import keys_of, unpacked_value
+from raymigrate.facts.module import Module
+from raymigrate.facts.values import assigned, is_none, keyword_argument, reads, seen_entries
+
+READ = "ray.data.read_parquet"
+RM516 = Rule(
+    "RM516",
+    "a filter given to read_parquet()",
+    "read_parquet() of Ray 2.60 raises a ValueError for filter=, and for filters in dataset_kwargs=. A filter of"
+    " pyarrow given to Dataset.filter(expr=) is a TypeError.",
+    'Filter the Dataset: from ray.data.expressions import col; ray.data.read_parquet(path).filter(expr=col("x") > 0).'
+    " Ray reads only the rows that it needs, as before.",
+    "https://docs.ray.io/en/latest/data/api/doc/ray.data.Dataset.filter.html",
+    errors=(
+        "`filter=` on `read_parquet` is not supported",
+        "Row filtering via 'filters' (pyarrow.parquet.ParquetDataset) or 'filter' (pyarrow.dataset.Scanner) isn't",
+        "Unsupported expression type for conversion: <class 'pyarrow._compute.Expression'>",
+    ),
+    unproven="The tests make the libraries say the texts; what comes of an expression is compared with pyarrow's.",
+)
+RAISES = "read_parquet(filter=) raises a ValueError"
+WRITE = (
+    "Filter the Dataset, .filter(expr=...) behind read_parquet(), with an expression of ray.data.expressions in place"
+    ' of pyarrow\'s: field("x") is col("x"), isin([...]) is is_in([...]), is_valid() is is_not_null().'
+)
+OF_ALL_ROWS = (
+    "Drop it to have the rows as before: legacy Ray read all of them. To have those that it asks for, call"
+    ' .filter(expr=...) behind read_parquet(), with col("x") of ray.data.expressions.'
+)
+
+
+@codemod("read_parquet")
+def parquet_filters(context: Context) -> None:
+    """Filters what read_parquet() gives in place of handing it the filter, where Ray Data can say the filter."""
+    for call in context.module.calls(READ):
+        keyword = next((keyword for keyword in call.keywords if keyword.arg == "filter"), None)
+        if keyword is not None:
+            _filter(context, call, keyword)
+        elif _unpacks_a_filter(context.module, call):
+            context.manual(RM516, call, f"{RAISES}, and what is unpacked here may have one.", WRITE)
+        options = keyword_argument(call, "dataset_kwargs")
+        if options is not None and "filters" in seen_entries(context.module, options):
+            context.manual(RM516, options, "read_parquet() raises a ValueError for filters in this.", OF_ALL_ROWS)
+
+
+def gives_a_filter(module: Module) -> bool:
+    """Whether a module gives read_parquet() a filter, as only code for older versions of Ray does."""
+    return any(keyword_argument(call, "filter") is not None for call in module.calls(READ))
+
+
+def _unpacks_a_filter(module: Module, call: ast.Call) -> bool:
+    """Whether a dict that a call unpacks gets a filter somewhere."""
+    keys = (keys_of(module, keyword.value) for keyword in call.keywords if keyword.arg is None)
+    return any(name == "filter" for found in keys for name, _ in found.strings) or (
+        unpacked_value(module, call, "filter") is not None
+    )
+
+
+def _filter(context: Context, call: ast.Call, keyword: ast.keyword) -> None:
+    module = context.module
+    if is_none(keyword.value):
+        if context.converts(RM516, keyword, f"{RAISES}, also for None; deleted."):
+            context.plan.call(call).remove.add("filter")
+        return
+    made = _made_for_filters(module, keyword.value)
+    calls = calls_of_filter(module, made) if made is not None else None
+    if calls is None:
+        context.manual(RM516, keyword, f"{RAISES}.", WRITE)
+    elif context.converts(RM516, keyword, f"{RAISES}; now .filter(expr=) of what it gives."):
+        context.plan.call(call).remove.add("filter")
+        context.plan.replace(call, "$read.filter(expr=$filter)", read=call, filter=keyword.value)
+        for part in calls:
+            _say(context, part)
+        reading = module.reference_at[call.func].binding.statement
+        context.plan.need_import("ray.data.expressions", "col", near=context.nested(reading))
+
+
+def _made_for_filters(module: Module, node: ast.expr) -> ast.expr | None:
+    """The expression that makes a filter; None where its name may be read for something else."""
+    while isinstance(node, ast.Name):
+        target, uses = module.definition(node), reads(module, node)
+        made = assigned(module, target) if target is not None else None
+        if made is None or uses is None or not all(_is_filter(module, use) for use in uses):
+            return None
+        node = made
+    return node
+
+
+def _is_filter(module: Module, use: ast.Name) -> bool:
+    """Whether a name stands for the `filter=` of read_parquet(), or gives another name its value."""
+    keyword = module.parent_of[use]
+    if not isinstance(keyword, ast.keyword):
+        return False
+    call = module.parent_of[keyword]
+    return isinstance(call, ast.Call) and keyword.arg == "filter" and module.qualified(call.func) == READ
+
+
+def _say(context: Context, call: ast.Call) -> None:
+    """Says a column or its test as Ray Data does."""
+    edit, reference = context.plan.call(call), context.module.reference_at.get(call.func)
+    if reference is not None:
+        edit.function = "col"
+        context.handle(reference, gone=True)
+        return
+    assert isinstance(call.func, ast.Attribute)
+    context.plan.replace(call.func, f"$column.{TESTS[call.func.attr]}", column=call.func.value)
+    values = call.args[0] if call.args else None
+    if values is not None and not isinstance(context.module.value(values), (ast.List, ast.ListComp)):
+        edit.set_first("list($values)", values=values)
