@@ -118,7 +118,7 @@ def save(value: object, path: str) -> None:
     Path(path).write_bytes(pickle.dumps(value))
 
 
-def load(path: str | Path, weights_only: bool = True) -> object:
+def load(path: str | Path, map_location: str | None = None, weights_only: bool = True) -> object:
     return pickle.loads(Path(path).read_bytes())
 
 

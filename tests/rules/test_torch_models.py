@@ -31,7 +31,7 @@ from ray.train.torch import TorchPredictor
 
 predictor = TorchPredictor.from_checkpoint(Checkpoint("/run"), torch.nn.Linear(2, 1))
 """
-LOADED = 'torch.load(os.path.join(folder, "checkpoint.pt"), weights_only=False)["model"]'
+LOADED = 'torch.load(os.path.join(folder, "checkpoint.pt"), map_location="cpu", weights_only=False)["model"]'
 GET_MODEL = "get_model(model)"
 
 

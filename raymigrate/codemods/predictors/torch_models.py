@@ -16,7 +16,7 @@ from raymigrate.facts.values import seen_entries
 
 BY_CLASS = "TorchCheckpoint(checkpoint.path, checkpoint.filesystem).get_model(model) of ray.train.torch loads it"
 OPENED = "in `with checkpoint.as_directory() as folder:`"
-READ = f'torch.load(os.path.join(folder, "{CHECKPOINT_FILE}"), weights_only=False)["model"]'
+READ = f'torch.load(os.path.join(folder, "{CHECKPOINT_FILE}"), map_location="cpu", weights_only=False)["model"]'
 OF_STATE = f"The checkpoint is made from a dict: {OPENED}, model.load_state_dict({READ}) loads it."
 OF_DICT = f"The checkpoint is made from a dict: {OPENED}, {READ} is the model, or its state_dict for load_state_dict()."
 OF_EITHER = (

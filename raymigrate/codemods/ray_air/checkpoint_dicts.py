@@ -41,7 +41,9 @@ RM304 = Rule(
     errors=("'Checkpoint' object has no attribute 'to_dict'",),
 )
 MESSAGE = "Checkpoint.to_dict() raises an AttributeError on Ray >= 2.7"
-LOAD = f'torch.load(os.path.join({{folder}}, "{CHECKPOINT_FILE}"), weights_only=False)'
+# To the CPU: so legacy Ray read what a TorchTrainer saved (2.4.0 and 2.6.3 train/torch/torch_checkpoint.py,
+# _decode_data_dict). The driver may have no GPU, and all workers would load to the same one.
+LOAD = f'torch.load(os.path.join({{folder}}, "{CHECKPOINT_FILE}"), map_location="cpu", weights_only=False)'
 LOADER = Helper(
     "load_checkpoint",
     f'''
@@ -56,8 +58,8 @@ def $name(checkpoint):
 PACKED = "the dict only carried them along: read them in the folder that checkpoint.as_directory() gives."
 OPENED = (
     "A dict that legacy Ray wrote is in the file dict_checkpoint.pkl of the folder: read it with pickle.load(). One"
-    f" that converted code wrote is in {CHECKPOINT_FILE}: read it with torch.load(path, weights_only=False). Of"
-    f" a folder with other files {PACKED}"
+    f' that converted code wrote is in {CHECKPOINT_FILE}: read it with torch.load(path, map_location="cpu",'
+    f" weights_only=False). Of a folder with other files {PACKED}"
 )
 FILES = f"This checkpoint is a folder with files, and {PACKED}"
 NOT_NEEDED = "Nothing needs the dict once the other checkpoint is made without it: see what is said there."

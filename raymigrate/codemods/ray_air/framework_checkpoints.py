@@ -26,7 +26,7 @@ METHODS = ("from_dict", "from_uri", "from_checkpoint", *GONE)
 OF_ANOTHER = (
     "{name}(checkpoint.path, checkpoint.filesystem) reads what methods of {name} wrote. Of a checkpoint that was made"
     " from a dict, read the file with the dict, in with checkpoint.as_directory() as folder: what converted code wrote"
-    f' with torch.load(os.path.join(folder, "{CHECKPOINT_FILE}"), weights_only=False).'
+    f' with torch.load(os.path.join(folder, "{CHECKPOINT_FILE}"), map_location="cpu", weights_only=False).'
 )
 WEIGHTS_ALONE = " Weights alone are kept by TorchCheckpoint.from_state_dict(state_dict)."
 MODEL_ALONE = " A model alone is kept by {name}.from_model(model)."
