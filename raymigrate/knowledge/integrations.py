@@ -23,7 +23,7 @@ INTEGRATION_OF = {name: part for part, libraries in INTEGRATIONS.items() for nam
 # Other ways to use a part than to name it: names that it gives, its former place, and what imports it within Ray.
 _OTHER_WAYS = {
     "ray.util.dask": r"\b(?:ray_dask_get|enable_dask_on_ray)\b|\bray\.data\b[\s\S]*(?:\bfrom_dask|\.to_dask)\(",
-    "ray.train.xgboost": r"\bimport\s[^#;]*?\bXGBoost(?:Trainer|Config|Checkpoint)\b|\btrain\.xgboost\.",
+    "ray.train.xgboost": r"\btrain\.xgboost\.",
     "ray.tune.search.optuna": r"\btune\.(?:search|suggest)\.optuna\b|\bcreate_searcher\(\s*[\"']optuna\b",
     "ray.util.spark": r"\bsetup_ray_cluster\b",
     "ray.data.from_daft": r"\bdata\.from_daft\(",
@@ -32,7 +32,8 @@ _OTHER_WAYS = {
 
 def _named(part: str) -> str:
     parent, _, last = part.rpartition(".")
-    return rf"\b{re.escape(part)}\b|\bfrom\s+{re.escape(parent)}\s+import\s[^#;=]*?\b{last}\b"
+    names = r"(?:\([^)]*?|[^\n\\#;(]*?)"  # those that are imported before it
+    return rf"\b{re.escape(part)}\b|\bfrom\s+{re.escape(parent)}\s+import\b[ \t]*{names}\b{last}\b"
 
 
 _SIGNS = {part: re.compile(f"{_named(part)}|{_OTHER_WAYS[part]}") for part in INTEGRATIONS}
@@ -43,6 +44,6 @@ def is_used(part: str, texts: Iterable[str]) -> bool:
 
     Args:
         part: A name in `INTEGRATIONS`.
-        texts: The scripts; of a notebook its file or its code.
+        texts: The scripts.
     """
     return any(_SIGNS[part].search(text) for text in texts)

@@ -143,7 +143,8 @@ def _only_lists_ray(folder: str) -> bool:
 
 
 def _text(script: str) -> str:
-    return decode(read(script) or b"").text
+    text = decode(read(script) or b"").text
+    return text.replace("\\n", " \n") if script.endswith(".ipynb") else text  # the lines of its cells
 
 
 def read(path: str) -> bytes | None:
