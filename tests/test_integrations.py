@@ -93,6 +93,12 @@ def test_a_notebook_that_uses_it(tmp_path: Path) -> None:
     assert pins_in(run("--check", tmp_path)) == {"requirements.txt:1"}
 
 
+def test_in_a_named_list_that_pins_ray(tmp_path: Path) -> None:
+    project(tmp_path, job_py="import ray.util.dask\n" + MODERN, requirements_txt="ray==2.9.3\ndask==2023.1.0\n")
+    told = run("--check", tmp_path / "job.py", tmp_path / "requirements.txt")
+    assert pins_in(told) == {"requirements.txt:1", "requirements.txt:2"}
+
+
 def test_scripts_of_another_folder_do_not_count(tmp_path: Path) -> None:
     project(tmp_path, a__train_py=LEGACY, a__requirements_txt=LIST, b__on_dask_py="import ray.util.dask\n" + MODERN)
     assert pins_in(run("--check", tmp_path)) == set()
@@ -102,6 +108,8 @@ def test_beside_scripts_that_are_neither_legacy_nor_converted(tmp_path: Path) ->
     project(tmp_path, job_py="import ray.util.dask\n" + MODERN, requirements_txt=LIST)
     assert pins_in(run("--check", tmp_path)) == set()
     assert pins_in(run("--check", "--select", "RM731", tmp_path)) == {"requirements.txt:1", "requirements.txt:2"}
+    named = run("--check", tmp_path / "job.py", tmp_path / "requirements.txt")
+    assert pins_in(named) == set()  # it pins no Ray
     run("--unsafe", "--select", "RM731", tmp_path)
     assert (tmp_path / "requirements.txt").read_text().startswith("dask>=2024.11\ndistributed>=2024.11\nxgboost==1.6.2")
 

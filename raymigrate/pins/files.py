@@ -81,7 +81,7 @@ class PinFile:
     @cached_property
     def pins(self) -> list[Pin]:
         """The versions that it asks for; nothing in a file that cannot be understood."""
-        if self.data is None or not re.search(PACKAGES, self.data.replace(b"\0", b""), re.IGNORECASE):
+        if not names_packages(self.data):
             return []
         try:
             return list(self.reader(self.script.text))
@@ -98,6 +98,11 @@ def reader_by_path(path: str) -> Reader | None:
 def is_script(path: str) -> bool:
     """Whether a file is a script or notebook, and no setup.py."""
     return path.endswith(SUFFIXES) and reader_by_path(path) is None
+
+
+def names_packages(data: bytes | None) -> bool:
+    """Whether a file may name any of the packages of which a version may be too old."""
+    return data is not None and re.search(PACKAGES, data.replace(b"\0", b""), re.IGNORECASE) is not None
 
 
 def names_ray(data: bytes | None) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from raymigrate.files.discovery import files_below
-from raymigrate.pins.files import PinFile, is_script, names_ray, read, reader_by_path
+from raymigrate.pins.files import PinFile, is_script, names_packages, names_ray, read, reader_by_path
 from raymigrate.pins.readers import SUBFOLDERS
 
 if TYPE_CHECKING:
@@ -43,11 +43,17 @@ def files_for(scripts: Sequence[str], found: Discovery) -> list[PinFile]:
     for folder, paths in folders.items():
         owner = _owner(folder, _root(folder, found.roots), holding)
         if users := _below(owner.folder, scripts, holding):
-            files = [PinFile(path, reader, read(path), users) for path in paths if (reader := reader_by_path(path))]
+            files = [file for path in paths if (file := _naming_packages(path, users))]
             if owner.is_sure or any(names_ray(file.data) for file in files):
                 owned += [(owner, file) for file in files]
     owned.sort(key=lambda pair: (-pair[0].folder.count("/"), pair[1].path.count("/"), pair[1].path))
     return [file for _, file in owned]
+
+
+def _naming_packages(path: str, users: Sequence[str]) -> PinFile | None:
+    """A file with what it pins; None if it names none of the packages, like most of the YAML of a project."""
+    reader, data = reader_by_path(path), read(path)
+    return PinFile(path, reader, data, users) if reader is not None and names_packages(data) else None
 
 
 def _looked_for(found: Discovery) -> tuple[dict[str, list[str]], set[str]]:

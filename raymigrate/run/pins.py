@@ -52,13 +52,10 @@ def pin_results(
     legacy = {*legacy, *(path for path, result in results.items() if is_legacy(result.findings))}
     others = [path for path in found.candidates if path not in results and path not in legacy]
     is_asked = job.options.names(RM731.code)
-    is_needed = legacy or is_asked or any(may_be_converted(read(path) or b"") for path in others)
+    named_lists = [(path, reader) for path in found.named_lists if (reader := reader_by_path(path))]
+    is_needed = legacy or named_lists or is_asked or any(may_be_converted(read(path) or b"") for path in others)
     scripts = [*sorted(legacy), *others] if is_needed else []
-    named = {
-        path: PinFile(path, reader, read(path), scripts)
-        for path in found.named_lists
-        if (reader := reader_by_path(path))
-    }
+    named = {path: PinFile(path, reader, read(path), scripts) for path, reader in named_lists}
     files = [*named.values(), *(file for file in files_for(scripts, found) if file.path not in named)]
     told = {path: results[path] for path in legacy if path in results}
     lacking = _lacking(files, told) if job.options.enabled(RM732.code) else {}
