@@ -47,8 +47,7 @@ def run_conversion(paths: Sequence[str], settings: Settings, choices: Choices) -
             suffixes=(*SUFFIXES, *CONFIGURATION, *(PAGES if choices["docs"] else ())),
             jobs=choices["jobs"],
         )
-        named = PINS in choices["select"] and found.named
-        if not found.candidates and not named and not found.problems and not _writes_more(choices):
+        if not found.candidates and not found.named_lists and not found.problems and not _writes_more(choices):
             _say_that_nothing_is_left(found.scanned, choices)
             return 0
 

@@ -165,7 +165,7 @@ def open_document(data: bytes, filename: str, *, for_ray: bool = False) -> Docum
         return Notebook(data, for_ray=for_ray)
     script = decode(data)
     if name.endswith(PAGES):
-        return page(script, filename)
+        return page(script, filename, for_ray=for_ray)
     if b"%" in data or b"!" in data or b"?" in data or b"# In[" in data or b"# Databricks" in data:
         return cell_script(script, for_ray=for_ray) or Plain(script)
     return Plain(script)

@@ -43,7 +43,7 @@ def cell_script(script: Script, *, for_ray: bool = False) -> Regions | None:
     document.remarks += [remark for start, stop in cells for remark in _other_language(lines, start, stop)]
     old = [(Place(0, index + 1, 1), pin) for index, pin in old_pins(lines)]
     document.for_ray = for_ray or uses_train(document.text)
-    document.pins = [(place, pin) for place, pin in old if document.for_ray or concerns(pin, document.text)]
+    document.pins = [(place, pin) for place, pin in old if concerns(pin, document.text, for_ray=document.for_ray)]
     document.remarks += [pin_remark(pin, place) for place, pin in document.pins]
     return document
 

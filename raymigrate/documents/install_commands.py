@@ -7,9 +7,9 @@ from dataclasses import replace
 from raymigrate.knowledge.versions import Pin, conda_pins, requirement_pins
 
 NESTED = "The command is in a string: write {name}>={lowest} there, with quotes around it for the inner shell."
-# A word of a shell command, which may be quoted, after `pip install` up to the end of that command.
+# A word of a shell command, which may be quoted, after `pip install` or `conda create` up to the end of that command.
 INSTALL = re.compile(
-    r"\b(?:pip[\d.]*|uv pip|conda|mamba)(?:[ \t]+-[\w-]+)*[ \t]+install\b"
+    r"\b(?:(?:pip[\d.]*|uv pip|conda|mamba)(?:[ \t]+-[\w-]+)*[ \t]+install|(?:conda|mamba)[ \t]+create)\b"
     r"(?P<words>(?:[^\n;&|#\\]|\\(?:[ \t]*\r?\n|.))*)"
 )
 WORD = re.compile(r"(?P<quote>\\?[\"'])(?P<quoted>[^\"'\n\\]*)(?P=quote)|(?P<plain>[^\s\"'\\]+)")

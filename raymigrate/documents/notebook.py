@@ -87,7 +87,7 @@ class Notebook:
         self._cells = Cells(cells)
         texts = [self.text, *(script.text for script in self.scripts)] if pins else []
         self.for_ray = for_ray or any(map(uses_train, texts))
-        self.pins = [(place, pin) for place, pin in pins if self.for_ray or concerns(pin, *texts)]
+        self.pins = [(place, pin) for place, pin in pins if concerns(pin, *texts, for_ray=self.for_ray)]
         self.remarks += [*self._cells.remarks, *(pin_remark(pin, place) for place, pin in self.pins)]
 
     @property

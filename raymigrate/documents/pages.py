@@ -14,14 +14,18 @@ from itertools import takewhile
 from raymigrate.base.findings import Finding, Kind
 from raymigrate.documents.lines import Places, split_lines
 from raymigrate.documents.regions import Head, Regions
-from raymigrate.documents.remarks import RM907, Place, remark
+from raymigrate.documents.remarks import RM907, Place, concerns, old_pins, pin_remark, remark, uses_train
 from raymigrate.files.script import Script
+from raymigrate.knowledge.versions import Pin
 
 FENCE = re.compile(r"([ \t>]*)(`{3,}|~{3,})[ \t]*(.*?)[ \t]*$")
 LANGUAGE = re.compile(r"\{?\.?(?:python3?|py|ipython3?|code-cell|testcode|code-block)\b(?:\}[ \t]*(?:i?python3?|py)?)?")
 DIRECTIVE = re.compile(
     r"([ \t]*)\.\.[ \t]+(?:(?:code-block|code|sourcecode)::[ \t]*(?:i?python3?|py)|testcode::.*)[ \t]*$"
 )
+SHELLS = r"(?:bash|sh|shell|zsh|console|terminal|shell-session)"
+SHELL = re.compile(rf"(?:\{{?\.?{SHELLS}\b|\{{code-block\}}[ \t]*{SHELLS}\b|$)")  # what is not named may be one
+SHELL_DIRECTIVE = re.compile(rf"([ \t]*)\.\.[ \t]+(?:code-block|code|sourcecode)::[ \t]*{SHELLS}[ \t]*$")
 OPTION = re.compile(r"([ \t]*):[\w-]+:")
 IS_DIRECTIVE = re.compile(r"[ \t]*\.\.[ \t]|[ \t>]*[`~]{3,}[ \t]*\{\w")  # of reStructuredText, or of MyST
 HEADING = re.compile(r"#{1,6}[ \t]|.*\n[ \t]*([=~^\"'*+#.-])\1{2,}[ \t]*$")
@@ -66,10 +70,17 @@ class Block:
     prose: str
 
 
-def page(script: Script, filename: str) -> Regions:
-    """The Python code blocks of a page, less those that show the legacy form on purpose."""
+def page(script: Script, filename: str, *, for_ray: bool = False) -> Regions:
+    """The Python code blocks of a page, less those that show the legacy form on purpose, and what its commands install.
+
+    Args:
+        script: The text of the page.
+        filename: Its name.
+        for_ray: See `Document.for_ray`.
+    """
     lines = [line.text for line in split_lines(script.text)]
-    found = _directives(lines) if filename.lower().endswith(".rst") else _fences(lines)
+    is_rst = filename.lower().endswith(".rst")
+    found = _directives(lines, DIRECTIVE) if is_rst else _fences(lines, LANGUAGE)
     blocks = _blocks(lines, found)
     shows_new = any(NEW_TRAINER.search(block.code) and not LEGACY_TRAINER.search(block.code) for block in blocks)
     left = [b for b in blocks if LEGACY_TRAINER.search(b.code) and (shows_new or ON_PURPOSE.search(b.prose))]
@@ -82,7 +93,26 @@ def page(script: Script, filename: str) -> Regions:
     for block in left:
         message = "The page shows old and new code side by side, so this block was left."
         document.remarks.append(remark(RM907, Kind.NOTE, message, Place(0, block.start + 1, block.indent + 1)))
+    document.for_ray = for_ray or (not left and uses_train(document.text))
+    if document.for_ray:
+        shell = _directives(lines, SHELL_DIRECTIVE) if is_rst else _fences(lines, SHELL)
+        document.pins = list(_pins(lines, shell, document.text))
+        document.remarks += [pin_remark(pin, place) for place, pin in document.pins]
     return document
+
+
+def _pins(lines: list[str], blocks: Iterable[tuple[int, int, int, int]], code: str) -> Iterator[tuple[Place, Pin]]:
+    """The old versions that shell commands of a page install.
+
+    Args:
+        lines: The page.
+        blocks: Its blocks of shell commands.
+        code: Its Python.
+    """
+    read = {index for start, stop, _, _ in blocks for index in range(start, stop)}
+    for index, pin in old_pins([line if index in read else "" for index, line in enumerate(lines)]):
+        if concerns(pin, code, for_ray=True):
+            yield Place(0, index + 1, 1), pin
 
 
 def _in_html(text: str) -> Iterator[Finding]:
@@ -133,8 +163,8 @@ def _paragraph(lines: list[str], head: int) -> list[str]:
     return list(takewhile(str.strip, reversed(lines[max(0, end - 4) : end])))
 
 
-def _fences(lines: list[str]) -> Iterator[tuple[int, int, int, int]]:
-    """Fenced blocks of Python: first line, line after the last, indentation, line of the fence."""
+def _fences(lines: list[str], language: re.Pattern[str]) -> Iterator[tuple[int, int, int, int]]:
+    """Fenced blocks of a language: first line, line after the last, indentation, line of the fence."""
     index = 0
     while index < len(lines):
         fence = FENCE.match(lines[index])
@@ -145,15 +175,15 @@ def _fences(lines: list[str]) -> Iterator[tuple[int, int, int, int]]:
         closing = re.compile(rf"[ \t>]*{fence[2][0]}{{{len(fence[2])},}}[ \t]*$")
         while index < len(lines) and not closing.match(lines[index]):
             index += 1
-        if LANGUAGE.match(fence[3]) and index < len(lines):
+        if language.match(fence[3]) and index < len(lines):
             yield from _without_options(lines, head + 1, index, len(fence[1]), head)
         index += 1
 
 
-def _directives(lines: list[str]) -> Iterator[tuple[int, int, int, int]]:
-    """Blocks of code directives: first line, line after the last, indentation, line of the directive."""
+def _directives(lines: list[str], opening: re.Pattern[str]) -> Iterator[tuple[int, int, int, int]]:
+    """Blocks of code directives of a language: first line, line after the last, indentation, line of the directive."""
     for head, line in enumerate(lines):
-        directive = DIRECTIVE.match(line)
+        directive = opening.match(line)
         if directive is None:
             continue
         stop = head + 1

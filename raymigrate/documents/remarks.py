@@ -85,8 +85,16 @@ def uses_train(text: str) -> bool:
     return bool(USES_TRAIN.search(text))
 
 
-def concerns(pin: Pin, *texts: str) -> bool:
-    """Whether an old version matters to the code of a document that does not use Ray Train."""
+def concerns(pin: Pin, *texts: str, for_ray: bool) -> bool:
+    """Whether an old version matters to the code of a document.
+
+    Args:
+        pin: The version.
+        texts: The code of the document, and that of scripts which it writes.
+        for_ray: Whether the document uses Ray Train; else a cluster on Spark alone may need a newer Ray.
+    """
+    if for_ray:
+        return pin.matters_to(texts)
     if pin.name != "ray" or not any(ON_SPARK in text for text in texts):
         return False
 

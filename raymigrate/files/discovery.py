@@ -7,8 +7,9 @@ lie elsewhere. A path named on the command line is never left out.
 """
 
 import os
+import re
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -66,6 +67,7 @@ class Discovery:
         roots: The directories that were named, each "" or ending with a slash.
         named: The files that were named.
         exclude: The patterns of --exclude.
+        exclude_base: The folder that they are relative to instead of each walked directory.
     """
 
     candidates: list[str]
@@ -74,6 +76,12 @@ class Discovery:
     roots: tuple[str, ...] = ()
     named: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    exclude_base: str = ""
+
+    @property
+    def named_lists(self) -> tuple[str, ...]:
+        """The files that were named and that may pin versions: what is no script, and setup.py."""
+        return tuple(path for path in self.named if not path.endswith(SUFFIXES) or path.endswith("setup.py"))
 
     @cached_property
     def _real(self) -> tuple[frozenset[str], tuple[str, ...]]:
@@ -114,7 +122,7 @@ def discover(
     """
     # The walk makes thousands of strings that all stay.
     with no_search_for_cycles(), Search(Words(needles), jobs or processors()) as search:
-        walk = _Walk(tuple(suffixes), exclude, exclude_base, search, force_exclude=force_exclude)
+        walk = _Walk(tuple(suffixes), exclude, exclude_base, search.add, force_exclude=force_exclude)
         for path in paths:
             walk.start(path)
         hits, failures = search.result()
@@ -128,25 +136,63 @@ def discover(
     problems = {*walk.problems, *killed, *too_large, *(_unreadable(path, number) for path, number in failures)}
     problems_by_path = sorted(problems, key=lambda problem: problem.path)
     named = tuple(sorted(walk.named))
-    return Discovery(sorted(candidates), problems_by_path, len(walk.files), tuple(walk.roots), named, tuple(exclude))
+    roots = tuple(walk.roots)
+    return Discovery(sorted(candidates), problems_by_path, len(walk.files), roots, named, tuple(exclude), exclude_base)
+
+
+def files_below(found: Discovery, is_wanted: Callable[[str], bool]) -> Iterator[str]:
+    """Walks the named directories once more, for files of other kinds, and leaves out the same.
+
+    Args:
+        found: What the search for scripts found.
+        is_wanted: Tells by its path whether a file is of such a kind.
+    """
+    wanted: list[str] = []
+    take = lambda paths: wanted.extend(filter(is_wanted, paths))  # noqa: E731 - typed by its use
+    walk = _Walk(("",), found.exclude, found.exclude_base, take)
+    for root in found.roots:
+        walk.start(root or ".")
+    return (path for path in wanted if not walk.is_ignored(path))
+
+
+def layers_of(folder: str, found: Discovery) -> list[Patterns]:
+    """The patterns that hold in a folder, the strongest first; those around a repository do not hold inside it."""
+    root = next(root for root in found.roots if folder.startswith(root))
+    own: list[Patterns] = []
+    try:
+        above = read_gitignores_above(root)
+        for slash in [len(root), *(match.end() for match in re.finditer("/", folder) if match.end() > len(root))]:
+            if os.path.lexists(f"{folder[:slash]}.git"):
+                own, above = [], []
+            if os.path.isfile(f"{folder[:slash]}.gitignore"):
+                own.insert(0, read_gitignore(folder[:slash], slash))
+    except OSError:
+        above = []
+    return [*([excluded(found.exclude, root)] if found.exclude else []), *own, *above]
 
 
 class _Walk:
-    """Looks for files and hands them to a search: those that are named, and those found in directories.
+    """Looks for files and hands them on: those that are named, and those found in directories.
 
     Patterns are slow beside the rest. So they are asked about directories here, and about files only once one is known
     to hold a needle.
     """
 
     def __init__(
-        self, suffixes: tuple[str, ...], exclude: Sequence[str], base: str, search: Search, *, force_exclude: bool
+        self,
+        suffixes: tuple[str, ...],
+        exclude: Sequence[str],
+        base: str,
+        take: Callable[[Sequence[str]], object],
+        *,
+        force_exclude: bool = False,
     ) -> None:
         self._suffixes = suffixes
         self._exclude = exclude
         self._strongest = 1 if exclude else 0  # how many layers beat every .gitignore
         self._base = base
         self._force_exclude = force_exclude
-        self._search = search
+        self._take = take
         self._layers: dict[str, tuple[Patterns, ...]] = {}  # by directory, where there are any
         self.files: set[str] = set()
         self.named: set[str] = set()
@@ -181,7 +227,7 @@ class _Walk:
     def _add(self, files: list[str]) -> None:
         new = [path for path in files if path not in self.files]
         self.files.update(new)
-        self._search.add(new)
+        self._take(new)
 
     def _walk(self, root: str) -> None:
         stack = [(root, self._layers_of_root(root))]

@@ -7,7 +7,7 @@ current one.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet
 from pathlib import Path
+
+from raymigrate.knowledge.integrations import INTEGRATION_OF, LOWEST_OF_INTEGRATIONS, is_used
 
 # The lowest versions that the converted code runs on. ray: Train V2 is the default from 2.51 on (ray#57857).
 # transformers: a warmup_steps below 1 is a ratio from 5.0 on (docs/semantics/libraries.md). The rest is what they need:
@@ -46,7 +48,9 @@ TARGET = {
 # * pyarrow, of which datasets 5 requires 24 and pip takes the newest: importing 26.0.1 beside numpy 1.26 ends with
 #   "pyarrow requires NumPy 2.0 or newer" (measured), of which its metadata says nothing.
 # * numpy: importing pandas 1.5.3 beside numpy 2.4 ends with "numpy.dtype size changed" (measured); pandas 2.2.2 is
-#   the first that is built for numpy 2 (its release notes).
+#   the first that is built for numpy 2 (its release notes). Importing wandb 0.17.1 ends with "`np.float_` was removed"
+#   (measured, 0.17.2 does not). tensorflow, scipy, scikit-learn: metadata of 2.17.1, 1.12.0 and 1.4.1.post1.
+# * mlflow up to 2.15.1 requires pyarrow<16, modin 0.26 pandas<2.2 (their metadata).
 COMPANIONS = {
     "ray >= 2.56": {"pydantic": "2.5", "pyarrow": "17.0"},
     "transformers >= 5.0": {
@@ -66,7 +70,15 @@ COMPANIONS = {
     },
     "pydantic >= 2.5": {"fastapi": "0.100"},
     "pyarrow >= 26.0": {"numpy": "2.0"},
-    "numpy >= 2.0": {"pandas": "2.2.2"},
+    "pyarrow >= 17.0": {"mlflow": "2.16"},
+    "numpy >= 2.0": {
+        "pandas": "2.2.2",
+        "wandb": "0.17.2",
+        "tensorflow": "2.18",
+        "scipy": "1.13",
+        "scikit-learn": "1.4.2",
+    },
+    "pandas >= 2.2.2": {"modin": "0.27"},
 }
 # Of these, the older versions that do not go with them begin with this one; those before it do.
 FAILS_FROM = {"evaluate": "0.4.1"}
@@ -81,10 +93,12 @@ LOWEST_VERSIONS = Path(__file__).parent / "tables" / "lowest_versions.txt"
 BY_HAND = TARGET | {name: version for group in COMPANIONS.values() for name, version in group.items()}
 _REQUIRED = [line.split() for line in LOWEST_VERSIONS.read_text(encoding="utf-8").splitlines()]
 REQUIRED = frozenset(name for name, _, _ in _REQUIRED)
-LOWEST = BY_HAND | {name: version for name, version, _ in _REQUIRED} | dict.fromkeys(ENDED, "")
-GOES_WITH = {name: group for group, companions in COMPANIONS.items() for name in companions} | {
-    name: f"{library} >= {BY_HAND[library]}" for name, _, library in _REQUIRED
-}
+LOWEST = BY_HAND | LOWEST_OF_INTEGRATIONS | {n: version for n, version, _ in _REQUIRED} | dict.fromkeys(ENDED, "")
+GOES_WITH = (
+    INTEGRATION_OF
+    | {name: group for group, companions in COMPANIONS.items() for name in companions}
+    | {name: f"{library} >= {BY_HAND[library]}" for name, _, library in _REQUIRED}
+)
 # Other names of the same: conda splits Ray, and calls PyTorch otherwise.
 SAME = {
     "pytorch": "torch",
@@ -93,6 +107,8 @@ SAME = {
     "ray-train": "ray",
     "ray-air": "ray",
     "ray-data": "ray",
+    "dask-core": "dask",
+    "py-xgboost": "xgboost",
 }
 PACKAGES = "|".join(name.replace("-", "[-_.]") for name in LOWEST).encode()
 
@@ -153,6 +169,11 @@ class Pin:
         fails_from = FAILS_FROM.get(self.name)
         does_as_well = fails_from is not None and keeps_out(self.versions, fails_from)
         return keeps_out(self.versions, self.lowest) and not does_as_well
+
+    def matters_to(self, texts: Iterable[str]) -> bool:
+        """Whether the package is anybody's concern beside some scripts: it may be for a part of Ray only."""
+        part = INTEGRATION_OF.get(self.name)
+        return part is None or is_used(part, texts)
 
     @property
     def message(self) -> str:

@@ -60,6 +60,11 @@ def is_legacy(findings: Iterable[Finding]) -> bool:
     )
 
 
+def may_be_converted(script: bytes) -> bool:
+    """Whether a script uses what only newer versions have; whether pins keep these out `is_converted` tells."""
+    return any(sign.search(script) for sign in (CONVERTED, *(name_used for name_used, _, _ in CAME_WITH)))
+
+
 def is_converted(script: bytes, pins: Iterable[Pin]) -> bool:
     """Whether a script cannot have been written for the versions that pins allow."""
     if CONVERTED.search(script):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,11 +13,12 @@ from raymigrate.comments.skips import Skip, comment_at, skipped_whole
 from raymigrate.documents.lines import Places
 from raymigrate.documents.remarks import RM731
 from raymigrate.files.contents import read_bytes
-from raymigrate.files.discovery import too_large
+from raymigrate.files.discovery import SKIPPED, SUFFIXES, too_large
 from raymigrate.files.script import Script
 from raymigrate.knowledge.versions import PACKAGES, Pin
 from raymigrate.pins.needed import installed, listed
 from raymigrate.pins.readers import (
+    SUBFOLDERS,
     Reader,
     cluster_file,
     dockerfile,
@@ -25,6 +27,8 @@ from raymigrate.pins.readers import (
     lock_file,
     reader_of,
 )
+
+MANY_FOLDERS = 100  # so many in one folder hold data
 
 
 @dataclass
@@ -35,11 +39,13 @@ class PinFile:
         path: Where it is.
         reader: Who reads it.
         data: Its bytes; None if it cannot be read.
+        scripts: The paths of the scripts that it is for.
     """
 
     path: str
     reader: Reader
     data: bytes | None
+    scripts: Sequence[str] = ()
 
     @cached_property
     def script(self) -> Script:
@@ -58,10 +64,10 @@ class PinFile:
             return {**lists, **installed(text)}
         return installed(text) if self.reader is dockerfile else listed(text)
 
-    @property
+    @cached_property
     def old_pins(self) -> list[Pin]:
         """What excludes versions that are needed."""
-        return [pin for pin in self.pins if pin.is_too_low]
+        return [pin for pin in self.pins if pin.is_too_low and pin.matters_to(map(_text, self.scripts))]
 
     @cached_property
     def skips(self) -> dict[Pin, Skip]:
@@ -75,7 +81,7 @@ class PinFile:
     @cached_property
     def pins(self) -> list[Pin]:
         """The versions that it asks for; nothing in a file that cannot be understood."""
-        if self.data is None or not re.search(PACKAGES, self.data.replace(b"\0", b""), re.IGNORECASE):
+        if not names_packages(self.data):
             return []
         try:
             return list(self.reader(self.script.text))
@@ -89,6 +95,21 @@ def reader_by_path(path: str) -> Reader | None:
     return reader_of(name, os.path.basename(folder))
 
 
+def is_script(path: str) -> bool:
+    """Whether a file is a script or notebook, and no setup.py."""
+    return path.endswith(SUFFIXES) and reader_by_path(path) is None
+
+
+def names_packages(data: bytes | None) -> bool:
+    """Whether a file may name any of the packages of which a version may be too old."""
+    return data is not None and re.search(PACKAGES, data.replace(b"\0", b""), re.IGNORECASE) is not None
+
+
+def names_ray(data: bytes | None) -> bool:
+    """Whether a list of packages, or a name of an image in it, names Ray."""
+    return data is not None and re.search(rb"\bray\b", data) is not None
+
+
 def readers_in(directory: str) -> list[tuple[str, Reader]]:
     """The files of a directory that a reader reads; none where there is no such directory."""
     try:
@@ -98,6 +119,37 @@ def readers_in(directory: str) -> list[tuple[str, Reader]]:
         return []  # what cannot be read was reported by the search for scripts
     paths = [directory + name for name in names]
     return [(path, reader) for path in paths if (reader := reader_by_path(path)) and os.path.isfile(path)]
+
+
+def folders_of_lists(folder: str) -> list[str]:
+    """A folder, and those in it with lists of packages for its scripts: their name says so, or a list that names Ray.
+
+    In the second case they hold no scripts: these would have lists of their own.
+
+    Args:
+        folder: The folder, ending with a slash.
+    """
+    try:
+        with os.scandir(folder) as entries:
+            names = [entry.name for entry in entries if entry.is_dir() and not entry.name.startswith(".")]
+    except OSError:
+        return [folder]
+    inner = sorted(f"{folder}{name}/" for name in names if name not in SKIPPED)
+    named = [path for path in inner if os.path.basename(path[:-1]) in SUBFOLDERS]
+    others = [path for path in inner if path not in named] if len(inner) < MANY_FOLDERS else []
+    return [folder, *named, *filter(_only_lists_ray, others)]
+
+
+def _only_lists_ray(folder: str) -> bool:
+    """Whether a list of packages in a folder names Ray, while the folder holds no scripts, not even further below."""
+    if not any(names_ray(read(path)) for path, _ in readers_in(folder)):
+        return False
+    return not any(is_script(name) for _, _, names in os.walk(folder) for name in names)
+
+
+def _text(script: str) -> str:
+    text = decode(read(script) or b"").text
+    return text.replace("\\n", " \n") if script.endswith(".ipynb") else text  # the lines of its cells
 
 
 def read(path: str) -> bytes | None:

@@ -13,6 +13,7 @@ IMAGE = re.compile(
 )
 PYTHON = re.compile(r"(?:^|-)py3(?P<minor>\d+)\b")
 ON_GPU = re.compile(r"-(?:gpu|cu\d+)\b")
+PYTHON_IMAGE = re.compile(r"(?:[\w.:-]+/)*python:3\.(?P<minor>\d+)(?:\.\d+)?(?P<rest>[\w.-]*)(?:@sha256:\w+)?")
 ADVICE = "Take the image of ray >= {ray}, for example rayproject/ray:{ray}.0{rest}; its tag also names the Python."
 WITHOUT_LIBRARIES = " Unlike ray-ml it holds neither torch nor transformers: install them in it."
 
@@ -37,6 +38,15 @@ def image_pin(image: str, start: int = 0) -> Pin | None:
     if version:
         return Pin("ray", image, start, f"=={version}", obstacle=advice)
     return Pin("python", image, start, f"==3.{python['minor']}.*", obstacle=advice) if python else None
+
+
+def python_image_pin(image: str, start: int) -> Pin | None:
+    """What the name of an image of Python alone says: `python:3.9-slim`. For the arguments see `image_pin`."""
+    match = PYTHON_IMAGE.fullmatch(image)
+    if match is None:
+        return None
+    advice = f"Take the image of Python >= {LOWEST['python']}, for example python:{LOWEST['python']}{match['rest']}."
+    return Pin("python", image, start, f"==3.{match['minor']}.*", obstacle=advice)
 
 
 def _rest_today(rest: str, python: re.Match[str] | None) -> str:

@@ -12,9 +12,9 @@ from dataclasses import replace
 from raymigrate.documents.install_commands import install_commands
 from raymigrate.facts.module import Module
 from raymigrate.knowledge.versions import LOWEST, REQUIRED, Pin, conda_pins, package, requirement_pins
-from raymigrate.pins.images import image_pin, images_in_yaml
+from raymigrate.pins.images import image_pin, images_in_yaml, python_image_pin
 from raymigrate.pins.needed import COMMENT
-from raymigrate.pins.toml import toml_pins
+from raymigrate.pins.toml import range_pins, toml_pins
 
 Reader = Callable[[str], Iterator[Pin]]
 
@@ -31,6 +31,11 @@ OF_CLUSTER = re.compile(
 )
 PIP_LIST = re.compile(
     r"^(?P<indent>[ \t]*)(?:pip|uv|packages)[ \t]*:[ \t]*\r?\n"
+    r"(?P<items>(?:(?P=indent)[ \t]*- [^\n]*(?:\n|\Z)|[ \t]*\r?\n)+)",
+    re.MULTILINE,
+)
+CONDA_LIST = re.compile(  # of a runtime environment; its list of pip is a part of it
+    r"^(?P<indent>[ \t]+)dependencies[ \t]*:[ \t]*\r?\n"
     r"(?P<items>(?:(?P=indent)[ \t]*- [^\n]*(?:\n|\Z)|[ \t]*\r?\n)+)",
     re.MULTILINE,
 )
@@ -71,6 +76,8 @@ def setup_cfg(text: str) -> Iterator[Pin]:
                 continue
             key, separator, value = line.partition("=")
             start, line = start + len(key) + len(separator) + len(value) - len(value.lstrip()), value.lstrip()
+        if section == "options" and key.strip() == "python_requires":
+            yield from range_pins("python", line.rstrip(), start, line.rstrip())
         listed = section == "options" and key.strip() in CFG_KEYS
         if listed or section == "options.extras_require":
             yield from requirement_pins(line, start)
@@ -84,17 +91,26 @@ def setup_py(text: str) -> Iterator[Pin]:
             for keyword in call.keywords:
                 if keyword.arg in ("install_requires", "extras_require", "tests_require", "setup_requires"):
                     yield from literal_pins(module, module.value(keyword.value))
+                elif keyword.arg == "python_requires":
+                    for value, start in _literals(module, module.value(keyword.value)):
+                        yield from range_pins("python", value, start, value)
 
 
 def literal_pins(module: Module, node: ast.expr) -> Iterator[Pin]:
     """The pins in strings of a literal, with their places in the module's text."""
+    for value, start in _literals(module, node):
+        yield from requirement_pins(value, start)
+
+
+def _literals(module: Module, node: ast.expr) -> Iterator[tuple[str, int]]:
+    """The strings of a literal, each with the place where its text starts."""
     for part in ast.walk(node):
         if isinstance(part, ast.Name) and (value := module.value(part)) is not part:
-            yield from literal_pins(module, value)
+            yield from _literals(module, value)
         if not isinstance(part, ast.Constant) or not isinstance(part.value, str):
             continue
         if module.source(part)[1:-1] == part.value:  # neither a prefix nor an escape
-            yield from requirement_pins(part.value, module.offset(part) + 1)
+            yield part.value, module.offset(part) + 1
 
 
 def conda_environment(text: str) -> Iterator[Pin]:
@@ -104,10 +120,20 @@ def conda_environment(text: str) -> Iterator[Pin]:
         yield from cluster_file(text)  # the environment of a cluster may have such a name too
         return
     following = re.compile(r"^[^\s#-]", re.MULTILINE).search(text, head.end())  # the next key
-    items = text[head.end() : following.start() if following else len(text)]
+    end = following.start() if following else len(text)
+    yield from _conda_items(text[head.end() : end], head.end())
+
+
+def _conda_items(items: str, first: int) -> Iterator[Pin]:
+    """The pins in a list of dependencies, those of pip included.
+
+    Args:
+        items: The lines of the list.
+        first: Where they start.
+    """
     inner = 0  # the indentation of the list of pip
     for match in re.finditer(r"^(?P<indent>[ \t]*)- +[\"']?(?P<item>[^\n\"'#]*)", items, re.MULTILINE):
-        start, item = head.end() + match.start("item"), match["item"].rstrip()
+        start, item = first + match.start("item"), match["item"].rstrip()
         if item == "pip:":
             inner = len(match["indent"]) + 1
         elif inner and len(match["indent"]) >= inner:
@@ -121,7 +147,9 @@ def dockerfile(text: str) -> Iterator[Pin]:
     """The install commands of a Dockerfile, and the images of Ray that it starts from."""
     yield from install_commands(text)
     for match in re.finditer(r"^[ \t]*FROM\s+(?:--\S+\s+)?(?P<image>\S+)", text, re.MULTILINE | re.IGNORECASE):
-        if pin := image_pin(match["image"], match.start("image")):
+        if pin := (
+            image_pin(match["image"], match.start("image")) or python_image_pin(match["image"], match.start("image"))
+        ):
             yield pin
 
 
@@ -132,6 +160,8 @@ def cluster_file(text: str) -> Iterator[Pin]:
     yield from install_commands(installing)
     for item in listed_for_pip(installing):
         yield from requirement_pins(item["item"].rstrip(), item.start("item"))
+    for block in CONDA_LIST.finditer(installing):
+        yield from _conda_items(block["items"], block.start("items"))
 
 
 def installing_lines(text: str) -> str:
@@ -175,7 +205,11 @@ READERS: tuple[tuple[str, Reader], ...] = (
     (r"poetry\.lock|uv\.lock|pdm\.lock|Pipfile\.lock|.*conda-lock\.ya?ml", lock_file),
 )
 # Folders beside the code of a project that hold such files.
-SUBFOLDERS = ("requirements", "reqs", "docker", "conda", "env", "envs", "environments", "deploy", "k8s", "kubernetes")
+SUBFOLDERS = (
+    *("requirements", "reqs", "dependencies", "deps", "install"),
+    *("env", "envs", "environment", "environments", "conda"),
+    *("docker", "deploy", "deployment", "k8s", "kubernetes"),
+)
 _PATTERNS = [(re.compile(pattern, re.IGNORECASE), reader) for pattern, reader in READERS]
 
 
@@ -189,6 +223,6 @@ def reader_of(name: str, folder: str = "") -> Reader | None:
     for pattern, reader in reversed(_PATTERNS):  # locks first: conda-lock.yml is no environment, nor that a cluster
         if pattern.fullmatch(name):
             return reader
-    if folder in ("requirements", "reqs") and name.endswith((".txt", ".in")):
+    if folder in ("requirements", "reqs", "dependencies", "deps") and name.endswith((".txt", ".in")):
         return requirements_file
     return None

@@ -28,6 +28,7 @@ POETRY = re.compile(
     r"(?:tool\.poetry\.(?:(?:dev-)?dependencies|group\.[^.]+\.dependencies)|packages|dev-packages)\.(?P<name>[^.]+)"
     r"(?:\.version)?"
 )
+PIPENV_PYTHON = ("requires.python_version", "requires.python_full_version")  # of a Pipfile: one version, no range
 
 
 def toml_pins(text: str) -> Iterator[Pin]:
@@ -63,11 +64,21 @@ def _pins_at(path: str, value: str, start: int) -> Iterator[Pin]:
     if LISTS.fullmatch(path):
         yield from requirement_pins(value, start)
     elif path == "project.requires-python":
-        yield from _range(value, start, "python", value)
+        yield from range_pins("python", value, start, value)
+    elif path in PIPENV_PYTHON:
+        yield Pin("python", f"python {value}", start, f"=={value}.*", (start, start + len(value)), LOWEST["python"])
     elif poetry is not None:
-        yield from _range(value, start, package(poetry["name"]), poetry_specifier(value))
+        yield from range_pins(package(poetry["name"]), value, start, poetry_specifier(value))
 
 
-def _range(value: str, start: int, name: str, specifier: str) -> Iterator[Pin]:
+def range_pins(name: str, value: str, start: int, specifier: str) -> Iterator[Pin]:
+    """The pin that a range is where it stands apart from the name of its package.
+
+    Args:
+        name: The package.
+        value: The range as it is written.
+        start: Where it starts.
+        specifier: The range as pip writes it.
+    """
     if name in LOWEST and specifier:
         yield Pin(name, f"{name} {value}", start, specifier, (start, start + len(value)), f">={LOWEST[name]}")

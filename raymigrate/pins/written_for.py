@@ -14,8 +14,8 @@ from raymigrate.facts.legacy import TRAINERS
 from raymigrate.facts.project import Project
 from raymigrate.knowledge.versions import Pin, read_specifier
 from raymigrate.pins.environments import environment_pins
-from raymigrate.pins.files import PinFile, read, readers_in
-from raymigrate.pins.readers import SUBFOLDERS, Reader
+from raymigrate.pins.files import PinFile, folders_of_lists, read, readers_in
+from raymigrate.pins.readers import Reader
 
 if TYPE_CHECKING:
     from raymigrate.facts.module import Module
@@ -169,8 +169,7 @@ def files_near(path: str) -> Iterator[list[tuple[str, Reader]]]:
     """The files that may pin versions in the folder of a script, and in each one above it up to the project's."""
     folder, top = os.path.dirname(os.path.abspath(path)), Project().folder(path)
     while True:
-        places = [os.path.join(folder, name, "") for name in ("", *SUBFOLDERS)]
-        yield [file for place in places for file in readers_in(place)]
+        yield [file for place in folders_of_lists(os.path.join(folder, "")) for file in readers_in(place)]
         if folder == top:
             return
         folder = os.path.dirname(folder)

@@ -110,7 +110,7 @@ def _old_in_comments(document: Document, places: dict[str, Place]) -> Iterator[F
     for cell in document.cells_with_commands:
         lines = uncommented(shell_text(document.lines_of(cell))).split("\n")
         for index, pin in old_pins(lines):
-            if pin.name not in places:
+            if pin.name not in places and pin.matters_to([document.text]):
                 yield commented_pin_remark(pin, Place(cell, index + 1, 1))
 
 

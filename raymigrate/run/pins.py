@@ -1,11 +1,8 @@
-# ruff: noqa: PTH113, PTH117 - works on strings, as discovery.py does
 """The files beside legacy or converted scripts that pin versions."""
 
 from __future__ import annotations
 
 import ast
-import os
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -20,17 +17,15 @@ from raymigrate.documents import Plain
 from raymigrate.documents.lines import Places
 from raymigrate.documents.remarks import RM731
 from raymigrate.facts.yaml_files import composed
-from raymigrate.files.gitignore import Patterns, excluded, is_ignored, read_gitignore, read_gitignores_above
 from raymigrate.knowledge.versions import Pin
-from raymigrate.pins.evidence import is_converted, is_legacy, uses_ray
-from raymigrate.pins.files import PinFile, read, reader_by_path, readers_in
+from raymigrate.pins.evidence import is_converted, is_legacy, may_be_converted, uses_ray
+from raymigrate.pins.files import PinFile, read, reader_by_path
 from raymigrate.pins.needed import Needed, missing, needed_by
-from raymigrate.pins.readers import SUBFOLDERS
 from raymigrate.run.conversion import broken
 from raymigrate.run.outcome import FileResult
+from raymigrate.run.pin_files import files_for
 
 if TYPE_CHECKING:
-    from raymigrate.base.options import Options
     from raymigrate.files.discovery import Discovery
     from raymigrate.run.job import Job
 
@@ -42,7 +37,8 @@ def pin_results(
 ) -> Iterator[FileResult]:
     """Reports pins, and changes them with --unsafe.
 
-    Looked at are the folders of the scripts and those above them, up to what was named on the command line.
+    Looked at are files that were named, and those below the named folders that are for these scripts. They are looked
+    for only where a script needs it: the folders are walked once more.
 
     Args:
         found: The paths that were named, and the scripts that were found.
@@ -52,27 +48,21 @@ def pin_results(
     """
     if not job.options.enabled(RM731.code):
         return
+
     legacy = {*legacy, *(path for path, result in results.items() if is_legacy(result.findings))}
     others = [path for path in found.candidates if path not in results and path not in legacy]
-    scripts_of: dict[str, list[str]] = {}
-    for path in (*legacy, *others):
-        for folder in _folders(path, found.roots):
-            scripts_of.setdefault(folder, []).append(path)
-    named = [PinFile(path, reader, read(path)) for path in found.named if (reader := reader_by_path(path))]
-    done: set[str] = set()
-    files = [
-        *((file, [*legacy, *others]) for file in named),
-        *((file, scripts) for folder, scripts in scripts_of.items() for file in _files(folder, found)),
-    ]
+    is_asked = job.options.names(RM731.code)
+    named_lists = [(path, reader) for path in found.named_lists if (reader := reader_by_path(path))]
+    is_needed = legacy or named_lists or is_asked or any(may_be_converted(read(path) or b"") for path in others)
+    scripts = [*sorted(legacy), *others] if is_needed else []
+    named = {path: PinFile(path, reader, read(path), scripts) for path, reader in named_lists}
+    files = [*named.values(), *(file for file in files_for(scripts, found) if file.path not in named)]
     told = {path: results[path] for path in legacy if path in results}
     lacking = _lacking(files, told) if job.options.enabled(RM732.code) else {}
-    for file, scripts in files:
-        if file.path in done:
-            continue
-        done.add(file.path)
+    for file in files:
         try:
             if (file.old_pins or file.path in lacking) and (
-                not legacy.isdisjoint(scripts) or _concerns(file, scripts, job.options)
+                not legacy.isdisjoint(file.scripts) or _concerns(file, is_asked=is_asked, is_named=file.path in named)
             ):
                 earlier = results.get(file.path)
                 result = _result(file, job) if earlier is None else _added(earlier, file, job)
@@ -81,25 +71,29 @@ def pin_results(
             yield broken(file.path, error)
 
 
-def _concerns(file: PinFile, scripts: Sequence[str], options: Options) -> bool:
-    """Whether pins belong to converted scripts, or to Ray at all where the user asks for pins alone."""
-    texts = (read(path) or b"" for path in scripts)
-    if not options.names(RM731.code):
-        return any(is_converted(text, file.old_pins) for text in texts)
-    return any(pin.name == "ray" for pin in file.old_pins) or any(map(uses_ray, texts))
+def _concerns(file: PinFile, *, is_asked: bool, is_named: bool) -> bool:
+    """Whether pins belong to converted scripts, or to Ray at all.
+
+    Args:
+        file: Where they are.
+        is_asked: Whether the user asks for pins alone.
+        is_named: Whether the user names the file.
+    """
+    if (is_asked or is_named) and any(pin.name == "ray" for pin in file.old_pins):
+        return True
+    texts = (read(path) or b"" for path in file.scripts)
+    return any(map(uses_ray, texts)) if is_asked else any(is_converted(text, file.old_pins) for text in texts)
 
 
-def _lacking(
-    files: Sequence[tuple[PinFile, Sequence[str]]], legacy: Mapping[str, FileResult]
-) -> dict[str, list[tuple[Needed, int]]]:
+def _lacking(files: Sequence[PinFile], legacy: Mapping[str, FileResult]) -> dict[str, list[tuple[Needed, int]]]:
     """What converted scripts need and none of their files lists: by the path of the file that has to list it."""
     found: dict[str, list[tuple[Needed, int]]] = {}
     told = set[tuple[str, str]]()
-    files = [(file, users) for file, users in files if _is_read(file)]
-    for file, scripts in files:
-        ours = [path for path in scripts if path in legacy]
+    files = [file for file in files if _is_read(file)]
+    for file in files:
+        ours = [path for path in file.scripts if path in legacy]
         needed = {n.name: n for path in ours for n in needed_by(legacy[path].before, legacy[path].findings)}
-        others = {name for other, users in files if not set(ours).isdisjoint(users) for name in other.names}
+        others = {name for other in files if not set(ours).isdisjoint(other.scripts) for name in other.names}
         for lacking, place in missing(needed.values(), file.names, others):
             key = (lacking.name, min(ours))
             if key not in told:  # one list of several is enough
@@ -125,50 +119,6 @@ def _told(file: PinFile, lacking: Iterable[tuple[Needed, int]]) -> Iterator[Find
         finding = Finding(RM732.code, Kind.MANUAL, message_of(needed), advice_of(needed), line, column, file.path)
         skip = comment_at(text.split("\n"), line, RM732.code) or skipped_whole(text, RM732.code)
         yield finding if skip is None else finding.skipped(skip.reason)
-
-
-def _folders(path: str, roots: Sequence[str]) -> Iterator[str]:
-    """The folder of a script, and those above it up to the named one: "" or ending with a slash."""
-    for root in roots:
-        if path.startswith(root) and not (root == "" and os.path.isabs(path)):
-            folder = path[: path.rfind("/") + 1]
-            while len(folder) > len(root):
-                yield folder
-                folder = folder[: folder.rstrip("/").rfind("/") + 1]
-            yield root
-            return
-
-
-def _files(folder: str, found: Discovery) -> list[PinFile]:
-    """The files of a folder, and of the subfolders that are named after such files."""
-    paths = [
-        path for directory in (folder, *(f"{folder}{name}/" for name in SUBFOLDERS)) for path in readers_in(directory)
-    ]
-    if not paths:
-        return []
-    layers = layers_of(folder, found)
-    files = []
-    for path, reader in paths:
-        subfolder = path[: path.rfind("/") + 1]
-        if not is_ignored(layers, path) and (subfolder == folder or not is_ignored(layers, subfolder)):
-            files.append(PinFile(path, reader, read(path)))
-    return files
-
-
-def layers_of(folder: str, found: Discovery) -> list[Patterns]:
-    """The patterns that hold in a folder, the strongest first; those around a repository do not hold inside it."""
-    root = next(root for root in found.roots if folder.startswith(root))
-    own: list[Patterns] = []
-    try:
-        above = read_gitignores_above(root)
-        for slash in [len(root), *(match.end() for match in re.finditer("/", folder) if match.end() > len(root))]:
-            if os.path.lexists(f"{folder[:slash]}.git"):
-                own, above = [], []
-            if os.path.isfile(f"{folder[:slash]}.gitignore"):
-                own.insert(0, read_gitignore(folder[:slash], slash))
-    except OSError:
-        above = []
-    return [*([excluded(found.exclude, root)] if found.exclude else []), *own, *above]
 
 
 def _added(earlier: FileResult, file: PinFile, job: Job) -> FileResult:

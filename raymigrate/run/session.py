@@ -11,7 +11,6 @@ from raymigrate.base.errors import CannotWorkError
 from raymigrate.base.isolation import CrashedError, apart
 from raymigrate.base.options import nothing_found
 from raymigrate.files.discovery import Discovery, pages_among, processors
-from raymigrate.files.needles import PINS
 from raymigrate.run.conversion import crashed, failed
 from raymigrate.run.helper_modules import shared_helpers, with_modules
 from raymigrate.run.job import Job
@@ -120,7 +119,7 @@ def _plan(found: Discovery, job: Job, *, jobs: int = 0, progress: Progress = _un
         summary.together, summary.projects = together.groups(), together.summaries()
         for result in results.values():
             result.asked, result.done = [], []  # they hold trees, which no other process needs
-    if found.candidates or (found.named and job.options.names(PINS)):
+    if found.candidates or found.named_lists:
         results.update((result.path, result) for result in list(pin_results(found, results, legacy, job)))
     for path, result in results.items():
         if result.changes and found.leads_out(path):

@@ -17,14 +17,13 @@ from raymigrate.facts.own_modules import may_import_files
 from raymigrate.facts.project import Project
 from raymigrate.facts.users import users
 from raymigrate.files.contents import read_bytes
-from raymigrate.files.discovery import SKIPPED, Discovery
+from raymigrate.files.discovery import SKIPPED, Discovery, layers_of
 from raymigrate.files.gitignore import Patterns, is_ignored
 from raymigrate.run.conversion import failed
 from raymigrate.run.engine import RM908
 from raymigrate.run.job import Job
 from raymigrate.run.neighbours import looked_at_again
 from raymigrate.run.outcome import FileResult, ProjectSummary
-from raymigrate.run.pins import layers_of
 from raymigrate.run.settings_files import told_in_settings
 
 DUE = (Kind.CONVERTED, Kind.UNSAFE, Kind.MANUAL)

@@ -207,6 +207,37 @@ def test_fences_of_other_languages_are_left(fence: str) -> None:
     assert convert(text, "page.md") == (text, [])
 
 
+INSTALLS = {
+    "page.md": "```{language}\n$ pip install ray==2.3.0 \\\n   'torch<2'\n```\n\n```python\n{code}```\n",
+    "other.md": "~~~ {{.{language}}}\nconda install ray-core=2.3.0 pytorch=1.13\n~~~\n\n```py\n{code}```\n",
+    "page.rst": ".. code-block:: {language}\n\n   pip install ray==2.3.0 torch==1.13\n\n.. code:: python\n\n{indented}",
+}
+
+
+@pytest.mark.parametrize("name", INSTALLS)
+@pytest.mark.parametrize(("language", "told"), [("bash", 2), ("console", 2), ("yaml", 0)])
+def test_versions_that_a_page_installs(tmp_path: Path, name: str, language: str, told: int) -> None:
+    code = LEGACY + USE
+    indented = "".join(f"   {line}\n" for line in code.splitlines())
+    page = tmp_path / name
+    page.write_text(INSTALLS[name].format(language=language, code=code, indented=indented))
+    assert invoke("--docs", "--check", tmp_path).stdout.count(": RM731 unsafe: ") == told
+    invoke("--docs", "--unsafe", tmp_path)
+    assert ("2.3.0" in page.read_text()) is not bool(told)
+    assert invoke("--docs", "--check", tmp_path).exit_code == 0
+
+
+@pytest.mark.parametrize("text", ["Old: `pip install ray==2.3.0`", "```bash\n# pip install ray==2.3.0\n```"])
+def test_versions_in_the_text_of_a_page_are_not_read(text: str) -> None:
+    _, findings = convert(f"{text}\n\n```python\n{LEGACY}{USE}```\n", "page.md")
+    assert [f for f in findings if f.code == "RM731"] == []
+
+
+def test_versions_that_a_page_about_something_else_installs() -> None:
+    text = "```bash\npip install torch==1.13\n```\n\n```python\nimport ray\nray.init()\n```\n"
+    assert convert(text, "page.md") == (text, [])
+
+
 @pytest.mark.parametrize("use", ["session.report({})", "session.get_world_rank()"])
 def test_each_block_of_a_page_that_had_the_import_has_the_new_one(use: str) -> None:
     """So that a reader can copy any of them."""

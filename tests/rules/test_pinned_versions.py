@@ -32,7 +32,7 @@ OLD = '{"transformers": "4.30.2", "ray[air]": "2.6.3", "accelerate": "0.20.3", "
         (f'pypi(python="3.9", packages={OLD})', "", 4),
         (f"conda(libraries={OLD})", "", 3),
         (f"pip(libraries={OLD})", "", 3),
-        ('conda(libraries={"conda-forge::deepspeed": "0.9.2", "nvidia::torch": "1.13", "own::scipy": "1"})', "", 2),
+        ('conda(libraries={"conda-forge::deepspeed": "0.9.2", "nvidia::torch": "1.13", "own::lxml": "1"})', "", 2),
         ("pypi(packages=PINS)", f"PINS = {OLD}", 3),
         ('pypi(packages={"torch": "==1.13.1", "datasets": "<2.10", "ray": ">=2.60"})', "", 2),
     ],
@@ -140,7 +140,7 @@ def test_pins_beside_code_with_nothing_to_change_are_not(code: str) -> None:
     assert converted(MANUAL.format(environment=environment, legacy=code)).findings == []
 
 
-OWN = '{"datasets": "2.10.1", "pydantic": "1.10.12", "scipy": "1.10.1", "s3fs": "2023.6.0"}'
+OWN = '{"datasets": "2.10.1", "pydantic": "1.10.12", "lxml": "1.10.1", "s3fs": "2023.6.0"}'
 
 
 @pytest.mark.parametrize(

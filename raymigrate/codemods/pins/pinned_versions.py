@@ -26,7 +26,10 @@ def runtime_environments(context: Context) -> None:
     listed_for = ListedFor(context)
     is_asked_for = context.options.names(RM731.code) and uses_ray(context.module.text.encode())
     for node, pin in found.items():
-        if not is_asked_for and not any(_concerns(script, found.values()) for script in listed_for.scripts([node])):
+        scripts = listed_for.scripts([node])
+        if not pin.matters_to(script.text for script in scripts):
+            continue
+        if not is_asked_for and not any(_concerns(script, found.values()) for script in scripts):
             continue
         source = context.module.source(node)
         if pin.obstacle or source[1:-1] != node.value:

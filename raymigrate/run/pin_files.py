@@ -1,0 +1,99 @@
+"""Which files pin versions below the folders that were named, and which scripts each of them is for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from raymigrate.files.discovery import files_below
+from raymigrate.pins.files import PinFile, is_script, names_packages, names_ray, read, reader_by_path
+from raymigrate.pins.readers import SUBFOLDERS
+
+if TYPE_CHECKING:
+    from raymigrate.files.discovery import Discovery
+
+
+class Owner(NamedTuple):
+    """The folder whose scripts the lists of packages in a folder are for.
+
+    Args:
+        folder: That folder, "" or ending with a slash.
+        is_sure: Whether the folder of the lists is this one, or says by its name what it holds.
+    """
+
+    folder: str
+    is_sure: bool = True
+
+
+def files_for(scripts: Sequence[str], found: Discovery) -> list[PinFile]:
+    """The files that may pin versions of scripts, the nearest first.
+
+    Lists of packages are for the scripts in their folder and below. Those in a folder beside the code, which holds no
+    script of its own, are for the scripts of the next folder above that has some: if its name says what it is there
+    for, or a list in it names Ray. Else it may be of another service.
+
+    Args:
+        scripts: The scripts whose pins are asked for.
+        found: The folders that were named.
+    """
+    if not scripts:
+        return []
+    folders, holding = _looked_for(found)
+    owned: list[tuple[Owner, PinFile]] = []
+    for folder, paths in folders.items():
+        owner = _owner(folder, _root(folder, found.roots), holding)
+        if users := _below(owner.folder, scripts, holding):
+            files = [file for path in paths if (file := _naming_packages(path, users))]
+            if owner.is_sure or any(names_ray(file.data) for file in files):
+                owned += [(owner, file) for file in files]
+    owned.sort(key=lambda pair: (-pair[0].folder.count("/"), pair[1].path.count("/"), pair[1].path))
+    return [file for _, file in owned]
+
+
+def _naming_packages(path: str, users: Sequence[str]) -> PinFile | None:
+    """A file with what it pins; None if it names none of the packages, like most of the YAML of a project."""
+    reader, data = reader_by_path(path), read(path)
+    return PinFile(path, reader, data, users) if reader is not None and names_packages(data) else None
+
+
+def _looked_for(found: Discovery) -> tuple[dict[str, list[str]], set[str]]:
+    """The files with lists of packages by their folder, and the folders that hold scripts, or have them below."""
+    folders: dict[str, list[str]] = {}
+    holding = set[str]()
+    for path in files_below(found, lambda path: is_script(path) or reader_by_path(path) is not None):
+        folder = path[: path.rfind("/") + 1]
+        if not is_script(path):
+            folders.setdefault(folder, []).append(path)
+        elif folder not in holding:
+            holding.update(_upwards(folder, _root(folder, found.roots)))
+    return folders, holding
+
+
+def _owner(folder: str, root: str, holding: Iterable[str]) -> Owner:
+    is_sure = True
+    for place in _upwards(folder, root):
+        is_named_so = place.rstrip("/").rpartition("/")[2] in SUBFOLDERS
+        if place == root or (place in holding and not is_named_so):
+            return Owner(place, is_sure)
+        is_sure = is_sure and is_named_so
+    return Owner(root, is_sure)
+
+
+def _below(folder: str, scripts: Sequence[str], holding: Iterable[str]) -> list[str]:
+    """The scripts below a folder; all of them for one that was named and holds none, as it was named for some."""
+    if folder not in holding:
+        return list(scripts)
+    return [path for path in scripts if path.startswith(folder) and not (folder == "" and path.startswith("/"))]
+
+
+def _root(folder: str, roots: Sequence[str]) -> str:
+    """The named folder that a folder is in."""
+    return next(root for root in roots if folder.startswith(root) and not (root == "" and folder.startswith("/")))
+
+
+def _upwards(folder: str, root: str) -> Iterator[str]:
+    """A folder, and those above it up to the named one."""
+    while len(folder) > len(root):
+        yield folder
+        folder = folder[: folder.rstrip("/").rfind("/") + 1]
+    yield root

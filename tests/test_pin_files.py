@@ -1,0 +1,116 @@
+"""RM731: which lists of packages are looked at, wherever they are below the named folders, and for whose scripts."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from raymigrate.facts.module import Module
+from raymigrate.pins.written_for import written_for
+from tests.test_pins import LEGACY, MODERN, pins_in, project, run
+
+OLD = "ray==2.3.0\n"
+NEEDED = "transformers==4.30.2\n"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("environment__requirements_txt", "deps__base_txt", "install__constraints_txt", "whatever__requirements_txt"),
+        *("infra__train__requirements-gpu_txt", "environment__gpu__requirements_in"),
+        *("build-files__setup_cfg", "images__pyproject_toml", "packaging__setup_py"),
+    ],
+)
+def test_a_list_in_a_folder_beside_the_code_is_for_it(tmp_path: Path, name: str) -> None:
+    content = {
+        "setup_cfg": "[options]\ninstall_requires = ray==2.3.0\n",
+        "pyproject_toml": '[project]\ndependencies = ["ray==2.3.0"]\n',
+        "setup_py": "from setuptools import setup\nsetup(install_requires=['ray==2.3.0'])\n",
+    }
+    project(tmp_path, nb__train_py=LEGACY, nb__deep__data_py="", **{name: content.get(name.rpartition("__")[2], OLD)})
+    assert len(pins_in(run("--check", tmp_path))) == 1
+    assert pins_in(run("--check", tmp_path / "nb")) == set()
+
+
+def test_other_kinds_of_lists_there(tmp_path: Path) -> None:
+    project(
+        tmp_path,
+        nb__train_py=LEGACY,
+        environment__conda_yml="dependencies:\n  - python=3.9\n  - pip:\n    - ray==2.3.0\n",
+        image__Dockerfile_gpu="FROM rayproject/ray:2.3.0-py39\n",
+        image__Pipfile="[packages]\nray = '==2.3.0'\n",
+        cluster__ray_yaml="image: rayproject/ray:2.3.0-py39\n",
+        cluster__values_yaml="replicas: 2\n",
+    )
+    told = pins_in(run("--check", tmp_path))
+    assert told == {"conda.yml:2", "conda.yml:4", "Dockerfile.gpu:1", "Pipfile:2", "ray.yaml:1"}
+
+
+def test_beside_a_notebook(tmp_path: Path) -> None:
+    cells = [{"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": LEGACY}]
+    notebook = json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+    project(tmp_path, nb__train_ipynb=notebook, environment__requirements_txt=OLD)
+    assert pins_in(run("--check", tmp_path)) == {"requirements.txt:1"}
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"service__requirements_txt": OLD, "service__src__main_py": "print()\n"},
+        {"service__requirements_txt": OLD, "service__explore_ipynb": "{}"},
+        {"service__deps__requirements_txt": OLD, "service__main_py": "print()\n"},
+        {"service__Dockerfile_web": "RUN pip install torch==1.13.1\n"},
+        {"node_modules__x__requirements_txt": OLD},
+        {"own__pyvenv_cfg": "", "own__requirements_txt": OLD},
+        {"ignored__requirements_txt": OLD, "_gitignore": "ignored/\n"},
+        {"left_out__requirements_txt": OLD},
+        {".hidden__requirements_txt": OLD},
+        {"notes__ray_txt": OLD},
+    ],
+)
+def test_lists_of_others_are_left(tmp_path: Path, files: dict[str, str]) -> None:
+    project(tmp_path, jobs__train_py=LEGACY, **files)
+    (tmp_path / ".git").mkdir()
+    assert pins_in(run("--check", "--exclude", "left_out", tmp_path)) == set()
+
+
+def test_a_list_below_a_project_is_for_its_scripts_only(tmp_path: Path) -> None:
+    project(tmp_path, old__train_py=LEGACY, old__environment__requirements_txt=OLD)
+    project(tmp_path, new__train_py=MODERN, new__environment__constraints_txt=OLD)
+    assert pins_in(run("--check", tmp_path)) == {"requirements.txt:1"}
+
+
+def test_a_folder_of_lists_that_is_named_is_for_the_scripts_that_are_named(tmp_path: Path) -> None:
+    project(tmp_path, nb__train_py=LEGACY, environment__requirements_txt=OLD, other__requirements_txt=OLD)
+    assert pins_in(run("--check", tmp_path / "nb", tmp_path / "environment")) == {"requirements.txt:1"}
+
+
+def test_a_named_list_is_always_looked_at(tmp_path: Path) -> None:
+    project(tmp_path, environment__requirements_txt=OLD + NEEDED, other__requirements_txt=NEEDED, train_py=MODERN)
+    ours, other = tmp_path / "environment" / "requirements.txt", tmp_path / "other" / "requirements.txt"
+    for paths in ([ours], [ours, tmp_path / "train.py"], [tmp_path, ours]):
+        result = run("--check", *paths)
+        assert pins_in(result) == {"requirements.txt:1", "requirements.txt:2"}, paths
+        assert result.exit_code == 1
+    assert pins_in(run("--check", other)) == set()  # of which nothing says that it has to do with Ray
+    assert "nothing legacy found (1 file scanned)" in run("--check", other).stderr
+    run("--unsafe", "--select", "RM731", ours)
+    assert ours.read_text() == "ray>=2.51\ntransformers>=5.0\n"
+
+
+def test_a_list_beside_the_code_tells_which_ray_it_was_written_for(tmp_path: Path) -> None:
+    project(tmp_path, nb__train_py=LEGACY, environment__requirements_txt="ray==2.5.1\n", pyproject_toml="")
+    script = tmp_path / "nb" / "train.py"
+    assert written_for(Module(LEGACY), str(script)).highest == (2, 5)
+    (tmp_path / "environment").rename(tmp_path / "versions")
+    assert written_for(Module(LEGACY), str(script)).highest == (2, 5)
+    project(tmp_path, versions__src__main_py="print()\n")  # now it is a project of its own
+    assert written_for(Module(LEGACY), str(script)).highest > (2, 5)
+
+
+def test_one_list_of_several_is_told_what_the_code_needs_in_addition(tmp_path: Path) -> None:
+    script = LEGACY + "\nfrom transformers import TrainingArguments\n"
+    project(tmp_path, nb__train_py=script, environment__requirements_txt=OLD + NEEDED, requirements_txt=NEEDED)
+    told = [line for line in run("--check", tmp_path).stdout.splitlines() if ": RM732 " in line]
+    assert len(told) == 1
+    assert told[0].startswith(str(tmp_path / "requirements.txt"))
