@@ -66,6 +66,7 @@ SPEAKS_OF = {
     "RM429": "^\\w+$",  # a name of the model, or what holds it
     "RM513": "image",
     "RM514": "shard",
+    "RM515": "pandas",
     "RM602": "_directory",
     "RM706": r"\*\*",
     "RM714": r"dataset|^[A-Z]+$|^sys\.argv",
