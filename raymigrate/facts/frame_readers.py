@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from raymigrate.facts.batch_functions import BatchFunction
 from raymigrate.facts.frame_uses import FrameUses, Kind
+from raymigrate.facts.keys import is_unpacked, unpacked_value
 from raymigrate.facts.module import Module
 from raymigrate.facts.places import functions_behind
 from raymigrate.facts.preprocessors import BATCH_MAPPERS, arguments
@@ -59,13 +60,20 @@ def _mapped(module: Module, method: ast.Attribute) -> ast.expr:
 
 def _mapping(module: Module, call: ast.Call, given: ast.expr, method: str, dataset: ast.expr) -> Iterator[FrameReader]:
     """A function that a method of a Dataset is given."""
-    batch_format = module.constant(keyword_argument(call, "batch_format"))
+    batch_format = _batch_format(module, call)
     if batch_format == "pandas":
         yield from _of_function(module, given, dataset)
-    elif batch_format in (None, "default") and method == "map_batches" and is_dataset(module, dataset):
+    elif batch_format in (None, "default", ...) and method == "map_batches" and is_dataset(module, dataset):
         function = BatchFunction(module, given)
-        if function.visible and function.takes_a_frame:  # RM508
-            yield from _of_function(module, given, dataset, needs_old=True)
+        if function.visible and function.takes_a_frame:
+            needs_old = batch_format is not ...  # RM508
+            yield from _of_function(module, given, dataset, needs_old=needs_old)
+
+
+def _batch_format(module: Module, call: ast.Call) -> object:
+    """The format that a call asks for; `...` where it cannot be seen, None where it asks for none."""
+    given = keyword_argument(call, "batch_format") or unpacked_value(module, call, "batch_format")
+    return ... if given is None and is_unpacked(module, call, "batch_format") is None else module.constant(given)
 
 
 def _mappers(module: Module) -> Iterator[FrameReader]:
@@ -130,7 +138,7 @@ def _iterations(module: Module) -> Iterator[FrameReader]:
         if method.attr == "to_pandas":
             start = Kind.FRAME if is_dataset(module, method.value) else None
         else:
-            start = Kind.BATCHES if module.constant(keyword_argument(call, "batch_format")) == "pandas" else None
+            start = Kind.BATCHES if _batch_format(module, call) == "pandas" else None
         if start is not None and not is_made_of_frames(module, method.value):
             differing = FrameUses(module).differing([(call, start)])
             if differing is not None:

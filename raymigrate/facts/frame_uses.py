@@ -14,7 +14,7 @@ from functools import cached_property
 from raymigrate.facts.batch_functions import OF_A_FRAME
 from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import FUNCTIONS
-from raymigrate.facts.values import argument, keyword_argument
+from raymigrate.facts.values import argument, is_none, keyword_argument
 
 
 class Kind(Enum):
@@ -46,7 +46,7 @@ OF_FRAMES = frozenset(
         "tail",
     ]
 )
-OF_COLUMNS = frozenset(["abs", "copy", "dropna", "head", "reset_index", "sort_values", "tail"])
+OF_COLUMNS = frozenset(["abs", "copy", "dropna", "head", "reset_index", "round", "sort_values", "tail"])
 ENDS_OF_COLUMNS = frozenset(
     [
         "astype",
@@ -141,10 +141,9 @@ class FrameUses:
             outer = call if isinstance(call, ast.Call) and call.func is outer else outer
         return (outer, node) if isinstance(outer, ast.expr) else (node,)
 
-    def of_parameter(self, function: ast.AST, name: str | None, kind: Kind) -> list[Use]:
+    def of_parameter(self, function: ast.AST, name: str, kind: Kind) -> list[Use]:
         """The reads of a parameter."""
-        scope = self.module.scope(function)
-        return [(use, kind) for use in self.module.uses(name, scope)] if name else []
+        return [(use, kind) for use in self.module.uses(name, self.module.scope(function))]
 
     def _following(self, node: ast.expr, kind: Kind) -> list[Use] | None:
         """What comes of one use; None where it is not known to be the same."""
@@ -157,16 +156,15 @@ class FrameUses:
     @cached_property
     def _steps(self) -> dict[tuple[type[ast.AST], ...], Callable[..., list[Use] | None]]:
         return {
-            (ast.Expr, ast.FormattedValue, ast.Delete, ast.Await): lambda *_: SAME,
+            (ast.Delete, ast.Dict, ast.Expr, ast.FormattedValue): lambda *_: SAME,
             (ast.Assign, ast.AnnAssign): self._assigned,
             (ast.AugAssign,): self._calculated,
             (ast.Attribute,): self._attribute,
             (ast.BinOp,): self._calculated,
             (ast.Call,): self._argument,
             (ast.Compare,): self._compared,
-            (ast.Dict,): lambda node, outer, kind: None if kind is Kind.FRAME and None in outer.keys else SAME,
             LOOPS: self._looped,
-            (ast.Lambda, ast.Return): self._returned,
+            (ast.Lambda, ast.Return, ast.Yield): self._returned,
             (ast.DictComp, ast.List, ast.ListComp, ast.GeneratorExp, ast.Set, ast.Starred, ast.Tuple): self._collected,
             (ast.Subscript,): self._subscript,
             (ast.UnaryOp,): lambda node, outer, kind: None if isinstance(outer.op, ast.Not) else [(outer, kind)],
@@ -202,7 +200,7 @@ class FrameUses:
         if all(isinstance(op, (ast.In, ast.NotIn)) for op in outer.ops):
             return SAME if kind in (Kind.CELL, Kind.FRAME) else None
         if kind is Kind.CELL:
-            return None if any(isinstance(op, (ast.Is, ast.IsNot)) for op in outer.ops) else SAME
+            return None if any(is_none(side) for side in (outer.left, *outer.comparators)) else SAME
         same = kind is Kind.COLUMN and all(isinstance(op, COMPARISONS) for op in outer.ops)
         return [(outer, Kind.MASK)] if same else None
 
@@ -213,7 +211,7 @@ class FrameUses:
             return SAME  # the names of its columns
         return self._reads(outer.target, Kind.FRAME if kind is Kind.BATCHES else Kind.CELL)
 
-    def _returned(self, node: ast.expr, outer: ast.Return | ast.Lambda, kind: Kind) -> list[Use] | None:
+    def _returned(self, node: ast.expr, outer: ast.AST, kind: Kind) -> list[Use] | None:
         function = self.module.function(node)
         if function in self.of_batches or kind is Kind.CELL:
             return SAME
@@ -225,6 +223,9 @@ class FrameUses:
     def _collected(self, node: ast.expr, outer: ast.expr, kind: Kind) -> list[Use] | None:
         if isinstance(outer, ast.Tuple) and isinstance(self.module.parent_of[outer], ast.Subscript):
             return SAME
+        call = self.module.parent_of[outer]
+        if kind is Kind.FRAME and isinstance(call, ast.Call) and self.module.qualified(call.func) == "pandas.concat":
+            return [(call, Kind.FRAME)]
         return SAME if kind is Kind.CELL else None
 
     def _subscript(self, node: ast.expr, outer: ast.Subscript, kind: Kind) -> list[Use] | None:
@@ -337,7 +338,8 @@ class FrameUses:
         if not isinstance(function, ast.FunctionDef) or place is None:
             return None
         names = [parameter.arg for parameter in (*function.args.posonlyargs, *function.args.args)]
-        if isinstance(place, int) and place >= len(names):
+        given = "".join(names[place : place + 1]) if isinstance(place, int) else place
+        if given not in {*names, *(parameter.arg for parameter in function.args.kwonlyargs)}:
             return None
         self._handed_to.add(function)
-        return self.of_parameter(function, names[place] if isinstance(place, int) else place, kind)
+        return self.of_parameter(function, given, kind)

@@ -44,6 +44,8 @@ ds = ray.data.read_csv("rows.csv").map_batches(prepare, batch_format="pandas")
         'return {"x": (frame["a"] > 0) * 1}',
         'assert frame["a"].dtype == "int64"\n    return frame',
         "return unseen(frame)",
+        'return helper(rows=frame)\n\n\ndef helper(*, rows):\n    return rows["a"] % 2',
+        'yield frame["a"] % 2',
         "for column in frame.columns:\n        frame[column] = unseen(frame[column])\n    return frame",
     ],
 )
@@ -72,7 +74,9 @@ def test_what_may_come_out_differently_keeps_columns_of_numpy(body: str) -> None
         'return frame[frame["a"] > 0].drop(columns=["a"])',
         'return {"labels": frame["n"].to_numpy(), "x": np.array(frame["a"])}',
         'return helper(frame)\n\n\ndef helper(rows):\n    return rows[["a"]]',
+        'return {**frame, "length": frame["text"].str.len()}',
         'frame["a"] += 1\n    return frame',
+        'return pd.concat([frame, pd.DataFrame(tokenizer(list(frame["text"])))], axis=1)',
         'frame["text"] = frame["text"].fillna("")\n    return frame.loc[frame["a"] > 0, ["text"]]',
     ],
 )
@@ -114,6 +118,11 @@ def odd(frame, of="n"):
         'ray.data.range(3).map_batches(Odd, batch_format="pandas")',
         "from ray.data.preprocessor import Preprocessor\n\n\nclass Odd(Preprocessor):\n"
         "    def _transform_pandas(self, frame):\n        return frame % 2\n\n\nOdd().transform(ray.data.range(3))",
+        "class Job:\n    def odd(self, frame):\n        return frame % 2\n\n    def run(self):\n"
+        '        return ray.data.range(3).map_batches(self.odd, **{"batch_format": "pandas"})',
+        "def make():\n    def inner(frame):\n        return frame % 2\n\n    return inner\n\n\n"
+        'ray.data.range(3).map_batches(make(), batch_format="pandas")',
+        "def run(options):\n    return ray.data.range(3).map_batches(lambda frame: frame[['id']] % 2, **options)",
         "import ray.data as rd\n\nds = rd.range(3).map_batches(odd, batch_format='pandas')",
         "from ray.data import range as rows\n\nds = rows(3).map_batches(odd, batch_format='pandas')",
     ],
