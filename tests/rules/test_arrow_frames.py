@@ -156,6 +156,19 @@ def test_every_way_to_a_data_frame(rest: str) -> None:
             "def train():\n",
         ),
         (
+            'def load(): return ray.data.range(3).map_batches(odd, batch_format="pandas")',
+            "def load():",
+        ),
+        (
+            'print("once"); ds = ray.data.range(3).map_batches(odd, batch_format="pandas")',
+            'print("once"); ds',
+        ),
+        (
+            'try:\n    ds = ray.data.read_csv("x")\nexcept OSError:\n    ds = ray.data.range(3)\n'
+            'ds = ds.map_batches(odd, batch_format="pandas")',
+            "try:\n",
+        ),
+        (
             'if __name__ == "__main__":\n    import ray as r\n\n'
             '    ds = r.data.range(3).map_batches(odd, batch_format="pandas")',
             "    ds = r.data",
@@ -177,6 +190,7 @@ def test_the_line_stands_before_the_first_dataset_and_once(rest: str, before: st
         'def prepare(ds):\n    return ds.map_batches(odd, batch_format="pandas")\n\n\ntest = ray.data.range(3)',
         'from rows import ds\n\nds.map_batches(odd, batch_format="pandas")',
         "mapper = BatchMapper(odd)",
+        'class Job:\n    ds = ray.data.range(3).map_batches(odd, batch_format="pandas")',
         "def loop(config):\n    for frame in session.get_dataset_shard('train').iter_batches(batch_format='pandas'):\n"
         '        print(frame["id"] % 2)\n\n\nTuner(TorchTrainer(loop, datasets={"train": ray.data.range(3)})).fit()',
     ],

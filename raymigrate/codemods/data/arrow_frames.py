@@ -80,7 +80,7 @@ def _may_be_made_elsewhere(context: Context, reader: FrameReader, known: Known) 
     module = context.module
     if reader.dataset is None:
         return is_used_elsewhere(module, reader.place)
-    if may_be_shard(module, reader.dataset):  # its worker has the settings of the process that makes the trainer
+    if may_be_shard(module, reader.dataset):  # its worker has the settings of the process that calls fit()
         return any(module.calls(*TUNERS)) or is_used_elsewhere(module, reader.place)
     return not is_made_here(module, reader.dataset, known)
 
@@ -93,25 +93,32 @@ def _first_made(context: Context) -> tuple[ast.stmt, ast.Call] | None:
     if not made:
         return None
     made.sort(key=module.start)
-    homes = {module.function(call) for call in made}
-    statement = module.statement(made[0]) if len(homes) == 1 else top_level(module, made[0])
-    if len(homes) == 1:
-        while not _is_before_all(module, statement, made):
-            outer = module.parent_of[statement]
-            statement = module.statement(outer)
-    elif not _is_imported_at_top(module, made[0]):
-        return None
+    if len({module.function(call) for call in made}) > 1:
+        return (top_level(module, made[0]), made[0]) if _is_imported_at_top(module, made[0]) else None
+    statement = module.statement(made[0])
+    while not _is_before_all(module, statement, made):
+        statement = module.statement(module.parent_of[statement])
+    statement = next(part for part in _block(module, statement) if part.lineno == statement.lineno)  # a; b
     return None if isinstance(module.parent_of[statement], ast.ClassDef) else (statement, made[0])
 
 
-def _is_before_all(module: Module, statement: ast.stmt, made: list[ast.Call]) -> bool:
-    """Whether a statement is in a block that has all the calls, and that runs once."""
+def _block(module: Module, statement: ast.stmt) -> list[ast.stmt]:
+    """The statements among which one stands."""
     outer = module.parent_of[statement]
-    if isinstance(outer, (ast.For, ast.AsyncFor, ast.While)):
-        return False
     blocks = [getattr(outer, name, None) for name in ("body", "orelse", "finalbody")]
-    block = set(next(block for block in blocks if isinstance(block, list) and statement in block))
-    return all(not block.isdisjoint(module.ancestors(call)) for call in made)
+    return next(block for block in blocks if isinstance(block, list) and statement in block)
+
+
+def _is_before_all(module: Module, statement: ast.stmt, made: list[ast.Call]) -> bool:
+    """Whether a statement is in a block that has all the calls, that runs once, and that has lines of its own."""
+    if isinstance(module.parent_of[statement], (ast.For, ast.AsyncFor, ast.While)):
+        return False
+    block = _block(module, statement)
+    line, column = module.start(block[0])
+    around = set(block)
+    return not module.lines[line - 1][:column].strip() and all(
+        not around.isdisjoint(module.ancestors(call)) for call in made
+    )
 
 
 def _is_imported_at_top(module: Module, call: ast.Call) -> bool:
