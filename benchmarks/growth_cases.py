@@ -30,6 +30,9 @@ result = trainer.fit()
 
 
 """
+FRAMES = 'rows = rows.map_batches(lambda x: x % 2, batch_format="pandas")\n'
+READ = 'd<n> = ray.data.read_csv("<n>").map_batches(f, batch_format="pandas")\n'
+MAPPED = 'rows.map_batches(f, batch_format="pandas")\n\n\n'
 AGAIN = "if y:\n    result = trainer.fit()\n"
 DRIVER = """\
 from ray.train.huggingface import TransformersTrainer
@@ -207,6 +210,13 @@ NAMES = [
         "old imports in a try", 200, script(f"try:\n    {IMPORT}except ImportError:\n    session = None\n", "", REPORT)
     ),
     Case("star imports", 200, script("from module_<n> import *\n")),
+    Case("functions of DataFrames, one after the other", 200, script(FRAMES, JOB + INIT + TRAINER)),
+    Case(
+        "datasets that are read beside functions of DataFrames",
+        200,
+        script(READ, f"{JOB}def f(x):\n    return x % 2\n"),
+    ),
+    Case("lines of a function of DataFrames", 300, script("    x['c<n>'] = x['a'] + 2\n", f"{JOB}{MAPPED}def f(x):\n")),
     Case("transformations of a dataset", 300, script("rows = rows.map(f)\n", JOB + INIT + TRAINER)),
     Case(
         "transformations of a dataset, each with a name",

@@ -97,6 +97,11 @@ sizes = dict(hidden_size=8, num_hidden_layers=1, num_attention_heads=1, intermed
 model = transformers.BertModel(transformers.BertConfig(**sizes))
 model(torch.tensor([[1]]), output_hidden_states=True)
 """
+ARROW_FRAME = """
+import pyarrow
+from ray.data.block import BlockAccessor
+frame = BlockAccessor.for_block(pyarrow.table({"n": [1, 2], "x": [0.5, 1.0]})).to_pandas()
+"""
 SNIPPETS = {
     "RM101": [
         "from ray.train.huggingface import TransformersTrainer",
@@ -240,6 +245,11 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         "from ray.train.v2._internal.callbacks.datasets import RayDatasetShardProvider\n"
         "provider = RayDatasetShardProvider.__new__(RayDatasetShardProvider)\nprovider._dataset_names = set()\n"
         "asked = type('Asked', (), {'dataset_name': 'dev'})\nprovider.get_dataset_shard(asked)",
+    ],
+    "RM515": [
+        f"{ARROW_FRAME}\nframe['n'] % 2",
+        f"{ARROW_FRAME}\ntorch.tensor(frame.to_numpy())",
+        f"{ARROW_FRAME}\ntorch.from_numpy(frame['n'].values)",
     ],
     "RM516": [
         "ray.data.read_parquet(HERE, filter=1)",

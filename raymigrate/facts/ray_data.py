@@ -14,6 +14,7 @@ CLASSES = frozenset(
     for place in ("Dataset", "MaterializedDataset", "dataset.Dataset", "dataset.MaterializedDataset")
 )
 FROM_HUGGINGFACE = "ray.data.from_huggingface"
+FROM_PANDAS = "ray.data.from_pandas"
 MAKERS = ("ray.data.read_", "ray.data.from_", "ray.data.range")
 # Functions whose datasets hold their rows in memory.
 IN_MEMORY = frozenset(f"ray.data.from_{kind}" for kind in ("huggingface", "items", "pandas", "arrow", "numpy"))
@@ -62,6 +63,9 @@ class _Value:
     several: bool = False
 
 
+Known = set[_Value]
+
+
 def is_dataset(module: Module, node: ast.expr) -> bool:
     """Whether an expression is a Ray Dataset for sure: made by ray.data, wherever that is, perhaps through methods.
 
@@ -90,6 +94,30 @@ def is_dataset(module: Module, node: ast.expr) -> bool:
     for value in seen:
         value.module.datasets[value.node, value.several] = starts_somewhere
     return starts_somewhere
+
+
+def is_made_here(module: Module, dataset: ast.expr, known: Known) -> bool:
+    """Whether a Dataset is seen to be made in a module, and no other file has a part in it.
+
+    Args:
+        module: The module.
+        dataset: The Dataset.
+        known: What was found to be made here, to which more is added: of a chain of many each is asked about.
+    """
+    waiting, seen, is_made = [_Value(module, dataset)], set[_Value](), False
+    while waiting:
+        value = waiting.pop()
+        if value in known or value in seen:
+            is_made |= value in known
+            continue
+        if value.module is not module:
+            return False
+        seen.add(value)
+        behind = _behind(value)
+        waiting += behind or ()
+        is_made |= behind == [] and isinstance(value.node, ast.Call)
+    known |= seen if is_made else set()
+    return is_made
 
 
 def _ways(value: _Value) -> list[_Value]:
@@ -192,6 +220,21 @@ def _is_mapped(source: Source) -> bool:
     return False
 
 
+def is_made_of_frames(module: Module, dataset: ast.expr) -> bool:
+    """Whether the blocks of a Dataset are the DataFrames that it was made of, which it hands out as they are."""
+    return all(_is_made_of_frames(source) for source in module.origins(dataset))
+
+
+def _is_made_of_frames(source: Source) -> bool:
+    for module, call in _chain(source):
+        if module.qualified(call.func) == FROM_PANDAS:
+            return True
+        method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+        if method not in MATERIALIZE | READERS | {"limit", "values"}:
+            return False
+    return False
+
+
 def _chain(source: Source) -> Iterator[tuple[Module, ast.Call]]:
     """The calls that a Dataset comes from, the last one first, as far as each has one value only."""
     waiting, seen = [source], set[ast.expr]()
@@ -211,6 +254,14 @@ def is_shard(module: Module, node: ast.expr) -> bool:
     """Whether an expression is what get_dataset_shard gives."""
     value = module.value(node)
     return isinstance(value, ast.Call) and module.qualified(value.func) in GET_SHARD
+
+
+def may_be_shard(module: Module, node: ast.expr) -> bool:
+    """Whether an expression can be what get_dataset_shard gives, here or in another file."""
+    return any(
+        isinstance(source.node, ast.Call) and source.module.qualified(source.node.func) in GET_SHARD
+        for source in module.origins(node)
+    )
 
 
 def attributes_of_shards(module: Module) -> list[ast.Attribute]:

@@ -66,6 +66,7 @@ SPEAKS_OF = {
     "RM429": "^\\w+$",  # a name of the model, or what holds it
     "RM513": "image",
     "RM514": "shard",
+    "RM515": "pandas",
     "RM517": "batches",
     "RM602": "_directory",
     "RM706": r"\*\*",
