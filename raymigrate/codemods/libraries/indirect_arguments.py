@@ -10,12 +10,14 @@ import ast
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_changes import TRAINING_ARGUMENTS_CHANGES
+from raymigrate.codemods.libraries.argument_edits import change_argument
 from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
 from raymigrate.codemods.libraries.settings_keys import OPTION, gone_key, gone_keys
-from raymigrate.codemods.libraries.transformers_arguments import change_argument, change_key
-from raymigrate.codemods.libraries.unseen_keys import RM706
+from raymigrate.codemods.libraries.unseen_keys import RM706, change_key, tell_key
 from raymigrate.codemods.phases import Phase
+from raymigrate.facts.carried import carried
 from raymigrate.facts.files import file_named
+from raymigrate.facts.guards import is_asked_for
 from raymigrate.facts.indirect import Parsing, configurations, instantiated, parsings
 from raymigrate.facts.keys import Keys, keys_of
 from raymigrate.facts.legacy import HF_TRAINERS, TRAINING_ARGUMENTS
@@ -68,9 +70,7 @@ def _parsing(context: Context, parsing: Parsing) -> None:
             message = f"The file gives {', '.join(known)}, which TrainingArguments lost: such keys {outcome}."
             context.manual(RM706, parsing.call, message, "Change the keys in the file.")
     elif parsing.method == "parse_dict":
-        keys = keys_of(context.module, parsing.given) if parsing.given is not None else Keys(hidden=True)
-        _change_keys(context, keys, parsing.fields)
-        if keys.hidden:
+        if not _dict(context, parsing):
             context.manual(RM706, parsing.call, f"{what}: keys that TrainingArguments lost {outcome}.")
     else:
         options = list(_options(context, parsing))
@@ -79,6 +79,21 @@ def _parsing(context: Context, parsing: Parsing) -> None:
             context.manual(told.rule, node, told.message, told.advice)
         if parsing.given is None or context.module.constant(parsing.given) in (None, ...):
             context.manual(RM706, parsing.call, f"{what}: options that TrainingArguments lost {outcome}.")
+
+
+def _dict(context: Context, parsing: Parsing) -> bool:
+    """Changes or tells of the keys of the dict that is parsed; whether it is seen as a whole."""
+    if parsing.given is None:
+        return False
+    keys, found = keys_of(context.module, parsing.given), carried(context.module, parsing.given)
+    _change_keys(context, keys, parsing.fields)
+    known = {key for _, key in keys.strings} | {keyword for _, keyword in keys.keywords}
+    left = (entry for entry in found.entries if entry.key not in known and entry.name not in parsing.fields)
+    for entry in left:
+        if entry.name in TRAINING_ARGUMENTS_CHANGES and not is_asked_for(entry.module, entry.key, entry.name):
+            what = f"{ast.unparse(parsing.call.func)}()"
+            tell_key(context, entry, parsing.given, TRAINING_ARGUMENTS_CHANGES[entry.name], what)
+    return found.whole
 
 
 def _keys_of_file(context: Context, parsing: Parsing) -> list[str] | None:

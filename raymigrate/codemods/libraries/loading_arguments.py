@@ -3,7 +3,8 @@
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_changes import FROM_PRETRAINED_CHANGES
-from raymigrate.codemods.libraries.transformers_arguments import change_argument, keyword_arguments
+from raymigrate.codemods.libraries.argument_edits import change_argument
+from raymigrate.codemods.libraries.transformers_arguments import keyword_arguments
 from raymigrate.codemods.phases import Phase
 
 
