@@ -17,9 +17,9 @@ from raymigrate.codemods.gone.rescan import is_dealt_with, is_spoken_of, rescan
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.ray_air import MOVED
 from raymigrate.codemods.torch_trainer.inner_modules import MOVES, moved_trainers
+from raymigrate.facts.carried import carried
 from raymigrate.facts.guards import is_guarded, waits_for
 from raymigrate.facts.instances import instance_of
-from raymigrate.facts.keys import keys_of
 from raymigrate.facts.module import Module
 from raymigrate.facts.places import Place
 from raymigrate.facts.trainers import OF_V2, trainer_base
@@ -190,8 +190,7 @@ def _given(context: Context, call: ast.Call, called: _Called) -> Iterator[str]:
         if keyword.arg is not None:
             yield keyword.arg
             continue
-        keys = keys_of(context.module, keyword.value)
-        yield from sorted({key for key, _ in keys.strings} | {inner.arg for _, inner in keys.keywords if inner.arg})
+        yield from sorted({entry.name for entry in carried(context.module, keyword.value).entries})
 
 
 def _is_harmless(context: Context, call: ast.Call, argument: str, refused: Refusal) -> bool:

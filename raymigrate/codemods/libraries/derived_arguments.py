@@ -14,7 +14,6 @@ from raymigrate.codemods.libraries.transformers_arguments import change_position
 from raymigrate.codemods.libraries.unseen_keys import change_keys, tell_unpacked
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.constructors import Line, constructor_of, hands_on, reaches
-from raymigrate.facts.keys import keys_of
 from raymigrate.facts.legacy import TRAINING_ARGUMENTS
 from raymigrate.facts.own_arguments import is_training_arguments, own_arguments
 
@@ -34,7 +33,7 @@ def _change(context: Context, call: ast.Call, keyword: ast.keyword, line: Line, 
     name = keyword.arg
     if name is None:
         changes = {known: change for known, change in TRAINING_ARGUMENTS_CHANGES.items() if known in sure}
-        change_keys(context, call, keys_of(context.module, keyword.value), changes)
+        change_keys(context, call, keyword, changes)
         if not _is_handed_on(context, keyword):
             tell_unpacked(context, call, keyword, TRAINING_ARGUMENTS, changes)
     elif name in sure and name in VALUES:

@@ -6,10 +6,11 @@ command line "Some specified arguments are not used by the HfArgumentParser". Wh
 """
 
 import ast
+from dataclasses import replace
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.libraries.argument_changes import TRAINING_ARGUMENTS_CHANGES
+from raymigrate.codemods.libraries.argument_changes import TRAINING_ARGUMENTS_CHANGES, Change
 from raymigrate.codemods.libraries.argument_edits import change_argument
 from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
 from raymigrate.codemods.libraries.settings_keys import OPTION, gone_key, gone_keys
@@ -48,15 +49,27 @@ def indirect_arguments(context: Context) -> None:
         _parsing(context, parsing)
 
 
-def _change_keys(context: Context, keys: Keys, own: frozenset[str] = frozenset()) -> None:
+def _change_keys(context: Context, keys: Keys, parsing: Parsing | None = None) -> None:
     """Gives the keys of a dict their new names, except those that belong to classes of the project."""
     for name, key in keys.strings:
-        if name in TRAINING_ARGUMENTS_CHANGES and name not in own:
-            change_key(context, key, name, TRAINING_ARGUMENTS_CHANGES[name])
+        if (change := _change(name, parsing)) is not None and not is_asked_for(context.module, key, name):
+            change_key(context, key, name, change, _getter(parsing))
     for call, keyword in keys.keywords:
-        change = TRAINING_ARGUMENTS_CHANGES.get(keyword.arg or "")
-        if change is not None and keyword.arg not in own:
+        if (change := _change(keyword.arg, parsing)) is not None:
             change_argument(context, call, keyword, change)
+
+
+def _change(name: str | None, parsing: Parsing | None) -> Change | None:
+    """What became of a key that TrainingArguments took, unless a class of the project takes it."""
+    change = TRAINING_ARGUMENTS_CHANGES.get(name or "")
+    if change is None or parsing is None:
+        return change
+    outcome = "is passed over today, and no error says so" if parsing.is_lenient else "raises a ValueError today"
+    return None if name in parsing.fields else replace(change, outcome=outcome)
+
+
+def _getter(parsing: Parsing | None) -> str:
+    return "TrainingArguments" if parsing is None else f"{parsing.method}() of TrainingArguments"
 
 
 def _parsing(context: Context, parsing: Parsing) -> None:
@@ -86,13 +99,12 @@ def _dict(context: Context, parsing: Parsing) -> bool:
     if parsing.given is None:
         return False
     keys, found = keys_of(context.module, parsing.given), carried(context.module, parsing.given)
-    _change_keys(context, keys, parsing.fields)
+    _change_keys(context, keys, parsing)
     known = {key for _, key in keys.strings} | {keyword for _, keyword in keys.keywords}
-    left = (entry for entry in found.entries if entry.key not in known and entry.name not in parsing.fields)
-    for entry in left:
-        if entry.name in TRAINING_ARGUMENTS_CHANGES and not is_asked_for(entry.module, entry.key, entry.name):
-            what = f"{ast.unparse(parsing.call.func)}()"
-            tell_key(context, entry, parsing.given, TRAINING_ARGUMENTS_CHANGES[entry.name], what)
+    for entry in (entry for entry in found.entries if entry.key not in known):
+        change = _change(entry.name, parsing)
+        if change is not None and not is_asked_for(entry.module, entry.key, entry.name):
+            tell_key(context, entry, parsing.given, change, _getter(parsing))
     return found.whole
 
 

@@ -29,7 +29,6 @@ from raymigrate.codemods.libraries.unseen_keys import change_keys, is_taken, ref
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.carried import Entry, carried
 from raymigrate.facts.indirect import calls_by_name, calls_of_held
-from raymigrate.facts.keys import keys_of
 from raymigrate.facts.legacy import ACCELERATORS, HF_TRAINERS, TRAINING_ARGUMENTS
 from raymigrate.facts.values import constants
 
@@ -72,7 +71,7 @@ def _by_keyword(context: Context, call: ast.Call, names: frozenset[str], changes
     for keyword in call.keywords:
         name = keyword.arg or ""
         if not name:
-            change_keys(context, call, keys_of(context.module, keyword.value), changes)
+            change_keys(context, call, keyword, changes)
         elif name in changes:
             change_argument(context, call, keyword, changes[name])
         elif name in VALUES and names is TRAINING_ARGUMENTS:
@@ -91,7 +90,7 @@ def _tell_perhaps(context: Context, call: ast.Call, names: frozenset[str], chang
         else:
             found = (Entry(context.module, keyword.arg, keyword, keyword.value),)
         for entry in refused(context, call, found, changes):
-            what = f"{shown(call, keyword)}, where that is {name},"
+            what = f"{name}, as {shown(call, keyword)},"
             tell_key(context, entry, keyword.value, changes.get(entry.name, Change()), what)
 
 

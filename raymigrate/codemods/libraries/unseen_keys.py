@@ -31,15 +31,16 @@ RM706 = Rule(
 )
 
 
-def change_keys(context: Context, of: ast.Call, keys: Keys, changes: Mapping[str, Change]) -> None:
+def change_keys(context: Context, of: ast.Call, keyword: ast.keyword, changes: Mapping[str, Change]) -> None:
     """Changes the keys of a dict that a call unpacks, as far as they are seen.
 
     Args:
         context: The module.
         of: The call.
-        keys: What is known of the dict.
+        keyword: What is unpacked there.
         changes: What becomes of the arguments that the call takes.
     """
+    keys, what = keys_of(context.module, keyword.value), shown(of, keyword)
     for call, inner in keys.keywords:
         if inner.arg in changes:
             change_argument(context, call, inner, changes[str(inner.arg)])
@@ -50,17 +51,19 @@ def change_keys(context: Context, of: ast.Call, keys: Keys, changes: Mapping[str
             continue
         if (name in changes or not is_taken(context, of, name)) and not (keys.hidden and name in read):
             change = changes.get(name, Change())
-            change_key(context, key, name, change, sure=name not in keys.read_in_text and change.name not in named)
+            change_key(
+                context, key, name, change, what, sure=name not in keys.read_in_text and change.name not in named
+            )
     for name, key in [] if keys.hidden else keys.reads:  # a key that comes from elsewhere keeps its name
         if name in changes and name not in keys.read_in_text and _is_renamed(changes[name]):
-            change_key(context, key, name, changes[name])
+            change_key(context, key, name, changes[name], what)
 
 
 def _is_renamed(change: Change) -> bool:
     return change.name is not None and change.value is None
 
 
-def change_key(context: Context, key: ast.expr, name: str, change: Change, *, sure: bool = True) -> None:
+def change_key(context: Context, key: ast.expr, name: str, change: Change, what: str, *, sure: bool = True) -> None:
     """Changes a key of a dict that becomes keyword arguments, or tells of it.
 
     Args:
@@ -68,14 +71,12 @@ def change_key(context: Context, key: ast.expr, name: str, change: Change, *, su
         key: The key.
         name: What it is.
         change: What becomes of the argument.
+        what: The call that gets it, for people.
         sure: Whether nothing else depends on the key.
     """
-    if change.name is None:
-        context.manual(RM702, key, f"{name}= raises a TypeError today.", "Drop the key, or write what replaces it.")
-    elif not sure or not _is_renamed(change) or not isinstance(key, ast.Constant):
-        message = f"{name}= {change.outcome}; {change.name}= took its place."
-        context.manual(RM701, key, message, "Change the key wherever it is used.")
-    elif context.converts(RM701, key, f"{name}= raises a TypeError today; now {change.name}=."):
+    if change.name is None or not sure or not _is_renamed(change) or not isinstance(key, ast.Constant):
+        _left(context, key, name, change, f"{name}= {change.outcome} where {what} gets it")
+    elif context.converts(RM701, key, f"{name}= {change.outcome}; now {change.name}=."):
         quote = context.module.source(key)[-1:]
         context.plan.replace(key, f"{quote}{change.name}{quote}")
 
@@ -128,11 +129,17 @@ def tell_key(context: Context, entry: Entry, given: ast.expr, change: Change, wh
     unless = f", unless line {line} takes it out" if line is not None else ""
     written = "" if is_here else f", which line {entry.module.start(entry.key)[0]} of {entry.module.path} writes,"
     message = f"{entry.name}={written} {change.outcome} where {what} gets it{unless}"
-    node = entry.key if is_here else given
+    _left(context, entry.key if is_here else given, entry.name, change, message)
+
+
+def _left(context: Context, place: ast.AST, name: str, change: Change, message: str) -> None:
+    """Leaves a key to a person."""
     if change.name is None:
-        context.manual(RM702, node, f"{message}.", ADVICE.get(entry.name, "Drop the key, or write what replaces it."))
+        context.manual(RM702, place, f"{message}.", ADVICE.get(name, "Drop the key, or write what replaces it."))
     else:
-        context.manual(RM701, node, f"{message}; {change.name}= took its place.", "Change the key wherever it is used.")
+        context.manual(
+            RM701, place, f"{message}; {change.name}= took its place.", "Change the key wherever it is used."
+        )
 
 
 def _is_dealt_with(context: Context, key: ast.AST) -> bool:
