@@ -81,7 +81,7 @@ def _carried(module: Module, node: ast.expr, above: frozenset[ast.AST]) -> Carri
         is_end = source.node is node
         parts += _at_end(module, node, above) if is_end else [_carried(source.module, source.node, above)]
     for name in names_of(module, node):
-        parts += _filled(module, name, name, above)
+        parts += _filled(module, name, above)
     if isinstance(node, ast.Attribute):
         parts += _filled_attribute(module, node, above)
     found, out = _joined(parts), taken_out(module, node)
@@ -167,7 +167,6 @@ def _at_end(module: Module, node: ast.expr, above: frozenset[ast.AST]) -> Iterat
     if isinstance(node.ctx, ast.Store):  # the name in another file, of a dict that is filled there
         given = module.assigned(node)
         yield _carried(module, given, above) if given is not None else UNSEEN
-        yield from _filled(module, node, node, above)
         return
     bindings = [binding.node for binding in reaching(module, node)]
     if not bindings:
@@ -210,11 +209,11 @@ def _of_callers(module: Module, parameter: ast.arg, above: frozenset[ast.AST]) -
     return _joined(parts) if uses else UNSEEN
 
 
-def _filled(module: Module, name: ast.Name, until: ast.expr, above: frozenset[ast.AST]) -> Iterator[Carried]:
-    """What a dict gets by a name of it, before a place where it is used."""
+def _filled(module: Module, name: ast.Name, above: frozenset[ast.AST]) -> Iterator[Carried]:
+    """What a dict gets by a name of it before a use of the name; in all, where the name is that which is assigned to."""
     scope = module.scope_of[name].find(name.id)
     for use in module.uses(name.id, scope) if scope is not None else ():
-        if use is not until and not _is_later(module, use, until):
+        if use is not name and (isinstance(name.ctx, ast.Store) or not _is_later(module, use, name)):
             yield from _by_use(module, use, above)
 
 

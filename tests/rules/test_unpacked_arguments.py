@@ -212,3 +212,78 @@ def test_a_key_that_is_taken_out_in_some_cases_is_told_for_the_others(pop: str, 
     assert len(messages) == (said is not None)
     assert not outcome.lines("RM706", Kind.MANUAL)
     assert all(str(said) in message for message in messages)
+
+
+JOB = """
+import ray.air
+import transformers
+from transformers import HfArgumentParser, Seq2SeqTrainingArguments, Trainer, TrainingArguments
+
+BASE = {{"output_dir": "out", "use_ipex": True}}
+
+{code}
+
+ray.air.session.report({{}})
+"""
+OF_HELPERS = [
+    "def build(cpu):\n    found = {'output_dir': 'x'}\n    if cpu:\n        found.update({'use_ipex': True})\n"
+    "    return found\nTrainingArguments(**build(1))",
+    "def fill(found):\n    found['use_ipex'] = True\n\nargs = {}\nfill(args)\nTrainingArguments(**args)",
+    "def fill(n, into):\n    into.setdefault('use_ipex', n)\n\nargs = {}\nfill(1, into=args)\n"
+    "TrainingArguments(**args)",
+    "def convert(cls, cpu):\n    args = dict(output_dir='x')\n    args.update(use_ipex=cpu)\n    return cls(**args)\n"
+    "convert(TrainingArguments, 1)\nconvert(other.Arguments, 0)",
+    "def convert(cls):\n    return cls('x', use_ipex=True)\nconvert(TrainingArguments)",
+    "Class = TrainingArguments\nClass('x', use_ipex=True)",
+    "cls = TrainingArguments if new else Seq2SeqTrainingArguments\ncls('x', **{'use_ipex': True})",
+    "(TrainingArguments if new else Seq2SeqTrainingArguments)('x', use_ipex=True)",
+    "args = {'output_dir': 'x'}\nargs |= {'use_ipex': True}\ntransformers.TrainingArguments(**args)",
+    "args = dict([('output_dir', 'x'), ('use_ipex', True)])\nTrainingArguments(**args)",
+    "args = {'output_dir': 'x', **({'use_ipex': True} if cpu else {})}\nTrainingArguments(**args)",
+    "class Job:\n    def __init__(self):\n        self.args = {}\n        self.args['use_ipex'] = True\n\n"
+    "    def make(self):\n        return TrainingArguments('x', **self.args)",
+    "class Job:\n    ARGS = {'use_ipex': True}\n\nTrainingArguments('x', **Job.ARGS)",
+    "CONFIG = {'training': {'use_ipex': True}}\nTrainingArguments('x', **CONFIG['training'])",
+    "def make(**options):\n    return TrainingArguments('x', **options)\nmake(use_ipex=True)",
+    "def make(options):\n    return TrainingArguments('x', **options)\nmake({'use_ipex': True})",
+    "args = {key: value for key, value in {'use_ipex': True}.items() if value is not None}\nTrainingArguments(**args)",
+    "def build():\n    return {'use_ipex': True}\nHfArgumentParser(TrainingArguments).parse_dict(build())",
+    "class Settings:\n    use_ipex: bool = True\n\nTrainingArguments('x', **vars(Settings()))",
+    "import copy\nargs = copy.deepcopy({'use_ipex': True})\nTrainingArguments('x', **args)",
+]
+
+
+@pytest.mark.parametrize("code", OF_HELPERS)
+def test_a_key_is_told_where_it_is_written_however_it_gets_into_the_dict(code: str) -> None:
+    script = JOB.format(code=code)
+    outcome = converted(script)
+    (line,) = outcome.lines("RM702", Kind.MANUAL)
+    assert "use_ipex" in script.lstrip("\n").split("\n")[line - 1]
+    assert not outcome.lines("RM706", Kind.MANUAL) or "self.args" in code
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def build(cls):\n    args = {}\n    if hasattr(cls, 'use_ipex'):\n        args['use_ipex'] = True\n"
+        "    return args\nTrainingArguments('x', **build(TrainingArguments))",
+        "args = {}\nif 'use_ipex' in TrainingArguments.__dataclass_fields__:\n    args['use_ipex'] = True\n"
+        "TrainingArguments('x', **args)",
+        "def convert(cls):\n    return cls('x', use_ipex=True)\nconvert(Own)\nTrainingArguments('x')",
+        "def build():\n    return {'use_ipex': True}\nargs = build()\nargs.pop('use_ipex')\n"
+        "TrainingArguments('x', **args)",
+        "args = {}\nTrainingArguments('x', **args)\n\ndef later():\n    other = {}\n    other['use_ipex'] = True",
+        "def keep(names):\n    return {k: v for k, v in BASE.items() if k in names}\n"
+        "TrainingArguments(**keep(['output_dir']))",
+    ],
+)
+def test_a_key_that_does_not_get_there_is_no_news(code: str) -> None:
+    assert not [text for text in converted(JOB.format(code=code)).messages if text.startswith("use_ipex=")]
+
+
+def test_a_key_that_another_call_changes_is_not_told_of_as_well() -> None:
+    code = "def first():\n    return TrainingArguments('x', **ARGS)\n\ndef give():\n    return ARGS\n"
+    code = f"ARGS = {{'evaluation_strategy': 'no'}}\nTrainingArguments('x', **give())\n{code}"
+    outcome = converted(JOB.format(code=code))
+    assert outcome.lines("RM701", Kind.CONVERTED)
+    assert not outcome.lines("RM701", Kind.MANUAL)

@@ -57,7 +57,7 @@ def _tell(context: Context, call: ast.Call, keyword: ast.keyword, *, is_model: b
     """Tells of the keys of a dict that a loading function gets, where they are written."""
     found = carried(context.module, keyword.value)
     entries = list(found.entries)
-    what = shown(call, keyword)
+    what = shown(context.module, call, keyword)
     unseen = f"{what}, whose dict is not seen here,"
     if is_model and not found.whole and is_for_old_transformers(context):
         out = taken_out(context.module, keyword.value) | perhaps_taken_out(context.module, keyword.value).keys()

@@ -64,7 +64,7 @@ def keyword_arguments(context: Context) -> None:
                 if keyword.arg is None:
                     tell_unpacked(context, call, keyword, names, changes)
         for call in (call for call, is_sure in held if not is_sure):
-            _tell_perhaps(context, call, names, changes)
+            _tell_perhaps(context, call, changes)
 
 
 def _by_keyword(context: Context, call: ast.Call, names: frozenset[str], changes: Mapping[str, Change]) -> None:
@@ -80,17 +80,15 @@ def _by_keyword(context: Context, call: ast.Call, names: frozenset[str], changes
             context.manual(RM702, keyword, f"{name}= raises a TypeError today.", "Drop it, or write what replaces it.")
 
 
-def _tell_perhaps(context: Context, call: ast.Call, names: frozenset[str], changes: Mapping[str, Change]) -> None:
+def _tell_perhaps(context: Context, call: ast.Call, changes: Mapping[str, Change]) -> None:
     """Tells of what one of the classes refuses that a variable may hold: `cls(**arguments)`."""
-    held = (source.module.qualified(source.node) for source in context.module.origins(call.func))
-    name = next(name.rpartition(".")[2] for name in held if name in names)
     for keyword in call.keywords:
         if keyword.arg is None:
             found = carried(context.module, keyword.value).entries
         else:
             found = (Entry(context.module, keyword.arg, keyword, keyword.value),)
         for entry in refused(context, call, found, changes):
-            what = f"{name}, as {shown(call, keyword)},"
+            what = shown(context.module, call, keyword)
             tell_key(context, entry, keyword.value, changes.get(entry.name, Change()), what)
 
 

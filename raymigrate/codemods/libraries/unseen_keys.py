@@ -40,7 +40,7 @@ def change_keys(context: Context, of: ast.Call, keyword: ast.keyword, changes: M
         keyword: What is unpacked there.
         changes: What becomes of the arguments that the call takes.
     """
-    keys, what = keys_of(context.module, keyword.value), shown(of, keyword)
+    keys, what = keys_of(context.module, keyword.value), shown(context.module, of, keyword)
     for call, inner in keys.keywords:
         if inner.arg in changes:
             change_argument(context, call, inner, changes[str(inner.arg)])
@@ -99,17 +99,28 @@ def tell_unpacked(
     found = _unpacked(context, of, keyword, keys)
     told = refused(context, of, found.entries, changes)
     for entry in told:
-        tell_key(context, entry, keyword.value, changes.get(entry.name, Change()), shown(of, keyword))
+        tell_key(context, entry, keyword.value, changes.get(entry.name, Change()), shown(context.module, of, keyword))
     if names is TRAINING_ARGUMENTS and keys.hidden and not found.whole and is_for_old_transformers(context):
         context.manual(RM706, keyword, f"What {'else ' if told else ''}is passed with ** cannot be seen here.")
 
 
-def shown(call: ast.Call, keyword: ast.keyword) -> str:
-    """A call that is given an argument, for people: `TrainingArguments(**arguments)`."""
+def shown(module: Module, call: ast.Call, keyword: ast.keyword) -> str:
+    """A call that is given an argument, for people: `TrainingArguments(**arguments)`, with its class if it says none.
+
+    Args:
+        module: The module.
+        call: The call.
+        keyword: The argument.
+    """
     given = keyword.value
     is_short = isinstance(given, (ast.Name, ast.Attribute)) or (isinstance(given, ast.Call) and not given.args)
     text = f"**{ast.unparse(given) if is_short else '...'}" if keyword.arg is None else f"{keyword.arg}="
-    return f"{ast.unparse(call.func)}({text})"
+    text = f"{ast.unparse(call.func)}({text})"
+    if module.qualified(call.func) is not None or not isinstance(call.func, ast.Name):
+        return text
+    held = [name for source in module.origins(call.func) if (name := source.module.qualified(source.node))]
+    class_name = next((name for name in held if name in TRAINING_ARGUMENTS), held[0] if held else "")
+    return f"{class_name.rpartition('.')[2]}, as {text}," if class_name else text
 
 
 def tell_key(context: Context, entry: Entry, given: ast.expr, change: Change, what: str) -> None:
