@@ -210,7 +210,7 @@ def _of_callers(module: Module, parameter: ast.arg, above: frozenset[ast.AST]) -
 
 
 def _filled(module: Module, name: ast.Name, above: frozenset[ast.AST]) -> Iterator[Carried]:
-    """What a dict gets by a name of it before a use of the name; in all, where the name is that which is assigned to."""
+    """What a dict gets by a name of it before this use; in all, where this is the name that is assigned to."""
     scope = module.scope_of[name].find(name.id)
     for use in module.uses(name.id, scope) if scope is not None else ():
         if use is not name and (isinstance(name.ctx, ast.Store) or not _is_later(module, use, name)):
