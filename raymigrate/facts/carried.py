@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from raymigrate.facts.keys import taken_out
+from raymigrate.facts.keys import places_taken_out
 from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import FunctionNode
 from raymigrate.facts.values import class_named, holds_items, key_name, names_of, reaching
@@ -84,8 +84,15 @@ def _carried(module: Module, node: ast.expr, above: frozenset[ast.AST]) -> Carri
         parts += _filled(module, name, above)
     if isinstance(node, ast.Attribute):
         parts += _filled_attribute(module, node, above)
-    found, out = _joined(parts), taken_out(module, node)
-    return Carried(tuple(entry for entry in found.entries if entry.name not in out), found.whole)
+    found, out = _joined(parts), places_taken_out(module, node)
+    left = (entry for entry in found.entries if entry.name not in out or _is_put_back(module, entry, out[entry.name]))
+    return Carried(tuple(left), found.whole)
+
+
+def _is_put_back(module: Module, entry: Entry, taken: ast.AST) -> bool:
+    """Whether an entry is written after the key was taken out."""
+    is_near = entry.module is module and module.function(entry.key) is module.function(taken)
+    return is_near and module.start(entry.key) > module.start(taken)
 
 
 def _joined(parts: Iterable[Carried]) -> Carried:

@@ -56,9 +56,10 @@ def _may_hold_class(module: Module, function: ast.expr) -> bool:
     """Whether what is called may be a class that something holds: to follow everything would cost more."""
     if isinstance(function, ast.Name):
         return isinstance(module.definition(function), (ast.Name, ast.arg, type(None)))
-    return isinstance(function, (ast.IfExp, ast.Subscript)) or (
-        isinstance(function, ast.Attribute) and bool(module.stores(function.attr))
-    )
+    if isinstance(function, ast.Attribute):
+        bound = (node for node in module.spelling(function.attr) if isinstance(node, (ast.Name, ast.Attribute)))
+        return any(isinstance(node.ctx, ast.Store) for node in bound)
+    return isinstance(function, (ast.IfExp, ast.Subscript))
 
 
 def _calls_of(module: Module, function: ast.expr) -> Iterator[ast.Call]:

@@ -86,7 +86,12 @@ def taken_out(module: Module, unpacked: ast.expr) -> set[str]:
 
     `f(epochs=d.pop("epochs"), **d)`: arguments are evaluated in their order.
     """
-    return {name for name, use in _takings(module, unpacked) if _runs_before(module, use, unpacked)}
+    return set(places_taken_out(module, unpacked))
+
+
+def places_taken_out(module: Module, unpacked: ast.expr) -> dict[str, ast.Name]:
+    """The same keys, with the place where each is taken out last."""
+    return {name: use for name, use in _takings(module, unpacked) if _runs_before(module, use, unpacked)}
 
 
 def perhaps_taken_out(module: Module, unpacked: ast.expr) -> dict[str, int]:

@@ -249,6 +249,9 @@ OF_HELPERS = [
     "args = {key: value for key, value in {'use_ipex': True}.items() if value is not None}\nTrainingArguments(**args)",
     "def build():\n    return {'use_ipex': True}\nHfArgumentParser(TrainingArguments).parse_dict(build())",
     "class Settings:\n    use_ipex: bool = True\n\nTrainingArguments('x', **vars(Settings()))",
+    "def build():\n    return {'use_ipex': True}\nargs = build()\ndel args['use_ipex']\nargs.update(use_ipex=1)\n"
+    "TrainingArguments('x', **args)",
+    "class Job:\n    kind = TrainingArguments\n\n    def make(self):\n        return self.kind('x', use_ipex=True)",
     "import copy\nargs = copy.deepcopy({'use_ipex': True})\nTrainingArguments('x', **args)",
 ]
 
