@@ -18,7 +18,8 @@ The lines are read by `raymigrate/knowledge/libraries.py`:
                         CLASS is what a call gives, where that is known
     R NAME  PARAMETERS  ERROR  ADVICE
                         a class, method or function that raises ERROR when it is called; only if one of PARAMETERS is
-                        given, where there are any (`!`: None too, `?`: what is true)
+                        given, where there are any (`!`: None too, `?`: what is true); an ERROR for each, with commas,
+                        where they differ
 """
 
 import argparse
@@ -150,9 +151,7 @@ class Table:
         lines: dict[str, Refusal] = {}
         for member, refusal in found:
             qualified = f"{module}.{name}.{member}" if member else f"{module}.{name}"
-            known = lines.get(qualified, Refusal((), ""))
-            together = (*known.parameters, *refusal.parameters)
-            lines[qualified] = Refusal(together, known.advice or refusal.advice, refusal.error)
+            lines[qualified] = lines[qualified].beside(refusal) if qualified in lines else refusal
         yield from (f"R {n}\t{','.join(r.parameters)}\t{r.error}\t{r.advice}" for n, r in lines.items())
 
     def entry(self, module: str, name: str) -> str:

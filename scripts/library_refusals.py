@@ -33,12 +33,25 @@ class Refusal:
     Args:
         parameters: Those of which one has to be given; empty if every call is refused.
         advice: What the library says to do instead.
-        error: The exception.
+        error: The exception; where the parameters have several, those of each in their order, with commas.
     """
 
     parameters: tuple[str, ...]
     advice: str
     error: str = ERROR
+
+    def beside(self, other: "Refusal") -> "Refusal":
+        """What this check and a later one refuse together: one that lets nothing pass hides the other."""
+        if not self.parameters or not other.parameters:
+            return other if self.parameters else self
+        errors = [*self._errors, *other._errors]
+        error = ",".join(errors) if len(set(errors)) > 1 else errors[0]
+        return Refusal((*self.parameters, *other.parameters), self.advice or other.advice, error)
+
+    @property
+    def _errors(self) -> list[str]:
+        several = self.error.split(",")
+        return several if len(several) > 1 else several * len(self.parameters)
 
 
 def refusals(function: ast.FunctionDef | ast.AsyncFunctionDef, constants: Callable[[str], str]) -> Iterator[Refusal]:

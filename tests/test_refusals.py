@@ -10,6 +10,7 @@ from importlib.util import find_spec
 
 import pytest
 
+from raymigrate.knowledge import libraries
 from raymigrate.knowledge.libraries import is_module, refusal, refused
 from scripts.library_refusals import Refusal, of_class, refusals
 from scripts.library_sources import with_parents
@@ -57,6 +58,25 @@ def test_a_class_refuses_what_its_constructor_and_its_methods_refuse() -> None:
     assert list(of_class(node, str)) == [("", Refusal(("a",), "")), ("m", Refusal((), ""))]
 
 
+def test_checks_of_one_function_keep_their_own_errors() -> None:
+    gone, unsupported = Refusal(("a", "b"), "Use c."), Refusal(("d?",), "", "RuntimeError")
+    assert gone.beside(gone) == Refusal(("a", "b", "a", "b"), "Use c.")
+    both = gone.beside(unsupported)
+    assert both == Refusal(("a", "b", "d?"), "Use c.", "DeprecationWarning,DeprecationWarning,RuntimeError")
+    assert both.beside(Refusal(("e",), "")).error.endswith(",RuntimeError,DeprecationWarning")
+    assert gone.beside(Refusal((), "")) == Refusal((), "")
+
+
+def test_a_call_raises_the_error_of_the_first_argument_that_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    line = "a,d?,e!\tDeprecationWarning,RuntimeError,ValueError\tUse c."
+    monkeypatch.setattr(libraries, "_line", lambda kind, place: line if (kind, place) == ("R", "ray.f") else None)
+    found = libraries._refusal("ray.f")
+    assert found is not None
+    given = [["a"], ["d"], ["e"], ["e", "d"], ["e", "a"]]
+    assert [found.error_of(names)[:3] for names in given] == ["Dep", "Run", "Val", "Run", "Dep"]
+    assert (found.even_none, found.if_true) == ({"e"}, {"d"})
+
+
 def test_a_class_inherits_what_its_base_refuses() -> None:
     torch = refusal("ray.train.v2.torch.torch_trainer.TorchTrainer")
     assert torch is not None and "resume_from_checkpoint" in torch.parameters
@@ -77,7 +97,7 @@ def test_the_installed_library_raises(name: str) -> None:
     known = refusal(name)
     assert known is not None
     for parameter in sorted(known.parameters) or [""]:
-        with pytest.raises(getattr(builtins, known.error)):
+        with pytest.raises(getattr(builtins, known.error_of([parameter]))):
             call(called.fget if isinstance(called, property) else called, {parameter: "given"} if parameter else {})
 
 

@@ -14,6 +14,7 @@ CAUGHT = frozenset(
     {"ImportError", "ModuleNotFoundError", "AttributeError", "TypeError", "NameError", "Exception", "BaseException"}
 )
 OF_VERSIONS = re.compile(r"version|__ver__|signature\(|TYPE_CHECKING", re.IGNORECASE)
+OF_NAMES = re.compile(r"signature|parameters|fields|annotations|dir\(", re.IGNORECASE)  # what a class or function takes
 SUPPRESS = "contextlib.suppress"
 EXPECTING = frozenset({"pytest.raises", "self.assertRaises", "self.assertRaisesRegex"})
 EXPECTING_WARNINGS = frozenset({"pytest.warns", "pytest.deprecated_call", "self.assertWarns", "self.assertWarnsRegex"})
@@ -41,6 +42,33 @@ def is_guarded(module: Module, node: ast.AST, missing: str) -> bool:
             return True
         child = parent
     return missing in _looked_for(module)
+
+
+def is_asked_for(module: Module, node: ast.AST, name: str) -> bool:
+    """Whether code runs only if a class has a name, or takes an argument of it: `if hasattr(cls, "name")`.
+
+    Args:
+        module: The module.
+        node: The code.
+        name: The name.
+    """
+    child = node
+    for parent in module.ancestors(node):
+        if isinstance(parent, ast.If | ast.IfExp) and child in _taken(parent):
+            if any(_asks_for(part, name) for part in ast.walk(parent.test)):
+                return True
+        child = parent
+    return False
+
+
+def _asks_for(test: ast.AST, name: str) -> bool:
+    """Whether a condition is `hasattr(x, "name")`, or `"name" in` the parameters or fields of something."""
+    match test:
+        case ast.Call(func=ast.Name(id="hasattr"), args=[_, ast.Constant(value=value)]):
+            return value == name
+        case ast.Compare(left=ast.Constant(value=value), ops=[ast.In()], comparators=[names]):
+            return value == name and OF_NAMES.search(ast.unparse(names)) is not None
+    return False
 
 
 def goes_on_without(module: Module, node: ast.AST) -> bool:

@@ -50,6 +50,11 @@ class MadeModel:
     pickling: Pickling
 
 
+def is_model_class(name: str) -> bool:
+    """Whether a class of transformers, by its full name, is one of models: no configuration, tokenizer or processor."""
+    return CLASS.fullmatch(name) is not None
+
+
 def models_in(module: Module, node: ast.expr) -> list[MadeModel]:
     """The models that a value may be or hold: in a dict or list, in a pipeline, in an object of a class of the script.
 

@@ -4,8 +4,8 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from raymigrate.facts.carried import carried
 from raymigrate.facts.constructors import fields
-from raymigrate.facts.keys import keys_of
 from raymigrate.facts.module import Module
 from raymigrate.facts.settings import TARGET
 from raymigrate.facts.trainers import library_bases
@@ -29,6 +29,37 @@ def calls_by_name(module: Module, names: frozenset[str]) -> Iterator[ast.Call]:
     for call in module.calls("functools.partial"):
         if call.args and module.qualified(call.args[0]) in names:
             yield call
+
+
+def calls_of_held(module: Module, names: frozenset[str]) -> Iterator[tuple[ast.Call, bool]]:
+    """Calls of classes that a variable or a parameter holds: `cls(**arguments)`, `(First if new else Second)()`.
+
+    Args:
+        module: The module.
+        names: The classes.
+
+    Returns:
+        Each call, and whether it calls one of these in any case.
+    """
+    held = (found.node for found in module.references_within(*names) if found.qualified in names)
+    if all(isinstance(outer := module.parent_of[node], ast.Call) and outer.func is node for node in held):
+        return  # most files only call them
+    for call in module.of_type(ast.Call):
+        assert isinstance(call, ast.Call)
+        if module.qualified(call.func) is None and _may_hold_class(module, call.func):
+            is_one = {source.module.qualified(source.node) in names for source in module.origins(call.func)}
+            if True in is_one:
+                yield call, is_one == {True}
+
+
+def _may_hold_class(module: Module, function: ast.expr) -> bool:
+    """Whether what is called may be a class that something holds: to follow everything would cost more."""
+    if isinstance(function, ast.Name):
+        return isinstance(module.definition(function), (ast.Name, ast.arg, type(None)))
+    if isinstance(function, ast.Attribute):
+        bound = (node for node in module.spelling(function.attr) if isinstance(node, (ast.Name, ast.Attribute)))
+        return any(isinstance(node.ctx, ast.Store) for node in bound)
+    return isinstance(function, (ast.IfExp, ast.Subscript))
 
 
 def _calls_of(module: Module, function: ast.expr) -> Iterator[ast.Call]:
@@ -120,7 +151,7 @@ def unseen_makers(module: Module, trainers: frozenset[str], names: frozenset[str
             if not call.args or module.entries(call.args[0]) is None:
                 yield call
     for parsing in parsings(module, names):
-        if parsing.method != "parse_dict" or parsing.given is None or keys_of(module, parsing.given).hidden:
+        if parsing.method != "parse_dict" or parsing.given is None or not carried(module, parsing.given).whole:
             yield parsing.call
 
 

@@ -86,7 +86,12 @@ def taken_out(module: Module, unpacked: ast.expr) -> set[str]:
 
     `f(epochs=d.pop("epochs"), **d)`: arguments are evaluated in their order.
     """
-    return {name for name, use in _takings(module, unpacked) if _runs_before(module, use, unpacked)}
+    return set(places_taken_out(module, unpacked))
+
+
+def places_taken_out(module: Module, unpacked: ast.expr) -> dict[str, ast.Name]:
+    """The same keys, with the place where each is taken out last."""
+    return {name: use for name, use in _takings(module, unpacked) if _runs_before(module, use, unpacked)}
 
 
 def perhaps_taken_out(module: Module, unpacked: ast.expr) -> dict[str, int]:
@@ -102,28 +107,6 @@ def _takings(module: Module, unpacked: ast.expr) -> Iterator[tuple[str, ast.Name
         name = module.constant(_key_taken_out(module, use))
         if isinstance(name, str) and module.start(use) < module.start(unpacked):
             yield name, use
-
-
-def unpacked_by_callers(module: Module, unpacked: ast.expr) -> list[ast.expr]:
-    """What the calls of a function unpack for its `**` parameter; none unless each gives it one dict and no more."""
-    scope = module.scope_of[unpacked].find(unpacked.id) if isinstance(unpacked, ast.Name) else None
-    bindings = scope.bindings[unpacked.id] if scope is not None and isinstance(unpacked, ast.Name) else []
-    parameter = bindings[0].node if len(bindings) == 1 else None
-    function = module.parent_of[module.parent_of[parameter]] if isinstance(parameter, ast.arg) else None
-    if not isinstance(function, ast.FunctionDef) or function.args.kwarg is not parameter:
-        return []
-    home = module.scope_of[function].find(function.name)
-    names = {argument.arg for argument in (*function.args.args, *function.args.kwonlyargs)}
-    found = []
-    for use in module.uses(function.name, home) if home is not None else []:
-        call = module.parent_of[use]
-        if not isinstance(call, ast.Call) or call.func is not use:
-            return []
-        given = [keyword.value for keyword in call.keywords if keyword.arg is None]
-        if len(given) != 1 or any(keyword.arg and keyword.arg not in names for keyword in call.keywords):
-            return []
-        found += given
-    return found
 
 
 def _key_taken_out(module: Module, use: ast.Name) -> ast.expr | None:

@@ -7,6 +7,7 @@ file first uses its library, and only the lines that are asked for are taken apa
 
 import importlib
 import sys
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -230,15 +231,19 @@ class Refusal:
         parameters: Those of which one has to be given; empty if every call raises.
         even_none: Those that are refused whatever they are given, None too.
         if_true: Those that are refused only if they are true.
-        error: The exception: "DeprecationWarning", "RuntimeError".
+        errors: The exceptions, "DeprecationWarning", "RuntimeError": one, or one for each parameter that has its own.
         advice: What the library says to do instead; may be empty.
     """
 
     parameters: frozenset[str]
     even_none: frozenset[str]
     if_true: frozenset[str]
-    error: str
+    errors: Mapping[str, str]
     advice: str
+
+    def error_of(self, given: Collection[str] = ()) -> str:
+        """What a call raises that is given some of the parameters: the function looks at them in this order."""
+        return next(error for parameter, error in self.errors.items() if parameter in given or not self.parameters)
 
 
 @dataclass(frozen=True)
@@ -340,7 +345,10 @@ def _refusal(place: str) -> Refusal | None:
     whatever, if_true = (
         frozenset(name.removesuffix(mark) for name in names if name.endswith(mark)) for mark in (WHATEVER, IF_TRUE)
     )
-    return Refusal(frozenset(name.rstrip(WHATEVER + IF_TRUE) for name in names), whatever, if_true, error, advice)
+    plain = [name.rstrip(WHATEVER + IF_TRUE) for name in names]
+    several = error.split(",")
+    errors = dict(zip(plain or [""], several if len(several) > 1 else several * (len(plain) or 1), strict=True))
+    return Refusal(frozenset(plain), whatever, if_true, errors, advice)
 
 
 def refusal(place: str, method: str = "") -> Refusal | None:

@@ -5,10 +5,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from raymigrate.facts.carried import carried
 from raymigrate.facts.environment import RUNTIME_ENV
 from raymigrate.facts.module import Module
 from raymigrate.facts.submitted_jobs import SubmittedJob, entries_of, submissions
-from raymigrate.facts.values import seen_entries, seen_fillings, seen_items, sources
+from raymigrate.facts.values import seen_items, sources
 from raymigrate.knowledge.versions import LOWEST, Pin, conda_pins, package, requirement_pins
 from raymigrate.pins.images import image_pin
 
@@ -106,11 +107,9 @@ def jobs_by_package(module: Module) -> dict[ast.Constant, set[SubmittedJob | Non
 
 
 def _entries(module: Module, node: ast.expr | None) -> dict[str, ast.expr]:
-    """The entries of a dict that can be seen, of each that a value may be; empty for anything else."""
-    found = {} if node is None else seen_entries(module, node)
-    for source in _sources(module, node) if not found else ():
-        found = found | seen_entries(module, source)
-    return seen_fillings(module, node) | found if isinstance(node, ast.Name) else found
+    """The entries of a dict that can be seen in this file, of each that a value may be; empty for anything else."""
+    found = carried(module, node).entries if node is not None else ()
+    return {entry.name: entry.value for entry in found if entry.module is module}
 
 
 def package_lists(module: Module) -> Iterator[tuple[SubmittedJob | None, list[ast.Constant]]]:

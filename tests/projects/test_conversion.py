@@ -152,3 +152,39 @@ def test_arguments_that_an_init_function_of_another_file_passes_on_are_told(tmp_
     train = DRIVER.format(imports="import model", init=f"model.{function}")
     write(tmp_path, {"model.py": init, "train.py": train, "plain.py": f"from model import {function}\n"})
     assert "RM706" in codes(convert(tmp_path), Kind.MANUAL, "model.py")
+
+
+@pytest.mark.parametrize(
+    ("imports", "given"),
+    [
+        ("from settings import build", "build(True)"),
+        ("import settings", "settings.build(False)"),
+        ("from settings import BASE", "BASE"),
+        ("from settings import fill", "fill({})"),
+        ("from settings import put\nMORE = {}\nput(MORE)", "MORE"),
+    ],
+)
+def test_a_key_that_another_file_writes_is_told_where_it_is_unpacked(tmp_path: Path, imports: str, given: str) -> None:
+    settings = """
+        BASE = {}
+        BASE["use_ipex"] = True
+
+        def put(arguments):
+            arguments["use_ipex"] = True
+
+        def fill(arguments):
+            arguments.update(BASE)
+            return arguments
+
+        def build(cpu):
+            arguments = {"output_dir": "out"}
+            if cpu:
+                arguments.update({"use_ipex": True})
+            return arguments
+        """
+    script = DRIVER.format(imports=f"from transformers import TrainingArguments\n{imports}", init="init")
+    write(tmp_path, {"settings.py": settings, "train.py": f"{script}\nTrainingArguments(**{given})\n"})
+    (told,) = [f for f in convert(tmp_path).findings if f.code == "RM702"]
+    assert Path(told.path).name == "train.py"
+    assert told.message.startswith("use_ipex=, which line ")
+    assert "settings.py writes, raises a TypeError today where TrainingArguments(**" in told.message

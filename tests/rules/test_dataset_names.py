@@ -62,13 +62,24 @@ def test_a_name_that_many_calls_share_is_told_once() -> None:
         f"{calls}\nother = load_dataset(args.other)\nsession.report({{}})\n"
     )
     outcome = converted(script)
-    assert outcome.lines("RM714", Kind.MANUAL) == [8, 12]
+    assert outcome.lines("RM714", Kind.MANUAL) == [6, 12]
     assert any('"imdb". So do 3 more calls with args.name. ' in message for message in outcome.messages)
     kept = script.replace("train[1]')", "train[1]')  # raymigrate: skip[RM714]")
     assert converted(kept).lines("RM714", Kind.SKIPPED) == [9]
     assert any("So do 2 more calls with args.name." in message for message in converted(kept).messages)
 
 
+LOCAL = """\
+import os
+from pathlib import Path
+from ray.air import session
+from datasets import load_dataset
+
+def read(name, given=None):
+    {code}
+
+session.report({{}})
+"""
 TABLE = """\
 import sys
 import ray.train
@@ -91,7 +102,8 @@ CONFIGS = {{"a": {{"train": "cifar100", "label": "fine"}}, "b": {{"train": "own/
 )
 def test_a_name_that_an_unseen_key_chooses_from_a_dict_is_told(how: str) -> None:
     found = [f for f in convert(TABLE.format(how=how)).findings if f.code == "RM714"]
-    assert [f.message for f in found] == ['load_dataset raises an HfUriError today if this is "cifar100".']
+    assert [f.message.partition(" raises ")[2] for f in found] == ['an HfUriError today where it gets "cifar100".']
+    assert [TABLE.split("\n")[f.line - 1].startswith("CONFIGS") or "NAMES" in how for f in found] == [True]
     assert "uoft-cs/cifar100" in found[0].advice
 
 
@@ -106,6 +118,40 @@ def test_a_name_that_an_unseen_key_chooses_from_a_dict_is_told(how: str) -> None
 )
 def test_other_dicts_are_not(how: str) -> None:
     assert [f.message for f in convert(TABLE.format(how=how)).findings if f.code == "RM714"] == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "if os.path.exists(name):\n        load_dataset(name)",
+        "if not os.path.isdir(name):\n        raise ValueError\n    load_dataset(name)",
+        "rows = load_dataset(name) if Path(name).exists() else None",
+        "assert os.path.isfile(str(name))\n    load_dataset(name)",
+        "if not Path(name).is_dir():\n        print(1)\n    else:\n        load_dataset(name)",
+        "if given and os.path.exists(name):\n        def load(path):\n            return load_dataset(path)\n"
+        "        load(name)",
+        "if not name or not os.path.exists(name):\n        return\n    load_dataset(name)",
+        "folder = Path(name)\n    if folder.exists():\n        load_dataset(folder)",
+    ],
+)
+def test_a_folder_that_is_looked_for_first_is_no_dataset_of_the_hub(code: str) -> None:
+    assert not converted(LOCAL.format(code=code)).lines("RM714", Kind.MANUAL)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "if not os.path.exists(name):\n        load_dataset(name)",
+        "if os.path.exists(name):\n        pass\n    else:\n        load_dataset(name)",
+        "if os.path.exists(name) or given:\n        load_dataset(name)",
+        "if os.path.exists(given):\n        load_dataset(name)",
+        "if os.path.exists(name):\n        print(1)\n    load_dataset(name)",
+        "if os.path.exists(name):\n        return\n    load_dataset(name)",
+        "if Own.exists(name):\n        load_dataset(name)",
+    ],
+)
+def test_a_folder_that_may_not_be_there_is_told(code: str) -> None:
+    assert converted(LOCAL.format(code=code)).lines("RM714", Kind.MANUAL)
 
 
 HELPER = """\

@@ -40,7 +40,7 @@ def test_what_is_refused_only_if_it_is_true_may_be_false(call: str) -> None:
 
 def test_the_error_is_named() -> None:
     (message,) = converted("import ray\nray.init(local_mode=True)\n").messages
-    assert message.startswith("ray.init(local_mode=True) raises a RuntimeError on Ray >= 2.60.")
+    assert message.startswith("ray.init(local_mode=True) raises a RuntimeError on Ray >= 2.55.")
 
 
 CLASSES = (

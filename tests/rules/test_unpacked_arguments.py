@@ -1,9 +1,9 @@
-"""RM706: the keys that TrainingArguments refuses are named where they can be seen behind `**`."""
+"""RM701, RM702, RM706: keys that TrainingArguments refuses are told where they are written, of a dict behind `**`."""
 
 import pytest
 
 from raymigrate.base.findings import Kind
-from tests.rules.scripts import converted
+from tests.rules.scripts import Outcome, converted
 
 SCRIPT = """
 from ray.air.config import ScalingConfig
@@ -21,7 +21,16 @@ trainer = TransformersTrainer(
     make, trainer_init_config={given}, scaling_config=ScalingConfig(num_workers=2, use_gpu=True), datasets=read()
 )
 """
+NAMED = (
+    "warmup_ratio= raises a TypeError today where TrainingArguments(**config) gets it; warmup_steps= took its place.",
+    "use_ipex= raises a TypeError today where TrainingArguments(**config) gets it.",
+)
 REFUSED = '{"warmup_ratio": 0.1, "learning_rate": 1e-5, "use_ipex": True}'
+
+
+def _named(outcome: Outcome) -> list[str]:
+    """Those of NAMED that were told, each as often as it was."""
+    return [named for named in NAMED for message in outcome.messages if message.startswith(named)]
 
 
 @pytest.mark.parametrize(
@@ -42,9 +51,14 @@ REFUSED = '{"warmup_ratio": 0.1, "learning_rate": 1e-5, "use_ipex": True}'
     ],
 )
 def test_keys_in_sight_are_named(before: str, given: str) -> None:
-    outcome = converted(SCRIPT.format(before=before, given=given))
-    assert len(outcome.lines("RM706", Kind.MANUAL)) == 1
-    assert any("** may pass warmup_ratio (now warmup_steps), use_ipex:" in message for message in outcome.messages)
+    script = SCRIPT.format(before=before, given=given)
+    outcome = converted(script)
+    assert _named(outcome) == [*NAMED]
+    places = outcome.lines("RM701", Kind.MANUAL) + outcome.lines("RM702", Kind.MANUAL)
+    assert len(places) == len(NAMED)
+    written = script.lstrip("\n").split("\n")
+    assert all("warmup_ratio" in written[line - 1] or "use_ipex" in written[line - 1] for line in places)
+    assert bool(outcome.lines("RM706", Kind.MANUAL)) == ("read_yaml" in before)
 
 
 @pytest.mark.parametrize(
@@ -116,7 +130,7 @@ TransformersTrainer(init, trainer_init_config={{"epochs": 4, "max_steps": 2}}, s
 )
 def test_a_key_that_was_taken_out_before_is_not_passed(body: str, *, passes_epochs: bool) -> None:
     outcome = converted(TAKEN_OUT.format(body=body))
-    assert any("** may pass epochs" in message for message in outcome.messages) is passes_epochs
+    assert any(message.startswith("epochs= raises") for message in outcome.messages) is passes_epochs
 
 
 SEARCH = """
@@ -139,9 +153,7 @@ tune.Tuner(trainer, param_space={space}).fit()
 def test_keys_of_a_search_space_are_named(before: str, space: str) -> None:
     script = SCRIPT.partition("trainer = ")[0].format(before="")
     script += SEARCH.format(before=before.format(given=REFUSED), space=space.format(given=REFUSED))
-    assert any(
-        "** may pass warmup_ratio (now warmup_steps), use_ipex:" in message for message in converted(script).messages
-    )
+    assert _named(converted(script)) == [*NAMED]
 
 
 @pytest.mark.parametrize(
@@ -155,7 +167,7 @@ def test_keys_that_are_changed_where_they_stand_are_not_told_again(dict_: str) -
     outcome = converted(script)
     assert outcome.lines("RM701", Kind.CONVERTED)
     assert any("cannot be seen here." in message for message in outcome.messages)
-    assert not any("may pass" in message for message in outcome.messages)
+    assert not any(" gets it" in message for message in outcome.messages)
 
 
 POPPED = """
@@ -184,14 +196,97 @@ BY_KEYWORD = "evaluation_strategy=s, "
         ('s = config.pop("evaluation_strategy")', BY_KEYWORD, None),
         ('s = config.pop("evaluation_strategy", "epoch") if eval_dataset else "no"', BY_KEYWORD, None),
         ('s = "no" if eval_dataset is None else config.pop("evaluation_strategy")', BY_KEYWORD, None),
-        ("s = eval_dataset and config.pop('evaluation_strategy')", "", "where line 7 does not take it out."),
-        ("if eval_dataset: del config['evaluation_strategy']", "", "where line 7 does not take it out."),
-        ("s = eval_dataset and config.pop('logging_steps')", "", "a TypeError today."),
-        ("s = 1", "", "a TypeError today."),
+        ("s = eval_dataset and config.pop('evaluation_strategy')", "", "gets it, unless line 7 takes it out;"),
+        ("if eval_dataset: del config['evaluation_strategy']", "", "gets it, unless line 7 takes it out;"),
+        ("s = eval_dataset and config.pop('logging_steps')", "", "gets it;"),
+        ("s = 1", "", "gets it;"),
     ],
 )
 def test_a_key_that_is_taken_out_in_some_cases_is_told_for_the_others(pop: str, given: str, said: str | None) -> None:
     outcome = converted(POPPED.format(pop=pop, given=given))
-    messages = [message for message in outcome.messages if message.startswith("** may pass evaluation_strategy")]
-    assert len(messages) == len(outcome.lines("RM706", Kind.MANUAL)) == (said is not None)
-    assert all(f"{said} " in f"{message} " for message in messages)
+    messages = [
+        message
+        for message in outcome.messages
+        if message.startswith("evaluation_strategy= raises") and "where" in message
+    ]
+    assert len(messages) == (said is not None)
+    assert not outcome.lines("RM706", Kind.MANUAL)
+    assert all(str(said) in message for message in messages)
+
+
+JOB = """
+import ray.air
+import transformers
+from transformers import HfArgumentParser, Seq2SeqTrainingArguments, Trainer, TrainingArguments
+
+BASE = {{"output_dir": "out", "use_ipex": True}}
+
+{code}
+
+ray.air.session.report({{}})
+"""
+OF_HELPERS = [
+    "def build(cpu):\n    found = {'output_dir': 'x'}\n    if cpu:\n        found.update({'use_ipex': True})\n"
+    "    return found\nTrainingArguments(**build(1))",
+    "def fill(found):\n    found['use_ipex'] = True\n\nargs = {}\nfill(args)\nTrainingArguments(**args)",
+    "def fill(n, into):\n    into.setdefault('use_ipex', n)\n\nargs = {}\nfill(1, into=args)\n"
+    "TrainingArguments(**args)",
+    "def convert(cls, cpu):\n    args = dict(output_dir='x')\n    args.update(use_ipex=cpu)\n    return cls(**args)\n"
+    "convert(TrainingArguments, 1)\nconvert(other.Arguments, 0)",
+    "def convert(cls):\n    return cls('x', use_ipex=True)\nconvert(TrainingArguments)",
+    "Class = TrainingArguments\nClass('x', use_ipex=True)",
+    "cls = TrainingArguments if new else Seq2SeqTrainingArguments\ncls('x', **{'use_ipex': True})",
+    "(TrainingArguments if new else Seq2SeqTrainingArguments)('x', use_ipex=True)",
+    "args = {'output_dir': 'x'}\nargs |= {'use_ipex': True}\ntransformers.TrainingArguments(**args)",
+    "args = dict([('output_dir', 'x'), ('use_ipex', True)])\nTrainingArguments(**args)",
+    "args = {'output_dir': 'x', **({'use_ipex': True} if cpu else {})}\nTrainingArguments(**args)",
+    "class Job:\n    def __init__(self):\n        self.args = {}\n        self.args['use_ipex'] = True\n\n"
+    "    def make(self):\n        return TrainingArguments('x', **self.args)",
+    "class Job:\n    ARGS = {'use_ipex': True}\n\nTrainingArguments('x', **Job.ARGS)",
+    "CONFIG = {'training': {'use_ipex': True}}\nTrainingArguments('x', **CONFIG['training'])",
+    "def make(**options):\n    return TrainingArguments('x', **options)\nmake(use_ipex=True)",
+    "def make(options):\n    return TrainingArguments('x', **options)\nmake({'use_ipex': True})",
+    "args = {key: value for key, value in {'use_ipex': True}.items() if value is not None}\nTrainingArguments(**args)",
+    "def build():\n    return {'use_ipex': True}\nHfArgumentParser(TrainingArguments).parse_dict(build())",
+    "class Settings:\n    use_ipex: bool = True\n\nTrainingArguments('x', **vars(Settings()))",
+    "def build():\n    return {'use_ipex': True}\nargs = build()\ndel args['use_ipex']\nargs.update(use_ipex=1)\n"
+    "TrainingArguments('x', **args)",
+    "class Job:\n    kind = TrainingArguments\n\n    def make(self):\n        return self.kind('x', use_ipex=True)",
+    "import copy\nargs = copy.deepcopy({'use_ipex': True})\nTrainingArguments('x', **args)",
+]
+
+
+@pytest.mark.parametrize("code", OF_HELPERS)
+def test_a_key_is_told_where_it_is_written_however_it_gets_into_the_dict(code: str) -> None:
+    script = JOB.format(code=code)
+    outcome = converted(script)
+    (line,) = outcome.lines("RM702", Kind.MANUAL)
+    assert "use_ipex" in script.lstrip("\n").split("\n")[line - 1]
+    assert not outcome.lines("RM706", Kind.MANUAL) or "self.args" in code
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def build(cls):\n    args = {}\n    if hasattr(cls, 'use_ipex'):\n        args['use_ipex'] = True\n"
+        "    return args\nTrainingArguments('x', **build(TrainingArguments))",
+        "args = {}\nif 'use_ipex' in TrainingArguments.__dataclass_fields__:\n    args['use_ipex'] = True\n"
+        "TrainingArguments('x', **args)",
+        "def convert(cls):\n    return cls('x', use_ipex=True)\nconvert(Own)\nTrainingArguments('x')",
+        "def build():\n    return {'use_ipex': True}\nargs = build()\nargs.pop('use_ipex')\n"
+        "TrainingArguments('x', **args)",
+        "args = {}\nTrainingArguments('x', **args)\n\ndef later():\n    other = {}\n    other['use_ipex'] = True",
+        "def keep(names):\n    return {k: v for k, v in BASE.items() if k in names}\n"
+        "TrainingArguments(**keep(['output_dir']))",
+    ],
+)
+def test_a_key_that_does_not_get_there_is_no_news(code: str) -> None:
+    assert not [text for text in converted(JOB.format(code=code)).messages if text.startswith("use_ipex=")]
+
+
+def test_a_key_that_another_call_changes_is_not_told_of_as_well() -> None:
+    code = "def first():\n    return TrainingArguments('x', **ARGS)\n\ndef give():\n    return ARGS\n"
+    code = f"ARGS = {{'evaluation_strategy': 'no'}}\nTrainingArguments('x', **give())\n{code}"
+    outcome = converted(JOB.format(code=code))
+    assert outcome.lines("RM701", Kind.CONVERTED)
+    assert not outcome.lines("RM701", Kind.MANUAL)

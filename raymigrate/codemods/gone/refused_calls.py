@@ -17,9 +17,9 @@ from raymigrate.codemods.gone.rescan import is_dealt_with, is_spoken_of, rescan
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.ray_air import MOVED
 from raymigrate.codemods.torch_trainer.inner_modules import MOVES, moved_trainers
+from raymigrate.facts.carried import carried
 from raymigrate.facts.guards import is_guarded, waits_for
 from raymigrate.facts.instances import instance_of
-from raymigrate.facts.keys import keys_of
 from raymigrate.facts.module import Module
 from raymigrate.facts.places import Place
 from raymigrate.facts.trainers import OF_V2, trainer_base
@@ -82,6 +82,20 @@ ADVICE: Mapping[str, str] = {
 }
 
 
+# The first Ray that raises, where that is not 2.51, which has each DeprecationWarning of 2.60: read in 2.51.0, 2.54.0
+# and 2.55.0 (_private/worker.py); before, Ray only warned.
+SINCE: Mapping[str, str] = {"local_mode": "2.55"}
+
+
+class _Said(NamedTuple):
+    """What Ray refuses of a call, with which error, since which version, and what to do."""
+
+    what: str
+    error: str
+    since: str
+    advice: str
+
+
 class _Called(NamedTuple):
     """What a call calls: its name for people, where the class or function is defined, and the method."""
 
@@ -103,11 +117,11 @@ def refused_calls(context: Context) -> None:
         answers = [(called, _refused(context, call, called)) for called in _called(context.module, call)]
         for called, said in answers:  # all were asked before one is told: a finding would speak of the next one too
             if said is not None:
-                _report(context, call, called, *said)
+                _report(context, call, called, said)
 
 
-def _refused(context: Context, call: ast.Call, called: _Called) -> tuple[str, str, str] | None:
-    """What Ray refuses of a call, with which error, and what to do; None where it refuses nothing or another speaks."""
+def _refused(context: Context, call: ast.Call, called: _Called) -> _Said | None:
+    """What Ray refuses of a call; None where it refuses nothing or another rule speaks of it."""
     found = refusal(called.place, called.method) if called.place else None
     if found is None:
         return None
@@ -117,14 +131,19 @@ def _refused(context: Context, call: ast.Call, called: _Called) -> tuple[str, st
     if not found.parameters:
         if any(last in finding.message for finding in context.findings_on(call.lineno, call.func.end_lineno)):
             return None
-        return f"{called.name}()", found.error, ADVICE.get(called.place) or ADVICE.get(last) or found.advice
+        advice = ADVICE.get(called.place) or ADVICE.get(last) or found.advice
+        return _Said(f"{called.name}()", found.error_of(), _since(last), advice)
     given = [argument for argument in _given(context, call, called) if argument in found.parameters]
     given = [argument for argument in given if not _is_harmless(context, call, argument, found)]
     if not given:
         return None
     advice = ADVICE.get(last) or " ".join(ADVICE.get(argument, "") for argument in given) or found.advice
     shown = (f"{argument}={True if argument in found.if_true else ''}" for argument in given)
-    return f"{called.name}({', '.join(shown)})", found.error, advice
+    return _Said(f"{called.name}({', '.join(shown)})", found.error_of(given), _since(*given), advice)
+
+
+def _since(*names: str) -> str:
+    return next((SINCE[name] for name in names if name in SINCE), "2.51")
 
 
 def _called(module: Module, call: ast.Call) -> list[_Called]:
@@ -190,8 +209,7 @@ def _given(context: Context, call: ast.Call, called: _Called) -> Iterator[str]:
         if keyword.arg is not None:
             yield keyword.arg
             continue
-        keys = keys_of(context.module, keyword.value)
-        yield from sorted({key for key, _ in keys.strings} | {inner.arg for _, inner in keys.keywords if inner.arg})
+        yield from sorted({entry.name for entry in carried(context.module, keyword.value).entries})
 
 
 def _is_harmless(context: Context, call: ast.Call, argument: str, refused: Refusal) -> bool:
@@ -204,16 +222,15 @@ def _is_harmless(context: Context, call: ast.Call, argument: str, refused: Refus
     return (is_none(keyword.value) and argument not in refused.even_none) or is_spoken_of(context, call, keyword)
 
 
-def _report(context: Context, call: ast.Call, called: _Called, what: str, error: str, advice: str) -> None:
+def _report(context: Context, call: ast.Call, called: _Called, said: _Said) -> None:
     module = context.module
-    kind = getattr(builtins, error)
+    kind = getattr(builtins, said.error)
     if waits_for(module, call, kind) or is_guarded(module, call, called.name.rpartition(".")[2]):
         return
-    # Ray 2.51 only warns of what is no longer supported (_private/worker.py:1834, where 2.60 raises).
-    outcome = f"a {error} on Ray >= {'2.51' if error == 'DeprecationWarning' else '2.60'}"
+    outcome = f"a {said.error} on Ray >= {said.since}"
     if not called.method and trainer_base(called.place) == OF_V2 and not _has_function(call):
-        outcome = f"a TypeError on Ray >= 2.51, as {FUNCTION} is missing; with it a {error}"
-    context.manual(RM697, call, f"{what} raises {outcome}.", advice or None)
+        outcome = f"a TypeError on Ray >= 2.51, as {FUNCTION} is missing; with it a {said.error}"
+    context.manual(RM697, call, f"{said.what} raises {outcome}.", said.advice or None)
 
 
 def _has_function(call: ast.Call) -> bool:

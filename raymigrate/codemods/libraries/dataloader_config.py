@@ -8,7 +8,8 @@ import ast
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_changes import DATALOADER_ARGUMENTS
-from raymigrate.codemods.libraries.transformers_arguments import RM701, keyword_arguments
+from raymigrate.codemods.libraries.argument_rules import RM701
+from raymigrate.codemods.libraries.transformers_arguments import keyword_arguments
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.legacy import ACCELERATORS
 

@@ -13,6 +13,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.import_cleanup import is_exported
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
+from raymigrate.facts.local_paths import is_on_disk
 from raymigrate.facts.module import Module
 from raymigrate.facts.project import Definition
 from raymigrate.facts.project_uses import Uses, answer
@@ -133,7 +134,7 @@ def dataset_names(context: Context) -> None:
     told = _Told(context)
     for call in context.module.calls(*LOADERS):
         given = argument(call, 0, "path")
-        if given is None:
+        if given is None or is_on_disk(context.module, given):
             continue
         found = [*constants(context.module, given), *_in_tables(context.module, given)]
         local = any(keyword.arg in ("data_files", "data_dir") for keyword in call.keywords)
@@ -158,14 +159,26 @@ class _Told:
         self._context = context
         self._found: dict[tuple[str, str | None, str], list[ast.expr]] = {}
 
-    def add(self, given: ast.expr, message: str, advice: str | None = None) -> None:
-        """Notes what to say of the argument of one call."""
+    def add_name(self, given: ast.expr, source: Source, name: str, advice: str | None) -> None:
+        """Notes a name that a call may get: told where it is written, or at the call if another file writes it."""
+        module = self._context.module
+        written, here = ast.unparse(given), source.module is module
+        if here and (source.node is given or module.inside(source.node, given)):
+            self.add(given, f'load_dataset {RAISES} if this is "{name}".', advice)
+            return
+        line, _ = source.module.start(source.node)
+        where = "" if here else f", which line {line} of {source.module.path} writes"
+        message = f'load_dataset({written}) {RAISES} where it gets "{name}"{where}.'
+        self.add(given, message, advice, source.node if here else given)
+
+    def add(self, given: ast.expr, message: str, advice: str | None = None, place: ast.expr | None = None) -> None:
+        """Notes what to say of the argument of one call, and where if not there."""
         module = self._context.module
         line, _ = module.start(given)
         if self._context.skips.of(RM714.code, line) is not None:
             self._context.manual(RM714, given, message, advice)  # this one place is kept as it is
         else:
-            self._found.setdefault((message, advice, ast.unparse(given)), []).append(given)
+            self._found.setdefault((message, advice, ast.unparse(given)), []).append(place or given)
 
     def report(self) -> None:
         """Reports each at its first place, with the number of the others."""
@@ -183,7 +196,8 @@ def _one_name(context: Context, told: _Told, given: ast.expr, source: Source, na
         return
     message = f'load_dataset("{name}") {RAISES}'
     if name not in NAMESPACES:
-        told.add(given, f"{message}, unless it is a local folder.")
+        is_here = source.module is context.module
+        told.add(given, f"{message}, unless it is a local folder.", place=source.node if is_here else given)
         return
     namespace = NAMESPACES[str(name)]
     if context.converts(RM714, given, f'{message}; now "{namespace}/{name}".'):
@@ -197,10 +211,10 @@ def _one_name(context: Context, told: _Told, given: ast.expr, source: Source, na
 
 def _several_names(context: Context, told: _Told, given: ast.expr, found: list[tuple[Source, object]]) -> None:
     """Names the datasets that a call may load, and says so where there are others."""
-    short = sorted({str(value) for _, value in found if _is_short(value)})
-    for name in short:
+    short = {str(value): source for source, value in found if _is_short(value)}
+    for name, source in sorted(short.items()):
         advice = f'Use "{NAMESPACES[name]}/{name}" where the name is set.' if name in NAMESPACES else None
-        told.add(given, f'load_dataset {RAISES} if this is "{name}".', advice)
+        told.add_name(given, source, name, advice)
     unseen = any(value is ... for _, value in found) and context.of_legacy_job
     if not short and unseen and not _never_runs(context.module, given):
         told.add(given, f"load_dataset {RAISES} if this is a name without its namespace.", UNSEEN)

@@ -8,19 +8,12 @@ import ast
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_changes import TRAINING_ARGUMENTS_CHANGES, VALUES, Change
-from raymigrate.codemods.libraries.transformers_arguments import (
-    RM701,
-    RM702,
-    change_argument,
-    change_keys,
-    change_positions,
-    change_unpacked,
-    change_value,
-    keyword_arguments,
-)
+from raymigrate.codemods.libraries.argument_edits import change_argument
+from raymigrate.codemods.libraries.argument_rules import RM701, RM702
+from raymigrate.codemods.libraries.transformers_arguments import change_positions, change_value, keyword_arguments
+from raymigrate.codemods.libraries.unseen_keys import change_keys, tell_unpacked
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.constructors import Line, constructor_of, hands_on, reaches
-from raymigrate.facts.keys import keys_of
 from raymigrate.facts.legacy import TRAINING_ARGUMENTS
 from raymigrate.facts.own_arguments import is_training_arguments, own_arguments
 
@@ -40,10 +33,9 @@ def _change(context: Context, call: ast.Call, keyword: ast.keyword, line: Line, 
     name = keyword.arg
     if name is None:
         changes = {known: change for known, change in TRAINING_ARGUMENTS_CHANGES.items() if known in sure}
-        if _is_handed_on(context, keyword):
-            change_keys(context, call, keys_of(context.module, keyword.value), changes)
-        else:
-            change_unpacked(context, call, keyword, TRAINING_ARGUMENTS, changes)
+        change_keys(context, call, keyword, changes)
+        if not _is_handed_on(context, keyword):
+            tell_unpacked(context, call, keyword, TRAINING_ARGUMENTS, changes)
     elif name in sure and name in VALUES:
         change_value(context, call, keyword)
     elif name in sure:

@@ -8,8 +8,9 @@ import ast
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.libraries.argument_rules import RM705
 from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
-from raymigrate.codemods.libraries.transformers_arguments import RM705, keyword_arguments
+from raymigrate.codemods.libraries.transformers_arguments import keyword_arguments
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.module import Module
 from raymigrate.facts.own_arguments import calls_without_own

@@ -10,7 +10,7 @@ import re
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.libraries.transformers_arguments import RM701
+from raymigrate.codemods.libraries.argument_rules import RM701
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.module import Module
 

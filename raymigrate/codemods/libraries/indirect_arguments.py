@@ -6,16 +6,19 @@ command line "Some specified arguments are not used by the HfArgumentParser". Wh
 """
 
 import ast
+from dataclasses import replace
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.libraries.argument_changes import TRAINING_ARGUMENTS_CHANGES
+from raymigrate.codemods.libraries.argument_changes import TRAINING_ARGUMENTS_CHANGES, Change
+from raymigrate.codemods.libraries.argument_edits import change_argument
 from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
 from raymigrate.codemods.libraries.settings_keys import OPTION, gone_key, gone_keys
-from raymigrate.codemods.libraries.transformers_arguments import change_argument, change_key
-from raymigrate.codemods.libraries.unseen_keys import RM706
+from raymigrate.codemods.libraries.unseen_keys import RM706, change_key, tell_key
 from raymigrate.codemods.phases import Phase
+from raymigrate.facts.carried import carried
 from raymigrate.facts.files import file_named
+from raymigrate.facts.guards import is_asked_for
 from raymigrate.facts.indirect import Parsing, configurations, instantiated, parsings
 from raymigrate.facts.keys import Keys, keys_of
 from raymigrate.facts.legacy import HF_TRAINERS, TRAINING_ARGUMENTS
@@ -46,15 +49,27 @@ def indirect_arguments(context: Context) -> None:
         _parsing(context, parsing)
 
 
-def _change_keys(context: Context, keys: Keys, own: frozenset[str] = frozenset()) -> None:
+def _change_keys(context: Context, keys: Keys, parsing: Parsing | None = None) -> None:
     """Gives the keys of a dict their new names, except those that belong to classes of the project."""
     for name, key in keys.strings:
-        if name in TRAINING_ARGUMENTS_CHANGES and name not in own:
-            change_key(context, key, name, TRAINING_ARGUMENTS_CHANGES[name])
+        if (change := _change(name, parsing)) is not None and not is_asked_for(context.module, key, name):
+            change_key(context, key, name, change, _getter(parsing))
     for call, keyword in keys.keywords:
-        change = TRAINING_ARGUMENTS_CHANGES.get(keyword.arg or "")
-        if change is not None and keyword.arg not in own:
+        if (change := _change(keyword.arg, parsing)) is not None:
             change_argument(context, call, keyword, change)
+
+
+def _change(name: str | None, parsing: Parsing | None) -> Change | None:
+    """What became of a key that TrainingArguments took, unless a class of the project takes it."""
+    change = TRAINING_ARGUMENTS_CHANGES.get(name or "")
+    if change is None or parsing is None:
+        return change
+    outcome = "is passed over today, and no error says so" if parsing.is_lenient else "raises a ValueError today"
+    return None if name in parsing.fields else replace(change, outcome=outcome)
+
+
+def _getter(parsing: Parsing | None) -> str:
+    return "TrainingArguments" if parsing is None else f"{parsing.method}() of TrainingArguments"
 
 
 def _parsing(context: Context, parsing: Parsing) -> None:
@@ -68,9 +83,7 @@ def _parsing(context: Context, parsing: Parsing) -> None:
             message = f"The file gives {', '.join(known)}, which TrainingArguments lost: such keys {outcome}."
             context.manual(RM706, parsing.call, message, "Change the keys in the file.")
     elif parsing.method == "parse_dict":
-        keys = keys_of(context.module, parsing.given) if parsing.given is not None else Keys(hidden=True)
-        _change_keys(context, keys, parsing.fields)
-        if keys.hidden:
+        if not _dict(context, parsing):
             context.manual(RM706, parsing.call, f"{what}: keys that TrainingArguments lost {outcome}.")
     else:
         options = list(_options(context, parsing))
@@ -79,6 +92,20 @@ def _parsing(context: Context, parsing: Parsing) -> None:
             context.manual(told.rule, node, told.message, told.advice)
         if parsing.given is None or context.module.constant(parsing.given) in (None, ...):
             context.manual(RM706, parsing.call, f"{what}: options that TrainingArguments lost {outcome}.")
+
+
+def _dict(context: Context, parsing: Parsing) -> bool:
+    """Changes or tells of the keys of the dict that is parsed; whether it is seen as a whole."""
+    if parsing.given is None:
+        return False
+    keys, found = keys_of(context.module, parsing.given), carried(context.module, parsing.given)
+    _change_keys(context, keys, parsing)
+    known = {key for _, key in keys.strings} | {keyword for _, keyword in keys.keywords}
+    for entry in (entry for entry in found.entries if entry.key not in known):
+        change = _change(entry.name, parsing)
+        if change is not None and not is_asked_for(entry.module, entry.key, entry.name):
+            tell_key(context, entry, parsing.given, change, _getter(parsing))
+    return found.whole
 
 
 def _keys_of_file(context: Context, parsing: Parsing) -> list[str] | None:

@@ -8,8 +8,8 @@ tests/test_library_drift.py asks the installed ones again.
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.codemods.libraries.argument_rules import GUIDE
 from raymigrate.codemods.libraries.dataset_names import LOADERS, RM715
-from raymigrate.codemods.libraries.transformers_arguments import GUIDE
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.values import argument
 

@@ -10,7 +10,8 @@ import ast
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_changes import BITS
-from raymigrate.codemods.libraries.transformers_arguments import RM701, RM702, keyword_arguments
+from raymigrate.codemods.libraries.argument_rules import RM701, RM702
+from raymigrate.codemods.libraries.transformers_arguments import keyword_arguments
 from raymigrate.codemods.phases import Phase
 from raymigrate.edits.plan import Part
 from raymigrate.facts.module import Module

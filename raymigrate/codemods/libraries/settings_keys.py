@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.libraries.argument_changes import ADVICE, SWITCHED_OFF, TRAINING_ARGUMENTS_CHANGES
-from raymigrate.codemods.libraries.transformers_arguments import RM701, RM702
+from raymigrate.codemods.libraries.argument_rules import RM701, RM702
 from raymigrate.facts.legacy import TRAINING_ARGUMENTS
 from raymigrate.facts.settings import TARGET, Key
 from raymigrate.knowledge.libraries import look_up, parameters

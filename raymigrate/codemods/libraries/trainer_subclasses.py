@@ -4,7 +4,7 @@ import ast
 
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.libraries.transformers_arguments import RM701
+from raymigrate.codemods.libraries.argument_rules import RM701
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.constructors import constructors, reaches
 from raymigrate.facts.instances import TRAINING_ARGUMENTS, instance_of, library_base

@@ -1,15 +1,20 @@
-"""RM706: keys of a dict that reach TrainingArguments by `**`, as far as they come from elsewhere."""
+"""RM701, RM702 and RM706: keys of dicts that reach a call by `**`; where they come from elsewhere, they are told."""
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.libraries.argument_changes import Change
-from raymigrate.facts.keys import Keys, perhaps_taken_out, taken_out, unpacked_by_callers
+from raymigrate.codemods.libraries.argument_changes import ADVICE, Change
+from raymigrate.codemods.libraries.argument_edits import change_argument
+from raymigrate.codemods.libraries.argument_rules import RM701, RM702
+from raymigrate.codemods.libraries.old_transformers import is_for_old_transformers
+from raymigrate.facts.carried import Carried, Entry, carried
+from raymigrate.facts.guards import is_asked_for
+from raymigrate.facts.keys import Keys, keys_of, perhaps_taken_out, taken_out
+from raymigrate.facts.legacy import TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
 from raymigrate.facts.tuners import TUNERS, TunerCall
-from raymigrate.facts.values import Source, seen_entries
 from raymigrate.knowledge.libraries import look_up, parameters, takes
 
 RM706 = Rule(
@@ -26,60 +31,173 @@ RM706 = Rule(
 )
 
 
-def tell_unseen(
-    context: Context, of: ast.Call, keyword: ast.keyword, keys: Keys, changes: Mapping[str, Change]
+def change_keys(context: Context, of: ast.Call, keyword: ast.keyword, changes: Mapping[str, Change]) -> None:
+    """Changes the keys of a dict that a call unpacks, as far as they are seen.
+
+    Args:
+        context: The module.
+        of: The call.
+        keyword: What is unpacked there.
+        changes: What becomes of the arguments that the call takes.
+    """
+    keys, what = keys_of(context.module, keyword.value), shown(context.module, of, keyword)
+    for call, inner in keys.keywords:
+        if inner.arg in changes:
+            change_argument(context, call, inner, changes[str(inner.arg)])
+    read = {name for name, _ in keys.reads}
+    named = {name for name, _ in keys.strings}
+    for name, key in keys.strings:
+        if is_asked_for(context.module, key, name):
+            continue
+        if (name in changes or not is_taken(context, of, name)) and not (keys.hidden and name in read):
+            change = changes.get(name, Change())
+            change_key(
+                context, key, name, change, what, sure=name not in keys.read_in_text and change.name not in named
+            )
+    for name, key in [] if keys.hidden else keys.reads:  # a key that comes from elsewhere keeps its name
+        if name in changes and name not in keys.read_in_text and _is_renamed(changes[name]):
+            change_key(context, key, name, changes[name], what)
+
+
+def _is_renamed(change: Change) -> bool:
+    return change.name is not None and change.value is None
+
+
+def change_key(context: Context, key: ast.expr, name: str, change: Change, what: str, *, sure: bool = True) -> None:
+    """Changes a key of a dict that becomes keyword arguments, or tells of it.
+
+    Args:
+        context: The module.
+        key: The key.
+        name: What it is.
+        change: What becomes of the argument.
+        what: The call that gets it, for people.
+        sure: Whether nothing else depends on the key.
+    """
+    if change.name is None or not sure or not _is_renamed(change) or not isinstance(key, ast.Constant):
+        _left(context, key, name, change, f"{name}= {change.outcome} where {what} gets it")
+    elif context.converts(RM701, key, f"{name}= {change.outcome}; now {change.name}=."):
+        quote = context.module.source(key)[-1:]
+        context.plan.replace(key, f"{quote}{change.name}{quote}")
+
+
+def tell_unpacked(
+    context: Context, of: ast.Call, keyword: ast.keyword, names: frozenset[str], changes: Mapping[str, Change]
 ) -> None:
-    """Reports keys that may come from elsewhere, and that the call refuses today.
+    """Tells of the keys behind `TrainingArguments(**arguments)` that come from elsewhere, and says what is not seen.
+
+    Whoever else reads those dicts cannot be seen, so that the keys stay.
+
+    Args:
+        context: The module.
+        of: The call.
+        keyword: What is unpacked there.
+        names: The classes of which one is called, or made something from.
+        changes: What becomes of the arguments that it takes.
+    """
+    keys = keys_of(context.module, keyword.value)
+    found = _unpacked(context, of, keyword, keys)
+    told = refused(context, of, found.entries, changes)
+    for entry in told:
+        tell_key(context, entry, keyword.value, changes.get(entry.name, Change()), shown(context.module, of, keyword))
+    if names is TRAINING_ARGUMENTS and keys.hidden and not found.whole and is_for_old_transformers(context):
+        context.manual(RM706, keyword, f"What {'else ' if told else ''}is passed with ** cannot be seen here.")
+
+
+def shown(module: Module, call: ast.Call, keyword: ast.keyword) -> str:
+    """A call that is given an argument, for people: `TrainingArguments(**arguments)`, with its class if it says none.
+
+    Args:
+        module: The module.
+        call: The call.
+        keyword: The argument.
+    """
+    given = keyword.value
+    is_short = isinstance(given, (ast.Name, ast.Attribute)) or (isinstance(given, ast.Call) and not given.args)
+    text = f"**{ast.unparse(given) if is_short else '...'}" if keyword.arg is None else f"{keyword.arg}="
+    text = f"{ast.unparse(call.func)}({text})"
+    if module.qualified(call.func) is not None or not isinstance(call.func, ast.Name):
+        return text
+    held = [name for source in module.origins(call.func) if (name := source.module.qualified(source.node))]
+    class_name = next((name for name in held if name in TRAINING_ARGUMENTS), held[0] if held else "")
+    return f"{class_name.rpartition('.')[2]}, as {text}," if class_name else text
+
+
+def tell_key(context: Context, entry: Entry, given: ast.expr, change: Change, what: str) -> None:
+    """Tells of a key that a call refuses: where it is written, or where it is unpacked if another file writes it.
+
+    Args:
+        context: The module.
+        entry: The entry.
+        given: The dict that the call gets.
+        change: What became of the argument.
+        what: The call, for people.
+    """
+    is_here = entry.module is context.module
+    if is_here and _is_dealt_with(context, entry.key):
+        return
+    line = perhaps_taken_out(context.module, given).get(entry.name)
+    unless = f", unless line {line} takes it out" if line is not None else ""
+    written = "" if is_here else f", which line {entry.module.start(entry.key)[0]} of {entry.module.path} writes,"
+    message = f"{entry.name}={written} {change.outcome} where {what} gets it{unless}"
+    _left(context, entry.key if is_here else given, entry.name, change, message)
+
+
+def _left(context: Context, place: ast.AST, name: str, change: Change, message: str) -> None:
+    """Leaves a key to a person."""
+    if change.name is None:
+        context.manual(RM702, place, f"{message}.", ADVICE.get(name, "Drop the key, or write what replaces it."))
+    else:
+        context.manual(
+            RM701, place, f"{message}; {change.name}= took its place.", "Change the key wherever it is used."
+        )
+
+
+def _is_dealt_with(context: Context, key: ast.AST) -> bool:
+    """Whether a key was changed or told of where another call gets it."""
+    line, column = context.module.start(key)
+    codes = (RM701.code, RM702.code)
+    return any(found.column == column + 1 and found.code in codes for found in context.findings_on(line))
+
+
+def _unpacked(context: Context, of: ast.Call, keyword: ast.keyword, keys: Keys) -> Carried:
+    """What a call unpacks, without the keys that are dealt with where the dict has its name.
 
     Args:
         context: The module.
         of: The call.
         keyword: What is unpacked there.
         keys: What is known of the dict.
-        changes: What became of the arguments that the call took.
     """
-    read = {name for name, _ in keys.reads}
-    handed = unpacked_by_callers(context.module, keyword.value)  # converted code calls the init function so
-    sources = [(value, source) for value in handed or [keyword.value] for source in context.module.origins(value)]
-    seen = [_still_in(context.module, value, source) for value, source in sources] + _searched(context.module)
-    taken = taken_out(context.module, keyword.value) - {name for name, _ in keys.strings}
-    taken |= {str(inner.arg) for _, inner in keys.keywords}  # these were dealt with above
-    taken |= {name for name, _ in keys.strings if name not in read}
-    taken |= {str(given.arg) for given in of.keywords}  # what is given twice was always a TypeError
-    left = dict.fromkeys(name for known in seen for name in known if name not in taken)
-    passed = _refused_keys(context, of, left, changes)
-    unseen = any(source.module.entries(source.node) is None for _, source in sources)
-    if passed:
-        others = "; other keys cannot be seen here" if unseen else ""
-        first = passed[0].partition(" ")[0]
-        line = perhaps_taken_out(context.module, keyword.value).get(first) if len(passed) == 1 else None
-        where = f" where line {line} does not take it out" if line is not None else ""
-        message = f"** may pass {', '.join(passed)}: a TypeError today{where}{others}."
-        context.manual(RM706, keyword, message, "Change the keys in the dict, and wherever they are read.")
-    elif unseen:
-        context.manual(RM706, keyword, "What is passed with ** cannot be seen here.")
+    module = context.module
+    whole = carried(module, keyword.value)
+    searched = _searched(module, taken_out(module, keyword.value))
+    read = {name for name, _ in keys.reads} if keys.hidden else set()  # a key that is read keeps its name
+    known = {key for name, key in keys.strings if name not in read} | {inner for _, inner in keys.keywords}
+    given = {other.arg for other in of.keywords}  # what is given twice was always a TypeError
+    entries = dict.fromkeys((*whole.entries, *searched))
+    left = (entry for entry in entries if entry.key not in known and entry.name not in given)
+    return Carried(tuple(left), whole.whole)
 
 
-def _still_in(module: Module, unpacked: ast.expr, source: Source) -> dict[str, ast.expr]:
-    """The entries of a dict that it still has where it is unpacked."""
-    out = taken_out(module, unpacked)
-    return {name: value for name, value in seen_entries(source.module, source.node).items() if name not in out}
-
-
-def _searched(module: Module) -> list[dict[str, ast.expr]]:
+def _searched(module: Module, taken: set[str]) -> Iterator[Entry]:
     """The entries that the search spaces of Tuners give to the configuration of an init function."""
     spaces = (TunerCall(module, call).param_space or {} for call in module.calls(*TUNERS))
-    return [seen_entries(module, space["trainer_init_config"]) for space in spaces if "trainer_init_config" in space]
+    for space in (space["trainer_init_config"] for space in spaces if "trainer_init_config" in space):
+        yield from (entry for entry in carried(module, space).entries if entry.name not in taken)
 
 
-def _refused_keys(context: Context, of: ast.Call, names: Iterable[str], changes: Mapping[str, Change]) -> list[str]:
-    """The keys of dicts that may get to a call by `**` and that it refuses, each with its new name.
+def refused(context: Context, of: ast.Call, entries: Iterable[Entry], changes: Mapping[str, Change]) -> list[Entry]:
+    """The entries that a call refuses today, but those that are there only if it takes them.
 
-    Whoever else reads those dicts cannot be seen, so that the keys stay.
+    Args:
+        context: The module.
+        of: The call.
+        entries: What it unpacks.
+        changes: What became of the arguments that the call took.
     """
-    refused = [name for name in names if name in changes or not is_taken(context, of, name)]
-    new = {name: changes[name].name for name in refused if name in changes}
-    return [f"{name} (now {new[name]})" if new.get(name) else name for name in refused]
+    found = (entry for entry in entries if entry.name in changes or not is_taken(context, of, entry.name))
+    return [entry for entry in found if not is_asked_for(entry.module, entry.key, entry.name)]
 
 
 def is_taken(context: Context, call: ast.Call, argument: str) -> bool:

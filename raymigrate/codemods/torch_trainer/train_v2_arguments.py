@@ -24,7 +24,7 @@ from raymigrate.codemods.data.preprocessors import PREPROCESSOR_KEPT, PREPROCESS
 from raymigrate.codemods.data.trainer_data import SPLIT_ALL as OF_TREES
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.torch_trainer.storage import ISSUE, RM401, STORAGE, convert_storage
-from raymigrate.facts.keys import keys_of
+from raymigrate.facts.carried import carried
 from raymigrate.facts.legacy import CONFIG_CLASSES, TORCH_TRAINERS, TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.removed_trackers import TrackerUse
 from raymigrate.facts.tuners import config_names
@@ -138,14 +138,15 @@ def _saves_trees(context: Context, keyword: ast.keyword) -> bool:
 
 def _unpacked(context: Context, name: str, unpacked: ast.keyword) -> None:
     """Reports what Train V2 refuses among the keys of `RunConfig(**arguments)`."""
-    keys = keys_of(context.module, unpacked.value)
-    named = [*keys.strings, *((keyword.arg, keyword) for _, keyword in keys.keywords)]
-    for key, node in named:
-        if key in REFUSED[name]:
-            message = f"{name}({key}=) raises on Ray >= 2.51{UNPACKED.get(key, '')}."
-            advice = f"Drop the key. {STORAGE_ADVICE}" if name == "RunConfig" else "Drop the key."
-            context.manual(RM401, node, message, advice)
-    if keys.hidden and context.of_legacy_job:
+    found = carried(context.module, unpacked.value)
+    for entry in (entry for entry in found.entries if entry.name in REFUSED[name]):
+        is_here = entry.module is context.module
+        line, _ = entry.module.start(entry.key)
+        written = "" if is_here else f", which line {line} of {entry.module.path} writes,"
+        message = f"{name}({entry.name}=){written} raises on Ray >= 2.51{UNPACKED.get(entry.name, '')}."
+        advice = f"Drop the key. {STORAGE_ADVICE}" if name == "RunConfig" else "Drop the key."
+        context.manual(RM401, entry.key if is_here else unpacked, message, advice)
+    if not found.whole and context.of_legacy_job:
         message = f"What is passed with ** cannot be seen here; {name} has fewer arguments today."
         advice = f"Look for {', '.join(sorted(REFUSED[name]))}: Ray raises for them when the object is constructed."
         context.manual(RM401, unpacked, message, advice)

@@ -23,7 +23,6 @@ from raymigrate.facts.values.dicts import (
     imported_value,
     key_name,
     seen_entries,
-    seen_fillings,
     seen_items,
 )
 from raymigrate.facts.values.members import (
@@ -60,6 +59,7 @@ __all__ = [
     "fillings",
     "has_unpacking",
     "head",
+    "holds_items",
     "is_none",
     "key_name",
     "keyword_argument",
@@ -68,11 +68,11 @@ __all__ = [
     "method_of",
     "methods",
     "methods_of_object",
+    "names_of",
     "origins",
     "reaching",
     "reads",
     "seen_entries",
-    "seen_fillings",
     "seen_items",
     "sources",
     "value",

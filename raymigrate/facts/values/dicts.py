@@ -89,7 +89,7 @@ def _given(module: Module, call: ast.Call, above: tuple[ast.expr, ...]) -> list[
 
 
 def seen_entries(module: Module, node: ast.expr, above: tuple[ast.expr, ...] = ()) -> dict[str, ast.expr]:
-    """The entries of a dict that can be seen, although there may be others: see `entries`."""
+    """The entries that a dict has for sure, although there may be others: see `entries`, and `facts/carried.py`."""
     known = entries(module, node)
     made = module.value(node)
     if known is not None or node in above:
@@ -108,12 +108,6 @@ def seen_entries(module: Module, node: ast.expr, above: tuple[ast.expr, ...] = (
     for part in _parts(made) or ():
         found |= seen_entries(module, part, above)
     return found
-
-
-def seen_fillings(module: Module, name: ast.Name) -> dict[str, ast.expr]:
-    """The entries that a dict gets by a name of it, also where it gets them only sometimes."""
-    added = (_filled(module, statement) or {} for statement in fillings(module, name))
-    return {key: value for entries in added for key, value in entries.items()}
 
 
 def seen_items(module: Module, node: ast.expr) -> list[ast.expr]:

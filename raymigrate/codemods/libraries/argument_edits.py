@@ -1,0 +1,70 @@
+"""RM701 and RM702: what is changed in the call where an argument is given that is gone today."""
+
+import ast
+
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.libraries.argument_changes import ADVICE, NEW_FIRST, SWITCHED_OFF, Change, is_falsy
+from raymigrate.codemods.libraries.argument_rules import RM701, RM702
+from raymigrate.codemods.libraries.tensorboard_folder import without_folder
+from raymigrate.facts.values import written
+
+
+def change_argument(context: Context, call: ast.Call, keyword: ast.keyword, change: Change) -> None:
+    """Changes a keyword argument, or tells of it.
+
+    Args:
+        context: The module.
+        call: The call.
+        keyword: The argument.
+        change: What becomes of it.
+    """
+    name = keyword.arg
+    assert name is not None
+    value = written(keyword.value)
+    edit = context.plan.call(call)
+    given = {other.arg: other.value for other in call.keywords if other.arg}
+    if change.beside is not None and change.name in given and not is_falsy(value):
+        _join(context, call, keyword, change, given[change.name])
+        return
+    if change.unless in given and change.name not in given and change.value is not None:  # both say a part of it
+        message = f"{name}= {change.outcome}; {change.name}= took its place."
+        context.manual(RM701, keyword, message, f"Give {change.name}= what {name}= and {change.unless}= say.")
+        return
+    void = change.unless in given or change.name in given
+    off = name in SWITCHED_OFF and is_falsy(value)
+    switch = value is ... and change.otherwise is not None
+    if change.name is None or void or off:
+        if not change.only_if(value) and not (void or off):
+            advice = ADVICE.get(name, "Drop it, or write what replaces it.")
+            context.manual(RM702, keyword, f"{name}= {change.outcome}.", advice)
+        else:
+            told = without_folder(context, call) if name == "logging_dir" else ""
+            if context.converts(RM702, keyword, f"{name}= {change.outcome}; deleted{told}."):
+                edit.remove.add(name)
+    elif not change.only_if(value) and not switch:
+        context.manual(RM701, keyword, f"{name}= {change.outcome}; {change.name}= took its place.", "")
+    elif context.converts(RM701, keyword, f"{name}= {change.outcome}; now {change.name}=."):
+        edit.rename[name] = change.name
+        if change.value is not None:
+            template = f"{change.value} if $value else {change.otherwise}" if switch else change.value
+            edit.set(change.name, template, value=keyword.value)
+
+
+def _join(context: Context, call: ast.Call, keyword: ast.keyword, change: Change, new: ast.expr) -> None:
+    """Leaves one argument of two, of the old name and of the new one, with what was in force of them."""
+    assert keyword.arg is not None
+    assert change.name is not None
+    assert change.beside is not None
+    message = f"{keyword.arg}= {change.outcome}"
+    old_is_sure, new_is = written(keyword.value) is not ..., written(new)
+    if change.beside == NEW_FIRST:
+        template = change.beside if new_is is ... else "$old" if is_falsy(new_is) else ""
+    else:
+        template = change.beside.partition(" ")[0] if old_is_sure else change.beside
+    if not template:
+        if context.converts(RM702, keyword, f"{message}; deleted."):
+            context.plan.call(call).remove.add(keyword.arg)
+    elif context.converts(RM701, keyword, f"{message}; now part of {change.name}=."):
+        edit = context.plan.call(call)
+        edit.remove.add(keyword.arg)
+        edit.set(change.name, template, old=keyword.value, new=new)
