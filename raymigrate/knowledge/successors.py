@@ -48,6 +48,19 @@ ADVICE = {
     "ray._private.usage": "It is ray._common.usage now, and still none of Ray's public names.",
     "ray.air.util.torch_dist": "Nothing took its place: copy what you need of it from the Ray that the code was written"
     " for.",
+    **dict.fromkeys(
+        ("ray.data.datasource.SimpleTorchDatasource", "ray.data.datasource.torch_datasource"),
+        'Give the dataset itself to ray.data.from_torch(). A row is {"item": what was the row}.',
+    ),
+    **dict.fromkeys(
+        (
+            "ray.data.datasource.SimpleTensorFlowDatasource",
+            "ray.data.datasource.SimpleTensorflowDatasource",
+            "ray.data.datasource.tensorflow_datasource",
+        ),
+        "Give the dataset itself to ray.data.from_tf(), which reads all of it on the driver. Elements that are no dicts"
+        ' are {"item": what was the row}.',
+    ),
     "ray.ml": "Ray 2.0 took ray.ml apart: configurations, checkpoints and trainers are in ray.train, preprocessors in"
     " ray.data.preprocessors, and their base class is ray.data.preprocessor.Preprocessor.",
     "ray.ml.predictor.Predictor": "Remove the base class, let __init__ load the model from the folder of the"
