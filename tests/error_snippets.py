@@ -447,10 +447,6 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         LAUNCH.format(config={"distributed_type": "MULTI_GPU", "num_processes": 2, "gpu_ids": "0"}),
         LAUNCH.format(config={"distributed_type": "NO", "num_processes": 1, "mixed_precision": False}),
     ],
-    "RM823": [
-        "from ray.train.v2._internal.execution.context import TrainContext\n"
-        "TrainContext.report(None, {'loss': torch.ones(1)})",
-    ],
     "RM827": [IN_GROUP.format("join()")],
     "RM828": [
         "from accelerate import PartialState\nfrom accelerate.data_loader import DataLoaderDispatcher\n"

@@ -30,7 +30,6 @@ RM823 = Rule(
     "With --to-ray every worker reports at the end of each epoch.",
     "https://docs.ray.io/en/latest/train/user-guides/monitoring-logging.html",
     errors=(
-        "Passing objects containing Torch tensors as metrics is not supported",
         "`ray.train.report` has not been called by all",
     ),
 )
