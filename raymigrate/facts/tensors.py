@@ -15,11 +15,13 @@ from raymigrate.facts.values import Source, argument, keyword_argument, reaching
 
 # Functions of torch.nn.functional, and classes of torch.nn, whose result is one number with reduction="mean" or "sum".
 LOSSES = frozenset(
-    ["binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss", "cross_entropy", "ctc_loss"]
-    + ["gaussian_nll_loss", "hinge_embedding_loss", "huber_loss", "kl_div", "l1_loss", "margin_ranking_loss"]
-    + ["mse_loss", "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss", "nll_loss"]
-    + ["poisson_nll_loss", "smooth_l1_loss", "soft_margin_loss", "triplet_margin_loss"]
-    + ["triplet_margin_with_distance_loss"]
+    {
+        *("binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss", "cross_entropy"),
+        *("ctc_loss", "gaussian_nll_loss", "hinge_embedding_loss", "huber_loss", "kl_div", "l1_loss", "mse_loss"),
+        *("margin_ranking_loss", "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss"),
+        *("nll_loss", "poisson_nll_loss", "smooth_l1_loss", "soft_margin_loss", "triplet_margin_loss"),
+        "triplet_margin_with_distance_loss",
+    }
 )
 LOSS_CLASSES = frozenset(
     f"{kind}Loss"
@@ -32,8 +34,10 @@ LOSS_CLASSES = frozenset(
 MAKERS = frozenset(["arange", "cat", "concat", "empty", "full", "ones", "rand", "randn", "stack", "tensor", "zeros"])
 REDUCTIONS = frozenset(["amax", "amin", "max", "mean", "median", "min", "norm", "prod", "std", "sum", "var"])
 SAME = frozenset(
-    ["abs", "clone", "contiguous", "cpu", "cuda", "detach", "double", "exp", "float", "half", "int", "log", "long"]
-    + ["pow", "sqrt", "square", "to"]
+    {
+        *("abs", "clone", "contiguous", "cpu", "cuda", "detach", "double", "exp", "float", "half", "int", "log"),
+        *("long", "pow", "sqrt", "square", "to"),
+    }
 )
 GATHERS = frozenset({"gather", "gather_for_metrics"})  # of an Accelerator, from all workers
 SCALES = "scale"  # scaler.scale(loss).backward()
@@ -102,10 +106,10 @@ class _Search:
 
     def _added_to(self, module: Module, name: ast.Name) -> frozenset[Kind]:
         """What comes of a name that is added to, `total += loss`, besides the values that it is given."""
-        steps = [module.parent_of.get(binding.node) for binding in reaching(module, name)]
+        targets = [binding.node for binding in reaching(module, name)]
+        steps = [module.parent_of.get(target) for target in targets if module.assigned(target) is None]
         added = [step for step in steps if isinstance(step, ast.AugAssign)]
-        given = [module.assigned(binding.node) for binding in reaching(module, name)]
-        if not added or any(value is None and not isinstance(step, ast.AugAssign) for step, value in zip(steps, given)):
+        if not added or len(added) < len(steps):
             return frozenset({Kind.UNKNOWN})
         found = [self.kinds(module, step.value) for step in added]
         return frozenset(kind for kinds in found for kind in kinds if kind is not Kind.NUMBER)
@@ -156,7 +160,7 @@ def _of_two(kinds: set[Kind]) -> Kind:
 
 
 def _loss_class(origin: Source) -> ast.Call | None:
-    """The call that makes an object of a loss of torch.nn, if a value is one: `nn.CrossEntropyLoss().to(device)` too."""
+    """The call that makes an object of a loss of torch.nn, where a value is one: `nn.MSELoss().to(device)` too."""
     module, node = origin.module, origin.node
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in SAME:
         node = node.func.value
@@ -184,7 +188,9 @@ def _is_one(module: Module, call: ast.Call) -> bool:
 def _is_trained_on(module: Module, node: ast.expr) -> bool:
     """Whether backward() is called on a value: it is a tensor with one number then, as torch wants no other one."""
     value = _scaled(module, node)
-    if _is_given_to_backward(module, value) or (isinstance(node, ast.Attribute) and _is_trained_elsewhere(module, node)):
+    if _is_given_to_backward(module, value) or (
+        isinstance(node, ast.Attribute) and _is_trained_elsewhere(module, node)
+    ):
         return True
     assignment = module.parent_of.get(value)
     target = assignment.targets[0] if isinstance(assignment, ast.Assign) and len(assignment.targets) == 1 else None
@@ -222,7 +228,7 @@ def _scaled(module: Module, value: ast.expr) -> ast.expr:
 
 
 def _is_given_to_backward(module: Module, value: ast.expr) -> bool:
-    """Whether a value is that of `value.backward()`, `accelerator.backward(value)` or `scaler.scale(value).backward()`."""
+    """Whether gradients are made for a value: `value.backward()`, also by an Accelerator or with a scaler."""
     outer = module.parent_of.get(value)
     if isinstance(outer, ast.Attribute):
         call = module.parent_of.get(outer)

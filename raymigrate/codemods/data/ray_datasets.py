@@ -188,9 +188,7 @@ def dropped_columns(context: Context) -> None:
         columns = argument(call, 0, "cols")
         if columns is None or not _is_text(context.module, columns) or not is_dataset(context.module, method.value):
             continue
-        message = (
-            "drop_columns() takes each letter of a str for a column, a ValueError or KeyError; now a list."
-        )
+        message = "drop_columns() takes each letter of a str for a column, a ValueError or KeyError; now a list."
         if context.converts(RM507, columns, message):
             context.plan.replace(columns, "[$column]", column=columns)
 

@@ -1,4 +1,4 @@
-"""RM423: tensors among the metrics of a report.
+"""RM423: tensors among the metrics of a report, or in what a training function returns.
 
 Ray 2.0 took them; 2.3 already looked for them and raised a ValueError (2.3.1 train/_internal/session.py:330, 2.60
 train/v2/_internal/execution/context.py:427). It looks into dicts, lists and tuples, and sees modules of torch too.
@@ -10,15 +10,19 @@ from collections.abc import Iterator
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
+from raymigrate.facts.functions import returned_values
+from raymigrate.facts.hf_models import PIPELINES, models_in
 from raymigrate.facts.module import Module
 from raymigrate.facts.reports import REPORTS
 from raymigrate.facts.tensors import Kind, as_number, kinds_of
+from raymigrate.facts.trainers import TRAIN_LOOP, trainers_with_function
 from raymigrate.facts.values import reaching
 
 RM423 = Rule(
     "RM423",
-    "a tensor in what is reported",
-    "report() raises a ValueError for tensors of torch among the metrics, also in lists and dicts, which Ray 2.0 took.",
+    "a tensor that is reported or returned",
+    "report() raises a ValueError for tensors of torch among the metrics, also in lists and dicts, which Ray 2.0 took;"
+    " so does Ray 2.60 where the training function returns one.",
     "Report the number: loss.item(), or values.tolist() of a tensor that holds several.",
     "https://docs.ray.io/en/latest/train/api/doc/ray.train.report.html",
     errors=("Passing objects containing Torch tensors as metrics is not supported",),
@@ -27,7 +31,10 @@ RM423 = Rule(
 OF_TUNE = "ray.tune.report"
 ARGUMENTS = ("checkpoint", "checkpoint_dir_name", "checkpoint_upload_mode", "checkpoint_upload_fn", "validation")
 SHOWN_BY = frozenset({"print", "log", "info", "debug", "pprint"})  # what a dict is given to besides: numbers do there
-IS_ONE = "report() raises a ValueError for a tensor"
+PREPARED = ("ray.train.torch.prepare_model",)
+REPORTED = "report() raises a ValueError for a tensor"
+RETURNED = "Ray 2.60 raises a ValueError for a tensor that the training function returns"
+DEEPEST = 5  # dicts and lists in each other
 
 
 @codemod("report")
@@ -39,15 +46,50 @@ def reported_tensors(context: Context) -> None:
         given = [*call.args[:1], *(keyword.value for keyword in call.keywords if keyword.arg not in ARGUMENTS)]
         for metrics in given:
             for value, elsewhere in _values(context.module, metrics):
-                _value(context, value, elsewhere=elsewhere)
+                _value(context, value, REPORTED, elsewhere=elsewhere)
 
 
-def _value(context: Context, value: ast.expr, *, elsewhere: bool) -> None:
-    """Deals with one metric.
+@codemod("TorchTrainer", "AccelerateTrainer")
+def returned_tensors(context: Context) -> None:
+    """Deals with what training functions return, which legacy Ray threw away (2.6.3 train/_internal/utils.py:122)."""
+    module = context.module
+    trainers = [trainer for trainer in trainers_with_function(module) if trainer.first == TRAIN_LOOP]
+    for function in dict.fromkeys(function for trainer in trainers for function in trainer.functions):
+        called = isinstance(function, ast.FunctionDef) and _is_called(module, function)
+        for returned in filter(None, returned_values(module, function)):
+            for value, elsewhere in _values(module, returned):
+                if _is_model(module, value):
+                    context.manual(RM423, value, f"{RETURNED}, and for a model.", "Save it into a checkpoint instead.")
+                else:
+                    _value(context, value, RETURNED, elsewhere=elsewhere or called)
+
+
+def _is_model(module: Module, value: ast.expr) -> bool:
+    """Whether a value may be a model of torch: a prepared one, or one of transformers."""
+    made = [source for source in module.origins(value) if isinstance(source.node, ast.Call)]
+    models = {model.call for model in models_in(module, value)} if made else set()
+    return any(
+        isinstance(source.node, ast.Call)
+        and (source.module.qualified(source.node.func) in PREPARED or source.node in models)
+        and source.module.qualified(source.node.func) not in PIPELINES
+        for source in made
+    )
+
+
+def _is_called(module: Module, function: ast.FunctionDef) -> bool:
+    """Whether something else than a trainer calls a function, and may read what it returns."""
+    scope = module.scope_of[function].find(function.name)
+    uses = module.uses(function.name, scope) if scope is not None else []
+    return any(isinstance(call := module.parent_of[use], ast.Call) and call.func is use for use in uses)
+
+
+def _value(context: Context, value: ast.expr, outcome: str, *, elsewhere: bool) -> None:
+    """Deals with one value that is handed to Ray.
 
     Args:
         context: The module.
-        value: The metric.
+        value: The value.
+        outcome: What Ray does with a tensor there.
         elsewhere: Whether what holds it is read at other places too, where a tensor may be needed.
     """
     kinds = kinds_of(context.module, value)
@@ -55,20 +97,23 @@ def _value(context: Context, value: ast.expr, *, elsewhere: bool) -> None:
         return
     number = as_number(context.module, value)
     if elsewhere or number is None:
-        context.manual(RM423, value, f"{IS_ONE}{'' if kinds <= {Kind.ONE, Kind.TENSOR} else ', which this may be'}.")
-    elif context.converts(RM423, value, f"{IS_ONE}; now the number in it."):
+        context.manual(RM423, value, f"{outcome}{'' if kinds <= {Kind.ONE, Kind.TENSOR} else ', which this may be'}.")
+    elif context.converts(RM423, value, f"{outcome}; now the number in it."):
         context.plan.replace(value, number, value=value)
 
 
-def _values(module: Module, metrics: ast.expr, *, elsewhere: bool = False) -> Iterator[tuple[ast.expr, bool]]:
-    """The metrics of a report, also in dicts and lists, and whether what holds them is read elsewhere."""
-    parts = _parts(metrics)
-    if parts is None and isinstance(metrics, ast.Name) and (parts := _named_parts(module, metrics)):
-        elsewhere |= not _is_only_reported(module, metrics)
-    if not parts:
-        yield metrics, elsewhere
-    for part in parts or ():
-        yield from _values(module, part, elsewhere=elsewhere) if _parts(part) is not None else [(part, elsewhere)]
+def _values(
+    module: Module, whole: ast.expr, *, elsewhere: bool = False, depth: int = 0
+) -> Iterator[tuple[ast.expr, bool]]:
+    """The values in a dict or list, and whether what holds them is read elsewhere; any other value is the only one."""
+    parts = _parts(whole)
+    if parts is None and isinstance(whole, ast.Name) and (parts := _named_parts(module, whole)):
+        elsewhere |= not _is_only_handed_over(module, whole)
+    if not parts or depth > DEEPEST:
+        yield whole, elsewhere
+        return
+    for part in parts:
+        yield from _values(module, part, elsewhere=elsewhere, depth=depth + 1)
 
 
 def _named_parts(module: Module, name: ast.Name) -> list[ast.expr]:
@@ -76,7 +121,7 @@ def _named_parts(module: Module, name: ast.Name) -> list[ast.expr]:
     made = [source.node for source in module.origins(name) if source.module is module]
     made += [value for binding in reaching(module, name) if (value := module.assigned(binding.node)) is not None]
     held = [part for display in dict.fromkeys(made) for part in _parts(display) or ()]
-    return [*held, *_stored(module, name)]
+    return [*held, *_put_in(module, name)]
 
 
 def _parts(node: ast.expr) -> list[ast.expr] | None:
@@ -90,18 +135,24 @@ def _parts(node: ast.expr) -> list[ast.expr] | None:
     return None
 
 
-def _stored(module: Module, name: ast.Name) -> Iterator[ast.expr]:
-    """What is put into a dict later: `metrics["loss"] = loss`."""
+def _put_in(module: Module, name: ast.Name) -> Iterator[ast.expr]:
+    """What is put into a dict or list later: `metrics["loss"] = loss`, `losses.append(loss)`."""
     scope = module.scope_of[name].find(name.id)
     for use in module.uses(name.id, scope) if scope is not None else ():
-        item = module.parent_of[use]
-        statement = module.parent_of.get(item)
-        if isinstance(item, ast.Subscript) and isinstance(statement, ast.Assign) and statement.targets == [item]:
-            yield statement.value
+        place = module.parent_of[use]
+        outer = module.parent_of.get(place)
+        if isinstance(place, ast.Subscript) and isinstance(outer, ast.Assign) and outer.targets == [place]:
+            yield outer.value
+        elif isinstance(outer, ast.Call) and outer.func is place and _is_append(place):
+            yield from outer.args
 
 
-def _is_only_reported(module: Module, name: ast.Name) -> bool:
-    """Whether a dict is filled, shown and reported, and nothing else."""
+def _is_append(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "append"
+
+
+def _is_only_handed_over(module: Module, name: ast.Name) -> bool:
+    """Whether a dict or list is filled, shown and handed to Ray, and nothing else."""
     scope = module.scope_of[name].find(name.id)
     return scope is not None and all(_is_shown(module, use) for use in module.uses(name.id, scope))
 
@@ -110,10 +161,16 @@ def _is_shown(module: Module, use: ast.expr) -> bool:
     outer = module.parent_of[use]
     if isinstance(outer, ast.Subscript):
         return outer.value is use and isinstance(outer.ctx, ast.Store)
-    call = module.parent_of[outer] if isinstance(outer, ast.keyword) else outer
-    if isinstance(call, ast.FormattedValue):
+    if isinstance(outer, (ast.FormattedValue, ast.Return)) or _is_append(outer):
         return True
+    if isinstance(outer, ast.Dict):  # in which it is reported
+        return any(isinstance(above, ast.Call) and _is_report(module, above) for above in module.ancestors(outer))
+    call = module.parent_of[outer] if isinstance(outer, ast.keyword) else outer
     if not isinstance(call, ast.Call) or call.func is use:
         return False
     name = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
-    return name in SHOWN_BY or module.qualified(call.func) in (*REPORTS, OF_TUNE)
+    return name in SHOWN_BY or _is_report(module, call)
+
+
+def _is_report(module: Module, call: ast.Call) -> bool:
+    return module.qualified(call.func) in (*REPORTS, OF_TUNE)
