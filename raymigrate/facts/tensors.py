@@ -42,6 +42,7 @@ SAME = frozenset(
 GATHERS = frozenset({"gather", "gather_for_metrics"})  # of an Accelerator, from all workers
 SCALES = "scale"  # scaler.scale(loss).backward()
 MOST_STEPS = 40  # from a value to what it is made of
+MOST_NAMES = 3  # that a loss has before backward() is called
 
 
 class Kind(Enum):
@@ -185,19 +186,25 @@ def _is_one(module: Module, call: ast.Call) -> bool:
 # -- what is trained on ----------------------------------------------------------------------------
 
 
-def _is_trained_on(module: Module, node: ast.expr) -> bool:
-    """Whether backward() is called on a value: it is a tensor with one number then, as torch wants no other one."""
+def _is_trained_on(module: Module, node: ast.expr, steps: int = 0) -> bool:
+    """Whether backward() is called on a value: it is a tensor with one number then, as torch wants no other one.
+
+    Args:
+        module: The module.
+        node: The value.
+        steps: How many names led here.
+    """
     value = _scaled(module, node)
-    if _is_given_to_backward(module, value) or (
-        isinstance(node, ast.Attribute) and _is_trained_elsewhere(module, node)
-    ):
+    if _is_given_to_backward(module, value):
+        return True
+    if isinstance(node, ast.Attribute) and _is_trained_elsewhere(module, node):
         return True
     assignment = module.parent_of.get(value)
     target = assignment.targets[0] if isinstance(assignment, ast.Assign) and len(assignment.targets) == 1 else None
     scope = module.scope_of[target].find(target.id) if isinstance(target, ast.Name) else None
     uses = module.uses(target.id, scope) if scope is not None and isinstance(target, ast.Name) else []
-    trained = (use for use in uses if _is_given_to_backward(module, _scaled(module, use)))
-    return any(binding.node is target for use in trained for binding in reaching(module, use))
+    reached = (use for use in uses if any(binding.node is target for binding in reaching(module, use)))
+    return steps < MOST_NAMES and any(_is_trained_on(module, use, steps + 1) for use in reached)
 
 
 def _is_trained_elsewhere(module: Module, node: ast.Attribute) -> bool:

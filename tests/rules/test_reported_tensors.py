@@ -54,6 +54,7 @@ NUMBERS = {  # what is done before, the metric, and how it is reported
     "accelerated": ("loss = compute()\naccelerator.backward(loss)", "loss", "loss.item()"),
     "scaled": ("loss = compute()\nscaler.scale(loss).backward()", "loss", "loss.item()"),
     "divided": ("loss = compute() / 4\nloss.backward()", "loss", "loss.item()"),
+    "divided later": ("t = 0\nloss = compute()\nt += loss\nloss = loss / 4\nloss.backward()", "t", "t.item()"),
     "attribute": ("out = compute()\nout.loss.backward()", "out.loss", "out.loss.item()"),
     "part": ("loss = compute()[0]\n(loss / 2).backward()", "loss", "loss.item()"),
     "model": ("m = AutoModel.from_pretrained('a')\nout = m(a)", "out.loss", "out.loss.item()"),
