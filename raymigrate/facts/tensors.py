@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from enum import Enum
 from itertools import product
 
@@ -11,6 +11,7 @@ from raymigrate.facts.hf_models import models_in
 from raymigrate.facts.items import collected, items_of
 from raymigrate.facts.module import Module
 from raymigrate.facts.numbers import is_number
+from raymigrate.facts.trained import trained
 from raymigrate.facts.values import Source, argument, keyword_argument, reaching
 
 # Functions of torch.nn.functional, and classes of torch.nn, whose result is one number with reduction="mean" or "sum".
@@ -40,9 +41,7 @@ SAME = frozenset(
     }
 )
 GATHERS = frozenset({"gather", "gather_for_metrics"})  # of an Accelerator, from all workers
-SCALES = "scale"  # scaler.scale(loss).backward()
 MOST_STEPS = 40  # from a value to what it is made of
-MOST_NAMES = 3  # that a loss has before backward() is called
 
 
 class Kind(Enum):
@@ -90,7 +89,7 @@ class _Search:
         module, node = origin.module, origin.node
         found = frozenset({Kind.NUMBER}) if is_number(module, node) else self._made(module, node)
         unknown = found <= {Kind.UNKNOWN, Kind.TENSOR} and bool(found)
-        return frozenset({Kind.ONE}) if unknown and _is_trained_on(module, node) else found
+        return frozenset({Kind.ONE}) if unknown and trained(module).has(module, node) else found
 
     def _made(self, module: Module, node: ast.expr) -> frozenset[Kind]:
         if isinstance(node, ast.BinOp):
@@ -183,91 +182,14 @@ def _is_one(module: Module, call: ast.Call) -> bool:
     return data is not None and is_number(module, data)
 
 
-# -- what is trained on ----------------------------------------------------------------------------
-
-
-def _is_trained_on(module: Module, node: ast.expr, steps: int = 0) -> bool:
-    """Whether backward() is called on a value: it is a tensor with one number then, as torch wants no other one.
-
-    Args:
-        module: The module.
-        node: The value.
-        steps: How many names led here.
-    """
-    value = _scaled(module, node)
-    if _is_given_to_backward(module, value):
-        return True
-    if isinstance(node, ast.Attribute) and _is_trained_elsewhere(module, node):
-        return True
-    assignment = module.parent_of.get(value)
-    target = assignment.targets[0] if isinstance(assignment, ast.Assign) and len(assignment.targets) == 1 else None
-    scope = module.scope_of[target].find(target.id) if isinstance(target, ast.Name) else None
-    uses = module.uses(target.id, scope) if scope is not None and isinstance(target, ast.Name) else []
-    reached = (use for use in uses if any(binding.node is target for binding in reaching(module, use)))
-    return steps < MOST_NAMES and any(_is_trained_on(module, use, steps + 1) for use in reached)
-
-
-def _is_trained_elsewhere(module: Module, node: ast.Attribute) -> bool:
-    """Whether backward() is called on an attribute where it is read again: `outputs.loss.backward()`."""
-    others = (other for other in module.of_type(ast.Attribute) if isinstance(other, ast.Attribute))
-    return any(
-        other.attr == node.attr
-        and _is_given_to_backward(module, _scaled(module, other))
-        and _is_same(module, node.value, other.value)
-        for other in others
-    )
-
-
-def _is_same(module: Module, one: ast.expr, other: ast.expr) -> bool:
-    """Whether two names have the same value, as far as their bindings show it."""
-    if not isinstance(one, ast.Name) or not isinstance(other, ast.Name) or one.id != other.id:
-        return False
-    return bool(seen := reaching(module, one)) and seen == reaching(module, other)
-
-
-def _scaled(module: Module, value: ast.expr) -> ast.expr:
-    """A value with the numbers that it is multiplied with or divided by: `loss / 4`."""
-    while isinstance(outer := module.parent_of.get(value), ast.BinOp):
-        if not is_number(module, outer.right if outer.left is value else outer.left):
-            break
-        value = outer
-    return value
-
-
-def _is_given_to_backward(module: Module, value: ast.expr) -> bool:
-    """Whether gradients are made for a value: `value.backward()`, also by an Accelerator or with a scaler."""
-    outer = module.parent_of.get(value)
-    if isinstance(outer, ast.Attribute):
-        call = module.parent_of.get(outer)
-        return outer.attr == "backward" and isinstance(call, ast.Call) and call.func is outer and not call.args
-    if not isinstance(outer, ast.Call) or outer.args[:1] != [value]:
-        return False
-    name = outer.func.id if isinstance(outer.func, ast.Name) else getattr(outer.func, "attr", "")
-    return name == "backward" or (name == SCALES and _is_given_to_backward(module, outer))
-
-
 def _is_loss_of_model(module: Module, node: ast.Attribute) -> bool:
-    """Whether an attribute is the loss of what a model of transformers gave, or one that is trained on elsewhere is."""
+    """Whether an attribute is the loss of what a model of transformers gave, or of one whose loss is trained on."""
     calls = [origin for origin in module.origins(node.value) if isinstance(origin.node, ast.Call)]
-    if node.attr != "loss" or not calls:
-        return False
-    return all(_is_model(origin) for origin in calls)
+    return node.attr == "loss" and bool(calls) and all(_is_model(origin) for origin in calls)
 
 
 def _is_model(origin: Source) -> bool:
     module, call = origin.module, origin.node
     assert isinstance(call, ast.Call)
-    if models_in(module, call.func):
-        return True
     name = call.func.id if isinstance(call.func, ast.Name) else ""
-    return bool(name) and any(name == other for other in _trained_models(module))
-
-
-def _trained_models(module: Module) -> Iterator[str]:
-    """The names of what is called where backward() runs on the loss of the result."""
-    for node in module.of_type(ast.Attribute):
-        assert isinstance(node, ast.Attribute)
-        if node.attr == "loss" and _is_trained_on(module, node):
-            for origin in module.origins(node.value):
-                if isinstance(origin.node, ast.Call) and isinstance(origin.node.func, ast.Name):
-                    yield origin.node.func.id
+    return name in trained(module).models or bool(models_in(module, call.func))

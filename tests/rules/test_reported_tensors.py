@@ -112,6 +112,9 @@ def test_numbers_and_what_is_not_known_stay(before: str, metric: str) -> None:
         ("m = {}\nm['x'] = loss\nprint(m)\nsession.report(m)", "m['x'] = loss.item()"),
         ("m = dict(x=loss)\nprint(f'{m}')\nsession.report(metrics=m)", "m = dict(x=loss.item())"),
         ("rows = []\nrows.append(loss)\nsession.report({'x': rows})", "rows.append(loss.item())"),
+        ("def f():\n    return {'x': loss}\nsession.report(f())", "return {'x': loss.item()}"),
+        ("def f():\n    m = {}\n    m['x'] = loss\n    return m\nm = f()\nsession.report(m)", "m['x'] = loss.item()"),
+        ("m = {'x': loss}\nsession.report({**m, 'y': 1})", "m = {'x': loss.item()}"),
         ("m = {'x': {}}\nsession.report({'y': loss, **m})", "{'y': loss.item(), **m}"),
     ],
 )
@@ -131,6 +134,8 @@ def test_metrics_are_found_wherever_they_are_put(report: str, now: str) -> None:
         "x = loss if config else compute()\nsession.report({'x': x})",
         "m = {'x': loss}\nm['x'].backward()\nsession.report(m)",
         "m = {'x': loss}\ncompute(m)\nsession.report(m)",
+        "def f():\n    return {'x': loss}\nf()['x'].backward()\nsession.report(f())",
+        "self = make()\nself.m = {'x': loss}\nsession.report(self.m)",
     ],
 )
 def test_other_tensors_are_told(report: str) -> None:
@@ -189,6 +194,19 @@ def test_what_a_training_function_may_not_return_is_told(end: str, more: str) ->
 @pytest.mark.parametrize("end", ["return loss.item()", "return None", "return a", "print(model)"])
 def test_other_returns_are_no_news(end: str) -> None:
     assert "RM423" not in {code for code, _, _ in converted(RETURNS.format(end=end, more="")).findings}
+
+
+def test_a_dict_of_another_file_is_told(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            "losses.py": "import torch.nn.functional as F\n\n\ndef scores(a):\n    return {'loss': F.mse_loss(a, a)}\n",
+            "train.py": "from ray.air import session\n\nfrom losses import scores\n\n\n"
+            "def loop(config):\n    session.report(scores(config))\n",
+        },
+    )
+    summary = convert(tmp_path)
+    assert [(Path(f.path).name, f.line) for f in summary.findings if f.code == "RM423"] == [("train.py", 7)]
 
 
 def test_a_loss_of_another_file_is_known(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from raymigrate.facts.module import Module
 from raymigrate.facts.reports import REPORTS
 from raymigrate.facts.tensors import Kind, as_number, kinds_of
 from raymigrate.facts.trainers import TRAIN_LOOP, trainers_with_function
-from raymigrate.facts.values import reaching
+from raymigrate.facts.values import Source, reaching
 
 RM423 = Rule(
     "RM423",
@@ -45,6 +45,9 @@ def reported_tensors(context: Context) -> None:
     for call in context.module.calls(*REPORTS, OF_TUNE):
         given = [*call.args[:1], *(keyword.value for keyword in call.keywords if keyword.arg not in ARGUMENTS)]
         for metrics in given:
+            others = (source for source in context.module.origins(metrics) if source.module is not context.module)
+            if any(_holds_tensor(source) for source in others):
+                context.manual(RM423, metrics, f"{REPORTED}, which is in what another file makes here.")
             for value, elsewhere in _values(context.module, metrics):
                 _value(context, value, REPORTED, elsewhere=elsewhere)
 
@@ -107,21 +110,45 @@ def _values(
 ) -> Iterator[tuple[ast.expr, bool]]:
     """The values in a dict or list, and whether what holds them is read elsewhere; any other value is the only one."""
     parts = _parts(whole)
-    if parts is None and isinstance(whole, ast.Name) and (parts := _named_parts(module, whole)):
-        elsewhere |= not _is_only_handed_over(module, whole)
-    if not parts or depth > DEEPEST:
+    held = [(part, False) for part in parts] if parts is not None else list(_held(module, whole))
+    if not held or depth > DEEPEST:
         yield whole, elsewhere
         return
-    for part in parts:
-        yield from _values(module, part, elsewhere=elsewhere, depth=depth + 1)
+    for part, shared in held:
+        yield from _values(module, part, elsewhere=elsewhere or shared, depth=depth + 1)
 
 
-def _named_parts(module: Module, name: ast.Name) -> list[ast.expr]:
-    """What a dict or list holds that has a name: where it is made, and what is put into it later."""
-    made = [source.node for source in module.origins(name) if source.module is module]
-    made += [value for binding in reaching(module, name) if (value := module.assigned(binding.node)) is not None]
-    held = [part for display in dict.fromkeys(made) for part in _parts(display) or ()]
-    return [*held, *_put_in(module, name)]
+def _held(module: Module, node: ast.expr, depth: int = 0) -> Iterator[tuple[ast.expr, bool]]:
+    """What a dict or list holds that has a name or comes from a function, and whether something else may read it."""
+    if not isinstance(node, (ast.Name, ast.Call, ast.Attribute)) or depth > DEEPEST:
+        return
+    shared = not isinstance(node, ast.Call) and not (isinstance(node, ast.Name) and _is_only_handed_over(module, node))
+    made = [source.node for source in module.origins(node) if source.module is module]
+    if isinstance(node, ast.Name):
+        made += filter(None, (module.assigned(binding.node) for binding in reaching(module, node)))
+    for whole in dict.fromkeys(made):
+        home = module.function(whole)
+        far = home is not module.function(node) and not _is_used_once(module, home)
+        if isinstance(whole, ast.Name) and whole is not node:  # of a function, which fills it
+            yield from ((part, shared or far or more) for part, more in _held(module, whole, depth + 1))
+        else:
+            yield from ((part, shared or far) for part in _parts(whole) or ())
+    if isinstance(node, ast.Name):
+        yield from ((part, shared) for part in _put_in(module, node))
+
+
+def _is_used_once(module: Module, function: ast.AST | None) -> bool:
+    """Whether a function is called at one place only, so that nothing else reads what it returns."""
+    if not isinstance(function, ast.FunctionDef):
+        return False
+    scope = module.scope_of[function].find(function.name)
+    return scope is not None and len(module.uses(function.name, scope)) == 1
+
+
+def _holds_tensor(source: Source) -> bool:
+    """Whether a dict or list of another file holds a tensor."""
+    values = _values(source.module, source.node) if _parts(source.node) is not None else ()
+    return any(kinds_of(source.module, value) & {Kind.ONE, Kind.TENSOR} for value, _ in values)
 
 
 def _parts(node: ast.expr) -> list[ast.expr] | None:
