@@ -122,19 +122,23 @@ def _held(module: Module, node: ast.expr, depth: int = 0) -> Iterator[tuple[ast.
     """What a dict or list holds that has a name or comes from a function, and whether something else may read it."""
     if not isinstance(node, (ast.Name, ast.Call, ast.Attribute)) or depth > DEEPEST:
         return
-    shared = not isinstance(node, ast.Call) and not (isinstance(node, ast.Name) and _is_only_handed_over(module, node))
     made = [source.node for source in module.origins(node) if source.module is module]
     if isinstance(node, ast.Name):
         made += filter(None, (module.assigned(binding.node) for binding in reaching(module, node)))
-    for whole in dict.fromkeys(made):
+    made = [whole for whole in dict.fromkeys(made) if _parts(whole) is not None or isinstance(whole, ast.Name)]
+    if not any(_parts(whole) is not None or whole is not node for whole in made):
+        return  # no dict and no list
+    scope = module.scope_of[node].find(node.id) if isinstance(node, ast.Name) else None
+    uses = module.uses(node.id, scope) if scope is not None and isinstance(node, ast.Name) else []
+    shared = isinstance(node, ast.Attribute) or not all(_is_shown(module, use) for use in uses)
+    for whole in made:
         home = module.function(whole)
         far = home is not module.function(node) and not _is_used_once(module, home)
         if isinstance(whole, ast.Name) and whole is not node:  # of a function, which fills it
             yield from ((part, shared or far or more) for part, more in _held(module, whole, depth + 1))
         else:
             yield from ((part, shared or far) for part in _parts(whole) or ())
-    if isinstance(node, ast.Name):
-        yield from ((part, shared) for part in _put_in(module, node))
+    yield from ((part, shared) for use in uses for part in _put_in(module, use))
 
 
 def _is_used_once(module: Module, function: ast.AST | None) -> bool:
@@ -162,29 +166,22 @@ def _parts(node: ast.expr) -> list[ast.expr] | None:
     return None
 
 
-def _put_in(module: Module, name: ast.Name) -> Iterator[ast.expr]:
-    """What is put into a dict or list later: `metrics["loss"] = loss`, `losses.append(loss)`."""
-    scope = module.scope_of[name].find(name.id)
-    for use in module.uses(name.id, scope) if scope is not None else ():
-        place = module.parent_of[use]
-        outer = module.parent_of.get(place)
-        if isinstance(place, ast.Subscript) and isinstance(outer, ast.Assign) and outer.targets == [place]:
-            yield outer.value
-        elif isinstance(outer, ast.Call) and outer.func is place and _is_append(place):
-            yield from outer.args
+def _put_in(module: Module, use: ast.Name) -> Iterator[ast.expr]:
+    """What is put into a dict or list at a use of its name: `metrics["loss"] = loss`, `losses.append(loss)`."""
+    place = module.parent_of[use]
+    outer = module.parent_of.get(place)
+    if isinstance(place, ast.Subscript) and isinstance(outer, ast.Assign) and outer.targets == [place]:
+        yield outer.value
+    elif isinstance(outer, ast.Call) and outer.func is place and _is_append(place):
+        yield from outer.args
 
 
 def _is_append(node: ast.AST) -> bool:
     return isinstance(node, ast.Attribute) and node.attr == "append"
 
 
-def _is_only_handed_over(module: Module, name: ast.Name) -> bool:
-    """Whether a dict or list is filled, shown and handed to Ray, and nothing else."""
-    scope = module.scope_of[name].find(name.id)
-    return scope is not None and all(_is_shown(module, use) for use in module.uses(name.id, scope))
-
-
 def _is_shown(module: Module, use: ast.expr) -> bool:
+    """Whether a dict or list is filled, shown or handed to Ray at a use of its name, and nothing else."""
     outer = module.parent_of[use]
     if isinstance(outer, ast.Subscript):
         return outer.value is use and isinstance(outer.ctx, ast.Store)
