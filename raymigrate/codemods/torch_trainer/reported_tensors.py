@@ -95,8 +95,8 @@ def _value(context: Context, value: ast.expr, outcome: str, *, elsewhere: bool) 
         outcome: What Ray does with a tensor there.
         elsewhere: Whether what holds it is read at other places too, where a tensor may be needed.
     """
-    kinds = kinds_of(context.module, value)
-    if value in context.plan.expressions or not kinds & {Kind.ONE, Kind.TENSOR}:
+    kinds = kinds_of(context.module, value) if value not in context.plan.expressions else frozenset()
+    if not kinds & {Kind.ONE, Kind.TENSOR}:
         return
     number = as_number(context.module, value)
     if elsewhere or number is None:
