@@ -11,6 +11,7 @@ from raymigrate.facts.numbers import is_number
 from raymigrate.facts.values import reaching
 
 SCALE = "scale"  # scaler.scale(loss).backward()
+OF_TORCH = ("torch", "accelerate", "transformers", "ray.train.torch", "ray.train.huggingface")
 
 
 @dataclass
@@ -36,7 +37,7 @@ def trained(module: Module) -> Trained:
     """The values of a module that gradients are made for; looked for once."""
     if module.trained is None:
         module.trained = found = Trained()
-        waiting = list(_given(module))
+        waiting = list(_given(module)) if _is_for_torch(module) else []
         while waiting:
             node = waiting.pop()
             if node not in found.nodes:
@@ -57,6 +58,17 @@ def key_of(module: Module, node: ast.Attribute) -> object:
         return None
     bindings = tuple(binding.node for binding in reaching(module, node.value))
     return (node.attr, node.value.id, bindings) if bindings else None
+
+
+def _is_for_torch(module: Module) -> bool:
+    """Whether a module imports torch, or what is made for it: paddle and others have backward() too."""
+    for statement in module.imports:
+        names = [alias.name for alias in statement.names]
+        if isinstance(statement, ast.ImportFrom):
+            names = [] if statement.level else [f"{statement.module}.{name}" for name in names]
+        if any(f"{name}.".startswith(f"{library}.") for name in names for library in OF_TORCH):
+            return True
+    return False
 
 
 def _given(module: Module) -> Iterator[ast.expr]:

@@ -144,6 +144,17 @@ def test_other_tensors_are_told(report: str) -> None:
     assert not outcome.lines("RM423", Kind.CONVERTED)
 
 
+@pytest.mark.parametrize(
+    ("library", "is_known"), [("torch.nn as nn", True), ("paddle", False), ("ray.train.torch", True)]
+)
+def test_backward_is_that_of_torch(library: str, is_known: bool) -> None:
+    script = (
+        f"import {library}\nfrom ray.air import session\n\n\n"
+        "def loop(loss):\n    loss = loss()\n    loss.backward()\n    session.report({'loss': loss})\n"
+    )
+    assert ("loss.item()" in converted(script).text) is is_known
+
+
 RETURNS = """
 import torch.nn.functional as F
 from ray.air.config import ScalingConfig
