@@ -227,6 +227,10 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         f"{BERT}\ntorch.save(model, io.BytesIO())",
         "linear = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 2))\ntorch.save(linear, 'x')",
     ],
+    "RM423": [
+        "from ray.train.v2._internal.execution.context import TrainContext\n"
+        "TrainContext.report(None, {'loss': torch.ones(1)})",
+    ],
     "RM425": ["from ray.util.spark import setup_ray_cluster; setup_ray_cluster(num_worker_nodes=1)"],
     "RM697": ["ray.train.torch.accelerate()", "ray.init(local_mode=True)"],
     "RM426": ["from ray.train.torch.torch_trainer import TorchTrainer as Inner; Inner(loop)"],
@@ -466,10 +470,6 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         LAUNCH.format(config={"distributed_type": "MULTI_GPU"}),
         LAUNCH.format(config={"distributed_type": "MULTI_GPU", "num_processes": 2, "gpu_ids": "0"}),
         LAUNCH.format(config={"distributed_type": "NO", "num_processes": 1, "mixed_precision": False}),
-    ],
-    "RM823": [
-        "from ray.train.v2._internal.execution.context import TrainContext\n"
-        "TrainContext.report(None, {'loss': torch.ones(1)})",
     ],
     "RM827": [IN_GROUP.format("join()")],
     "RM828": [

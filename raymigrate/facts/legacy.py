@@ -31,6 +31,7 @@ def paths_in_ml(name: str) -> tuple[str, ...]:
     return tuple(f"{module}.{name}" for module in IN_ML[name])
 
 
+BATCH_PREDICTORS = ("ray.train.batch_predictor.BatchPredictor", *paths_in_ml("BatchPredictor"))
 TRANSFORMERS_TRAINERS = (
     _paths("TransformersTrainer", HF, f"{HF}.transformers", f"{HF}.transformers.transformers_trainer")
     | _paths("TransformersTrainer", HF_UNRELEASED, f"{HF_UNRELEASED}.transformers_trainer")

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from raymigrate.facts.keys import Keys
     from raymigrate.facts.project import Definition, Project
     from raymigrate.facts.scaling import UseGpu
+    from raymigrate.facts.trained import Trained
 
 STARS = ("transformers", "accelerate", "datasets")
 FEW = 50  # bindings of one name
@@ -79,6 +80,7 @@ class Module(Nodes):
         self.classes: dict[ast.AST, str] = {}  # of values, as far as `facts/instances.py` was asked for them
         self.classes_of_bound: dict[ast.AST, frozenset[str]] = {}  # likewise, of names by what binds them
         self.datasets: dict[tuple[ast.AST, bool], bool] = {}  # as far as `facts/ray_data.py` was asked
+        self.trained: Trained | None = None  # what gradients are made for, once `facts/trained.py` was asked
         self.gpus: dict[str, dict[ast.AST, UseGpu]] = {}  # of training functions: see `facts/trainers.py`
         self.comments: list[Comment] | None = None  # as far as `facts/comments.py` was asked for them
         self.keys: dict[tuple[Scope, str], Keys] = {}  # of dicts, by their uses, likewise of `facts/keys.py`

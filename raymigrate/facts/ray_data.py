@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from raymigrate.facts.items import collections_of, items_of
+from raymigrate.facts.legacy import BATCH_PREDICTORS
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import Source, is_none, keyword_argument
+from raymigrate.facts.values import Source, argument, is_none, keyword_argument
 
 GET_SHARD = frozenset({"ray.air.session.get_dataset_shard", "ray.train.get_dataset_shard"})
 CLASSES = frozenset(
@@ -15,12 +16,17 @@ CLASSES = frozenset(
 )
 FROM_HUGGINGFACE = "ray.data.from_huggingface"
 FROM_PANDAS = "ray.data.from_pandas"
+FROM_TORCH = "ray.data.from_torch"
+TORCH_DATASOURCES = frozenset(
+    f"ray.data.datasource.{module}SimpleTorchDatasource" for module in ("", "torch_datasource.")
+)  # until Ray 2.2
 MAKERS = ("ray.data.read_", "ray.data.from_", "ray.data.range")
 # Functions whose datasets hold their rows in memory.
 IN_MEMORY = frozenset(f"ray.data.from_{kind}" for kind in ("huggingface", "items", "pandas", "arrow", "numpy"))
 MAPPERS = ("filter", "flat_map", "map", "map_batches")  # methods that take a function of rows or batches
 OF_GROUPS = "map_groups"  # of what groupby() gives
-MAPS = frozenset({"add_column", OF_GROUPS, *MAPPERS})
+PREDICTS = ("predict", "predict_pipelined")  # of a BatchPredictor, which maps the rows to predictions
+MAPS = frozenset({"add_column", OF_GROUPS, *MAPPERS, *PREDICTS})
 # Methods of a Dataset that give a Dataset, in Ray 2.6.3 or today.
 CHAINED = frozenset(
     [
@@ -52,6 +58,10 @@ SPLITS = frozenset({"split", "split_at_indices", "split_proportionately", "train
 READERS = frozenset({"get", "pop"})
 MATERIALIZE = SPLITS | {"materialize", "fully_executed"}
 PIPELINES = frozenset({"window", "repeat"})
+# What made a BatchPredictor (2.3.1 train/batch_predictor.py).
+MAKERS_OF_PREDICTORS = frozenset(
+    f"{name}{maker}" for name in BATCH_PREDICTORS for maker in ("", ".from_checkpoint", ".from_pandas_udf")
+)
 
 
 @dataclass(frozen=True)
@@ -69,9 +79,9 @@ Known = set[_Value]
 def is_dataset(module: Module, node: ast.expr) -> bool:
     """Whether an expression is a Ray Dataset for sure: made by ray.data, wherever that is, perhaps through methods.
 
-    So are the items of what legacy `ray.data.from_huggingface` gave for a DatasetDict, and those of a split. A name
-    that leads back to itself is a Dataset if its other values are: `ds = ds.limit(5)`. What is found is kept, so that
-    a chain of many is walked once.
+    So are the items of what legacy `ray.data.from_huggingface` gave for a DatasetDict, those of a split, and what a
+    BatchPredictor predicts. A name that leads back to itself is a Dataset if its other values are: `ds = ds.limit(5)`.
+    What is found is kept, so that a chain of many is walked once.
 
     Args:
         module: The module.
@@ -146,6 +156,8 @@ def _behind_one(module: Module, node: ast.expr) -> list[_Value] | None:
                 return [_Value(module, grouped)]
             if node.func.attr in READERS and node.args:
                 return [_Value(module, node.func.value, several=True)]
+            if node.func.attr in PREDICTS and _is_batch_predictor(module, node.func.value):
+                return []
     if isinstance(node, ast.Name):
         target = module.definition(node)
         if isinstance(target, ast.arg) and target.annotation is not None:
@@ -163,6 +175,11 @@ def _grouped(module: Module, groups: ast.expr) -> ast.expr | None:
     return made.func.value if is_made else None  # type: ignore[attr-defined]
 
 
+def _is_batch_predictor(module: Module, node: ast.expr) -> bool:
+    made = [source.module.qualified(getattr(source.node, "func", source.node)) for source in module.origins(node)]
+    return bool(made) and MAKERS_OF_PREDICTORS.issuperset(made)
+
+
 def _behind_several(module: Module, node: ast.expr) -> list[_Value] | None:
     if isinstance(node, ast.Call):
         if module.qualified(node.func) == FROM_HUGGINGFACE:
@@ -178,6 +195,13 @@ def _unpacked(module: Module, target: ast.AST | None) -> ast.expr | None:
     row = module.parent_of.get(target) if target is not None else None
     statement = module.parent_of.get(row) if isinstance(row, (ast.Tuple, ast.List)) else None
     return statement.value if isinstance(statement, ast.Assign) and row in statement.targets else None
+
+
+def torch_datasource(module: Module, call: ast.Call) -> ast.Call | None:
+    """The `SimpleTorchDatasource()` that `read_datasource` is given, which read a Dataset of torch."""
+    given = argument(call, 0, "datasource") if module.qualified(call.func) == "ray.data.read_datasource" else None
+    is_made = isinstance(given, ast.Call) and module.qualified(given.func) in TORCH_DATASOURCES
+    return given if isinstance(given, ast.Call) and is_made else None
 
 
 def is_in_memory(module: Module, dataset: ast.expr) -> bool:

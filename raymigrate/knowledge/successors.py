@@ -109,6 +109,19 @@ ADVICE = {
     "ray.data.read_parquet_bulk": "Use ray.data.read_parquet() with the list of files.",
     "ray.data.row": "Rows are dicts now.",
     "ray.data.set_progress_bars": "Set ray.data.DataContext.get_current().enable_progress_bars.",
+    **dict.fromkeys(
+        ("ray.data.datasource.SimpleTorchDatasource", "ray.data.datasource.torch_datasource"),
+        'Give the dataset itself to ray.data.from_torch(). A row is {"item": what was the row}.',
+    ),
+    **dict.fromkeys(
+        (
+            "ray.data.datasource.SimpleTensorFlowDatasource",
+            "ray.data.datasource.SimpleTensorflowDatasource",
+            "ray.data.datasource.tensorflow_datasource",
+        ),
+        "Give the dataset itself to ray.data.from_tf(), which reads all of it on the driver. Elements that are no dicts"
+        ' are {"item": what was the row}.',
+    ),
     "ray.ml": "Ray 2.0 took ray.ml apart: configurations, checkpoints and trainers are in ray.train, preprocessors in"
     " ray.data.preprocessors, and their base class is ray.data.preprocessor.Preprocessor.",
     "ray.ml.predictor.Predictor": "Remove the base class, let __init__ load the model from the folder of the"

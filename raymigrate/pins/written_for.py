@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -24,6 +25,7 @@ Version = tuple[int, int]
 OLDEST, NEWEST = (2, 0), (2, 50)  # Train V2 is the default from 2.51 on: such a pin was raised for converted code
 USUAL = (2, 6)
 MINORS = range(NEWEST[1] + 1)
+PRERELEASE = re.compile(r"(==\s*\d+\.\d+\.\d+)(?:a|b|rc|\.dev)\d+")  # such as 2.0.0rc0, which has what 2.0.0 has
 PATCHES = range(10)
 
 HF = "ray.train.huggingface"
@@ -135,7 +137,7 @@ class Range(NamedTuple):
 def admitted(versions: str) -> Range | None:
     """The versions of Ray before Train V2 in a range; None if there are none, or it cannot be read."""
     try:
-        clauses = read_specifier(versions)
+        clauses = read_specifier(PRERELEASE.sub(r"\1", versions))
         minors = [minor for minor in MINORS if any(clauses.contains(f"2.{minor}.{patch}") for patch in PATCHES)]
     except ValueError:  # no range, or a number of thousands of digits
         return None

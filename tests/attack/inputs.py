@@ -29,6 +29,13 @@ SHAPES = {
     "3,000 items of a with": "with " + ", ".join(["a"] * 3_000) + ": pass",
     "3,000 cases": "match f:\n" + "".join(f"    case {n}: pass\n" for n in range(3_000)),
     "a comparison of 10,000": "x = 1" + " < 2" * 10_000,
+    "100,000 number signs": "#" * 100_000,
+    "10,000 lines of number signs": ("#" * 78 + "\n") * 10_000,
+    "a comment with 50,000 blanks": "x = 1  #" + " " * 50_000 + "x",
+    **{
+        f"50,000 times {sign} in a comment and in a string": f"# {sign * 50_000} a\nx = '{sign * 50_000}'"
+        for sign in "-=.:*[{("
+    },
     "4,000 lines that go on": "x = 1 " + "\\\n" * 4_000 + "+ 2",
 }
 STORED = {

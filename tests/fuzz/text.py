@@ -17,6 +17,8 @@ PIECES = [
     "```python\n", "```", "> ", "::\n\n    ",
     "==", ">=2,<3", "~=", "; python_version < '3'", "9" * 5_000, "ray[tune]", "-r x.txt\n", "--hash=sha256:0",
 ]  # fmt: skip
+SIGNS = "#=-_*.,:;!?/\\|~+<>()[]{}'\"`@$%^& \t"
+RUNS = (3, 80, 2_000, 50_000)  # how often one sign follows itself: a heading, a rule, and what nobody wrote by hand
 ENCODINGS = [
     "latin-1",
     "cp1252",
@@ -34,7 +36,7 @@ ENCODINGS = [
 def mutated_text(random: Random, text: str) -> str:
     """A text, changed in a few places."""
     for _ in range(random.randint(1, 5)):
-        text = random.choice([_lines, _lines, _token, _piece, _comment, _cut, _repeated])(random, text)
+        text = random.choice([_lines, _lines, _token, _piece, _comment, _cut, _repeated, _run])(random, text)
     return text
 
 
@@ -125,3 +127,23 @@ def _repeated(random: Random, text: str) -> str:
     start = random.randint(0, len(text))
     piece = text[start : start + random.choice([1, 2, 10])]
     return text[:start] + piece * random.choice([2, 3, 50]) + text[start:]
+
+
+def _run(random: Random, text: str) -> str:
+    """A long run of one sign: as a comment of its own or behind a line, around words, in a string, or anywhere."""
+    run = random.choice([random.choice(SIGNS), "#", "#"]) * random.choice(RUNS)
+    lines = text.split("\n")
+    where = random.randrange(len(lines))
+    what = random.randrange(5)
+    if what == 0:
+        lines.insert(where, f"#{run}")
+    elif what == 1:
+        lines[where] += f"  #{run} x {run}"
+    elif what == 2:
+        lines.insert(where, f"x = {run!r}")
+    elif what == 3:
+        lines[where:where] = [f"#{run}", "# A part", f"#{run}"]
+    else:
+        start = random.randint(0, len(text))
+        return text[:start] + run + text[start:]
+    return "\n".join(lines)

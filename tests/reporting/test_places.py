@@ -59,6 +59,8 @@ SPEAKS_OF = {
     "RM501": "BatchMapper|preprocessor|^mapper$",
     "RM502": "Scaler",
     "RM504": "dataset_config",
+    "RM423": r"loss|torch|^F\.",
+    "RM507": '^"',  # the column to drop
     "RM508": "^lambda",
     "RM509": "train",
     "RM511": r"^lambda|_(?:batch|row)$|^row\b|^self\.model\(",  # the function, or what it returns

@@ -68,6 +68,7 @@ def test_a_function_that_picks_columns_gets_a_frame(function: str) -> None:
 
 
 SPLIT = 'load_dataset("nyu-mll/glue", "sst2")'
+PREDICTORS = "from ray.train.batch_predictor import BatchPredictor\n\n"
 OF_A_SPLIT = {
     "by name": f'ds = ray.data.from_huggingface({SPLIT})\nds["test"].map_batches(pick)',
     "by a variable": f"ds = ray.data.from_huggingface({SPLIT})\nds[key].map_batches(pick)",
@@ -87,6 +88,10 @@ OF_A_SPLIT = {
     "annotated": "def f(ds: ray.data.Dataset):\n    return ds.map_batches(pick)",
     "train_test_split": "train, test = ray.data.read_csv(a).train_test_split(0.2)\ntest.map_batches(pick)",
     "split": "ray.data.read_csv(a).split(2)[0].map_batches(pick)",
+    "predictions": f"{PREDICTORS}BatchPredictor.from_checkpoint(c, P).predict(rows).map_batches(pick)",
+    "pipelined": f"{PREDICTORS}p = BatchPredictor(c, P)\np.predict_pipelined(rows, batch_size=8).map_batches(pick)",
+    "chosen": f"{PREDICTORS}p = BatchPredictor(c, P) if P else BatchPredictor.from_pandas_udf(f)\n"
+    "d = p.predict(rows)\nd.limit(5).map_batches(pick)",
     "switch": "ds = None\nif path:\n    ds = ray.data.read_csv(path)\nds.map_batches(pick)",
 }
 OF_SOMETHING_ELSE = {
@@ -97,6 +102,7 @@ OF_SOMETHING_ELSE = {
     "its own split": f'train, test = {SPLIT}["train"].train_test_split(0.2)\ntrain.map_batches(pick)',
     "unpacked": "ds = {'a': ray.data.read_csv(a), **load()}\n[split.map_batches(pick) for split in ds.values()]",
     "a class of one's own": "def f(ds: Rows):\n    return ds.map_batches(pick)",
+    "another predictor": f"{PREDICTORS}p = BatchPredictor(c, P) if P else load()\np.predict(rows).map_batches(pick)",
     "itself": "ds = ds.limit(5)\nds.map_batches(pick)",
 }
 PICK = 'import ray\nfrom datasets import load_dataset\n\n\ndef pick(batch):\n    return batch[["a"]]\n\n\n'

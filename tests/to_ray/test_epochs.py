@@ -99,3 +99,23 @@ def test_no_state_is_reported_where_epochs_are_counted_anew() -> None:
     assert "load_state" not in folds.text
     assert len(folds.lines("RM823", Kind.MANUAL)) == 1
     assert '"fold": fold, "epoch": epoch' in folds.text
+
+
+TOTAL = """\
+for epoch in range(2):
+    total = 0
+    for batch in loader:
+        loss = model(**batch).loss
+        total += loss.detach()
+        accelerator.backward(loss)
+        optimizer.step()
+    mean = total / len(loader)
+    last = accelerator.gather(loss).mean()
+    each = accelerator.gather(loss)
+    print(f"{epoch}: {mean} {last} {each}")
+"""
+
+
+def test_a_loss_that_is_shown_is_reported_as_a_number() -> None:
+    expected = 'ray.train.report({"epoch": epoch, "mean": float(mean), "last": last.item()})'
+    assert reported(ACCELERATOR + PREPARE + TOTAL) == expected

@@ -12,7 +12,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.facts.batch_functions import BatchFunction
 from raymigrate.facts.module import Module
-from raymigrate.facts.ray_data import MAPPERS, is_dataset
+from raymigrate.facts.ray_data import FROM_TORCH, MAPPERS, is_dataset, torch_datasource
 from raymigrate.facts.values import argument, keyword_argument, sources
 
 RM511 = Rule(
@@ -37,7 +37,7 @@ RETURN = {
 COLUMNS = {
     "ray.data.from_items": "item",
     "ray.data.from_numpy": "data",
-    "ray.data.from_torch": "item",
+    FROM_TORCH: "item",
     "ray.data.range": "id",
     "ray.data.range_tensor": "data",
     "ray.data.read_binary_files": "bytes",
@@ -88,7 +88,7 @@ def _taken(context: Context, call: ast.Call, method: str, function: BatchFunctio
     maker = _maker(context.module, call.func.value)
     if maker is None:
         return
-    name = context.module.qualified(maker.func) or ""
+    name = _made_with(context.module, maker)
     column = COLUMNS[name]
     as_table = keyword_argument(call, "batch_format") is not None
     if _items_are_dicts(context.module, maker, name):
@@ -130,13 +130,18 @@ def _maker(module: Module, dataset: ast.expr) -> ast.Call | None:
     """The call that makes the rows of a Dataset, if nothing has mapped them since."""
     seen = set[ast.expr]()
     while (found := sources(module, dataset)) and len(found) == 1 and isinstance(value := found[0], ast.Call):
-        if module.qualified(value.func) in COLUMNS:
+        if _made_with(module, value) in COLUMNS:
             return value
         if not isinstance(value.func, ast.Attribute) or value.func.attr not in SAME_ROWS or value in seen:
             return None
         seen.add(value)
         dataset = value.func.value
     return None
+
+
+def _made_with(module: Module, call: ast.Call) -> str:
+    """The function that makes a Dataset in a call, by its qualified name: the one of today (RM692)."""
+    return FROM_TORCH if torch_datasource(module, call) is not None else module.qualified(call.func) or ""
 
 
 def _items_are_dicts(module: Module, maker: ast.Call, name: str) -> bool:

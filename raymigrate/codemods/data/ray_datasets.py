@@ -14,6 +14,7 @@ from raymigrate.codemods.shared.preprocessor_advice import default_batch_size
 from raymigrate.facts.batch_functions import BatchFunction
 from raymigrate.facts.hf_datasets import is_hf_dataset
 from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS
+from raymigrate.facts.module import Module
 from raymigrate.facts.ray_data import MAPPERS, PIPELINES, attributes_of_shards, is_dataset
 from raymigrate.facts.trainers import TRAIN_LOOP, trainer_calls
 from raymigrate.facts.values import argument, keyword_argument
@@ -32,9 +33,9 @@ RM506 = Rule(
 )
 RM507 = Rule(
     "RM507",
-    "an argument of Ray Data that is gone",
+    "an argument that Ray Data no longer takes",
     "The call raises a TypeError, a ValueError or a DeprecationWarning.",
-    "prefetch_blocks goes: prefetch_batches=1 is the default.",
+    "prefetch_blocks goes: prefetch_batches=1 is the default. drop_columns() gets a list.",
     API,
 )
 RM508 = Rule(
@@ -172,6 +173,33 @@ def gone_arguments(context: Context) -> None:
             names = ["min_size", "max_size"][: len(call.args)]
             if context.converts(RM507, call, "ActorPoolStrategy takes keyword arguments only: a TypeError otherwise."):
                 context.plan.call(call).names = names
+
+
+@codemod("drop_columns")
+def dropped_columns(context: Context) -> None:
+    """Makes a list of the one column that a Dataset is to drop: its name is read letter by letter today.
+
+    Ray 2.6.3 gave the name to pandas, which takes one as well. Ray 2.60 compares len(cols) with len(set(cols)), and
+    looks for each letter among the columns, where these are known (data/dataset.py:1542).
+    """
+    if not context.is_ray_script:
+        return
+    for call, method in context.module.method_calls("drop_columns"):
+        columns = argument(call, 0, "cols")
+        if columns is None or not _is_text(context.module, columns) or not is_dataset(context.module, method.value):
+            continue
+        message = "drop_columns() takes each letter of a str for a column, a ValueError or KeyError; now a list."
+        if context.converts(RM507, columns, message):
+            context.plan.replace(columns, "[$column]", column=columns)
+
+
+def _is_text(module: Module, node: ast.expr) -> bool:
+    """Whether a value surely is a str: a constant, whichever of several, or an f-string."""
+    found = [source.node for source in module.origins(node)]
+    return bool(found) and all(
+        isinstance(value, ast.JoinedStr) or (isinstance(value, ast.Constant) and isinstance(value.value, str))
+        for value in found
+    )
 
 
 def _takes(context: Context, call: ast.Call, keyword: str) -> bool:

@@ -49,8 +49,8 @@ TRAIN_CONTEXT = "ray.train.v2.api.context.TrainContext"
 MIXED_PRECISION = "Use torch.autocast and torch.amp.GradScaler in the training loop."
 BOOST = (
     'Give it a training function, which takes its rows from ray.train.get_dataset_shard("train"), makes {data} of them'
-    " and calls {library}.train(params, ..., callbacks=[RayTrainReportCallback()]); the callback is in"
-    " ray.train.{library}."
+    " and calls {library}.train(params, ..., {evaluated}, callbacks=[RayTrainReportCallback()]); the callback is in"
+    " ray.train.{library}, and reports the metrics of what stands there: before, those of every dataset, by its name."
 )
 LOAD = "Call get_model() of the RayTrainReportCallback in the same module, which loads what that callback saved."
 ON_EACH_REPORT = "Use TuneReportCheckpointCallback(..., frequency=0), in the same module, which reports without saving."
@@ -61,8 +61,10 @@ ADVICE: Mapping[str, str] = {
         " environment variable RAY_TRAIN_V2_ENABLED=0 keeps the old one, with the ScalingConfig and RunConfig of"
         " ray.train."
     ),
-    "XGBoostTrainer": BOOST.format(data="a DMatrix", library="xgboost"),
-    "LightGBMTrainer": BOOST.format(data="a lightgbm.Dataset", library="lightgbm"),
+    "XGBoostTrainer": BOOST.format(data="a DMatrix", library="xgboost", evaluated='evals=[(matrix, "train"), ...]'),
+    "LightGBMTrainer": BOOST.format(
+        data="a lightgbm.Dataset", library="lightgbm", evaluated='valid_sets=[rows, ...], valid_names=["train", ...]'
+    ),
     "get_model": LOAD,
     "ray.tune.integration.xgboost.TuneReportCallback": ON_EACH_REPORT,
     "ray.tune.integration.lightgbm.TuneReportCallback": ON_EACH_REPORT,

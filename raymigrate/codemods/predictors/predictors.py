@@ -50,7 +50,7 @@ from raymigrate.edits.plan import CallEdit, Code, Part
 from raymigrate.facts.annotations import in_annotation
 from raymigrate.facts.checkpoint_folders import folder_is_temporary
 from raymigrate.facts.guards import goes_on_without, is_ready
-from raymigrate.facts.legacy import HF, HF_UNRELEASED, paths_in_ml
+from raymigrate.facts.legacy import BATCH_PREDICTORS, HF, HF_UNRELEASED, paths_in_ml
 from raymigrate.facts.literals import string_literal
 from raymigrate.facts.module import Reference
 from raymigrate.facts.results import is_set_to_none
@@ -90,7 +90,6 @@ PIPELINE_PREDICTORS = tuple(
     )
     for name in ("HuggingFacePredictor", "TransformersPredictor")
 ) + paths_in_ml("HuggingFacePredictor")
-BATCH_PREDICTORS = ("ray.train.batch_predictor.BatchPredictor", *paths_in_ml("BatchPredictor"))
 OTHERS = (
     "ray.train.predictor.Predictor",
     "ray.train.torch.TorchPredictor",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
-from raymigrate.codemods.to_ray.epoch_metrics import is_named_number
 from raymigrate.facts.module import Module
+from raymigrate.facts.numbers import is_named_number
 from raymigrate.facts.scopes import Binding
 
 LOOPS = (ast.For, ast.While)
@@ -42,7 +42,7 @@ def carried_values(module: Module, loop: ast.For) -> Carried:
             continue
         targets = [binding.node for binding in bindings if isinstance(binding.node, ast.Name)]
         starts = [module.assigned(binding.node) for binding in before]
-        if len(targets) == len(bindings) and is_named_number(module, targets[0], set(), or_none=True):
+        if len(targets) == len(bindings) and is_named_number(module, targets[0], or_none=True):
             found.numbers.append(name)
         elif all(value is not None and _is_number_or_none(module, value) for value in starts):
             found.others.append(name)

@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 
 from raymigrate.codemods.to_ray.script import executed
 from raymigrate.facts.module import Module
-from raymigrate.facts.values import argument, origins
-from raymigrate.facts.values.members import options
+from raymigrate.facts.numbers import is_number, is_scores
+from raymigrate.facts.tensors import as_number
+from raymigrate.facts.values import argument
 
-NUMBERS = ("float", "int", "round", "len", "bool")
-NUMBER_METHODS = ("item", "size", "numel")
 PRINTS = ("print", "info", "write", "log", "warning")
 
 
@@ -76,14 +75,14 @@ def _values(call: ast.Call) -> Iterator[ast.expr]:
 def _add(module: Module, loop: ast.For | ast.While, found: Metrics, value: ast.expr) -> None:
     """Adds a value that is shown, if it is a number or a dict of numbers that every worker has."""
     name = value
-    if isinstance(value, ast.Subscript) and isinstance(value.value, ast.Name) and _is_scores(module, value.value):
+    if isinstance(value, ast.Subscript) and isinstance(value.value, ast.Name) and is_scores(module, value.value):
         name = value.value
     if not isinstance(name, ast.Name) or not _is_bound_on_every_worker(module, loop, name):
         return
-    if _is_scores(module, name):
+    if is_scores(module, name):
         found.entries[f"**{name.id}"] = ""
-    elif _is_number(module, name, set()):
-        found.entries.setdefault(f'"{name.id}"', name.id)
+    elif (number := as_number(module, name)) is not None:
+        found.entries.setdefault(f'"{name.id}"', number.replace("$value", name.id))
 
 
 def _is_bound_on_every_worker(module: Module, loop: ast.For | ast.While, name: ast.Name) -> bool:
@@ -95,74 +94,7 @@ def _is_bound_on_every_worker(module: Module, loop: ast.For | ast.While, name: a
     return any(statement in loop.body for statement in statements)
 
 
-def _is_scores(module: Module, name: ast.expr) -> bool:
-    """Whether a value is what `compute` of a metric gave, a dict of numbers."""
-    calls = [source.node for source in origins(module, name)]
-    return bool(calls) and all(
-        isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "compute"
-        for call in calls
-    )
-
-
 def _is_numbers(module: Module, display: ast.Dict) -> bool:
     return all(key is not None for key in display.keys) and all(
-        _is_number(module, value, set()) or _is_scores(module, value) for value in display.values
+        is_number(module, value) or is_scores(module, value) for value in display.values
     )
-
-
-def _is_number(module: Module, node: ast.expr, seen: set[str], *, or_none: bool = False) -> bool:
-    """Whether a value is a number of Python, and surely no tensor."""
-    if isinstance(node, ast.Constant):
-        return isinstance(node.value, (int, float)) or (or_none and node.value is None)
-    if isinstance(node, ast.Call):
-        name = module.qualified(node.func) or ""
-        if isinstance(node.func, ast.Name) and node.func.id in NUMBERS:
-            return True
-        if getattr(node.func, "attr", "") in NUMBER_METHODS or name.startswith("math."):
-            return True
-        returned = origins(module, node)  # of a function of the project
-        return all(s.node is not node and _is_number(s.module, s.node, seen) for s in returned)
-    if isinstance(node, (ast.BinOp, ast.UnaryOp, ast.IfExp)):
-        parts = [node.left, node.right] if isinstance(node, ast.BinOp) else []
-        parts += [node.operand] if isinstance(node, ast.UnaryOp) else []
-        parts += [node.body, node.orelse] if isinstance(node, ast.IfExp) else []
-        or_none |= isinstance(node, ast.BinOp)  # None would not get through it
-        return all(_is_number(module, part, seen, or_none=or_none) for part in parts)
-    if isinstance(node, ast.Subscript):
-        return getattr(node.value, "attr", "") == "shape" or _is_scores(module, node.value)
-    if isinstance(node, ast.Attribute):
-        return _is_numeric_option(module, node, seen, or_none=or_none)
-    return isinstance(node, ast.Name) and is_named_number(module, node, seen, or_none=or_none)
-
-
-def _is_numeric_option(module: Module, node: ast.Attribute, seen: set[str], *, or_none: bool) -> bool:
-    """Whether an attribute is an option of the command line that is read as a number, and stays one."""
-    types = [argument(call, len(call.args), "type") for call in options(module, node.attr)]
-    is_read = [isinstance(given, ast.Name) and given.id in ("int", "float") for given in types]
-    values = [source for source in origins(module, node) if source.node is not node]
-    return (
-        bool(is_read)
-        and all(is_read)
-        and bool(values)
-        and all(_is_number(value.module, value.node, seen, or_none=or_none) for value in values)
-    )
-
-
-def is_named_number(module: Module, name: ast.Name, seen: set[str], *, or_none: bool = False) -> bool:
-    """Whether a name only ever gets numbers, or None too; those in `seen` are taken for such."""
-    scope = module.scope_of[name].find(name.id)
-    if scope is None or name.id in seen:
-        return scope is not None
-    values = [_bound_value(module, binding.node) for binding in scope.bindings[name.id]]
-    return all(value is not None and _is_number(module, value, {*seen, name.id}, or_none=or_none) for value in values)
-
-
-def _bound_value(module: Module, node: ast.AST) -> ast.expr | None:
-    """What a name is given; the step of a loop over a range is a number."""
-    parent = module.parent_of[node]
-    if isinstance(parent, (ast.Assign, ast.AugAssign)):  # `a = b = 0` too; not a tuple of targets
-        return parent.value
-    if isinstance(parent, (ast.For, ast.comprehension)) and parent.target is node:
-        is_range = isinstance(parent.iter, ast.Call) and getattr(parent.iter.func, "id", "") == "range"
-        return ast.Constant(0) if is_range else None
-    return module.assigned(node)

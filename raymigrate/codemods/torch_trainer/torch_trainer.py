@@ -19,8 +19,24 @@ from raymigrate.codemods.shared.plain_callbacks import is_converted_plain_script
 from raymigrate.facts.legacy import ACCELERATORS, TORCH_TRAINERS, TRAINING_ARGUMENTS
 from raymigrate.facts.scaling import has_one_worker, same_gpus
 from raymigrate.facts.trainers import TrainerCall, trainer_calls
+from raymigrate.facts.values import keyword_argument
 
 FIRST = "train_loop_per_worker"
+PREPARE_MODEL = "ray.train.torch.prepare_model"
+JOINED_SINCE = (2, 4)
+AS_BEFORE = (
+    "prepare_model() of Ray joins the workers, as before: without cpu=True this Accelerator is one process of its own,"
+    " whose prepare() keeps all rows and does not wrap the model, as on Ray < 2.4."
+)
+TWICE = (
+    "Beside prepare_model() of Ray, an Accelerator was one process of its own on Ray < 2.4, with all rows on each"
+    " worker. Since then it joins the workers too, on CPU workers with cpu=True: its prepare() wraps the model a second"
+    " time, and gives each worker a part of the rows."
+)
+ONE_OF_THEM = (
+    "Leave out prepare_model(), and what reads .module of its model, to train on a part of the rows each; or leave the"
+    " model and the loader out of prepare() of the Accelerator, to train as on Ray < 2.4."
+)
 
 
 @dataclass(frozen=True)
@@ -85,10 +101,40 @@ def _join_trainers(context: Context, runs: list[Run]) -> None:
 
 
 def _join_accelerators(context: Context, runs: list[Run]) -> None:
-    if not _is_told_by_variable(context):
-        for accelerator, call in _made_by(context, ACCELERATORS, runs):
-            if not is_told(context, call, accelerator, "cpu"):
-                set_cpu(context, RM203, call, accelerator, "cpu")
+    if _is_told_by_variable(context):
+        return
+    joined = [run for run in runs if _is_joined_by_ray(context, run)]
+    twice = {accelerator for accelerator, _ in _made_by(context, ACCELERATORS, joined)}
+    for accelerator, call in _made_by(context, ACCELERATORS, runs):
+        if accelerator in twice and context.from_ray.lowest < JOINED_SINCE:
+            _tell_of_two_wrappers(context, accelerator, call)
+        elif not is_told(context, call, accelerator, "cpu"):
+            set_cpu(context, RM203, call, accelerator, "cpu")
+
+
+def _is_joined_by_ray(context: Context, run: Run) -> bool:
+    """Whether prepare_model() of Ray wraps a model, so that the workers train one model without accelerate."""
+    module = context.module
+    calls = (call for call in module.calls(PREPARE_MODEL) if not run.functions.isdisjoint(module.ancestors(call)))
+    return any(not _is_unwrapped(context, call) for call in calls)
+
+
+def _is_unwrapped(context: Context, call: ast.Call) -> bool:
+    """Whether prepare_model() only moves a model to its device: wrap_ddp=False, as it was until 2.2, is None today."""
+    given = keyword_argument(call, "parallel_strategy", "wrap_ddp")
+    return given is not None and context.module.constant(given) in (None, False)
+
+
+def _tell_of_two_wrappers(context: Context, accelerator: ast.Call, call: TrainerCall) -> None:
+    """Tells of an Accelerator beside prepare_model(), which on Ray < 2.4 was one process of its own.
+
+    The workers of a TorchTrainer have LOCAL_RANK and WORLD_SIZE since then (2.4.0 train/torch/config.py:136; 2.3.1 has
+    none). Today, without cpu=True, an Accelerator on CPU workers takes no notice of them: as before.
+    """
+    if context.from_ray.surely_before(JOINED_SINCE) and call.use_gpu is False:
+        context.note(RM203, accelerator, AS_BEFORE)
+    else:
+        context.manual(RM203, accelerator, TWICE, ONE_OF_THEM)
 
 
 def _keep_loss_scale(context: Context, runs: list[Run]) -> None:

@@ -1,0 +1,200 @@
+"""RM423: tensors among the metrics of a report, or in what a training function returns.
+
+Ray 2.0 took them; 2.3 already looked for them and raised a ValueError (2.3.1 train/_internal/session.py:330, 2.60
+train/v2/_internal/execution/context.py:427). It looks into dicts, lists and tuples, and sees modules of torch too.
+"""
+
+import ast
+from collections.abc import Iterator
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.facts.functions import returned_values
+from raymigrate.facts.hf_models import PIPELINES, models_in
+from raymigrate.facts.module import Module
+from raymigrate.facts.reports import REPORTS
+from raymigrate.facts.tensors import Kind, as_number, kinds_of
+from raymigrate.facts.trainers import TRAIN_LOOP, trainers_with_function
+from raymigrate.facts.values import Source, reaching
+
+RM423 = Rule(
+    "RM423",
+    "a tensor that is reported or returned",
+    "report() raises a ValueError for tensors of torch among the metrics, also in lists and dicts, which Ray 2.0 took;"
+    " so does Ray 2.60 where the training function returns one.",
+    "Report the number: loss.item(), or values.tolist() of a tensor that holds several.",
+    "https://docs.ray.io/en/latest/train/api/doc/ray.train.report.html",
+    errors=("Passing objects containing Torch tensors as metrics is not supported",),
+    unproven="The report of one worker is enough to show the error: tests/error_snippets.py makes Ray say it.",
+)
+OF_TUNE = "ray.tune.report"
+ARGUMENTS = ("checkpoint", "checkpoint_dir_name", "checkpoint_upload_mode", "checkpoint_upload_fn", "validation")
+SHOWN_BY = frozenset({"print", "log", "info", "debug", "pprint"})  # what a dict is given to besides: numbers do there
+PREPARED = ("ray.train.torch.prepare_model",)
+REPORTED = "report() raises a ValueError for a tensor"
+RETURNED = "Ray 2.60 raises a ValueError for a tensor that the training function returns"
+DEEPEST = 5  # dicts and lists in each other
+
+
+@codemod("report")
+def reported_tensors(context: Context) -> None:
+    """Reports the numbers that losses hold; names other tensors."""
+    if not context.is_ray_script:
+        return
+    for call in context.module.calls(*REPORTS, OF_TUNE):
+        given = [*call.args[:1], *(keyword.value for keyword in call.keywords if keyword.arg not in ARGUMENTS)]
+        for metrics in given:
+            others = (source for source in context.module.origins(metrics) if source.module is not context.module)
+            if any(_holds_tensor(source) for source in others):
+                context.manual(RM423, metrics, f"{REPORTED}, which is in what another file makes here.")
+            for value, elsewhere in _values(context.module, metrics):
+                _value(context, value, REPORTED, elsewhere=elsewhere)
+
+
+@codemod("TorchTrainer", "AccelerateTrainer")
+def returned_tensors(context: Context) -> None:
+    """Deals with what training functions return, which legacy Ray threw away (2.6.3 train/_internal/utils.py:122)."""
+    module = context.module
+    trainers = [trainer for trainer in trainers_with_function(module) if trainer.first == TRAIN_LOOP]
+    for function in dict.fromkeys(function for trainer in trainers for function in trainer.functions):
+        called = isinstance(function, ast.FunctionDef) and _is_called(module, function)
+        for returned in filter(None, returned_values(module, function)):
+            for value, elsewhere in _values(module, returned):
+                if _is_model(module, value):
+                    context.manual(RM423, value, f"{RETURNED}, and for a model.", "Save it into a checkpoint instead.")
+                else:
+                    _value(context, value, RETURNED, elsewhere=elsewhere or called)
+
+
+def _is_model(module: Module, value: ast.expr) -> bool:
+    """Whether a value may be a model of torch: a prepared one, or one of transformers."""
+    made = [source for source in module.origins(value) if isinstance(source.node, ast.Call)]
+    models = {model.call for model in models_in(module, value)} if made else set()
+    return any(
+        isinstance(source.node, ast.Call)
+        and (source.module.qualified(source.node.func) in PREPARED or source.node in models)
+        and source.module.qualified(source.node.func) not in PIPELINES
+        for source in made
+    )
+
+
+def _is_called(module: Module, function: ast.FunctionDef) -> bool:
+    """Whether something else than a trainer calls a function, and may read what it returns."""
+    scope = module.scope_of[function].find(function.name)
+    uses = module.uses(function.name, scope) if scope is not None else []
+    return any(isinstance(call := module.parent_of[use], ast.Call) and call.func is use for use in uses)
+
+
+def _value(context: Context, value: ast.expr, outcome: str, *, elsewhere: bool) -> None:
+    """Deals with one value that is handed to Ray.
+
+    Args:
+        context: The module.
+        value: The value.
+        outcome: What Ray does with a tensor there.
+        elsewhere: Whether what holds it is read at other places too, where a tensor may be needed.
+    """
+    kinds = kinds_of(context.module, value) if value not in context.plan.expressions else frozenset()
+    if not kinds & {Kind.ONE, Kind.TENSOR}:
+        return
+    number = as_number(context.module, value)
+    if elsewhere or number is None:
+        context.manual(RM423, value, f"{outcome}{'' if kinds <= {Kind.ONE, Kind.TENSOR} else ', which this may be'}.")
+    elif context.converts(RM423, value, f"{outcome}; now the number in it."):
+        context.plan.replace(value, number, value=value)
+
+
+def _values(
+    module: Module, whole: ast.expr, *, elsewhere: bool = False, depth: int = 0
+) -> Iterator[tuple[ast.expr, bool]]:
+    """The values in a dict or list, and whether what holds them is read elsewhere; any other value is the only one."""
+    parts = _parts(whole)
+    held = [(part, False) for part in parts] if parts is not None else list(_held(module, whole))
+    if not held or depth > DEEPEST:
+        yield whole, elsewhere
+        return
+    for part, shared in held:
+        yield from _values(module, part, elsewhere=elsewhere or shared, depth=depth + 1)
+
+
+def _held(module: Module, node: ast.expr, depth: int = 0) -> Iterator[tuple[ast.expr, bool]]:
+    """What a dict or list holds that has a name or comes from a function, and whether something else may read it."""
+    if not isinstance(node, (ast.Name, ast.Call, ast.Attribute)) or depth > DEEPEST:
+        return
+    made = [source.node for source in module.origins(node) if source.module is module]
+    if isinstance(node, ast.Name):
+        made += filter(None, (module.assigned(binding.node) for binding in reaching(module, node)))
+    made = [whole for whole in dict.fromkeys(made) if _parts(whole) is not None or isinstance(whole, ast.Name)]
+    if not any(_parts(whole) is not None or whole is not node for whole in made):
+        return  # no dict and no list
+    scope = module.scope_of[node].find(node.id) if isinstance(node, ast.Name) else None
+    uses = module.uses(node.id, scope) if scope is not None and isinstance(node, ast.Name) else []
+    shared = isinstance(node, ast.Attribute) or not all(_is_shown(module, use) for use in uses)
+    for whole in made:
+        home = module.function(whole)
+        far = home is not module.function(node) and not _is_used_once(module, home)
+        if isinstance(whole, ast.Name) and whole is not node:  # of a function, which fills it
+            yield from ((part, shared or far or more) for part, more in _held(module, whole, depth + 1))
+        else:
+            yield from ((part, shared or far) for part in _parts(whole) or ())
+    yield from ((part, shared) for use in uses for part in _put_in(module, use))
+
+
+def _is_used_once(module: Module, function: ast.AST | None) -> bool:
+    """Whether a function is called at one place only, so that nothing else reads what it returns."""
+    if not isinstance(function, ast.FunctionDef):
+        return False
+    scope = module.scope_of[function].find(function.name)
+    return scope is not None and len(module.uses(function.name, scope)) == 1
+
+
+def _holds_tensor(source: Source) -> bool:
+    """Whether a dict or list of another file holds a tensor."""
+    values = _values(source.module, source.node) if _parts(source.node) is not None else ()
+    return any(kinds_of(source.module, value) & {Kind.ONE, Kind.TENSOR} for value, _ in values)
+
+
+def _parts(node: ast.expr) -> list[ast.expr] | None:
+    """What a dict or list that is written out holds; None for other expressions."""
+    if isinstance(node, ast.Dict):
+        return list(node.values)
+    if isinstance(node, (ast.List, ast.Tuple)):
+        return node.elts
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict":
+        return [*node.args, *(keyword.value for keyword in node.keywords)]
+    return None
+
+
+def _put_in(module: Module, use: ast.Name) -> Iterator[ast.expr]:
+    """What is put into a dict or list at a use of its name: `metrics["loss"] = loss`, `losses.append(loss)`."""
+    place = module.parent_of[use]
+    outer = module.parent_of.get(place)
+    if isinstance(place, ast.Subscript) and isinstance(outer, ast.Assign) and outer.targets == [place]:
+        yield outer.value
+    elif isinstance(outer, ast.Call) and outer.func is place and _is_append(place):
+        yield from outer.args
+
+
+def _is_append(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "append"
+
+
+def _is_shown(module: Module, use: ast.expr) -> bool:
+    """Whether a dict or list is filled, shown or handed to Ray at a use of its name, and nothing else."""
+    outer = module.parent_of[use]
+    if isinstance(outer, ast.Subscript):
+        return outer.value is use and isinstance(outer.ctx, ast.Store)
+    if isinstance(outer, (ast.FormattedValue, ast.Return)) or _is_append(outer):
+        return True
+    if isinstance(outer, ast.Dict):  # in which it is reported
+        return any(isinstance(above, ast.Call) and _is_report(module, above) for above in module.ancestors(outer))
+    call = module.parent_of[outer] if isinstance(outer, ast.keyword) else outer
+    if not isinstance(call, ast.Call) or call.func is use:
+        return False
+    name = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
+    return name in SHOWN_BY or _is_report(module, call)
+
+
+def _is_report(module: Module, call: ast.Call) -> bool:
+    return module.qualified(call.func) in (*REPORTS, OF_TUNE)
