@@ -68,7 +68,7 @@ ENDS_OF_COLUMNS = frozenset(
         "value_counts",
     ]
 )
-SHAPES = frozenset(["columns", "empty", "index", "name", "shape", "size"])
+SHAPES = frozenset(["columns", "empty", "index", "is_unique", "name", "shape", "size"])
 NO_COLUMNS = OF_A_FRAME | frozenset(["T", "dtypes", "eval", "map", "mask", "mod", "pop", "values", "where"])
 # What an array has, and a list has not.
 OF_ARRAYS = frozenset(
