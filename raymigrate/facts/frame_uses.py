@@ -14,7 +14,7 @@ from functools import cached_property
 from raymigrate.facts.batch_functions import OF_A_FRAME
 from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import FUNCTIONS
-from raymigrate.facts.values import argument, is_none, keyword_argument
+from raymigrate.facts.values import argument, is_none, keyword_argument, methods
 
 
 class Kind(Enum):
@@ -334,10 +334,13 @@ class FrameUses:
 
     def _handed(self, node: ast.expr, call: ast.Call, place: int | str | None, kind: Kind) -> list[Use] | None:
         """The uses of what is handed to another function of the module; what that returns comes out of the call."""
-        function = self.module.definition(call.func) if isinstance(call.func, ast.Name) else None
-        if not isinstance(function, ast.FunctionDef) or place is None:
+        called = call.func
+        is_method = isinstance(called, ast.Attribute)
+        found = methods(self.module, called) if isinstance(called, ast.Attribute) else [self.module.definition(called)]
+        function = found[0] if len(found) == 1 else None
+        if not isinstance(function, ast.FunctionDef) or place is None or (is_method and function.decorator_list):
             return None
-        names = [parameter.arg for parameter in (*function.args.posonlyargs, *function.args.args)]
+        names = [parameter.arg for parameter in (*function.args.posonlyargs, *function.args.args)][is_method:]
         given = "".join(names[place : place + 1]) if isinstance(place, int) else place
         if given not in {*names, *(parameter.arg for parameter in function.args.kwonlyargs)}:
             return None

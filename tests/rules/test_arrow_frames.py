@@ -280,3 +280,39 @@ def test_a_remainder_is_not_implemented() -> None:
     assert (_frame(of_arrow=False)["n"] % 2).tolist() == [1, 0, 1]
     with pytest.raises(NotImplementedError, match="mod not implemented"):
         _frame(of_arrow=True)["n"] % 2
+
+
+OWN_CLASS = """
+import ray
+from ray.air import session
+from ray.air.config import ScalingConfig
+from ray.train.torch import TorchTrainer
+from transformers import pipeline
+
+
+class Predictor:
+    def __init__(self):
+        self.pipeline = pipeline("sentiment-analysis")
+
+    def predict(self, data, **options):
+        {body}
+
+    def __call__(self, batch, **options):
+        return self.predict(batch, **options)
+
+
+predicted = ray.data.read_csv("rows.csv").map_batches(Predictor, batch_format="pandas")
+TorchTrainer(print, scaling_config=ScalingConfig(num_workers=2)).fit()
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "differs"),
+    [
+        ('return {"label": self.pipeline(data["text"].to_list())}', False),
+        ("inputs = [data[column].to_list() for column in data.columns]\n        return self.pipeline(inputs)", False),
+        ('return {"odd": data["n"] % 2}', True),
+    ],
+)
+def test_a_frame_is_followed_into_another_method(body: str, differs: bool) -> None:
+    assert bool(converted(OWN_CLASS.format(body=body)).lines("RM515", Kind.CONVERTED)) is differs
