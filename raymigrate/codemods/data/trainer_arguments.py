@@ -84,7 +84,8 @@ def _was_mapped_once(context: Context, function: TrainFunction) -> bool:
     )
     if not has_length:
         note = (
-            "count() maps the training data for their number, each epoch maps them again: .materialize() does it once."
+            "count() maps the training data for their number, each epoch maps them again: .materialize() does it once,"
+            " and where the functions draw random numbers, each epoch gets the same."
         )
         context.note(RM107, train, note)
     return has_length
