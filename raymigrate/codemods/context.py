@@ -191,11 +191,11 @@ class Context:
             finding = replace(finding, kind=Kind.MANUAL, advice="You left this edit out; a later run can make it.")
             self._kept[line, column] = rule.code
         told = self._told.setdefault(line, set())
-        if finding not in told:
-            # Two reads of one line that are left to a person are one thing to do, and told once.
-            again = kind is Kind.MANUAL and any(replace(other, column=column + 1) == finding for other in told)
-            told.add(finding)
-            self.findings += [] if again else [finding]
+        # Two reads of one line that are left to a person are one thing to do, and told once.
+        key = replace(finding, column=0) if kind is Kind.MANUAL else finding
+        if key not in told:
+            told.add(key)
+            self.findings.append(finding)
         return skip is None and not declined
 
     def findings_on(self, *lines: int | None) -> Iterator[Finding]:

@@ -9,10 +9,11 @@ object that becomes a dict: `asdict(x)`, `vars(x)`, `x.model_dump()`.
 import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from raymigrate.facts.keys import places_taken_out
 from raymigrate.facts.module import Module
-from raymigrate.facts.scopes import FunctionNode
+from raymigrate.facts.scopes import FunctionNode, Scope
 from raymigrate.facts.values import class_named, holds_items, key_name, names_of, reaching
 from raymigrate.facts.values.members import lineage
 
@@ -219,9 +220,16 @@ def _of_callers(module: Module, parameter: ast.arg, above: frozenset[ast.AST]) -
 def _filled(module: Module, name: ast.Name, above: frozenset[ast.AST]) -> Iterator[Carried]:
     """What a dict gets by a name of it before this use; in all, where this is the name that is assigned to."""
     scope = module.scope_of[name].find(name.id)
-    for use in module.uses(name.id, scope) if scope is not None else ():
+    for use in _not_unpacked(module, scope, name.id) if scope is not None else ():
         if use is not name and (isinstance(name.ctx, ast.Store) or not _is_later(module, use, name)):
             yield from _by_use(module, use, above)
+
+
+@lru_cache(maxsize=64)  # one dict may be unpacked by many calls
+def _not_unpacked(module: Module, scope: Scope, name: str) -> list[ast.Name]:
+    """The uses of a name that may put something into the dict."""
+    uses = ((use, module.parent_of[use]) for use in module.uses(name, scope))
+    return [use for use, outer in uses if not (isinstance(outer, ast.keyword) and outer.arg is None)]
 
 
 def _is_later(module: Module, use: ast.AST, until: ast.AST) -> bool:

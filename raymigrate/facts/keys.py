@@ -3,8 +3,10 @@
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from raymigrate.facts.module import Module
+from raymigrate.facts.scopes import Scope
 from raymigrate.facts.values import seen_entries
 
 READERS = ("get", "pop", "setdefault")
@@ -103,10 +105,15 @@ def perhaps_taken_out(module: Module, unpacked: ast.expr) -> dict[str, int]:
 def _takings(module: Module, unpacked: ast.expr) -> Iterator[tuple[str, ast.Name]]:
     """The keys that are taken out of a dict above the call that unpacks it, and where."""
     scope = module.scope_of[unpacked].find(unpacked.id) if isinstance(unpacked, ast.Name) else None
-    for use in module.uses(unpacked.id, scope) if isinstance(unpacked, ast.Name) and scope is not None else ():
-        name = module.constant(_key_taken_out(module, use))
-        if isinstance(name, str) and module.start(use) < module.start(unpacked):
+    for name, use in _all_takings(module, scope, unpacked.id) if isinstance(unpacked, ast.Name) and scope else ():
+        if module.start(use) < module.start(unpacked):
             yield name, use
+
+
+@lru_cache(maxsize=64)  # one dict may be unpacked by many calls
+def _all_takings(module: Module, scope: Scope, of: str) -> list[tuple[str, ast.Name]]:
+    taken = ((module.constant(_key_taken_out(module, use)), use) for use in module.uses(of, scope))
+    return [(name, use) for name, use in taken if isinstance(name, str)]
 
 
 def _key_taken_out(module: Module, use: ast.Name) -> ast.expr | None:

@@ -8,6 +8,7 @@ and lets `!src` bring back an ignored `src/build`, which git does not.)
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import count
 from typing import NamedTuple
 
@@ -99,7 +100,7 @@ def read_gitignore(directory: str, skip: int, above: str = "") -> Patterns:
         OSError: If the file cannot be read.
     """
     text = read_bytes(directory + ".gitignore").decode("utf-8-sig", "surrogateescape")
-    return Patterns(_rules(text.replace("\r\n", "\n").split("\n")), skip, above)
+    return Patterns(_rules_in(text), skip, above)
 
 
 def read_gitignores_above(root: str) -> list[Patterns]:
@@ -129,6 +130,12 @@ def read_gitignores_above(root: str) -> list[Patterns]:
         for slash in re.finditer("/", patterns.above)
     )
     return [] if ignored else layers
+
+
+@lru_cache(maxsize=64)
+def _rules_in(text: str) -> list[Rule]:
+    """The rules of a .gitignore, which is read again by each walk."""
+    return _rules(text.replace("\r\n", "\n").split("\n"))
 
 
 def _rules(lines: Iterable[str]) -> list[Rule]:

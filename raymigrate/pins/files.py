@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from raymigrate.comments.skips import Skip, comment_at, skipped_whole
 from raymigrate.documents.lines import Places
@@ -113,10 +113,15 @@ def names_ray(data: bytes | None) -> bool:
 def readers_in(directory: str) -> list[tuple[str, Reader]]:
     """The files of a directory that a reader reads; none where there is no such directory."""
     try:
-        with os.scandir(directory or ".") as entries:
-            names = sorted(entry.name for entry in entries if not entry.name.startswith("."))
+        return list(_readers_in(directory, os.stat(directory or ".").st_mtime_ns))
     except OSError:
         return []  # what cannot be read was reported by the search for scripts
+
+
+@lru_cache(maxsize=256)  # it is asked for each script of a folder
+def _readers_in(directory: str, _changed: int) -> list[tuple[str, Reader]]:
+    with os.scandir(directory or ".") as entries:
+        names = sorted(entry.name for entry in entries if not entry.name.startswith("."))
     paths = [directory + name for name in names]
     return [(path, reader) for path in paths if (reader := reader_by_path(path)) and os.path.isfile(path)]
 
@@ -130,14 +135,19 @@ def folders_of_lists(folder: str) -> list[str]:
         folder: The folder, ending with a slash.
     """
     try:
-        with os.scandir(folder) as entries:
-            names = [entry.name for entry in entries if entry.is_dir() and not entry.name.startswith(".")]
+        inner = _folders_in(folder, os.stat(folder).st_mtime_ns)
     except OSError:
         return [folder]
-    inner = sorted(f"{folder}{name}/" for name in names if name not in SKIPPED)
     named = [path for path in inner if os.path.basename(path[:-1]) in SUBFOLDERS]
     others = [path for path in inner if path not in named] if len(inner) < MANY_FOLDERS else []
     return [folder, *named, *filter(_only_lists_ray, others)]
+
+
+@lru_cache(maxsize=256)
+def _folders_in(folder: str, _changed: int) -> list[str]:
+    with os.scandir(folder) as entries:
+        names = [entry.name for entry in entries if entry.is_dir() and not entry.name.startswith(".")]
+    return sorted(f"{folder}{name}/" for name in names if name not in SKIPPED)
 
 
 def _only_lists_ray(folder: str) -> bool:

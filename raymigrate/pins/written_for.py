@@ -192,7 +192,10 @@ def _in_file(path: str, reader: Reader) -> list[Range]:
 
 @lru_cache(maxsize=256)
 def _read_once(path: str, reader: Reader, _changed: int, _size: int) -> list[Range]:
-    return _of_ray(PinFile(path, reader, read(path)).pins)
+    try:
+        return _of_ray(PinFile(path, reader, read(path)).pins)
+    except Exception:  # whatever a reader raises costs its file only, of which pin_results() tells
+        return []
 
 
 def _install_commands(text: str) -> Iterator[Pin]:

@@ -67,11 +67,14 @@ def reported(end: str) -> str:
         ("mean = total / len(loader)\nprint(f'{100 * mean} %')", '{"epoch": epoch, "mean": mean}'),
         ("print('loss', total)", '{"epoch": epoch, "total": total}'),
         ("print('loss', loss)", '{"epoch": epoch}'),  # a tensor, which Ray refuses
-        ("value = accelerator.gather(loss).mean()\nprint(value)", '{"epoch": epoch}'),
+        (
+            "value = accelerator.gather(loss).mean()\nprint(value)",
+            '{"epoch": epoch, "value": value.item()}',
+        ),
         ("value = accelerator.gather(loss).mean().item()\nprint(value)", '{"epoch": epoch, "value": value}'),
         ("if accelerator.is_main_process:\n    mean = total / 2\n    print(mean)", '{"epoch": epoch}'),
         ("mean = average(total)\nprint(mean)", '{"epoch": epoch, "mean": mean}'),
-        ("value = same(loss)\nprint(value)", '{"epoch": epoch}'),
+        ("value = same(loss)\nprint(value)", '{"epoch": epoch, "value": value.item()}'),
         (
             "right = seen = 0\nright += loss.item()\nshare = right / seen\nprint(share)",
             '{"epoch": epoch, "share": share}',

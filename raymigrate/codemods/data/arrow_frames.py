@@ -36,7 +36,6 @@ RM515 = Rule(
         "can't convert np.ndarray of type numpy.object_",
         "expected np.ndarray (got ArrowExtensionArray)",
     ),
-    unproven="What differs is measured with a block of Ray, without a run: tests/rules/test_arrow_frames.py.",
 )
 MESSAGE = "On Ray >= 2.56 {frame} has columns of Arrow, and {use} may fail or come out differently"
 ADVICE = f"Before the first Dataset is made, ray.data.DataContext.get_current().{SETTING} = False keeps those of NumPy."
