@@ -230,4 +230,5 @@ def test_the_shard_in_the_class_that_the_first_run_wrote_is_no_news() -> None:
     script = f"{HEAD}import job\nfirst = TransformersTrainer(init, scaling_config=CPU, datasets=job.find())\n"
     text = converted(script).text
     assert "class TrainShard" in text
-    assert not converted(text).lines("RM514", Kind.MANUAL)
+    left = "from ray.air import session\nprint(session)\n"
+    assert not converted(f"{text}{left}").lines("RM514", Kind.MANUAL)
