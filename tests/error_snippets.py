@@ -269,6 +269,10 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         "ray.train.Checkpoint(HERE).get_tokenizer(None)",
     ],
     "RM481": ["import evaluate_modules"],
+    "RM756": [
+        "import argparse, io, torch\nfile = io.BytesIO()\ntorch.save(argparse.Namespace(a=1), file)\nfile.seek(0)\n"
+        "torch.load(file)",
+    ],
     "RM602": ["transformers.BertModel.from_pretrained(HERE, config=transformers.BertConfig())"],
     "RM603": [
         "from ray.train.huggingface import TransformersPredictor",

@@ -148,3 +148,14 @@ def test_what_their_callback_does_by_itself_is(given: str) -> None:
     outcome = converted(TREES.format(library="xgboost", trainer="XGBoostTrainer", given=given))
     assert not outcome.lines("RM401", Kind.MANUAL)
     assert given not in outcome.text
+
+
+def test_what_takes_the_place_of_mixed_precision_is_explained_once_in_a_loop() -> None:
+    script = (
+        "from ray import train\n\n\ndef loop(config):\n    train.torch.accelerate(amp=True)\n"
+        "    optimizer = train.torch.prepare_optimizer(config['optimizer'])\n    train.torch.backward(config['loss'])\n"
+        "\n\ndef other(config):\n    train.torch.accelerate(amp=True)\n"
+    )
+    outcome = converted(script)
+    assert outcome.lines("RM697", Kind.MANUAL) == [5, 6, 7, 11]
+    assert sum("Use torch.autocast" in message for message in outcome.messages) == 2

@@ -224,3 +224,11 @@ def test_a_key_that_the_user_has_is_not_shared() -> None:
     assert converted(script).text.count('config.pop("num_train_rows")') == 1
     text = again(SCRIPT, UNPACKED, SECOND.replace("init, ", "init, trainer_init_config={'num_rows': 5}, "))
     assert text.count('config.pop("num_rows")') == text.count('config.pop("num_train_rows")') == 1
+
+
+def test_the_shard_in_the_class_that_the_first_run_wrote_is_no_news() -> None:
+    script = f"{HEAD}import job\nfirst = TransformersTrainer(init, scaling_config=CPU, datasets=job.find())\n"
+    text = converted(script).text
+    assert "class TrainShard" in text
+    left = "from ray.air import session\nprint(session)\n"
+    assert not converted(f"{text}{left}").lines("RM514", Kind.MANUAL)

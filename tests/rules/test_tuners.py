@@ -267,6 +267,22 @@ def test_the_rows_of_a_trial_are_told_where_it_reports_at_other_steps(trainer: s
     assert len(outcome.lines("RM412", Kind.MANUAL)) == told
 
 
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("save_strategy=IntervalStrategy.EPOCH, logging_strategy=IntervalStrategy.EPOCH", 0),
+        ("save_strategy=IntervalStrategy.EPOCH.value, logging_strategy='epoch'", 0),
+        ("save_strategy=IntervalStrategy.EPOCH, logging_strategy=IntervalStrategy.STEPS", 1),
+        ("save_strategy=IntervalStrategy.EPOCH", 1),
+    ],
+)
+@pytest.mark.parametrize("home", ["transformers", "transformers.trainer_utils"])
+def test_a_strategy_may_be_a_member_of_its_enum(home: str, given: str, told: int) -> None:
+    read = f"from {home} import IntervalStrategy\nfor one in results:\n    print(one.metrics_dataframe)"
+    script = TRIALS.format(trainer="TransformersTrainer", read=read).replace("logging_steps=10", given)
+    assert len(converted(script).lines("RM412", Kind.MANUAL)) == told
+
+
 def test_what_only_looks_like_a_trial_is_left_alone() -> None:
     read = "for one in load():\n    print(one.checkpoint, one.log_dir)\nprint(max(files, key=lambda f: f.checkpoint))"
     outcome = converted(TRIALS.format(trainer="TransformersTrainer", read=read))

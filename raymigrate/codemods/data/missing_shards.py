@@ -6,6 +6,8 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
+from raymigrate.codemods.shared.already_there import definitions_of
+from raymigrate.codemods.shared.emitted import TRAIN_SHARD
 from raymigrate.facts.callers import is_used_elsewhere
 from raymigrate.facts.module import Module
 from raymigrate.facts.places import Place
@@ -42,12 +44,20 @@ def missing_shards(context: Context) -> None:
     trainers = list(trainers_with_function(module))
     homes = with_all_imported(module) if trainers else [module]
     for shard in optional_shards(homes):
+        if _is_of_helper(shard):
+            continue  # the loop that was written with it makes one only where the trainer has the dataset
         users = [trainer for trainer in trainers if runs(trainer, shard, homes)]
         for name in sorted(shard.names):
             if users:
                 _with_trainers(context, shard, name, users)
             elif shard.module is module and context.place_of(shard.call) is Place.UNKNOWN:
                 _may_miss(context, shard, name, shard.call)
+
+
+def _is_of_helper(shard: Shard) -> bool:
+    """Whether a shard is asked for in the class that an earlier conversion wrote into its file."""
+    module = shard.module
+    return any(module.inside(shard.call, definition) for definition in definitions_of(module, TRAIN_SHARD))
 
 
 def _with_trainers(context: Context, shard: Shard, name: str, users: list[TrainerCall]) -> None:

@@ -47,6 +47,7 @@ RM697 = Rule(
 FUNCTION = "train_loop_per_worker"  # of Train V2's trainers the one argument without a default
 TRAIN_CONTEXT = "ray.train.v2.api.context.TrainContext"
 MIXED_PRECISION = "Use torch.autocast and torch.amp.GradScaler in the training loop."
+AS_BEFORE = "torch.autocast and torch.amp.GradScaler take its place too."
 BOOST = (
     'Give it a training function, which takes its rows from ray.train.get_dataset_shard("train"), makes {data} of them'
     " and calls {library}.train(params, ..., {evaluated}, callbacks=[RayTrainReportCallback()]); the callback is in"
@@ -111,6 +112,7 @@ def refused_calls(context: Context) -> None:
     """Reports calls that raise an error, and that no other rule speaks of."""
     if not context.is_ray_script:
         return
+    told = set[tuple[ast.AST | None, str]]()
     for call in context.module.of_type(ast.Call):
         if call in context.tuned:
             continue  # a configuration of something else than a trainer of today
@@ -119,7 +121,7 @@ def refused_calls(context: Context) -> None:
         answers = [(called, _refused(context, call, called)) for called in _called(context.module, call)]
         for called, said in answers:  # all were asked before one is told: a finding would speak of the next one too
             if said is not None:
-                _report(context, call, called, said)
+                _report(context, call, called, said, told)
 
 
 def _refused(context: Context, call: ast.Call, called: _Called) -> _Said | None:
@@ -224,7 +226,10 @@ def _is_harmless(context: Context, call: ast.Call, argument: str, refused: Refus
     return (is_none(keyword.value) and argument not in refused.even_none) or is_spoken_of(context, call, keyword)
 
 
-def _report(context: Context, call: ast.Call, called: _Called, said: _Said) -> None:
+def _report(
+    context: Context, call: ast.Call, called: _Called, said: _Said, told: set[tuple[ast.AST | None, str]]
+) -> None:
+    """Reports a call; with the advice in full where its function was not given it yet."""
     module = context.module
     kind = getattr(builtins, said.error)
     if waits_for(module, call, kind) or is_guarded(module, call, called.name.rpartition(".")[2]):
@@ -232,7 +237,10 @@ def _report(context: Context, call: ast.Call, called: _Called, said: _Said) -> N
     outcome = f"a {said.error} on Ray >= {said.since}"
     if not called.method and trainer_base(called.place) == OF_V2 and not _has_function(call):
         outcome = f"a TypeError on Ray >= 2.51, as {FUNCTION} is missing; with it a {said.error}"
-    context.manual(RM697, call, f"{said.what} raises {outcome}.", said.advice or None)
+    place = (module.function(call), said.advice)
+    context.manual(RM697, call, f"{said.what} raises {outcome}.", AS_BEFORE if place in told else said.advice or None)
+    if said.advice == MIXED_PRECISION:
+        told.add(place)  # three functions of one module, most often in one loop
 
 
 def _has_function(call: ast.Call) -> bool:

@@ -17,7 +17,7 @@ from raymigrate.codemods.shared.checkpoint_files import (
     opened,
 )
 from raymigrate.edits.plan import Code
-from raymigrate.facts.legacy import ACCELERATE_TRAINERS, TORCH_TRAINERS, TRANSFORMERS_TRAINERS
+from raymigrate.facts.legacy import ACCELERATE_TRAINERS, HF_TRAINERS, TORCH_TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.magics import magics_in
 from raymigrate.facts.module import Module
 from raymigrate.facts.results import CHECKPOINT_CLASSES, Layout, is_any_checkpoint, is_called_checkpoint
@@ -36,6 +36,8 @@ IN_NEW_RUNS = 'In a checkpoint of a new run the files of Transformers lie in its
 EITHER = in_words("Look in files.")
 # Modules whose predictors read the checkpoints of a Transformers trainer, an own subclass of Predictor among them.
 PREDICTORS = ("ray.train.predictor", "ray.train.batch_predictor", "ray.train.huggingface")
+OLD_WEIGHTS = ("pytorch_model.bin", "adapter_model.bin")
+READS = ("torch.load", "open", "os.path.exists", "os.path.isfile")
 FEW = 2  # uses of a folder up to which each is edited
 
 
@@ -214,15 +216,58 @@ def _deeper_text(context: Context, folder: ast.expr, place: Layout) -> str | Non
 
 def _report_weights(context: Context, block: ast.AST) -> None:
     for node in ast.walk(block):
-        named = isinstance(node, ast.expr) and (context.module.qualified(node) or "").endswith(".WEIGHTS_NAME")
-        text = node.value if isinstance(node, ast.Constant) else ""
-        if named or (isinstance(text, str) and text.endswith("pytorch_model.bin")):
-            context.manual(
-                RM602,
-                node,
-                "transformers >= 5 writes no pytorch_model.bin: this file is not found.",
-                "The weights are in model.safetensors: read them with from_pretrained() or safetensors.torch.",
-            )
+        if _names_weights(context.module, node):
+            _report_weight(context, node)
+
+
+def _report_weight(context: Context, node: ast.AST) -> None:
+    old, new = ("adapter_model.bin", "adapter_model") if _is_adapter(node) else ("pytorch_model.bin", "model")
+    context.manual(
+        RM602,
+        node,
+        f"{'peft' if _is_adapter(node) else 'transformers >= 5'} writes no {old}: this file is not found.",
+        f"The weights are in {new}.safetensors: read them with from_pretrained() or safetensors.torch.",
+    )
+
+
+def _names_weights(module: Module, node: ast.AST) -> bool:
+    """Whether an expression is, or ends in, the name of a file of weights that nothing writes any more."""
+    named = isinstance(node, ast.expr) and (module.qualified(node) or "").endswith(".WEIGHTS_NAME")
+    text = node.value if isinstance(node, ast.Constant) else ""
+    return named or (isinstance(text, str) and text.endswith(OLD_WEIGHTS))
+
+
+def _is_adapter(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and str(node.value).endswith("adapter_model.bin")
+
+
+@codemod("pytorch_model", "adapter_model", "WEIGHTS_NAME", phase=Phase.RESULTS, after=[readers])
+def old_weights(context: Context) -> None:
+    """Reports reads of old files of weights in a script that saves models; not where it writes such files itself."""
+    module = context.module
+    saves = any(module.attributes("save_pretrained", "save_model", "get_checkpoint")) or any(module.calls(*HF_TRAINERS))
+    if not context.of_legacy_job or not saves:
+        return
+    found = [(node, _opener(module, node)) for node in ast.walk(module.tree) if _names_weights(module, node)]
+    if any(name == "torch.save" for _, name in found):
+        return
+    for node, name in found:
+        line: int = getattr(node, "lineno", 0)
+        told = any("this file is not found" in said.message for said in context.findings_on(line, line))
+        if name in READS and not told:
+            _report_weight(context, node)
+
+
+def _opener(module: Module, path: ast.AST) -> str:
+    """The function that a path is given to, through what puts paths together."""
+    for outer in module.ancestors(path):
+        if isinstance(outer, ast.Call):
+            name = module.qualified(outer.func) or (outer.func.id if isinstance(outer.func, ast.Name) else "")
+            if name not in ("os.path.join", "os.fspath", "str", "pathlib.Path"):
+                return name
+        elif not isinstance(outer, (ast.JoinedStr, ast.FormattedValue, ast.BinOp)):
+            return ""
+    return ""
 
 
 def _to_directory(context: Context, call: ast.Call, method: ast.Attribute, place: Layout) -> bool:

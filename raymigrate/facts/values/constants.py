@@ -22,6 +22,13 @@ OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
 }
 DISPLAYS = (ast.List, ast.Tuple, ast.Set)
 PATHS = ("pathlib.Path", "pathlib.PurePath", "pathlib.PosixPath")
+# Enums of texts whose members are called like their values (transformers 4.30 and 5.23, trainer_utils.py); the class of
+# schedulers has one that is not.
+MEMBER = re.compile(
+    r"transformers\.(?:trainer_utils\.)?(?:IntervalStrategy|EvaluationStrategy|SaveStrategy|HubStrategy|SchedulerType)"
+    r"\.(?P<name>[A-Z0-9_]+)(?:\.value)?"
+)
+OTHER_VALUES = {"REDUCE_ON_PLATEAU": "reduce_lr_on_plateau"}
 
 
 class Unknown(Exception):
@@ -151,6 +158,8 @@ def _computed(module: Module, node: ast.expr, above: tuple[ast.expr, ...]) -> ob
         return "".join(_formatted(part, of) for part in node.values)
     if isinstance(node, ast.Call):
         return _called(module, node, of)
+    if isinstance(node, ast.Attribute) and (member := MEMBER.fullmatch(module.qualified(node) or "")):
+        return OTHER_VALUES.get(member["name"], member["name"].lower())
     raise Unknown
 
 

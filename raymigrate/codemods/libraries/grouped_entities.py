@@ -1,0 +1,71 @@
+"""RM701, for the two switches of pipelines that find entities, which became one choice."""
+
+import ast
+from collections.abc import Iterator
+
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.libraries.generating_pipelines import PIPELINES
+from raymigrate.codemods.libraries.transformers_arguments import RM701
+from raymigrate.codemods.phases import Phase
+from raymigrate.facts.module import Module
+from raymigrate.facts.values import sources, written
+
+CLASSES = tuple(f"transformers.{module}TokenClassificationPipeline" for module in ("", "pipelines."))
+GROUPED, SUBWORDS, NEW = "grouped_entities", "ignore_subwords", "aggregation_strategy"
+REFUSED = "raises a TypeError since transformers 5"
+
+
+@codemod(GROUPED, SUBWORDS, phase=Phase.LIBRARIES)
+def grouped_entities(context: Context) -> None:
+    """Gives pipelines the strategy that their switches stood for.
+
+    Both switches went before aggregation_strategy= (transformers 4.30, pipelines/token_classification.py:
+    `_sanitize_parameters`).
+    """
+    for call in context.module.of_type(ast.Call):
+        given = {keyword.arg: keyword for keyword in call.keywords if keyword.arg in (GROUPED, SUBWORDS)}
+        if not given:
+            continue
+        if any(_makes_pipeline(context.module, made) for made in _called(context.module, call)):
+            _change(context, call, list(given.values()))
+        elif (context.module.qualified(call.func) or "").startswith("ray."):
+            for keyword in given.values():
+                _tell(context, keyword)
+
+
+def _called(module: Module, call: ast.Call) -> Iterator[ast.AST]:
+    """The call itself, or those that made the pipeline that it calls."""
+    yield call
+    if module.qualified(call.func) is None:
+        yield from sources(module, call.func)
+
+
+def _makes_pipeline(module: Module, made: ast.AST) -> bool:
+    return isinstance(made, ast.Call) and module.qualified(made.func) in (*PIPELINES, *CLASSES)
+
+
+def _change(context: Context, call: ast.Call, given: list[ast.keyword]) -> None:
+    values = {keyword.arg: written(keyword.value) for keyword in given}
+    for keyword in given:
+        if ... in values.values():
+            _tell(context, keyword)
+        elif context.converts(RM701, keyword, f"{keyword.arg}= {REFUSED}; now {NEW}=."):
+            edit = context.plan.call(call)
+            edit.remove.add(str(keyword.arg))
+            if any(value is not None for value in values.values()):
+                edit.set(NEW, f'"{_strategy(bool(values.get(GROUPED)), bool(values.get(SUBWORDS)))}"')
+
+
+def _strategy(grouped: bool, first: bool) -> str:
+    return ("first" if first else "simple") if grouped else "none"
+
+
+def _tell(context: Context, keyword: ast.keyword) -> None:
+    context.manual(
+        RM701,
+        keyword,
+        f"{keyword.arg}= {REFUSED}; {NEW}= took its place.",
+        f'Give {NEW}= "none" where {GROUPED} is false; else "first" where {SUBWORDS} is true, and "simple" where it is'
+        " not.",
+    )

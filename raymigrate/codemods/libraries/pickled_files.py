@@ -1,0 +1,75 @@
+"""RM756: torch.load of files with pickled objects, which torch refuses since 2.6 unless told otherwise.
+
+The default of weights_only= is True since torch 2.6 (torch/serialization.py, `load`). optimizer.pt and scheduler.pt of
+a Trainer hold plain state and load as before; training_args.bin is a TrainingArguments, and rng_state*.pth has arrays
+of numpy (transformers 5.23, trainer.py: `_save`, `_save_rng_state`).
+"""
+
+import ast
+import re
+
+from raymigrate.base.findings import Rule
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
+from raymigrate.facts.module import Module
+from raymigrate.facts.values import sources
+
+RM756 = Rule(
+    "RM756",
+    "torch.load of a pickled object",
+    "torch >= 2.6 loads tensors and plain values only, and raises an UnpicklingError for other objects, such as the"
+    " TrainingArguments in training_args.bin or a whole module.",
+    "weights_only=False is given where the file is known to hold such an object, or what was loaded is used as a"
+    " module.",
+    "https://docs.pytorch.org/docs/stable/generated/torch.load.html",
+    errors=("Weights only load failed",),
+)
+FILES = re.compile(r"(?:training_args\.bin|rng_state\w*\.pth)$")
+OF_MODULES = frozenset({"eval", "train", "state_dict", "parameters", "named_parameters", "save_pretrained", "generate"})
+SWITCHES = ("weights_only", "pickle_module", None)
+
+
+@codemod("torch", phase=Phase.LIBRARIES)
+def pickled_files(context: Context) -> None:
+    """Lets torch.load of an old script read the objects that it read."""
+    module = context.module
+    if not context.of_legacy_job:
+        return
+    for call in module.calls("torch.load"):
+        if not call.args or any(keyword.arg in SWITCHES for keyword in call.keywords):
+            continue
+        if FILES.search(_last_text(module, call.args[0])):
+            what = "This file holds a pickled object"
+        elif _is_module(module, call):
+            what = "What is loaded is used as a module"
+        else:
+            continue
+        message = f"{what}, which raises an UnpicklingError on torch >= 2.6; now weights_only=False."
+        if context.converts(RM756, call, message):
+            context.plan.call(call).set("weights_only", "False")
+
+
+def _last_text(module: Module, path: ast.expr) -> str:
+    """The text that a path ends with, as far as it is known."""
+    for source in module.origins(path):
+        node = source.node
+        while True:
+            if isinstance(node, ast.Call) and node.args:
+                node = node.args[-1]
+            elif isinstance(node, ast.BinOp):
+                node = node.right
+            elif isinstance(node, ast.JoinedStr) and node.values:
+                node = node.values[-1]
+            else:
+                break
+        text = source.module.constant(node)
+        if isinstance(text, str):
+            return text
+    return ""
+
+
+def _is_module(module: Module, load: ast.Call) -> bool:
+    """Whether what was loaded is used as a module: a method of modules is called of it."""
+    methods = (node for node in module.attributes(*OF_MODULES) if isinstance(module.parent_of[node], ast.Call))
+    return any(load in sources(module, method.value) for method in methods)

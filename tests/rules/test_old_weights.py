@@ -1,0 +1,54 @@
+"""RM602: reads of pytorch_model.bin and adapter_model.bin, which transformers and peft of today do not write."""
+
+import pytest
+
+from raymigrate.base.findings import Kind
+from tests.rules.scripts import converted
+
+SCRIPT = """
+import os
+from pathlib import Path
+import torch
+from ray.air import session
+from transformers import AutoModel
+from transformers.utils import WEIGHTS_NAME
+from other import download
+
+model = AutoModel.from_pretrained("gpt2")
+{save}
+{use}
+"""
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "state = torch.load(os.path.join('/o', 'pytorch_model.bin'))",
+        "state = torch.load(f'{download.folder}/pytorch_model.bin', map_location='cpu')",
+        "state = torch.load(os.path.join('/o', WEIGHTS_NAME))",
+        "state = torch.load(download.folder + '/adapter_model.bin')",
+        "state = torch.load(Path('/o') / 'adapter_model.bin')",
+        "there = os.path.exists('/o/pytorch_model.bin')",
+        "with open('/o/pytorch_model.bin', 'rb') as file:\n    print(file)",
+    ],
+)
+def test_a_read_of_old_weights_is_told_once(use: str) -> None:
+    outcome = converted(SCRIPT.format(save="model.save_pretrained('/o')", use=use))
+    assert len(outcome.lines("RM602", Kind.MANUAL)) == 1
+    assert ("adapter_model.safetensors" in " ".join(outcome.messages)) == ("adapter" in use)
+
+
+READ = "state = torch.load('/o/pytorch_model.bin')"
+
+
+@pytest.mark.parametrize(
+    ("save", "use"),
+    [
+        ("", READ),
+        ("model.save_pretrained('/o')\ntorch.save(model.state_dict(), '/o/pytorch_model.bin')", READ),
+        ("model.save_pretrained('/o')", "state = torch.load(download('repository', 'pytorch_model.bin'))"),
+        ("model.save_pretrained('/o')", "print('pytorch_model.bin')"),
+    ],
+)
+def test_files_from_elsewhere_are_left_alone(save: str, use: str) -> None:
+    assert not converted(SCRIPT.format(save=save, use=use)).lines("RM602", Kind.MANUAL)

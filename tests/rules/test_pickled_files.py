@@ -1,0 +1,50 @@
+"""RM756: torch.load of files that hold more than tensors."""
+
+import pytest
+
+from raymigrate.base.findings import Kind
+from tests.rules.scripts import converted
+
+SCRIPT = """
+import os
+from pathlib import Path
+import torch
+from ray.air import session
+from other import folder, job
+
+print(session.get_checkpoint())
+{use}
+"""
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "args = torch.load(os.path.join(folder, 'training_args.bin'))",
+        "args = torch.load(f'{folder}/training_args.bin')",
+        "args = torch.load(Path(folder) / 'training_args.bin')",
+        "NAME = 'training_args.bin'\nargs = torch.load(os.path.join(folder, NAME))",
+        "state = torch.load(folder + '/rng_state_0.pth')",
+        "model = torch.load(folder)\nmodel.eval()",
+        "def run():\n    model = torch.load(folder, map_location='cpu')\n    return model.state_dict()",
+    ],
+)
+def test_a_pickled_object_is_loaded_as_it_was(use: str) -> None:
+    outcome = converted(SCRIPT.format(use=use))
+    assert outcome.text.count("weights_only=False") == 1
+    assert outcome.lines("RM756", Kind.CONVERTED)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "state = torch.load(os.path.join(folder, 'optimizer.pt'))",
+        "state = torch.load(os.path.join(folder, 'training_args.bin'), weights_only=True)",
+        "state = torch.load(os.path.join(folder, 'training_args.bin'), **job.options)",
+        "job.model.load_state_dict(torch.load(folder))\njob.model.eval()",
+        "args = job.load(os.path.join(folder, 'training_args.bin'))",
+    ],
+)
+def test_other_files_are_loaded_as_they_are(use: str) -> None:
+    outcome = converted(SCRIPT.format(use=use))
+    assert use in outcome.text and not outcome.lines("RM756", Kind.CONVERTED)
