@@ -21,6 +21,10 @@ def test_a_model_that_generates_has_them_in_its_generation_config(use: str) -> N
     "use",
     [
         BERT + "model.config.max_length = 128",
+        T5 + 'setattr(model.config, "num_beams", 4)',
+        T5 + 'model.config.update({"num_beams": 4, "max_length": 9})',
+        'c = transformers.AutoConfig.from_pretrained("t5")\nc.num_beams = 4',
+        "c = T5Config(max_length=64)",
         T5 + 'print(f"{model.config.num_beams}")',
         T5.replace('"t5")', '"t5", num_beams=4, max_length=9)'),
         "def f(model):\n    model.config.max_length = 128",
@@ -40,6 +44,8 @@ def test_what_is_not_seen_to_generate_is_told(use: str) -> None:
     [
         "class A:\n    def f(self):\n        self.config.max_length = 128",
         "def f(args):\n    args.config.max_length = 128",
+        "def f(c):\n    c.num_beams = 4",
+        "q = transformers.GenerationConfig(max_length=4)\nq.num_beams = 4",
         "class M:\n    config = None\n\n\nmodel = M()\nmodel.config.temperature = 2",
         T5 + "model.config.pad_token_id = 0\nmodel.generation_config.max_length = 9",
         'm = transformers.ASTForAudioClassification.from_pretrained("a", max_length=9)',

@@ -13,6 +13,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.hf_models import CLASS, MAKERS
 from raymigrate.facts.module import Module
+from raymigrate.facts.values import seen_entries
 
 RM755 = Rule(
     "RM755",
@@ -27,11 +28,38 @@ RM755 = Rule(
 # The keys of GenerationConfig._get_default_generation_params() (5.23), less use_cache and those that the config classes
 # of models that generate declare: forced_eos_token_id (Bart), suppress_tokens and begin_suppress_tokens (Whisper).
 PARAMETERS = frozenset(
-    "max_length min_length do_sample early_stopping num_beams temperature top_k top_p typical_p repetition_penalty"
-    " length_penalty no_repeat_ngram_size encoder_no_repeat_ngram_size bad_words_ids num_return_sequences output_scores"
-    " return_dict_in_generate forced_bos_token_id remove_invalid_values exponential_decay_length_penalty epsilon_cutoff"
-    " eta_cutoff encoder_repetition_penalty num_assistant_tokens num_assistant_tokens_schedule"
-    " assistant_confidence_threshold assistant_lookbehind target_lookbehind num_beam_groups diversity_penalty".split()
+    {
+        "max_length",
+        "min_length",
+        "do_sample",
+        "early_stopping",
+        "num_beams",
+        "temperature",
+        "top_k",
+        "top_p",
+        "typical_p",
+        "repetition_penalty",
+        "length_penalty",
+        "no_repeat_ngram_size",
+        "encoder_no_repeat_ngram_size",
+        "bad_words_ids",
+        "num_return_sequences",
+        "output_scores",
+        "return_dict_in_generate",
+        "forced_bos_token_id",
+        "remove_invalid_values",
+        "exponential_decay_length_penalty",
+        "epsilon_cutoff",
+        "eta_cutoff",
+        "encoder_repetition_penalty",
+        "num_assistant_tokens",
+        "num_assistant_tokens_schedule",
+        "assistant_confidence_threshold",
+        "assistant_lookbehind",
+        "target_lookbehind",
+        "num_beam_groups",
+        "diversity_penalty",
+    }
 )
 # Models whose config declares some of them: max_length of AST, temperature of Tapas, num_beams of FSMT.
 DECLARING = re.compile(r"AST|Tapas|FSMT")
@@ -86,6 +114,58 @@ def generation_keywords(context: Context) -> None:
             context.manual(RM755, given[0], f"{names}: {found[1]}.{LOADED} {does} today.", advice)
 
 
+@codemod("Config", phase=Phase.LIBRARIES)
+def generation_in_configs(context: Context) -> None:
+    """Reports `config.num_beams = 4` where config is one of transformers, and `T5Config(max_length=64)`."""
+    module = context.module
+    for node in list(module.of_type(ast.Attribute)):
+        assert isinstance(node, ast.Attribute)
+        if node.attr in PARAMETERS and isinstance(node.value, ast.Name):
+            names = [_config_class(source.module, source.node) for source in module.origins(node.value)]
+            if any(names) and not any(DECLARING.match(name) for name in names):
+                does = "raises a ValueError when the model is saved" if isinstance(node.ctx, ast.Store) else "is gone"
+                context.manual(RM755, node, f"{node.attr} in the config of a model {does} today.")
+    for call in module.of_type(ast.Call):
+        assert isinstance(call, ast.Call)
+        name = _config_class(module, call)
+        given = [keyword for keyword in call.keywords if keyword.arg in PARAMETERS]
+        is_loaded = isinstance(call.func, ast.Attribute) and call.func.attr == LOADED
+        if name and given and not is_loaded and not DECLARING.match(name):
+            dropped = ", ".join(str(keyword.arg) for keyword in given)
+            context.manual(RM755, given[0], f"{dropped}: {name} drops it today.")
+
+
+@codemod("config", phase=Phase.LIBRARIES)
+def generation_settings_by_call(context: Context) -> None:
+    """Reports `setattr(model.config, "num_beams", 4)` and `model.config.update({"num_beams": 4})`."""
+    module = context.module
+    for call in module.of_type(ast.Call):
+        assert isinstance(call, ast.Call)
+        if ast.unparse(call.func) == "setattr" and len(call.args) == 3:
+            config, names = call.args[0], {module.constant(call.args[1])}
+        elif isinstance(call.func, ast.Attribute) and call.func.attr == "update" and call.args:
+            config, names = call.func.value, set(seen_entries(module, call.args[0]))
+        else:
+            continue
+        found = sorted(str(name) for name in names if name in PARAMETERS)
+        if found and isinstance(config, ast.Attribute) and config.attr == "config":
+            classes = _classes(module, config.value)
+            is_seen = any(classes) and not any(DECLARING.match(name or "") for name in classes)
+            if is_seen:
+                does = "raises a ValueError when the model is saved today"
+                context.manual(RM755, call, f"{', '.join(found)} in the config of a model {does}.")
+
+
+def _config_class(module: Module, node: ast.AST) -> str:
+    """The class of the config of a model that a call makes; empty if it makes none."""
+    if not isinstance(node, ast.Call):
+        return ""
+    is_loaded = isinstance(node.func, ast.Attribute) and node.func.attr == LOADED
+    maker = node.func.value if is_loaded and isinstance(node.func, ast.Attribute) else node.func
+    found = CONFIG.fullmatch(module.qualified(maker) or "")
+    return found[1] if found and found[1] not in NO_CONFIGS_OF_MODELS else ""
+
+
 def _classes(module: Module, node: ast.expr) -> list[str | None]:
     """The classes of transformers that a model may be of; None for a value that is not seen to be one."""
     return [_class(source.module, source.node) for source in module.origins(node)]
@@ -102,7 +182,7 @@ def _class(module: Module, node: ast.AST) -> str | None:
 
 
 def _may_be_model(module: Module, node: ast.expr) -> bool:
-    """Whether a value has the name of a model, `model` or `self.model`, and is not seen to be of a class of the script."""
+    """Whether a value has the name of a model, `self.model`, and is not seen to be of the script's own."""
     made = [(source.module, source.node) for source in module.origins(node)]
     is_own = any(isinstance(n, ast.Call) and isinstance(home.definition(n.func), ast.ClassDef) for home, n in made)
     return not is_own and getattr(node, "id", getattr(node, "attr", None)) == "model"
