@@ -56,3 +56,8 @@ def test_what_is_not_seen_to_generate_is_told(use: str) -> None:
 def test_what_is_no_generation_parameter_of_a_model_stays(use: str) -> None:
     outcome = converted(LEGACY + use)
     assert not any(code == "RM755" for code, _, _ in outcome.findings)
+
+
+def test_a_model_that_is_moved_is_the_same_model() -> None:
+    outcome = converted(LEGACY + T5.strip() + '.to("cuda")\nmodel.config.num_beams = 4')
+    assert outcome.lines("RM755", Kind.CONVERTED) == [5]

@@ -11,7 +11,7 @@ from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.facts.hf_models import CLASS, MAKERS
+from raymigrate.facts.hf_models import CLASS, MAKERS, SAME
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import seen_entries
 
@@ -172,6 +172,8 @@ def _classes(module: Module, node: ast.expr) -> list[str | None]:
 
 
 def _class(module: Module, node: ast.AST) -> str | None:
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in SAME:
+        node = node.func.value
     if not isinstance(node, ast.Call):
         return None
     maker = node.func
