@@ -419,6 +419,10 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         "ray.init(runtime_env={'pip': ['b']})"
     ],
     "RM754": ["transformers.BertModel(transformers.BertConfig(num_hidden_layers=1)).get_head_mask(None, 1)"],
+    "RM755": [
+        "m = transformers.BertModel(transformers.BertConfig(num_hidden_layers=1))\nm.config.max_length = 9\n"
+        "m.save_pretrained(HERE)"
+    ],
     "RM731": [
         "import importlib\nimport pydantic\nfrom unittest import mock\nfrom ray._common import pydantic_compat\n"
         "with mock.patch.object(pydantic, '__version__', '1.10.12'):\n"

@@ -78,6 +78,7 @@ SPEAKS_OF = {
     "RM728": r"^rows$|json|html|xml",
     "RM751": "from_pretrained|FeatureExtractor",
     "RM752": "predict|[Pp]ipeline",
+    "RM755": "config",
     "RM914": "train",
 }
 CHANGES = r"\w"  # rules of plain scripts stand at a statement that moves or changes, and say what becomes of it
