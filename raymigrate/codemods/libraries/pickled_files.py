@@ -24,6 +24,7 @@ RM756 = Rule(
     " module.",
     "https://docs.pytorch.org/docs/stable/generated/torch.load.html",
     errors=("Weights only load failed",),
+    unproven="tests/error_snippets.py makes torch say it; the jobs that are run save no whole objects.",
 )
 FILES = re.compile(r"(?:training_args\.bin|rng_state\w*\.pth)$")
 OF_MODULES = frozenset({"eval", "train", "state_dict", "parameters", "named_parameters", "save_pretrained", "generate"})
