@@ -57,7 +57,7 @@ class Context:
         self.asked: list[Request] = []  # of other files
         self.done: list[Request] = []  # what other files asked of this one
         self.joins_ray = False  # whether a plain script is converted to one that trains on Ray
-        self._told: dict[int, set[Finding]] = {}  # by line
+        self._told: dict[int, dict[Finding, Finding]] = {}  # by line, and by what makes two of them one
         self._fresh: set[str] = set()
         self._kept: dict[tuple[int, int], str] = {}  # place that the user wants kept as it is -> code of its finding
 
@@ -190,17 +190,17 @@ class Context:
         if declined:
             finding = replace(finding, kind=Kind.MANUAL, advice="You left this edit out; a later run can make it.")
             self._kept[line, column] = rule.code
-        told = self._told.setdefault(line, set())
+        told = self._told.setdefault(line, {})
         # Two reads of one line that are left to a person are one thing to do, and told once.
         key = replace(finding, column=0) if kind is Kind.MANUAL else finding
         if key not in told:
-            told.add(key)
+            told[key] = finding
             self.findings.append(finding)
         return skip is None and not declined
 
     def findings_on(self, *lines: int | None) -> Iterator[Finding]:
         """What was reported so far on some lines, in no order."""
-        return chain.from_iterable(self._told.get(line, ()) for line in set(lines) if line is not None)
+        return chain.from_iterable(self._told[line].values() for line in set(lines) if line in self._told)
 
     def _is_accepted(self, finding: Finding) -> bool:
         accepted = self.options.accepted

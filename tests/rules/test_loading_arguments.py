@@ -48,7 +48,7 @@ SETTINGS = "class Settings(BaseModel):\n    use_auth_token: Optional[str] = None
 def test_a_key_that_a_models_constructor_refuses_is_told_where_it_is_written(code: str) -> None:
     script = SCRIPT.format(code=code)
     outcome = converted(script)
-    (line,) = set(outcome.lines("RM701", Kind.MANUAL))  # a tokenizer that gets the same dict is told of too
+    (line,) = outcome.lines("RM701", Kind.MANUAL)
     assert "use_auth_token" in script.lstrip("\n").split("\n")[line - 1]
     (message,) = (
         text for text in outcome.messages if text.startswith("use_auth_token= raises a TypeError today where")
