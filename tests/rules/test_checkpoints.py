@@ -429,4 +429,10 @@ def test_a_dict_that_is_called_like_a_module_of_new_code() -> None:
 
         AccelerateTrainer(loop, accelerate_config={}).fit()
         """).text
-    assert "os = torch.load(" in text and 'os_module.path.join(checkpoint_dir, "checkpoint.pt")' in text
+    loaded = """os = torch.load(
+                os_module.path.join(checkpoint_dir, "checkpoint.pt"),
+                map_location="cpu",
+                weights_only=False,
+            )
+"""
+    assert loaded in text
