@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from raymigrate.facts.batch_functions import BatchFunction
 from raymigrate.facts.frame_uses import FrameUses, Kind
+from raymigrate.facts.functions import is_static
 from raymigrate.facts.keys import is_unpacked, unpacked_value
 from raymigrate.facts.module import Module
 from raymigrate.facts.places import functions_behind
@@ -126,8 +127,8 @@ def _differing(module: Module, function: FunctionNode) -> tuple[ast.expr, ...] |
     """What a function does with its batch that may come out differently."""
     names = [parameter.arg for parameter in (*function.args.posonlyargs, *function.args.args)]
     is_method = isinstance(module.parent_of[function], ast.ClassDef)
-    is_static = any(ast.unparse(decorator) == "staticmethod" for decorator in getattr(function, "decorator_list", ()))
-    batch = names[1:] if is_method and not is_static else names
+    is_bound = is_method and (isinstance(function, ast.Lambda) or not is_static(function))
+    batch = names[1:] if is_bound else names
     uses = FrameUses(module, [function])
     return uses.differing(uses.of_parameter(function, batch[0], Kind.FRAME)) if batch else ()
 

@@ -198,8 +198,11 @@ ADVICE = {
         ),
         LOGGERS,
     ),
-    **{f"ray.tune.search.{name}": SEARCHED for name in ("dragonfly", "flaml", "sigopt", "skopt")},
-    **{f"ray.tune.suggest.{name}": SEARCHED for name in ("dragonfly", "flaml", "sigopt", "skopt")},
+    **{
+        f"ray.tune.{place}.{name}": SEARCHED
+        for place in ("search", "suggest")
+        for name in ("dragonfly", "flaml", "sigopt", "skopt")
+    },
     "ray.tune.integration.torch": "Use a TorchTrainer, which starts the workers, in a function that the Tuner gets.",
     "ray.tune.suggest": "It is ray.tune.search now, with the same modules in it.",
     "ray.tune.syncer.Syncer": "Give RunConfig(storage_filesystem=) a pyarrow.fs.FileSystem.",

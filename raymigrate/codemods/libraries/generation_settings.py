@@ -74,16 +74,14 @@ LOADED = "from_pretrained"
 def generation_attributes(context: Context) -> None:
     """`model.config.num_beams = 4` is set on the generation_config of a model that is seen to generate."""
     module = context.module
-    for node in list(module.of_type(ast.Attribute)):
-        assert isinstance(node, ast.Attribute)
+    for node in module.attributes(*PARAMETERS):
         config = node.value
-        if node.attr not in PARAMETERS or not isinstance(config, ast.Attribute) or config.attr != "config":
+        if not isinstance(config, ast.Attribute) or config.attr != "config":
             continue
         names = _classes(module, config.value)
         if any(DECLARING.match(name or "") for name in names):
             continue
-        does = "raises a ValueError when the model is saved" if isinstance(node.ctx, ast.Store) else "is gone"
-        message = f"{node.attr} in the config of a model {does} today"
+        message = _message(node)
         in_text = any(isinstance(outer, ast.JoinedStr) for outer in module.ancestors(node))
         if names and not in_text and all(name and GENERATING.fullmatch(name) for name in names):
             if context.converts(RM755, node, f"{message}; now of its generation_config."):
@@ -98,11 +96,8 @@ def generation_attributes(context: Context) -> None:
 def generation_keywords(context: Context) -> None:
     """Reports `from_pretrained(path, num_beams=4)` of models and configs."""
     module = context.module
-    for call in module.of_type(ast.Call):
-        assert isinstance(call, ast.Call)
-        if not isinstance(call.func, ast.Attribute) or call.func.attr != LOADED:
-            continue
-        qualified = module.qualified(call.func.value) or ""
+    for call, method in module.method_calls(LOADED):
+        qualified = module.qualified(method.value) or ""
         model, config = CLASS.fullmatch(qualified), CONFIG.fullmatch(qualified)
         found = model or config
         if found is None or found[1] in NO_CONFIGS_OF_MODELS or DECLARING.match(found[1]):
@@ -119,19 +114,16 @@ def generation_keywords(context: Context) -> None:
 def generation_in_configs(context: Context) -> None:
     """Reports `config.num_beams = 4` where config is one of transformers, and `T5Config(max_length=64)`."""
     module = context.module
-    for node in list(module.of_type(ast.Attribute)):
-        assert isinstance(node, ast.Attribute)
-        if node.attr in PARAMETERS and isinstance(node.value, ast.Name):
+    for node in module.attributes(*PARAMETERS):
+        if isinstance(node.value, ast.Name):
             names = [_config_class(source.module, source.node) for source in module.origins(node.value)]
             if any(names) and not any(DECLARING.match(name) for name in names):
-                does = "raises a ValueError when the model is saved" if isinstance(node.ctx, ast.Store) else "is gone"
-                context.manual(RM755, node, f"{node.attr} in the config of a model {does} today.")
-    for call in module.of_type(ast.Call):
-        assert isinstance(call, ast.Call)
+                context.manual(RM755, node, f"{_message(node)}.")
+    for call in dict.fromkeys(call for call, _ in module.keywords(*PARAMETERS)):
         name = _config_class(module, call)
-        given = [keyword for keyword in call.keywords if keyword.arg in PARAMETERS]
         is_loaded = isinstance(call.func, ast.Attribute) and call.func.attr == LOADED
-        if name and given and not is_loaded and not DECLARING.match(name):
+        if name and not is_loaded and not DECLARING.match(name):
+            given = [keyword for keyword in call.keywords if keyword.arg in PARAMETERS]
             dropped = ", ".join(str(keyword.arg) for keyword in given)
             context.manual(RM755, given[0], f"{dropped}: {name} drops it today.")
 
@@ -140,14 +132,12 @@ def generation_in_configs(context: Context) -> None:
 def generation_settings_by_call(context: Context) -> None:
     """Reports `setattr(model.config, "num_beams", 4)` and `model.config.update({"num_beams": 4})`."""
     module = context.module
-    for call in module.of_type(ast.Call):
-        assert isinstance(call, ast.Call)
-        if ast.unparse(call.func) == "setattr" and len(call.args) == 3:
-            config, names = call.args[0], {module.constant(call.args[1])}
-        elif isinstance(call.func, ast.Attribute) and call.func.attr == "update" and call.args:
-            config, names = call.func.value, set(seen_entries(module, call.args[0]))
-        else:
-            continue
+    setters = (call for call in module.named_calls("setattr") if len(call.args) == 3)
+    set_by = [(call, call.args[0], {module.constant(call.args[1])}) for call in setters]
+    for call, method in module.method_calls("update"):
+        if call.args and getattr(method.value, "attr", "") == "config":
+            set_by.append((call, method.value, set(seen_entries(module, call.args[0]))))
+    for call, config, names in set_by:
         found = sorted(str(name) for name in names if name in PARAMETERS)
         if found and isinstance(config, ast.Attribute) and config.attr == "config":
             classes = _classes(module, config.value)
@@ -155,6 +145,11 @@ def generation_settings_by_call(context: Context) -> None:
             if is_seen:
                 does = "raises a ValueError when the model is saved today"
                 context.manual(RM755, call, f"{', '.join(found)} in the config of a model {does}.")
+
+
+def _message(node: ast.Attribute) -> str:
+    does = "raises a ValueError when the model is saved" if isinstance(node.ctx, ast.Store) else "is gone"
+    return f"{node.attr} in the config of a model {does} today"
 
 
 def _config_class(module: Module, node: ast.AST) -> str:

@@ -23,10 +23,8 @@ def grouped_entities(context: Context) -> None:
     Both switches went before aggregation_strategy= (transformers 4.30, pipelines/token_classification.py:
     `_sanitize_parameters`).
     """
-    for call in context.module.of_type(ast.Call):
+    for call in dict.fromkeys(call for call, _ in context.module.keywords(GROUPED, SUBWORDS)):
         given = {keyword.arg: keyword for keyword in call.keywords if keyword.arg in (GROUPED, SUBWORDS)}
-        if not given:
-            continue
         if any(_makes_pipeline(context.module, made) for made in _called(context.module, call)):
             _change(context, call, list(given.values()))
         elif (context.module.qualified(call.func) or "").startswith("ray."):
