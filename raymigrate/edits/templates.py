@@ -55,6 +55,7 @@ class _Fill(cst.CSTTransformer):
         self.parts = parts
         self.blocks = blocks or {}
         self._leave: dict[type[cst.CSTNode], Callable[..., cst.CSTNode]] = {
+            cst.Attribute: self._leave_attribute,
             cst.Assign: self._leave_assign,
             cst.Expr: self._leave_expr,
             cst.DictComp: self._leave_dict_comp,
@@ -97,6 +98,13 @@ class _Fill(cst.CSTTransformer):
             return updated_node.with_changes(value=_laid_out(part, placed=()))
         return updated_node.with_changes(value=_laid_out(updated_node.value))
 
+    def _leave_attribute(self, original_node: cst.Attribute, updated_node: cst.Attribute) -> cst.Attribute:
+        """`1.real` is not Python, where `1 .real` is."""
+        owner = updated_node.value
+        if isinstance(owner, cst.Integer) and not owner.lpar and isinstance(original_node.value, cst.Name):
+            return updated_node.with_changes(value=_in_parentheses(owner))
+        return updated_node
+
     def _leave_expr(self, original_node: cst.Expr, updated_node: cst.Expr) -> cst.Expr:
         return updated_node.with_changes(value=_laid_out(updated_node.value))
 
@@ -115,8 +123,12 @@ class _Fill(cst.CSTTransformer):
         if part is None:
             return updated_node
         if isinstance(part, LOOSE) and not part.lpar and updated_node.value.startswith("__inner_"):
-            return part.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
+            return _in_parentheses(part)
         return part
+
+
+def _in_parentheses(part: cst.BaseExpression) -> cst.BaseExpression:
+    return part.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
 
 
 def _laid_out(value: cst.BaseExpression, placed: Collection[str] | None = None) -> cst.BaseExpression:

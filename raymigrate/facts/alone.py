@@ -23,7 +23,6 @@ class Alone(Project):
         run: Tells runs apart. The files of a run mostly lie in the same folders, which each process searches once.
     """
 
-    reads_others = False
     last: tuple[int, Searched] = (0, Searched())
 
     def __init__(self, shared: SharedHelpers = NOTHING_SHARED, run: int = 0) -> None:
@@ -31,6 +30,14 @@ class Alone(Project):
         if not run or self.last[0] != run:
             Alone.last = run, self.searched
         self.searched = self.last[1]
+
+    def read_others(self, path: str) -> None:
+        """Refuses.
+
+        Raises:
+            OtherFileNeeded: Always.
+        """
+        raise OtherFileNeeded(path)
 
     def module(self, path: str) -> Module | None:
         """Refuses.

@@ -52,10 +52,11 @@ def _given_elsewhere(module: Module, parameter: ast.arg) -> list[Source]:
 
 def _arguments_elsewhere(module: Module, parameter: ast.arg) -> Iterator[Source]:
     project, function = module.project, module.parent_of[module.parent_of[parameter]]
-    if project is None or not project.reads_others or not isinstance(function, ast.FunctionDef):
+    if project is None or not isinstance(function, ast.FunctionDef):
         return
     if not isinstance(module.parent_of[function], ast.Module) or function.decorator_list:
         return
+    project.read_others(module.path)
     positional = [*function.args.posonlyargs, *function.args.args]
     place = positional.index(parameter) if parameter in positional else len(positional)
     for user, read in uses_of(project, Definition(module, function, function.name)).reads:

@@ -77,12 +77,7 @@ class Project:
         crashed: Real paths of files that end the process when they are parsed.
         shared: The helpers that scripts import from modules which the run writes.
         judge: Tells what there is to say of a file.
-
-    Attributes:
-        reads_others: Whether several files may be read.
     """
-
-    reads_others = True
 
     def __init__(
         self,
@@ -166,6 +161,9 @@ class Project:
             if real.startswith(real_top):
                 return os.path.join(top, real[len(real_top) :])
         return os.path.relpath(real) if self._relative else real
+
+    def read_others(self, path: str) -> None:
+        """Says that others are searched for what a file gets; refused where one at a time may be read."""
 
     def module(self, path: str) -> Module | None:
         """The module in a file; None if it cannot be read or parsed, which is a finding of its own elsewhere."""

@@ -126,6 +126,8 @@ def convert(
             lambda bare: convert(bare, path, later, rewrite=False, project=project).findings,
         )
         try:
+            if result.findings:
+                _refuse_lone_returns(text)
             if result.after is not None:
                 settle(result.after)
         except Refused as refused:
@@ -216,6 +218,12 @@ def _refuse_unfit(context: Context) -> None:
         raise Refused(RM901, f"nests more than {MAX_DEPTH} levels deep, too deep to be rewritten safely.")
 
 
+def _refuse_lone_returns(text: str) -> None:
+    """For Python they end lines; LibCST and what counts lines for comments see none there."""
+    if LONE_RETURN.search(text):
+        raise Refused(RM901, LONE_RETURNS)
+
+
 def _checked(context: Context, options: Options, settle: Callable[[str], str]) -> tuple[str, list[Finding]]:
     """Rewrites, and proves of the result that it compiles, that every name is bound when it is read as far as it was
     before, and that a second run would not change it.
@@ -232,8 +240,7 @@ def _checked(context: Context, options: Options, settle: Callable[[str], str]) -
         message = f"left as it was: new code needs the name `{error.name}`, and the script calls something so: {error}."
         raise Refused(RM910, message, error.line) from error
     except RewriteError as error:
-        if LONE_RETURN.search(context.module.text):
-            raise Refused(RM901, LONE_RETURNS) from error
+        _refuse_lone_returns(context.module.text)
         raise Refused(RM903, f"left as it was: {error}.") from error
     try:
         again = plan(after, context.path, options, context.module.project, again=True)

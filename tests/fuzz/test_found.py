@@ -373,3 +373,41 @@ x = torch.ones(1, device=config)
     assert result.exit_code in (0, 1), result.output
     assert ("is imported by the module" in result.stdout) == is_told
     assert (Path("train.py").read_text() == text) == is_told
+
+
+def test_an_attribute_of_a_number_stays_python() -> None:
+    module, plan = Module("x = 32 .to(old)\n"), Plan()
+    call = next(node for node in module.nodes if isinstance(node, ast.Call))
+    assert isinstance(call.func, ast.Attribute)
+    plan.replace(call, "$owner.to(new)", owner=call.func.value)
+    assert rewrite(module, plan) == "x = (32).to(new)\n"
+
+
+def test_comments_are_written_to_no_file_with_a_carriage_return_amid_a_line() -> None:
+    text = "from ray.train.torch import TorchPredictor\n\nx = f()\r    \nprint(TorchPredictor.from_model(x))\n"
+    Path("predict.py").write_bytes(text.encode())
+    result = CliRunner().invoke(main, ["--todo", "predict.py"], catch_exceptions=False)
+    assert result.exit_code == 2, result.output
+    assert "carriage return alone" in result.stderr
+    assert Path("predict.py").read_bytes() == text.encode()
+
+
+def test_comments_about_a_result_that_another_file_hands_on_stay() -> None:
+    """The file that reads it imports no Ray: a later run looks at it by itself, and asked nobody who calls it."""
+    Path("report.py").write_text(
+        'def tell(result):\n    print(result.metrics["loss"], result.metrics["time_total_s"])\n'
+    )
+    Path("train.py").write_text(
+        """from ray.air.config import ScalingConfig
+from ray.train.huggingface import AccelerateTrainer
+from report import tell
+from training import train_loop
+
+trainer = AccelerateTrainer(train_loop, accelerate_config={}, scaling_config=ScalingConfig(num_workers=2))
+tell(trainer.fit())
+"""
+    )
+    for _ in range(2):
+        result = CliRunner().invoke(main, ["--todo", "."], catch_exceptions=False)
+        assert result.exit_code == 1, result.output
+        assert "TODO(raymigrate): RM604" in Path("report.py").read_text()
