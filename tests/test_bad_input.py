@@ -46,6 +46,11 @@ BAD_FILES = {
     ),
     "line ends of old Macs": (b"from ray.air import session\rsession.report({})\r", "carriage return alone"),
     "one such line": (b"from ray.air import session\rsession.report({})", "carriage return alone"),
+    "star in a function": (
+        b"from ray.air import session\n\ndef g():\n    ray.air.Result\n\n"
+        b"def f():\n    from ray.air import *\n    session.report({})\n",
+        "cannot be compiled: import * only allowed at module level",
+    ),
     "long sum": (b"from ray.air import session\nsession.report(" + b"+".join([b"1"] * 10_000) + b")\n", ""),
 }
 

@@ -247,6 +247,8 @@ def _checked(context: Context, options: Options, settle: Callable[[str], str]) -
     except Refused as refused:
         raise Refused(RM903, f"left as it was: the result {refused}") from refused
     if again.plan:
+        if problem := compile_error(context.module):
+            raise Refused(RM901, f"cannot be compiled: {problem}.")
         codes = ", ".join(sorted({finding.code for finding in again.findings if finding.kind is Kind.CONVERTED}))
         raise Refused(RM903, f"left as it was: a second run would change it again ({codes}).")
     if (problem := compile_error(again.module)) and not compile_error(context.module):
