@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from raymigrate.edits.plan import Code, Plan
+from raymigrate.edits.plan import Code, Plan, StatementEdit
 from raymigrate.edits.rewriter import rewrite
 from raymigrate.edits.visit import RewriteError
 from raymigrate.facts.module import Module
@@ -369,3 +369,32 @@ def test_a_line_of_arguments_with_room_for_a_new_one_stays() -> None:
     plan = Plan()
     plan.call(module.of_type(ast.Call)[0]).set("fourth", "4")
     assert '\n        first, second=2, third="x", fourth=4\n    )\n' in rewrite(module, plan)
+
+
+ON_ONE_LINE = "def f(a): g(a); h(a)  # both\n"
+
+
+@pytest.mark.parametrize(
+    ("edit", "after"),
+    [
+        (StatementEdit(before=[Code("x = 1")]), "def f(a):\n    g(a)\n    x = 1\n    h(a)  # both\n"),
+        (StatementEdit(after=[Code("x = 1")]), "def f(a):\n    g(a)\n    h(a)  # both\n    x = 1\n"),
+        (StatementEdit(replacement=Code("x = 1")), "def f(a):\n    g(a)\n    x = 1  # both\n"),
+        (StatementEdit(removed=True), "def f(a):\n    g(a)\n"),
+    ],
+    ids=["before", "after", "instead", "nothing"],
+)
+def test_a_body_on_the_line_of_its_head_becomes_a_block_where_statements_come_and_go(
+    edit: StatementEdit, after: str
+) -> None:
+    def last(module: Module, plan: Plan) -> None:
+        plan.statements[first(module, ast.FunctionDef).body[-1]] = edit
+
+    assert edited(ON_ONE_LINE, last) == after
+
+
+def test_a_body_on_the_line_of_its_head_stays_there_where_only_expressions_change() -> None:
+    def call(module: Module, plan: Plan) -> None:
+        plan.call(first(module, ast.Call)).set("new", "1")
+
+    assert edited(ON_ONE_LINE, call) == "def f(a): g(a, new=1); h(a)  # both\n"

@@ -29,6 +29,14 @@ def indented(body: cst.BaseSuite) -> cst.IndentedBlock:
     return cst.IndentedBlock([cst.SimpleStatementLine(body.body, trailing_whitespace=body.trailing_whitespace)])
 
 
+def lines_of(suite: cst.SimpleStatementSuite) -> list[cst.SimpleStatementLine]:
+    """The statements that stand on the line of a head, each on a line of its own; the last has the comment."""
+    no_semicolon = cst.MaybeSentinel.DEFAULT
+    lines = [cst.SimpleStatementLine([statement.with_changes(semicolon=no_semicolon)]) for statement in suite.body]
+    lines[-1] = lines[-1].with_changes(trailing_whitespace=suite.trailing_whitespace)
+    return lines
+
+
 def blank_lines(statement: cst.CSTNode) -> int:
     """Blank lines before a statement and the comments that stand over it."""
     lines = 0
@@ -200,3 +208,15 @@ def _body(statement: cst.With | cst.If) -> list[Statement]:
     """The statements inside, without a lone `pass`."""
     inside = list(statement.body.body)
     return [s for s in inside if not (isinstance(s, cst.SimpleStatementLine) and isinstance(s.body[0], cst.Pass))]  # type: ignore[misc]
+
+
+def keep_comments(old: cst.CSTNode, group: list[Statement]) -> list[Statement]:
+    """Gives the comments of a statement that is removed to what takes its place."""
+    if not group:
+        return group
+    lines = old.leading_lines  # type: ignore[attr-defined]
+    first = group[0].with_changes(leading_lines=[*lines, *group[0].leading_lines])
+    if isinstance(first, cst.SimpleStatementLine) and isinstance(old, cst.SimpleStatementLine):
+        if old.trailing_whitespace.comment:
+            first = first.with_changes(trailing_whitespace=old.trailing_whitespace)
+    return [first, *group[1:]]

@@ -143,6 +143,8 @@ class Visit(cst.CSTTransformer):
             return self._leave_import(updated_node, original_node)  # type: ignore[arg-type]
         if kind == "statement":
             return self._leave_statement(original_node, updated_node)  # type: ignore[arg-type]
+        if isinstance(original_node, cst.SimpleStatementSuite):
+            return self._leave_suite(original_node, updated_node)  # type: ignore[arg-type]
         if isinstance(updated_node, cst.IndentedBlock):
             body, below = blocks.handed_down(updated_node.body, self.gone, self.new)
             body = blocks.joined(body, self.enclosing) or [cst.SimpleStatementLine([cst.Pass()])]
@@ -280,6 +282,21 @@ class Visit(cst.CSTTransformer):
             return self._leave_moved(key, edit, self._leave_edited(key, original, updated, edit))
         return self._leave_edited(key, original, updated, edit)
 
+    def _leave_suite(self, original: cst.SimpleStatementSuite, updated: cst.SimpleStatementSuite) -> cst.BaseSuite:
+        """A body on the line of its head; it becomes a block where something comes before or after its statements."""
+        starts = [self.spans[statement][0] for statement in original.body]
+        if self.statements.keys().isdisjoint(starts) or len(updated.body) < len(starts):
+            return updated
+        body: list[cst.BaseStatement] = []
+        for start, line in zip(starts, blocks.lines_of(updated), strict=True):
+            edit = self.statements.get(start, StatementEdit())
+            self.pending.discard(("statement", start))
+            result = self._leave_edited(start, line, line, edit)
+            if result is not cst.RemoveFromParent():
+                body += result if isinstance(result, cst.FlattenSentinel) else [result]  # type: ignore[list-item]
+        body, _ = blocks.handed_down(body, self.gone, self.new)
+        return cst.IndentedBlock(body or [cst.SimpleStatementLine([cst.Pass()])])
+
     def _leave_moved(self, key: Place, edit: StatementEdit, result: object) -> object:
         """Keeps a statement that moves for its new place, and leaves what comes instead in the old one."""
         left = [] if result is cst.RemoveFromParent() else [result]
@@ -310,7 +327,7 @@ class Visit(cst.CSTTransformer):
         if gone:
             if before and edit.blank_line:
                 group.insert(len(before), self._placeholder([cst.EmptyLine(indent=False)]))
-            group = _keep_comments(updated, group)
+            group = blocks.keep_comments(updated, group)
         elif before and not blocks.is_definition(before[0]):
             group = blocks.hand_over_blank_lines(
                 group,
@@ -379,15 +396,3 @@ def _with_quotes(new: cst.FormattedString, old: cst.BaseExpression) -> cst.Forma
         return fitted(new, old)
     except NotQuotedError as error:
         raise RewriteError(str(error)) from error
-
-
-def _keep_comments(old: cst.CSTNode, group: list[Statement]) -> list[Statement]:
-    """Gives the comments of a statement that is removed to what takes its place."""
-    if not group:
-        return group
-    lines = old.leading_lines  # type: ignore[attr-defined]
-    first = group[0].with_changes(leading_lines=[*lines, *group[0].leading_lines])
-    if isinstance(first, cst.SimpleStatementLine) and isinstance(old, cst.SimpleStatementLine):
-        if old.trailing_whitespace.comment:
-            first = first.with_changes(trailing_whitespace=old.trailing_whitespace)
-    return [first, *group[1:]]
