@@ -104,6 +104,7 @@ ELSEWHERE = {  # a file of the project, and what it says
 OF_OTHERS = {
     "scripts/run.sh": "torchrun train.py",  # there is one
     "other/run.sh": "torchrun ./more/train.py",
+    "scripts/launch/run.sh": "torchrun train.py",  # started from scripts, where there is one
     "a/b/c/d/run.sh": "torchrun src/train.py",  # too deep to be looked for
     "run.sh": "torchrun scripts/train.py",
     "build/run.sh": "torchrun src/train.py",

@@ -78,8 +78,13 @@ class Launch:
 
     def _may_lead_to(self, word: str, script: Path, folders: Sequence[Path], *, near: bool) -> bool:
         path = Path(word if word.endswith(".py") else f"{word.replace('.', '/')}.py")
-        here = Path(os.path.normpath(self.file.parent.absolute() / path))
-        return here == script or (not here.exists() and (near or any(folder / path == script for folder in folders)))
+        for base in (self.file.parent.absolute(), *self.file.absolute().parent.parents):
+            place = Path(os.path.normpath(base / path))
+            if place == script or place.exists():
+                return place == script
+            if base in folders:
+                break
+        return near or any(folder / path == script for folder in folders)
 
     def command(self, script: str) -> str:
         """What starts the script as it is named there, without the launcher and without arguments."""
