@@ -94,6 +94,45 @@ def test_a_line_that_launches_the_script_is_found(name: str, tmp_path: Path) -> 
     assert found.flags.items() >= expected.get(name, {"num_processes": "4"}).items()
 
 
+ELSEWHERE = {  # a file of the project, and what it says
+    "scripts/run.sh": "torchrun ../src/train.py",
+    "docs/training.md": "torchrun src/train.py",
+    "src/examples/small/run.sh": "torchrun train.py",
+    "src/launch/run.sh": "deepspeed --module src.train",
+    "run.sh": "torchrun $ROOT/src/train.py",
+}
+OF_OTHERS = {
+    "scripts/run.sh": "torchrun train.py",  # there is one
+    "other/run.sh": "torchrun ./more/train.py",
+    "scripts/launch/run.sh": "torchrun train.py",  # started from scripts, where there is one
+    "a/b/c/d/run.sh": "torchrun src/train.py",  # too deep to be looked for
+    "run.sh": "torchrun scripts/train.py",
+    "build/run.sh": "torchrun src/train.py",
+}
+
+
+def launches_of_project(folder: Path, name: str, line: str) -> list[str]:
+    """What is found to launch the script of a project that has two of one name."""
+    for file in ("setup.py", "src/train.py", "scripts/train.py", name):
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        (folder / file).write_text(line if file == name else "")
+    return [launch.command("train.py") for launch in launches_of(str(folder / "src/train.py"))]
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_a_line_in_another_folder_of_the_project_launches_the_script_to_which_it_leads(
+    name: str, tmp_path: Path
+) -> None:
+    started = ELSEWHERE[name].split()[1:]
+    expected = "python -m src.train" if "--module" in started else f"python {started[0]}"
+    assert launches_of_project(tmp_path, name, ELSEWHERE[name]) == [expected]
+
+
+@pytest.mark.parametrize("name", OF_OTHERS)
+def test_a_line_that_leads_to_another_script_of_that_name_does_not(name: str, tmp_path: Path) -> None:
+    assert not launches_of_project(tmp_path, name, OF_OTHERS[name])
+
+
 @pytest.mark.parametrize("line", OTHER_LAUNCHERS)
 def test_processes_of_other_launchers_are_counted(line: str, tmp_path: Path) -> None:
     script = tmp_path / "train.py"

@@ -22,7 +22,7 @@ def schemes(module: Module, checkpoint: ast.expr) -> set[str | None]:
         if tuners:
             found |= {_of_trial(tuner.module, tuner.node) for tuner in tuners}
         elif trainers:
-            found |= {_of_run(trainer.module, trainer.node) for trainer in trainers}
+            found |= {scheme_of_run(trainer.module, trainer.node) for trainer in trainers}
         elif method in ("from_directory", "from_model"):
             found.add(LOCAL)
         elif method in ("", "from_uri") and isinstance(source, ast.Call):
@@ -33,8 +33,8 @@ def schemes(module: Module, checkpoint: ast.expr) -> set[str | None]:
     return found
 
 
-def _of_run(module: Module, trainer: ast.expr) -> str | None:
-    """The scheme of the storage that the RunConfig of a trainer names."""
+def scheme_of_run(module: Module, trainer: ast.expr) -> str | None:
+    """The scheme of the storage that the RunConfig of a trainer names, as `schemes` tells it."""
     if not isinstance(trainer, ast.Call) or has_unpacking(trainer) or isinstance(trainer.func, ast.Attribute):
         return None
     given = keyword_argument(trainer, "run_config")
@@ -49,7 +49,7 @@ def _of_trial(module: Module, tuner: ast.expr) -> str | None:
     own = made_of.arguments.get("run_config")
     if not is_none(own):
         return _of_config(module, own)
-    return _of_run(module, made_of.trainer) if made_of.trainer is not None else None
+    return scheme_of_run(module, made_of.trainer) if made_of.trainer is not None else None
 
 
 def _of_config(module: Module, given: ast.expr | None) -> str | None:

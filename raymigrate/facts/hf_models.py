@@ -55,6 +55,21 @@ def is_model_class(name: str) -> bool:
     return CLASS.fullmatch(name) is not None
 
 
+def is_model(module: Module, node: ast.expr) -> bool:
+    """Whether a value is a model that a class of transformers made, wherever it comes from, and on whatever device."""
+    sources = module.origins(node)
+    return bool(sources) and all(_is_model(source) for source in sources)
+
+
+def _is_model(value: Source) -> bool:
+    call = value.node
+    if not isinstance(call, ast.Call) or value.module.qualified(call.func) in PIPELINES:
+        return False
+    if isinstance(call.func, ast.Attribute) and call.func.attr in SAME:
+        return is_model(value.module, call.func.value)
+    return _made(value) is not None
+
+
 def models_in(module: Module, node: ast.expr) -> list[MadeModel]:
     """The models that a value may be or hold: in a dict or list, in a pipeline, in an object of a class of the script.
 

@@ -312,6 +312,13 @@ class Own(Predictor):
         ("c: Checkpoint", "return cls(AutoModel.from_pretrained(c.path))", "transformers_dir(c.path)"),
         ("ckpt", "path = ckpt.to_directory()\n        return cls(AutoModel.from_pretrained(path))", None),
         ("checkpoint", "with checkpoint.as_directory() as d:\n            return AutoModel.from_pretrained(d)", None),
+        ("uri", "return AutoModel.from_pretrained(Checkpoint.from_uri(uri).to_directory())", None),
+        (
+            "o",
+            "c = Checkpoint(o.path)\n        return AutoModel.from_pretrained(c.to_directory('/mnt/m'))",
+            "copytree(",
+        ),
+        ("_", "with Checkpoint.from_uri('s3://b/c').as_directory() as d: return AutoModel.from_pretrained(d)", None),
     ],
 )
 def test_an_own_predictor_looks_for_the_model_in_the_folder_of_current_ray_too(
@@ -331,6 +338,12 @@ def test_an_own_predictor_looks_for_the_model_in_the_folder_of_current_ray_too(
             "from ray.train.torch import TorchTrainer\nTorchTrainer(print).fit()\n",
             "checkpoint",
             "with checkpoint.as_directory() as d:\n            return AutoModel.from_pretrained(d)",
+        ),
+        (
+            "",
+            "model",
+            "folder = make(model)\n        c = Checkpoint.from_directory(folder)\n"
+            "        return AutoModel.from_pretrained(c.to_directory())",
         ),
     ],
 )

@@ -159,3 +159,18 @@ def test_what_takes_the_place_of_mixed_precision_is_explained_once_in_a_loop() -
     outcome = converted(script)
     assert outcome.lines("RM697", Kind.MANUAL) == [5, 6, 7, 11]
     assert sum("Use torch.autocast" in message for message in outcome.messages) == 2
+
+
+def test_a_method_that_a_class_of_the_project_defines_takes_what_it_says() -> None:
+    script = """
+    from ray import train
+    from transformers import Trainer
+
+    class Own(Trainer):
+        def train(self, model_path=None):
+            return super().train(model_path)
+
+    Own(train).train(model_path="checkpoint")
+    Trainer(train).train(model_path="checkpoint")
+    """
+    assert converted(script).lines("RM693", Kind.MANUAL) == [9]

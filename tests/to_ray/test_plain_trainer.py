@@ -257,3 +257,46 @@ def test_a_definition_in_main_that_the_training_does_not_read_stays_there() -> N
         "if __name__ == '__main__':\n    main()\n"
     )
     assert text.count("def greet") == 1
+
+
+OWN_TRAIN = """
+from transformers import AutoModel, Trainer, TrainingArguments
+
+
+class Own(Trainer):
+    def train(self{parameters}):
+        return super().train({handed})
+
+
+class Derived(Own):
+    pass
+
+
+trainer = {made}(model=AutoModel.from_pretrained("a"), args=TrainingArguments("out"))
+trainer.train()
+"""
+
+
+@pytest.mark.parametrize("made", ["Own", "Derived"])
+@pytest.mark.parametrize(
+    ("parameters", "handed", "resumed_by"),
+    [
+        (", model_path=None, trial=None", "resume_from_checkpoint=model_path", "model_path"),
+        (", path=None", "path", "path"),
+        (", **kwargs", "**kwargs", "resume_from_checkpoint"),
+        (", resume_from_checkpoint=None", "resume_from_checkpoint", "resume_from_checkpoint"),
+    ],
+)
+def test_a_trainer_with_a_train_of_its_own_resumes_as_that_takes_it(
+    parameters: str, handed: str, resumed_by: str, made: str
+) -> None:
+    outcome = converted(OWN_TRAIN.format(parameters=parameters, handed=handed, made=made), to_ray=True)
+    assert f"trainer.train({resumed_by}=os.path.join(checkpoint_dir" in outcome.text
+
+
+@pytest.mark.parametrize("handed", ["", "resume_from_checkpoint='mine'"])
+def test_a_trainer_whose_train_takes_no_checkpoint_does_not_resume(handed: str) -> None:
+    outcome = converted(OWN_TRAIN.format(parameters="", handed=handed, made="Own"), to_ray=True)
+    assert "get_checkpoint" not in outcome.text
+    assert "    trainer = prepare_trainer(trainer)\n    trainer.train()\n" in outcome.text
+    assert any("starts with the first step again" in message for message in outcome.messages)

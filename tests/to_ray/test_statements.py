@@ -275,3 +275,10 @@ def test_who_calls_a_function_by_another_name_is_a_worker(table: str) -> None:
 def test_a_choice_that_rests_on_the_training_moves(choice: str) -> None:
     found = roles(f"made = AutoModel.from_pretrained('bert')\n{LOADERS}{choice}rows = load()\n{TRAIN}print(rows)\n")
     assert set(found.values()) == {Role.WORKER}
+
+
+def test_a_namespace_that_the_script_fills_itself_is_no_command_line() -> None:
+    """It moved nowhere, and a script that made one of what HfArgumentParser gave was refused."""
+    found = roles("args = argparse.Namespace(lr=1)\nargs.out = 'out'\n" + TRAIN.replace('"out"', "args.out"))
+    assert found["args = argparse.Namespace(lr=1)"] is Role.WORKER
+    assert found["args.out = 'out'"] is Role.WORKER

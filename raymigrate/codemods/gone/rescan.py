@@ -25,6 +25,7 @@ from raymigrate.codemods.ray_air.ray_air import MOVED
 from raymigrate.facts.guards import is_guarded
 from raymigrate.facts.instances import declared_others, instance_of
 from raymigrate.facts.module import Module
+from raymigrate.facts.values import methods_of_object
 from raymigrate.knowledge.libraries import LIBRARIES, look_up, member, names_of, parameters, takes
 
 ADVICE = {
@@ -173,7 +174,7 @@ def _arguments(context: Context, call: ast.Call, of_star: str | None) -> None:
     for keyword in call.keywords:
         if keyword.arg is None or _is_taken(name, given, keyword.arg) or is_spoken_of(context, call, keyword):
             continue
-        if is_guarded(context.module, keyword, keyword.arg):
+        if is_guarded(context.module, keyword, keyword.arg) or _is_of_own_method(context.module, call):
             continue
         message = f"{name}({keyword.arg}=) is refused today"
         others = {other.arg for other in call.keywords}
@@ -186,6 +187,11 @@ def _arguments(context: Context, call: ast.Call, of_star: str | None) -> None:
             new = change.name if change is not None else None
             took = f"{new}= took its place." if new else ADVICE.get((name, keyword.arg)) or _takes(given)
             context.manual(RM693, keyword, f"{message}.", took)
+
+
+def _is_of_own_method(module: Module, call: ast.Call) -> bool:
+    """Whether a class of the project, made from that of a library, defines the method that is called."""
+    return isinstance(call.func, ast.Attribute) and bool(methods_of_object(module, call.func.value, call.func.attr))
 
 
 def _takes(given: tuple[str, ...]) -> str | None:

@@ -18,11 +18,12 @@ from raymigrate.facts.comments import comments_of
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import written
 
+CALL_IT = "Call the tokenizer itself: tokenizer(texts, ...), and for labels tokenizer(text_target=texts, ...)."
 RM721 = Rule(
     "RM721",
-    "a method of tokenizers that is gone",
+    "a method of tokenizers or models that is gone",
     "transformers >= 5 raises an AttributeError.",
-    "Call the tokenizer itself: tokenizer(texts, ...), and for labels tokenizer(text_target=texts, ...).",
+    f"{CALL_IT} Of models, freeze_feature_encoder() and generate() took the place of some.",
     GUIDE,
 )
 RM722 = Rule(
@@ -63,6 +64,11 @@ def is_tokenizer(module: Module, node: ast.expr) -> bool:
     return name is not None and name.startswith("transformers.") and "Tokenizer" in name.split(".")[-2]
 
 
+def own_methods(module: Module) -> set[str]:
+    """The names of the functions that a file defines itself."""
+    return {node.name for kind in (ast.FunctionDef, ast.AsyncFunctionDef) for node in module.of_type(kind)}
+
+
 def _imports_transformers(context: Context) -> bool:
     return any(r.is_within("transformers") for r in context.module.references)
 
@@ -73,9 +79,7 @@ def tokenizer_methods(context: Context) -> None:
     if not _imports_transformers(context):
         return
     module = context.module
-    own = {node.name for node in module.of_type(ast.FunctionDef)}
-    own |= {node.name for node in module.of_type(ast.AsyncFunctionDef)}
-    gone = {*CALLS, AS_TARGET, *GONE, *RENAMED} - own
+    gone = {*CALLS, AS_TARGET, *GONE, *RENAMED} - own_methods(module)
     for node in module.attributes(*gone):
         call = module.parent_of[node]
         known = is_tokenizer(module, node.value)
@@ -90,7 +94,7 @@ def tokenizer_methods(context: Context) -> None:
             if context.converts(RM721, node, f"{message}; now text_target=."):
                 _write_as_targets(context, node, body)
         else:
-            context.manual(RM721, node, f"{message}." if known else f"{message}, if this is a tokenizer.")
+            context.manual(RM721, node, f"{message}." if known else f"{message}, if this is a tokenizer.", CALL_IT)
 
 
 def _call_itself(context: Context, call: ast.Call, method: ast.Attribute, first: str) -> None:

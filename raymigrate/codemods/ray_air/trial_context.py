@@ -11,16 +11,13 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.ray_air.ray_air import RM305, note_one_name
 from raymigrate.codemods.ray_air.worker_cpus import read_worker_cpus
+from raymigrate.facts.checkpoint_storage import LOCAL, scheme_of_run
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.places import Place
-from raymigrate.facts.tuners import config_names, made
-from raymigrate.facts.values import is_none, keyword_argument
 
 GET_CONTEXT = ("ray.train.get_context", "ray.train.context.get_context")
 NAMES = ("get_trial_name", "get_trial_id")
 FOLDER = "get_storage().experiment_fs_path"
-# Where a RunConfig says that results are kept; without any of these it is a folder of the machine.
-STORAGE = frozenset({"storage_path", "storage_filesystem", "local_dir", "sync_config"})
 
 
 @codemod("get_trial_(?:name|id|dir|resources)", phase=Phase.CHECKPOINTS)
@@ -75,15 +72,4 @@ def _local_storage(context: Context) -> bool:
     """Whether every run of this module is known to be kept in a folder of the machine, as a trial's files were."""
     module = context.module
     calls = list(module.calls(*TRAINERS, *TORCH_TRAINERS))
-    for call in calls:
-        given = keyword_argument(call, "run_config")
-        if is_none(given):
-            continue
-        config = made(module, given, *config_names("RunConfig"))
-        if config is None or len(config.args) > 1:
-            return False
-        for keyword in config.keywords:
-            place = module.constant(keyword.value)
-            if keyword.arg is None or (keyword.arg in STORAGE and not (isinstance(place, str) and "://" not in place)):
-                return False
-    return bool(calls)
+    return bool(calls) and all(scheme_of_run(module, call) == LOCAL for call in calls)

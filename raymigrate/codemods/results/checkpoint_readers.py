@@ -20,7 +20,14 @@ from raymigrate.edits.plan import Code
 from raymigrate.facts.legacy import ACCELERATE_TRAINERS, HF_TRAINERS, TORCH_TRAINERS, TRANSFORMERS_TRAINERS
 from raymigrate.facts.magics import magics_in
 from raymigrate.facts.module import Module
-from raymigrate.facts.results import CHECKPOINT_CLASSES, Layout, is_any_checkpoint, is_called_checkpoint
+from raymigrate.facts.results import (
+    CHECKPOINT_CLASSES,
+    Layout,
+    is_any_checkpoint,
+    is_called_checkpoint,
+    made_by_script,
+)
+from raymigrate.facts.values import argument
 
 RM602 = Rule(
     "RM602",
@@ -87,14 +94,12 @@ def _other_form(context: Context, node: ast.Attribute) -> None:
 
 
 def _is_handed_a_model(context: Context, read: ast.Attribute) -> bool:
-    """Whether callers that are not seen hand a checkpoint to a function, which loads a model of Transformers from it.
+    """Whether a model of Transformers is loaded from a checkpoint, or from the path of one, that is not seen made.
 
     Such is the from_checkpoint() of an own predictor. Only in a file that has to do with no other trainer.
     """
     module = context.module
-    if not isinstance(module.definition(read.value), ast.arg) or any(
-        module.calls(*TORCH_TRAINERS, *ACCELERATE_TRAINERS)
-    ):
+    if not _comes_from_elsewhere(module, read.value) or any(module.calls(*TORCH_TRAINERS, *ACCELERATE_TRAINERS)):
         return False
     if not any(module.references_within(*TRANSFORMERS_TRAINERS, *CHECKPOINT_CLASSES, *PREDICTORS)):
         return False
@@ -103,6 +108,19 @@ def _is_handed_a_model(context: Context, read: ast.Attribute) -> bool:
     name = _name_of_folder(module, read)
     folder = [read.value] if name is None else module.uses(name.id, module.scope_of[name])
     return any(_is_of_model(module, use) for use in (*folder, read, module.parent_of[read]))
+
+
+def _comes_from_elsewhere(module: Module, checkpoint: ast.expr) -> bool:
+    """Whether a checkpoint is handed in, or made of a path that is, or that is written out."""
+    if isinstance(module.definition(checkpoint), ast.arg):
+        return True
+    made = module.value(checkpoint)
+    if not isinstance(made, ast.Call) or made_by_script(module, made) not in ("", "from_directory", "from_uri"):
+        return False
+    path = argument(made, 0, "path", "uri")
+    value = module.value(path) if path is not None else None
+    handed_in = value is not None and isinstance(module.definition(value), ast.arg)
+    return handed_in or isinstance(value, (ast.Attribute, ast.Constant, ast.Subscript))
 
 
 def _name_of_folder(module: Module, read: ast.Attribute) -> ast.Name | None:

@@ -3,13 +3,15 @@
 SET_UP = """\
 {trainer}.add_callback({callback}())
 {trainer} = prepare_trainer({trainer})
+"""
+LAST_CHECKPOINT = """\
 
 {checkpoint} = ray.train.get_checkpoint()
 """
 RESUME = """\
 if {checkpoint}:
     with {checkpoint}.as_directory() as {folder}:
-        {target}{trainer}.train(resume_from_checkpoint=os.path.join({folder}, "checkpoint"))
+        {target}{trainer}.train({keyword}=os.path.join({folder}, "checkpoint"))
 else:
     {target}$train
 """

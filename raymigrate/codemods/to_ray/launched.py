@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -199,8 +200,9 @@ def tell_lines(context: Context, place: ast.AST, launched: Launched) -> None:
         context.note(RM825, place, "The lines that launch it differ, so the flags of none of them are written.")
     name = Path(context.path).name
     for launch in launched.launches:
-        said = f"{launch.file.name}:{launch.line} says `{launch.text}`"
-        own = f"it is `python {name}` now, with the script's own arguments"
+        file = os.path.relpath(launch.file, Path(context.path).parent)
+        said = f"{file}:{launch.line} says `{launch.text}`"
+        own = f"it is `{launch.command(name)}` now, with the script's own arguments"
         refused = _refused_options(context.module, launch, name)
         left = f", but without {', '.join(refused)}, which TrainingArguments refuses today" if refused else ""
         context.note(RM824, place, f"{said}; {own}{left}.")

@@ -5,18 +5,21 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
 from raymigrate.facts.accelerate_config import read_file
 from raymigrate.files.contents import read_bytes
+from raymigrate.files.discovery import SKIPPED
 
 DEFAULT_FILE = "default_config.yaml"
 SCRIPTS = (".sh", ".bash", ".md", ".rst", ".slurm", ".sbatch", ".yml", ".yaml")
 NAMES = ("Makefile", "makefile", "justfile")
 MOST_FILES = 200
+MOST_FOLDERS = 50  # of the folders in one
+DEEPEST = 2  # folders below one that leads to the script
 MOST_BYTES = 200_000
 LAUNCH = re.compile(
     r"(?P<launcher>accelerate\s+launch|torchrun|python3?\s+-m\s+torch\.distributed\.(?:launch|run)|(?<![-\w])deepspeed)"
@@ -56,9 +59,37 @@ class Launch:
         """The flags whose value is not one of a variable of the shell."""
         return {name: value for name, value in self.flags.items() if not any(sign in value for sign in "$<{")}
 
-    def starts(self, script: str) -> bool:
-        """Whether it starts a script of this name, or the module of this name with -m."""
-        return any(self._is_name(word, script) for word in self.text.split())
+    def starts(self, script: Path, folders: Sequence[Path]) -> bool:
+        """Whether it starts a script.
+
+        Which folder a line runs in is not seen: it may be the line's own, or one that leads to the script. In a folder
+        that does not lead to it, the line must give a way to it; in others its name is enough, behind a variable of
+        the shell, say.
+
+        Args:
+            script: The script.
+            folders: Its folder, and those above it in its project.
+        """
+        near = self.file.parent.absolute() in folders or self.file.absolute() == script
+        return any(
+            self._is_name(word, script.name) and self._may_lead_to(word, script, folders, near=near)
+            for word in self.text.split()
+        )
+
+    def _may_lead_to(self, word: str, script: Path, folders: Sequence[Path], *, near: bool) -> bool:
+        path = Path(word if word.endswith(".py") else f"{word.replace('.', '/')}.py")
+        for base in (self.file.parent.absolute(), *self.file.absolute().parent.parents):
+            place = Path(os.path.normpath(base / path))
+            if place == script or place.exists():
+                return place == script
+            if base in folders:
+                break
+        return near or any(folder / path == script for folder in folders)
+
+    def command(self, script: str) -> str:
+        """What starts the script as it is named there, without the launcher and without arguments."""
+        name = next((word for word in self.text.split() if self._is_name(word, script)), script)
+        return f"python {name}" if Path(name).name == script else f"python -m {name}"
 
     def own_arguments(self, script: str) -> list[str]:
         """The words behind the script's name, which the script gets."""
@@ -66,8 +97,9 @@ class Launch:
         return words[next((n for n, word in enumerate(words) if self._is_name(word, script)), len(words)) + 1 :]
 
     def _is_name(self, word: str, script: str) -> bool:
-        of_torchrun = self.text.startswith("torchrun ") and not {"-m", "--module"}.isdisjoint(self.text.split())
-        is_module = "m" in self.flags or "module" in self.flags or of_torchrun
+        words = self.text.split()
+        of_another = words[0] in ("torchrun", "deepspeed") and not {"-m", "--module"}.isdisjoint(words)
+        is_module = "m" in self.flags or "module" in self.flags or of_another
         return Path(word).name == script or (is_module and word.rpartition(".")[2] == script.removesuffix(".py"))
 
 
@@ -77,12 +109,16 @@ def is_launched_one_way(launches: list[Launch]) -> bool:
 
 
 def launches_of(script: str) -> list[Launch]:
-    """The lines of a script, of its folder, and of the folders above that in its project, that launch the script."""
+    """The lines that launch a script: its own, and those in its folder, in the folders above it in its project, and a
+    little way below those.
+    """
     if not script or not os.path.exists(script):  # noqa: PTH110 - as the others that get a path as text
         return []
-    name = Path(script).name
-    in_project = [launch for folder in _folders(Path(script)) for launch in _launches_in(folder)]
-    found = [launch for launch in (*_launches_of_file(Path(script)), *in_project) if launch.starts(name)]
+    path = Path(script).absolute()
+    folders = _folders(Path(script))
+    around = dict.fromkeys(below for folder in folders for below in _with_folders_below(folder, DEEPEST))
+    in_project = [launch for folder in around for launch in _launches_in(folder)]
+    found = [launch for launch in (*_launches_of_file(Path(script)), *in_project) if launch.starts(path, folders)]
     return sorted(found, key=lambda launch: (launch.file, launch.line))
 
 
@@ -126,6 +162,17 @@ def _folders(script: Path) -> list[Path]:
         if any((folder / mark).exists() for mark in (".git", "pyproject.toml", "setup.py", "setup.cfg")):
             return folders
     return folders[:1]
+
+
+@cache
+def _with_folders_below(folder: Path, depth: int) -> tuple[Path, ...]:
+    """A folder, and those in it that may hold source of the project, down to a depth."""
+    try:
+        names = sorted(entry.name for entry in os.scandir(folder) if depth and entry.is_dir(follow_symlinks=False))
+    except OSError:
+        return (folder,)
+    inside = [folder / name for name in names if name not in SKIPPED and not name.startswith(".")][:MOST_FOLDERS]
+    return (folder, *(deeper for below in inside for deeper in _with_folders_below(below, depth - 1)))
 
 
 @cache

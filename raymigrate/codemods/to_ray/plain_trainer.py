@@ -34,7 +34,13 @@ from raymigrate.codemods.to_ray.script import DEFINITIONS, PARSERS, Script, scri
 from raymigrate.codemods.to_ray.statements import Mixed, Role, Roles
 from raymigrate.codemods.to_ray.streams import tell_data
 from raymigrate.codemods.to_ray.trackers import tell_trackers
-from raymigrate.codemods.to_ray.trainer_calls import Training, common_branch, makes_arguments, training_of
+from raymigrate.codemods.to_ray.trainer_calls import (
+    Training,
+    common_branch,
+    makes_arguments,
+    resume_keyword,
+    training_of,
+)
 from raymigrate.codemods.to_ray.trainer_models import unwrap_in_trainers
 from raymigrate.codemods.to_ray.workers import tell_gpus_of_python, tell_rows, tell_seed_of_trainer, tell_threads
 from raymigrate.edits.plan import Code
@@ -67,6 +73,10 @@ RM804 = Rule(
     "A plain script does not say how many processes train, and on what: the command that starts it does.",
     "Give --workers, and --gpu or --cpu, or change the ScalingConfig that was written.",
     "https://docs.ray.io/en/latest/train/user-guides/using-gpus.html",
+)
+ANEW = (
+    "The class of this Trainer has a train() of its own, which is handed no checkpoint: after a failure it starts with"
+    " the first step again."
 )
 RM806 = Rule(
     "RM806",
@@ -262,7 +272,8 @@ def _finish(context: Context, trains: Sequence[ast.Call], callback: str) -> None
     if branch is not None:
         assert isinstance(trains[0].func, ast.Attribute)
         trainer = module.source(trains[0].func.value)
-        context.plan.statement(branch).before.append(Code(emitted.SET_UP.format(trainer=trainer, **names)))
+        set_up = emitted.SET_UP + emitted.LAST_CHECKPOINT
+        context.plan.statement(branch).before.append(Code(set_up.format(trainer=trainer, **names)))
     for call in trains:
         _resume(context, call, names, is_set_up=branch is not None)
 
@@ -283,8 +294,15 @@ def _resume(context: Context, call: ast.Call, names: dict[str, str], *, is_set_u
         text = f"{trainer} = $made\n"
         parts["made"] = made
         plan.hoist(made, trainer)
+    keyword = resume_keyword(module, made)
     text += "" if is_set_up else emitted.SET_UP.format(trainer=trainer, **names)
-    text += emitted.RESUME.format(trainer=trainer, target=target, folder=names["checkpoint_dir"], **names)
+    if keyword:
+        text += "" if is_set_up else emitted.LAST_CHECKPOINT.format(**names)
+        folder = names["checkpoint_dir"]
+        text += emitted.RESUME.format(trainer=trainer, target=target, keyword=keyword, folder=folder, **names)
+    else:
+        context.note(RM806, call, ANEW)
+        text += f"{target}$train\n"
     plan.statement(statement).replacement = Code(text, parts)
 
 

@@ -23,7 +23,7 @@ SETTINGS = (
     *("numpy.random.seed", "logging.basicConfig", "warnings.filterwarnings", "warnings.simplefilter"),
 )
 TRACKING = ("wandb.init", "mlflow.", "comet_ml.", "neptune.", "swanlab.init", "trackio.init")
-LOGINS = ("huggingface_hub.login", "huggingface_hub.notebook_login", "wandb.login", "argparse.", "click.")
+LOGINS = ("huggingface_hub.login", "huggingface_hub.notebook_login", "wandb.login", "argparse.ArgumentParser", "click.")
 LAUNCHER = (
     *("torch.distributed.init_process_group", "torch.distributed.destroy_process_group", "torch.cuda.set_device"),
     "deepspeed.init_distributed",

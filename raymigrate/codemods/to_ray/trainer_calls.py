@@ -11,7 +11,9 @@ from raymigrate.facts.legacy import HF_TRAINERS, TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
 from raymigrate.facts.scopes import FUNCTIONS
 from raymigrate.facts.trainers import is_transformers_trainer
-from raymigrate.facts.values import argument, origins
+from raymigrate.facts.values import argument, methods_of_object, origins
+
+RESUME = "resume_from_checkpoint"
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,28 @@ def makes_trainer(module: Module, call: ast.Call) -> bool:
     return (
         found is not None and isinstance(found.node, ast.ClassDef) and is_transformers_trainer(found.module, found.node)
     )
+
+
+def resume_keyword(module: Module, trainer: ast.expr) -> str:
+    """The parameter of a Trainer's `train` that takes a checkpoint; empty where a class of the project has none there.
+
+    Such a class hands on what it is given: `super().train(resume_from_checkpoint=model_path)`.
+    """
+    own = methods_of_object(module, trainer, "train") or []
+    keywords = {_taken_to_resume(method) for _, method in own} or {RESUME}
+    return keywords.pop() if len(keywords) == 1 else ""
+
+
+def _taken_to_resume(method: ast.FunctionDef) -> str:
+    names = {parameter.arg for parameter in (*method.args.args, *method.args.kwonlyargs)}
+    if RESUME in names or method.args.kwarg is not None:
+        return RESUME
+    for node in ast.walk(method):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "train":
+            given = argument(node, 0, RESUME)
+            if isinstance(given, ast.Name) and given.id in names:
+                return given.id
+    return ""
 
 
 def makes_arguments(module: Module, call: ast.Call) -> bool:
