@@ -66,7 +66,8 @@ def is_tokenizer(module: Module, node: ast.expr) -> bool:
 
 def own_methods(module: Module) -> set[str]:
     """The names of the functions that a file defines itself."""
-    return {node.name for kind in (ast.FunctionDef, ast.AsyncFunctionDef) for node in module.of_type(kind)}
+    own = {node.name for node in module.of_type(ast.FunctionDef)}
+    return own | {node.name for node in module.of_type(ast.AsyncFunctionDef)}
 
 
 def _imports_transformers(context: Context) -> bool:

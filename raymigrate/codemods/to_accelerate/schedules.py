@@ -63,19 +63,24 @@ class Schedules:
             return False
         return any(self._has_length(value) for value in [*maker.args, *(k.value for k in maker.keywords)])
 
-    def _has_length(self, node: ast.AST, depth: int = 6) -> bool:
-        for part in ast.walk(node):
-            if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id == "len":
-                return True
-            if depth and isinstance(part, ast.Name):
-                function = self.module.definition(part)
-                if isinstance(function, ast.FunctionDef) and self._has_length(function, depth - 1):
+    def _has_length(self, node: ast.AST) -> bool:
+        """Whether `len()` is asked in an expression, or in what its names lead to."""
+        waiting, seen = [node], set[ast.AST]()
+        while waiting:
+            current = waiting.pop()
+            if current in seen:
+                continue
+            seen.add(current)
+            for part in ast.walk(current):
+                if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id == "len":
                     return True
-                value = self.module.value(part)
-                for source in self.module.origins(part):
-                    if source.module is self.module and source.node is not part:
-                        if self._has_length(source.node, depth - 1):
-                            return True
-                if value is not part and self._has_length(value, depth - 1):
-                    return True
+                if isinstance(part, ast.Name):
+                    waiting += self._behind(part)
         return False
+
+    def _behind(self, name: ast.Name) -> list[ast.AST]:
+        """The function of the module that a name stands for, and the values that it may have."""
+        function = self.module.definition(name)
+        sources = [source.node for source in self.module.origins(name) if source.module is self.module]
+        values = [value for value in (*sources, self.module.value(name)) if value is not name]
+        return [function, *values] if isinstance(function, ast.FunctionDef) else [*values]
