@@ -30,8 +30,19 @@ from raymigrate.knowledge.libraries import LIBRARIES, look_up, member, names_of,
 ADVICE = {
     ("ray.train.torch.prepare_model", "ddp_kwargs"): "parallel_strategy_kwargs= took its place.",
     ("ray.train.torch.prepare_model", "wrap_ddp"): "Give parallel_strategy=None where it was False.",
-    ("ray.serve.deployment", "max_concurrent_queries"): "max_ongoing_requests= took its place.",
-    ("ray.serve.deployment", "route_prefix"): "Give it to serve.run(application, route_prefix=...).",
+    **{
+        (owner, name): advice
+        for owner in ("ray.serve.deployment", "Deployment.options")
+        for name, advice in {
+            "max_concurrent_queries": "max_ongoing_requests= took its place.",
+            "route_prefix": "Give it to serve.run(), with what .bind() of the deployment makes: serve.run(X.bind(...),"
+            " name=..., route_prefix=...).",
+            **dict.fromkeys(("init_args", "init_kwargs"), "Give them to .bind() of the deployment."),
+            "prev_version": "Delete it.",
+        }.items()
+    },
+    **{("ray.serve.start", f"http_{name}"): f'Give http_options={{"{name}": ...}}.' for name in ("host", "port")},
+    ("ray.serve.start", "http_middlewares"): "Add them to the FastAPI application that @serve.ingress() is given.",
     ("ray.serve.run", "host"): 'Call serve.start(http_options={"host": ...}) before it.',
     ("ray.serve.run", "port"): 'Call serve.start(http_options={"port": ...}) before it.',
     ("ray.serve.run", "_blocking"): "blocking= took its place.",
@@ -56,6 +67,8 @@ RM694 = Rule(
 # load_dataset and load_dataset_builder hand what they do not know to the builder, which refuses these.
 TO_BUILDER = frozenset(name.replace("load_dataset", "load_dataset_builder") for name in LOAD_DATASET)
 REFUSED_BY_BUILDER = DATASET_CHANGES.keys() - {"trust_remote_code"}
+# serve.start() takes any keyword, and raises a ValueError for these (Ray 2.51.0 to 2.60 serve/_private/api.py).
+REFUSED_BY_SERVE = ("http_host", "http_port", "http_middlewares")
 # Arguments that were renamed in many places at once, and take the same values.
 RENAMED = {"use_auth_token": "token", "tokenizer": "processing_class"}
 OF_CELLS = re.compile(r"_+cell_(?:mask_)?\d+__")  # their edges and magics, see raymigrate.documents.cells
@@ -209,7 +222,8 @@ def _called(module: Module, call: ast.Call, of_star: str | None) -> tuple[str, t
 
 
 def _is_taken(name: str, given: tuple[str, ...], keyword: str) -> bool:
-    return takes(given, keyword) and not (name in TO_BUILDER and keyword in REFUSED_BY_BUILDER)
+    refused = REFUSED_BY_BUILDER if name in TO_BUILDER else REFUSED_BY_SERVE if name == "ray.serve.start" else ()
+    return takes(given, keyword) and keyword not in refused
 
 
 def is_dealt_with(context: Context, function: ast.expr) -> bool:
