@@ -318,9 +318,9 @@ def _same(project: Project, found: Definition, other: Definition) -> bool:
 
 
 def _is_harmless(module: Module, node: ast.Constant) -> bool:
-    """Whether a string that spells the name is a key, as in `**{"trainer_init_per_worker": f}`, in `__all__`, or a type.
+    """Whether a string that spells the name is a key, as in `**{"trainer_init_per_worker": f}`, or in `__all__`.
 
-    A class that names itself in an annotation can only do so in a string.
+    Or a type: a class that names itself in an annotation can only do so in a string.
     """
     if in_annotation(module, node):
         return True
