@@ -161,6 +161,22 @@ def test_code_that_was_converted_before_names_its_file(file: str, count: int) ->
     assert len(unfound(converted(TODAY.format(file=file)).messages)) == count
 
 
+@pytest.mark.parametrize(
+    ("load", "count"),
+    [
+        ("TorchCheckpoint(local_path='/run').get_model(net)", 1),
+        ("TorchCheckpoint.from_uri('s3://runs/1').get_model(net)", 1),
+        ("TorchCheckpoint(result.checkpoint.path, result.checkpoint.filesystem).get_model(net)", 0),
+        ("open('/run/model.pt')\nTorchCheckpoint(local_path='/run').get_model(net)", 0),
+    ],
+)
+def test_where_there_are_both_only_what_is_written_as_before_is_told(load: str, count: int) -> None:
+    both = f"{FROM_DICT} if config else TorchCheckpoint.from_model(model)"
+    messages = unfound(converted(LOADS.format(made=both, load=load)).messages)
+    assert len(messages) == count
+    assert all("where it holds checkpoint.pt" in message for message in messages)
+
+
 def test_what_legacy_code_finds_nowhere_may_be_in_an_old_folder() -> None:
     (advice,) = unfound(converted(READS.format(head="from ray.air import session\n")).messages)
     assert "dict_checkpoint.pkl" in advice

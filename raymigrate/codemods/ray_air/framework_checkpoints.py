@@ -11,9 +11,17 @@ import ast
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.codemods.ray_air.ray_checkpoint import GONE, RM303, RM308, call_class, constructed, instead_of_dict
+from raymigrate.codemods.ray_air.ray_checkpoint import (
+    GONE,
+    PATHS,
+    RM303,
+    RM308,
+    call_class,
+    constructed,
+    instead_of_dict,
+)
 from raymigrate.codemods.shared.emitted import CHECKPOINT_FILE
-from raymigrate.codemods.shared.torch_models import TORCH_CHECKPOINTS, lacks_model_file
+from raymigrate.codemods.shared.torch_models import TORCH_CHECKPOINTS, lacks_model_file, makes_both
 from raymigrate.facts.instances import instance_of
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import sources
@@ -69,10 +77,21 @@ def framework_checkpoints(context: Context) -> None:
 @codemod("TorchCheckpoint", phase=Phase.TRIALS, after=[framework_checkpoints])
 def torch_models(context: Context) -> None:
     """Reports `get_model()` of a TorchCheckpoint that may be made from a dict."""
-    found = [call for call, method in context.module.method_calls("get_model") if _reads_file(context, method.value)]
+    calls = context.module.method_calls("get_model")
+    found = {call: method.value for call, method in calls if _reads_file(context, method.value)}
     advice = lacks_model_file(context) if found else None
-    for call in found if advice is not None else ():
-        context.manual(RM303, call, NO_MODEL_FILE, advice)
+    if advice is None:
+        return
+    only_old = makes_both(context)  # what is written as today then surely knows what it reads
+    for call, checkpoint in found.items():
+        if not only_old or any(_is_old(context.module, source) for source in sources(context.module, checkpoint)):
+            context.manual(RM303, call, NO_MODEL_FILE, advice)
+
+
+def _is_old(module: Module, source: ast.expr) -> bool:
+    """Whether what makes a TorchCheckpoint is written as no Ray of today takes it."""
+    names = {keyword.arg for keyword in source.keywords} if isinstance(source, ast.Call) else set()
+    return _maker(module, source) == "from_uri" or not names.isdisjoint(PATHS)
 
 
 def _reads_file(context: Context, checkpoint: ast.expr) -> bool:

@@ -62,17 +62,26 @@ def lacks_model_file(context: Context) -> str | None:
         context: The module.
     """
     module = context.module
+    named = {is_dict for file, is_dict in FILES.items() if any(text.endswith(file) for text in _texts(module))}
     if ways := _ways(module):
-        return loads_model(context) if True in ways else None
-    named = [node.value for node in module.of_type(ast.Constant) if isinstance(node.value, str)]
-    written = {is_dict for file, is_dict in FILES.items() if any(name.endswith(file) for name in named)}
-    if not written and module.project is not None and module.path:
+        is_seen = True in ways and not (False in ways and False in named)
+        return loads_model(context) if is_seen else None
+    if not named and module.project is not None and module.path:
         folder = module.project.folder(module.path)
         words = {f'{quote}{file}"'.encode(): is_dict for file, is_dict in FILES.items() for quote in ('"', "/")}
-        written = {is_dict for word, is_dict in words.items() for _ in files_with(module.project, folder, word)}
-    if written == {True}:
+        named = {is_dict for word, is_dict in words.items() for _ in files_with(module.project, folder, word)}
+    if named == {True}:
         return OF_DICT
-    return None if written or not context.of_legacy_job else OF_OLD_FOLDER
+    return None if named or not context.of_legacy_job else OF_OLD_FOLDER
+
+
+def makes_both(context: Context) -> bool:
+    """Whether some checkpoints are made from a dict, and others by methods of TorchCheckpoint."""
+    return len(_ways(context.module)) > 1
+
+
+def _texts(module: Module) -> list[str]:
+    return [node.value for node in module.of_type(ast.Constant) if isinstance(node.value, str)]
 
 
 def _ways(module: Module) -> set[bool]:
