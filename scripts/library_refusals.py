@@ -10,18 +10,22 @@ Only what stands plainly at the top of a function is seen:
         raise DeprecationWarning(...)
     if local_mode:
         raise RuntimeError("... is no longer supported")
+    if not _internal and version is not DEFAULT.VALUE:
+        raise ValueError("... has been removed.")
+
+and, of a pydantic class, such a check of the value in the method of a `@field_validator("num_cpus")`.
 """
 
 import ast
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from raymigrate.knowledge.libraries import IF_TRUE, WHATEVER
 
 ERROR = "DeprecationWarning"
 OTHER_ERRORS = ("RuntimeError", "ValueError", "TypeError", "NotImplementedError")  # which may mean anything else
-UNSUPPORTED = re.compile(r"no longer supported|not supported any ?more")
+UNSUPPORTED = re.compile(r"no longer supported|not supported any ?more|has been removed")
 CONSTRUCTORS = ("__new__", "__init__", "__post_init__")
 TELLS_WHAT_TO_DO = re.compile(r"((Please|You should) )?(use|switch|set|pass|consider)\b", re.IGNORECASE)
 
@@ -77,13 +81,31 @@ def of_class(node: ast.ClassDef, constants: Callable[[str], str]) -> Iterator[tu
     """What the constructor and the methods of a class refuse; the name of the constructor is empty."""
     for statement in node.body:
         if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+            if field := _validated(statement):
+                checks = refusals(statement, constants)
+                yield from (("", replace(found, parameters=(f"{field}{IF_TRUE}",))) for found in checks)
+                continue
             name = "" if statement.name in CONSTRUCTORS else statement.name
             if not name.startswith("_"):
                 yield from ((name, refusal) for refusal in refusals(statement, constants))
 
 
+def _validated(method: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
+    """The field whose value a method of a pydantic class checks for truth; empty for other methods."""
+    for decorator in method.decorator_list:
+        match decorator:
+            case ast.Call(func=ast.Name(id="field_validator"), args=[ast.Constant(value=str(field))]):
+                value = method.args.args[1].arg
+                tests = [statement.test for statement in method.body if isinstance(statement, ast.If)]
+                is_plain = all(isinstance(test, ast.Name) and test.id == value for test in tests)
+                return field if tests and is_plain else ""
+    return ""
+
+
 def _asked_for(test: ast.expr) -> tuple[str, ...]:
     """The parameters of which one must be given for a test to hold; empty if it asks for anything else."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) and _is_of_users(test.values[0]):
+        test = test.values[-1] if len(test.values) == 2 else test
     parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or) else [test]
     found = []
     for part in parts:
@@ -91,6 +113,10 @@ def _asked_for(test: ast.expr) -> tuple[str, ...]:
             case ast.Compare(left=left, ops=[ast.IsNot()], comparators=[ast.Constant(value=None)]):
                 mark = ""
             case ast.Compare(left=left, ops=[ast.NotEq()], comparators=[ast.Name(id="_DEPRECATED_VALUE")]):
+                mark = WHATEVER
+            case ast.Compare(
+                left=left, ops=[ast.IsNot()], comparators=[ast.Attribute(ast.Name(id="DEFAULT"), "VALUE")]
+            ):
                 mark = WHATEVER
             case ast.Name() as left:
                 mark = IF_TRUE
@@ -100,6 +126,14 @@ def _asked_for(test: ast.expr) -> tuple[str, ...]:
             return ()
         found.append(ast.unparse(left).removeprefix("self.") + mark)
     return tuple(found)
+
+
+def _is_of_users(test: ast.expr) -> bool:
+    """Whether a test holds in every call by others than the library: `not _internal`."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=ast.Name(id=name)):
+            return name.startswith("_")
+    return False
 
 
 def _said(statement: ast.Raise, constants: Callable[[str], str]) -> tuple[str, str] | None:

@@ -83,6 +83,29 @@ def test_where_an_image_stands(text: str, found: list[str]) -> None:
     assert [text[pin.start :].startswith(pin.written.partition(":")[0]) for pin in pins] == [True] * len(found)
 
 
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("  rayVersion: '2.3.1' # should match the image", True),
+        ('  rayVersion: "2.9.0"', True),
+        ("  rayVersion: 2.50.0", True),
+        ("  rayClusterSpec: {rayVersion: 2.9.0, headGroupSpec: {}}", True),
+        ("  rayVersion: '2.60.0'", False),
+        ("  # rayVersion: 2.3.1", False),
+        ("  rayVersion: {{ .Values.version }}", False),
+        ("  arrayVersion: 2.3.1", False),
+    ],
+)
+def test_the_version_that_kuberay_is_told(tmp_path: Path, line: str, told: bool) -> None:
+    job = f"apiVersion: ray.io/v1\nkind: RayJob\nspec:\n{line}\n  entrypoint: python train.py\n"
+    project(tmp_path, train_py=LEGACY, job_yaml=job)
+    outcome = run("--check", tmp_path)
+    assert pins_in(outcome) == ({"job.yaml:4"} if told else set())
+    assert ("Write the version that the image of ray >= 2.51 holds." in outcome.stdout) == told
+    project(tmp_path, train_py=MODERN)
+    assert run("--check", tmp_path).exit_code == 0
+
+
 @pytest.mark.parametrize("name", ["cluster_yaml", "k8s__job_yml", "deploy__ray_yaml", "ray-env_yaml"])
 def test_where_such_files_lie(tmp_path: Path, name: str) -> None:
     project(tmp_path, train_py=LEGACY, **{name: KUBERAY.format(image="rayproject/ray:2.6.3")})

@@ -23,6 +23,14 @@ SOURCES = {
     "if a is not None or b is not None:\n        raise DeprecationWarning(f'Use {a}.')": [Refusal(("a", "b"), "")],
     "if a != _DEPRECATED_VALUE:\n        raise DeprecationWarning('gone')": [Refusal(("a!",), "")],
     "if a is not None:\n        print(a)\n        raise DeprecationWarning('gone')": [Refusal(("a",), "")],
+    "if a is not DEFAULT.VALUE:\n        raise ValueError('`a` has been removed.')": [
+        Refusal(("a!",), "", "ValueError")
+    ],
+    "if not _own and a is not DEFAULT.VALUE:\n        raise ValueError('`a` has been removed.')": [
+        Refusal(("a!",), "", "ValueError")
+    ],
+    "if not b and a is not DEFAULT.VALUE:\n        raise ValueError('`a` has been removed.')": [],
+    "if a is None:\n        raise ValueError('`a` must be given.')": [],
     "if a is not None and b:\n        raise DeprecationWarning('gone')": [],
     "if a > 1:\n        raise DeprecationWarning('gone')": [],
     "raise NotImplementedError": [],
@@ -45,6 +53,24 @@ class C:
 """
 
 
+VALIDATED = """
+class C(BaseModel):
+    @field_validator("a")
+    @classmethod
+    def refuse(cls, v):
+        if v:
+            raise ValueError("`a` has been removed.")
+        return v
+
+    @field_validator("b")
+    @classmethod
+    def check(cls, v, info):
+        if v > 1:
+            raise ValueError("`b` above 1 has been removed.")
+        return v
+"""
+
+
 @pytest.mark.parametrize(("body", "found"), SOURCES.items())
 def test_what_a_function_refuses_is_read_from_its_source(body: str, found: list[Refusal]) -> None:
     function = ast.parse(f"def f(a=None, b=None):\n    {body}\n").body[0]
@@ -56,6 +82,12 @@ def test_a_class_refuses_what_its_constructor_and_its_methods_refuse() -> None:
     node = ast.parse(CLASS).body[0]
     assert isinstance(node, ast.ClassDef)
     assert list(of_class(node, str)) == [("", Refusal(("a",), "")), ("m", Refusal((), ""))]
+
+
+def test_a_pydantic_class_refuses_what_its_validators_refuse() -> None:
+    node = ast.parse(VALIDATED).body[0]
+    assert isinstance(node, ast.ClassDef)
+    assert list(of_class(node, str)) == [("", Refusal(("a?",), "", "ValueError"))]
 
 
 def test_checks_of_one_function_keep_their_own_errors() -> None:

@@ -11,6 +11,7 @@ from raymigrate.base.findings import Finding, Kind, Rule
 from raymigrate.base.options import Options
 from raymigrate.comments.skips import Skips
 from raymigrate.edits.plan import Code, Part, Plan
+from raymigrate.facts.annotations import names_in_texts
 from raymigrate.facts.callers import place_by_callers
 from raymigrate.facts.helpers import Helper
 from raymigrate.facts.keys import is_unpacked
@@ -227,20 +228,23 @@ class Context:
         self.handle(reference, gone=True)
 
     def settle_removed_arguments(self) -> None:
-        """Counts what is in arguments that the plan takes away as rewritten: it goes with them.
+        """Counts what is in arguments and annotations that the plan takes away as rewritten: it goes with them.
 
         What the plan puts somewhere else stays.
         """
         moved = {part for code in self.plan.codes() for part in code.parts.values()}
-        gone = {
+        gone: set[ast.AST] = {
             keyword.value
             for call, edit in self.plan.calls.items()
             for keyword in call.keywords
             if keyword.arg in edit.remove and keyword.value not in moved
         }
+        annotations = set(self.plan.removed_annotations())
+        kept = names_in_texts(self.module, annotations) if annotations else frozenset()
+        gone |= annotations
         for reference in self.module.references if gone else ():
             around = [reference.node, *self.module.ancestors(reference.node)]
-            if not gone.isdisjoint(around) and moved.isdisjoint(around):
+            if not gone.isdisjoint(around) and moved.isdisjoint(around) and reference.root.id not in kept:
                 self.handle(reference, gone=True)
 
     def give(self, call: ast.Call, name: str, template: str, **parts: Part) -> None:

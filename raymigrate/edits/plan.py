@@ -226,6 +226,20 @@ class Plan:
         """The changes around a statement, to be added to."""
         return self.statements.setdefault(node, StatementEdit())
 
+    def removed_annotations(self) -> Iterator[ast.expr]:
+        """The annotations of functions whose head changes, and loses them."""
+        for function, edit in self.functions.items():
+            if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+                continue
+            if edit.drop_return_annotation and function.returns is not None:
+                yield function.returns
+            taken = function.args
+            extra = [parameter for parameter in (taken.vararg, taken.kwarg) if parameter is not None]
+            for parameter in (*taken.posonlyargs, *taken.args, *taken.kwonlyargs, *extra):
+                goes = edit.parameters is not None or parameter.arg in edit.unannotated | edit.without
+                if goes and parameter.annotation is not None:
+                    yield parameter.annotation
+
     def function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> FunctionEdit:
         """The changes to a function, to be added to."""
         return self.functions.setdefault(node, FunctionEdit())

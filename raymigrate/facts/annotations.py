@@ -1,6 +1,8 @@
 """Which expressions name a type only: annotations, and what `isinstance()` asks for."""
 
 import ast
+import re
+from collections.abc import Collection
 
 from raymigrate.facts.module import Module
 
@@ -18,6 +20,20 @@ def in_annotation(module: Module, node: ast.expr) -> bool:
             return False
         part = outer
     return False
+
+
+def names_in_texts(module: Module, without: Collection[ast.AST] = ()) -> frozenset[str]:
+    """The names in annotations that are written as strings: `x: "Optional[X]"`.
+
+    Args:
+        module: The module.
+        without: Annotations that do not count.
+    """
+    texts = (
+        node for node in module.of_type(ast.Constant) if isinstance(node.value, str) and in_annotation(module, node)
+    )
+    counted = (text.value for text in texts if not any(part in without for part in (text, *module.ancestors(text))))
+    return frozenset(name for text in counted for name in re.findall(r"\w+", str(text)))
 
 
 def in_type_test(module: Module, node: ast.expr) -> bool:

@@ -8,6 +8,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from raymigrate.facts.files import PATH_CLASSES, UNCHANGED
 from raymigrate.facts.module import Module
 from raymigrate.facts.results import class_method, made_by_script
 from raymigrate.facts.storage import is_absolute
@@ -19,6 +20,7 @@ SHARED = re.compile(
     r"/(?:mnt/)?(?:dbfs|Volumes|efs|nfs|fsx|lustre|gpfs|shared|shared_storage|cluster_storage|user_storage)(?:/|$)"
 )
 MAX_STEPS = 20
+REMOVERS = ("shutil.rmtree", "shutil.move", "os.rmdir", "os.removedirs", "os.rename", "os.replace")
 
 
 def local_folder(module: Module, checkpoint: ast.expr) -> Source | None:
@@ -67,6 +69,69 @@ def folder_is_temporary(module: Module, checkpoint: ast.expr, user: ast.AST) -> 
         if folder is not None
         for name in _names(module, folder)
     )
+
+
+def folder_ends_before(module: Module, checkpoint: ast.expr, made: ast.Call, user: ast.AST) -> bool:
+    """Whether the folder of a checkpoint is gone when a node runs, which was there for the call that took its files.
+
+    Args:
+        module: The module.
+        checkpoint: The checkpoint.
+        made: What took the files.
+        user: What reads them now.
+    """
+    folders = [folder for source in sources(module, checkpoint) if (folder := _folder(module, source)) is not None]
+    names = [name for folder in folders for name in _names(module, folder)]
+    if any(_is_left_before(module, name, user) for name in names):
+        return True
+    return any(_is_between(module, removal, made, user) for removal in _removals(module, folders, names))
+
+
+def _is_left_before(module: Module, name: ast.Name, user: ast.AST) -> bool:
+    """Whether a `with` block that gives a name has ended when a node after it runs."""
+    target = module.definition(name)
+    item = module.parent_of.get(target) if target is not None else None
+    block = module.parent_of.get(item) if isinstance(item, ast.withitem) else None
+    return block is not None and not module.inside(user, block)
+
+
+def _removals(module: Module, folders: list[ast.expr], names: list[ast.Name]) -> Iterator[ast.Call]:
+    """The calls that delete one of some folders, or move it away: `shutil.rmtree(name)`, `name.cleanup()`.
+
+    Args:
+        module: The module.
+        folders: The folders.
+        names: The names that they are made of.
+    """
+    targets = {module.definition(name) for name in names} - {None}
+    spelled = {ast.dump(_plain(module, folder)) for folder in folders}
+    for call in module.calls(*REMOVERS):
+        removed = _plain(module, call.args[0]) if call.args else call
+        whole = removed.value if isinstance(removed, ast.Attribute) and removed.attr == "name" else removed
+        if ast.dump(removed) in spelled or (isinstance(whole, ast.Name) and module.definition(whole) in targets):
+            yield call
+    for call, method in module.method_calls("cleanup"):
+        if module.definition(method.value) in targets:
+            yield call
+
+
+def _plain(module: Module, folder: ast.expr) -> ast.expr:
+    """A folder without what only makes its path absolute or of another type."""
+    while isinstance(folder, ast.Call) and len(folder.args) == 1 and not folder.keywords:
+        if module.qualified(folder.func) not in (*UNCHANGED, *PATH_CLASSES) and ast.unparse(folder.func) != "str":
+            break
+        folder = folder.args[0]
+    return folder
+
+
+def _is_between(module: Module, node: ast.AST, first: ast.AST, last: ast.AST) -> bool:
+    """Whether a node runs after another one and before a third, as far as their order in one function tells."""
+    if module.function(node) is not module.function(last):
+        return False
+    if module.start(first) < module.start(node) < module.start(last):
+        return True
+    loops = (outer for outer in module.ancestors(last) if isinstance(outer, ast.For | ast.AsyncFor | ast.While))
+    return any(module.inside(node, loop) and not module.inside(first, loop) for loop in loops)
 
 
 def _folder(module: Module, source: ast.expr) -> ast.expr | None:

@@ -16,6 +16,7 @@ TORCH_TRAINER = "ray.train.torch.TorchTrainer"
 TRAINER = "transformers.trainer.Trainer"
 TRAINING_ARGUMENTS = "transformers.training_args.TrainingArguments"
 ACCELERATOR = "accelerate.accelerator.Accelerator"
+DEPLOYMENT = "ray.serve.deployment.Deployment"
 # What transformers hands to the methods of a callback, in their order (trainer_callback.py).
 CALLBACK_PARAMETERS = (
     TRAINING_ARGUMENTS,
@@ -139,6 +140,8 @@ def _looked_for(module: Module, node: ast.expr, depth: int) -> str:
         bound = definition(module, node)
         if isinstance(bound, ast.arg):
             return _class_of_parameter(module, bound)
+        if is_deployment(module, bound) or (isinstance(bound, ast.alias) and is_imported_deployment(module, node)):
+            return DEPLOYMENT
         parsed = isinstance(bound, ast.ClassDef) and TRAINING_ARGUMENTS in lineage(library_base(module, bound))
         return TRAINING_ARGUMENTS if parsed or _is_parsed(module, node) else ""
     return ""
@@ -155,10 +158,41 @@ def _is_parsed(module: Module, node: ast.Name) -> bool:
     return made is not None and module.qualified(made) in OLD_TRAINING_ARGUMENTS
 
 
+def is_deployment(module: Module, bound: ast.AST | None) -> bool:
+    """Whether a class or function is one that `@serve.deployment` makes a deployment of."""
+    if not isinstance(bound, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) or not bound.decorator_list:
+        return False
+    outermost = bound.decorator_list[0]
+    made = outermost.func if isinstance(outermost, ast.Call) else outermost
+    return module.qualified(made) == "ray.serve.deployment"
+
+
+def is_imported_deployment(module: Module, node: ast.expr) -> bool:
+    """Whether a name is that of a deployment that another file of the project makes by a decorator."""
+    found = module.project.definition(module, node) if module.project is not None else None
+    return found is not None and is_deployment(found.module, found.node)
+
+
+def _is_other_deployment(module: Module, function: ast.expr) -> bool:
+    """Whether what is called is `.options` of a deployment of another file."""
+    if not isinstance(function, ast.Attribute) or function.attr != "options":
+        return False
+    return is_imported_deployment(module, function.value)
+
+
+def _makes_deployment(module: Module, call: ast.Call) -> bool:
+    """Whether a call is `serve.deployment(X)` or `serve.deployment(...)(X)`."""
+    if isinstance(call.func, ast.Call):
+        return module.qualified(call.func.func) == "ray.serve.deployment" and not call.func.args
+    return bool(call.args) and module.qualified(call.func) == "ray.serve.deployment"
+
+
 def _class_of_call(module: Module, call: ast.Call, depth: int) -> str:
     restored = _restored(module, call.func)
     if restored:
         return restored
+    if _makes_deployment(module, call) or _is_other_deployment(module, call.func):
+        return DEPLOYMENT
     name = module.qualified(call.func)
     if name is not None:
         return result(look_up(TORCH_TRAINER if name in TRAINERS else name))

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from raymigrate.facts.annotations import in_annotation
 from raymigrate.facts.module import Module
 from raymigrate.facts.project import Definition, Project
 from raymigrate.facts.scopes import Binding
@@ -317,7 +318,12 @@ def _same(project: Project, found: Definition, other: Definition) -> bool:
 
 
 def _is_harmless(module: Module, node: ast.Constant) -> bool:
-    """Whether a string that spells the name is a key, as in `**{"trainer_init_per_worker": f}`, or in `__all__`."""
+    """Whether a string that spells the name is a key, as in `**{"trainer_init_per_worker": f}`, or in `__all__`.
+
+    Or a type: a class that names itself in an annotation can only do so in a string.
+    """
+    if in_annotation(module, node):
+        return True
     parent = module.parent_of.get(node)
     if isinstance(parent, ast.Dict):
         return node in parent.keys

@@ -1,4 +1,7 @@
-"""Images of containers that hold a version of Ray: `FROM rayproject/ray:2.6.3`, `image="quay.io/x/ray:2.6.3-py39"`."""
+"""Images of containers that hold a version of Ray: `FROM rayproject/ray:2.6.3`, `image="quay.io/x/ray:2.6.3-py39"`.
+
+And the version that KubeRay is told that they hold: `rayVersion: "2.6.3"`.
+"""
 
 import re
 from collections.abc import Iterator
@@ -74,3 +77,18 @@ def images_in_yaml(text: str) -> Iterator[Pin]:
             image, place = f"{match['repository']}:{match['tag']}", match.start("repository")
         if pin := image_pin(image, place):
             yield pin
+
+
+RAY_VERSION = re.compile(
+    r"(?:^[ \t-]*|[{,][ \t]*)"
+    rf"(?P<line>[\"']?rayVersion[\"']?[ \t]*:[ \t]+[\"']?(?P<version>{VERSION})[\"']?)(?![\w.])",
+    re.MULTILINE,
+)
+OF_IMAGE = "Write the version that the image of ray >= {ray} holds."
+
+
+def ray_versions(text: str) -> Iterator[Pin]:
+    """The versions of Ray in the `rayVersion:` of clusters and jobs of KubeRay, which starts them by it."""
+    for match in RAY_VERSION.finditer(text):
+        advice = OF_IMAGE.format(ray=LOWEST["ray"])
+        yield Pin("ray", match["line"], match.start("line"), f"=={match['version']}", obstacle=advice)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from raymigrate.base.findings import Finding, Kind, is_to_ray
 from raymigrate.documents.install_commands import WORD, commands
@@ -35,10 +35,13 @@ ACCELERATE = Needed(
 )
 RAY = Needed("ray", "transformers", "The converted code trains on Ray", f"ray[train]>={LOWEST['ray']}")
 EVALUATE = Needed("evaluate", "datasets", "The converted code loads metrics with evaluate", "evaluate")
+IMPORTED = replace(EVALUATE, why="The code imports evaluate")
 # Extras of transformers that bring accelerate along (metadata of transformers 5.23).
 WITH_ACCELERATE = re.compile(r"\[[^\]]*\b(?:torch|accelerate|deepspeed|serving)\b")
 TRAINS = re.compile(r"\b(?:(?:Seq2Seq)?TrainingArguments|(?:HuggingFace|Transformers)Trainer)\b")
 METRICS = "RM713"
+# At the left edge: what a function imports may be for another way than the one that is taken.
+IMPORTS_EVALUATE = re.compile(r"^(?:import evaluate|from evaluate import)\b", re.MULTILINE)
 # A requirement at the start of a line or of a string: `transformers`, `- transformers[torch]`, `"datasets>=2",`.
 LISTED = re.compile(
     rf"(?:^[ \t]*(?:-[ \t]+)?|[\"'])(?P<requirement>{NAME}(?P<extras>[ \t]*\[[^\]\n]*\])?)(?=[\"'<>=!~;,@\s]|$)",
@@ -58,7 +61,13 @@ def needed_by(text: str, findings: Iterable[Finding]) -> list[Needed]:
     """
     converted = {f.code for f in findings if f.kind is Kind.CONVERTED}
     needed = {ACCELERATE: TRAINS.search(text), EVALUATE: METRICS in converted, RAY: any(map(is_to_ray, converted))}
-    return [package for package, is_needed in needed.items() if is_needed]
+    found = [package for package, is_needed in needed.items() if is_needed]
+    return found + [still for still in needed_still(text) if still.name not in {package.name for package in found}]
+
+
+def needed_still(text: str) -> list[Needed]:
+    """What a script needs that may have been converted before, and that legacy code did not."""
+    return [IMPORTED] if IMPORTS_EVALUATE.search(text) else []
 
 
 def listed(text: str) -> dict[str, int]:

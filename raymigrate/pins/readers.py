@@ -12,7 +12,7 @@ from dataclasses import replace
 from raymigrate.documents.install_commands import install_commands
 from raymigrate.facts.module import Module
 from raymigrate.knowledge.versions import LOWEST, REQUIRED, Pin, conda_pins, package, requirement_pins
-from raymigrate.pins.images import image_pin, images_in_yaml, python_image_pin
+from raymigrate.pins.images import image_pin, images_in_yaml, python_image_pin, ray_versions
 from raymigrate.pins.needed import COMMENT
 from raymigrate.pins.toml import range_pins, toml_pins
 
@@ -154,8 +154,9 @@ def dockerfile(text: str) -> Iterator[Pin]:
 
 
 def cluster_file(text: str) -> Iterator[Pin]:
-    """The images of Ray in YAML of Kubernetes, Docker or Ray's cluster launcher, and what commands in it install."""
+    """What YAML of Kubernetes, Docker or Ray's cluster launcher says of Ray, and what commands in it install."""
     yield from images_in_yaml(text)
+    yield from ray_versions(text)
     installing = installing_lines(text)
     yield from install_commands(installing)
     for item in listed_for_pip(installing):

@@ -19,8 +19,8 @@ from raymigrate.documents.remarks import RM731
 from raymigrate.facts.yaml_files import composed
 from raymigrate.knowledge.versions import Pin
 from raymigrate.pins.evidence import is_converted, is_legacy, may_be_converted, uses_ray
-from raymigrate.pins.files import PinFile, read, reader_by_path
-from raymigrate.pins.needed import Needed, missing, needed_by
+from raymigrate.pins.files import PinFile, decode, read, reader_by_path
+from raymigrate.pins.needed import Needed, missing, needed_by, needed_still
 from raymigrate.run.conversion import broken
 from raymigrate.run.outcome import FileResult
 from raymigrate.run.pin_files import files_for
@@ -57,12 +57,14 @@ def pin_results(
     scripts = [*sorted(legacy), *others] if is_needed else []
     named = {path: PinFile(path, reader, read(path), scripts) for path, reader in named_lists}
     files = [*named.values(), *(file for file in files_for(scripts, found) if file.path not in named)]
-    told = {path: results[path] for path in legacy if path in results}
-    lacking = _lacking(files, told) if job.options.enabled(RM732.code) else {}
+    needs = {path: needed_by(results[path].before, results[path].findings) for path in legacy if path in results}
+    needs |= {path: needed_still(text) for path in others if (text := _text_of_today(path))}
+    lacking = _lacking(files, needs) if job.options.enabled(RM732.code) else {}
     for file in files:
         try:
-            if (file.old_pins or file.path in lacking) and (
-                not legacy.isdisjoint(file.scripts) or _concerns(file, is_asked=is_asked, is_named=file.path in named)
+            ours = not legacy.isdisjoint(file.scripts)
+            if file.path in lacking or (
+                file.old_pins and (ours or _concerns(file, is_asked=is_asked, is_named=file.path in named))
             ):
                 earlier = results.get(file.path)
                 result = _result(file, job) if earlier is None else _added(earlier, file, job)
@@ -85,14 +87,25 @@ def _concerns(file: PinFile, *, is_asked: bool, is_named: bool) -> bool:
     return any(map(uses_ray, texts)) if is_asked else any(is_converted(text, file.old_pins) for text in texts)
 
 
-def _lacking(files: Sequence[PinFile], legacy: Mapping[str, FileResult]) -> dict[str, list[tuple[Needed, int]]]:
-    """What converted scripts need and none of their files lists: by the path of the file that has to list it."""
+def _text_of_today(path: str) -> str:
+    """The text of a script that may have been converted before; empty for others."""
+    data = read(path) or b""
+    return decode(data).text if may_be_converted(data) else ""
+
+
+def _lacking(files: Sequence[PinFile], needs: Mapping[str, list[Needed]]) -> dict[str, list[tuple[Needed, int]]]:
+    """What scripts need and none of their files lists: by the path of the file that has to list it.
+
+    Args:
+        files: The files that list packages.
+        needs: What each script needs.
+    """
     found: dict[str, list[tuple[Needed, int]]] = {}
     told = set[tuple[str, str]]()
     files = [file for file in files if _is_read(file)]
     for file in files:
-        ours = [path for path in file.scripts if path in legacy]
-        needed = {n.name: n for path in ours for n in needed_by(legacy[path].before, legacy[path].findings)}
+        ours = [path for path in file.scripts if path in needs]
+        needed = {n.name: n for path in ours for n in needs[path]}
         others = {name for other in files if not set(ours).isdisjoint(other.scripts) for name in other.names}
         for lacking, place in missing(needed.values(), file.names, others):
             key = (lacking.name, min(ours))

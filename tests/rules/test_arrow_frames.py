@@ -1,6 +1,7 @@
 """RM515: DataFrames of Ray Data with columns of Arrow."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from raymigrate.base.findings import Kind
 from raymigrate.base.options import Options
 from raymigrate.run.engine import convert
+from tests.projects.files import convert as convert_files
 from tests.rules.scripts import converted
 
 SETTING = "DataContext.get_current().enable_arrow_backed_pandas_conversion = False"
@@ -316,3 +318,41 @@ TorchTrainer(print, scaling_config=ScalingConfig(num_workers=2)).fit()
 )
 def test_a_frame_is_followed_into_another_method(body: str, differs: bool) -> None:
     assert bool(converted(OWN_CLASS.format(body=body)).lines("RM515", Kind.CONVERTED)) is differs
+
+
+OWN = """
+import ray
+from ray.train.batch_predictor import BatchPredictor
+from ray.train.predictor import Predictor
+
+{note}
+class Odd(Predictor):
+    @classmethod
+    def from_checkpoint(cls, checkpoint, **kwargs){hint}:
+        return cls()
+
+    def _predict_pandas(self, frame):
+        return frame["n"] % 2
+
+
+ds = ray.data.read_csv("rows.csv")
+BatchPredictor.from_checkpoint(checkpoint, Odd).predict(ds)
+"""
+
+
+@pytest.mark.parametrize(
+    ("hint", "note", "kind"),
+    [
+        ("", "", Kind.CONVERTED),
+        (' -> "Odd"', "", Kind.CONVERTED),
+        (' -> "list[Odd]"', "", Kind.CONVERTED),
+        ("", "known: 'Odd' = None\n", Kind.CONVERTED),
+        ("", 'CLASS = "Odd"\n', Kind.MANUAL),  # which may be looked up by its name
+    ],
+)
+def test_a_class_that_names_itself_as_a_type_is_not_used_elsewhere(
+    tmp_path: Path, hint: str, note: str, kind: Kind
+) -> None:
+    (tmp_path / "predict.py").write_text(OWN.format(hint=hint, note=note))
+    (finding,) = [found for found in convert_files(tmp_path).findings if found.code == "RM515"]
+    assert finding.kind is kind

@@ -45,3 +45,25 @@ def test_a_trainer_in_a_tuner_counts_as_a_trainer() -> None:
         'open("checkpoint_000000/a")\n'
     )
     assert converted(script).lines("RM609", Kind.MANUAL) == [6]
+
+
+@pytest.mark.parametrize(
+    ("line", "slash", "scheme"),
+    [
+        ('upload("checkpoint_000000/")', True, ""),
+        ('upload(f"{root}/checkpoint_000000/")', True, ""),
+        ('upload(root + "/checkpoint_000000/")', True, ""),
+        ('upload(os.path.join(root, "checkpoint_000000/"))', True, ""),
+        ('upload(root + "/checkpoint_000000/" + name)', False, ""),
+        ('upload(f"{root}/checkpoint_000000/{name}")', False, ""),
+        ('upload(os.path.join(root, "checkpoint_000000/", name))', False, ""),
+        ('upload("s3://runs/checkpoint_000000")', False, "s3://"),
+        ('root = "gs://runs"; upload(f"{root}/checkpoint_000000/")', True, "gs://"),
+        ('root = "gs://runs"; upload(os.path.join(root, "checkpoint_000000"))', False, "gs://"),
+    ],
+)
+def test_what_the_path_of_a_checkpoint_lacks_is_said(line: str, slash: bool, scheme: str) -> None:
+    (message,) = converted(f"import os\nimport ray\n{line}\n").messages
+    assert ("has no / at its end" in message) == slash
+    assert ("Its URI is" in message) == bool(scheme)
+    assert f'"{scheme}" + result.checkpoint.path' in message or not scheme

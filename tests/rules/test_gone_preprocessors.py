@@ -1,8 +1,11 @@
 """RM501 and RM510: BatchMappers that are left, and preprocessors of checkpoints: advice that fits their use."""
 
+from pathlib import Path
+
 import pytest
 
 from raymigrate.base.findings import Kind
+from tests.projects.files import convert
 from tests.rules.scripts import converted
 
 TRAINED = """
@@ -142,3 +145,17 @@ def test_advice_for_a_batch_mapper_fits_what_is_done_with_it(use: str, told: str
     found = advice(LEFT + use.format(MADE), "RM501")
     assert told in found
     assert ("before the trainer is built" in found) == any(part in use for part in ("Trainer", "def make", "share"))
+
+
+READ = "from ray.air import Checkpoint\n\npreprocessor = Checkpoint.from_directory('/run').get_preprocessor()\n"
+
+
+@pytest.mark.parametrize(
+    ("preprocessor", "is_told"), [(MAPPER, True), ("Chain(scaler, BatchMapper(tokenize))", True), ("scaler", False)]
+)
+def test_a_mapper_of_the_trainer_of_another_file_is_told_of(tmp_path: Path, preprocessor: str, is_told: bool) -> None:
+    train = TRAINED.format(preprocessor=preprocessor, use="")
+    (tmp_path / "train.py").write_text(train if is_told else train.replace("BatchMapper", "MinMaxScaler"))
+    (tmp_path / "predict.py").write_text(READ)
+    (found,) = [finding for finding in convert(tmp_path).findings if finding.code == "RM510"]
+    assert ("Where it is a BatchMapper" in found.advice) == is_told

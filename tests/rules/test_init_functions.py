@@ -103,3 +103,53 @@ def test_an_init_function_that_is_called_as_what_new_code_uses(name: str) -> Non
 
 def test_a_dataset_that_is_called_as_a_builtin() -> None:
     assert '"num_rows": list.count()' in converted(OF_A_FUNCTION).text
+
+
+ANNOTATED = """
+import typing
+from typing import {names}
+
+import ray
+from ray.air.config import ScalingConfig
+from ray.data import Dataset
+from ray.train.huggingface import TransformersTrainer
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+
+
+def build({head}:
+    model = AutoModelForCausalLM.from_pretrained("gpt2")
+    {body}
+    return Trainer(model=model, args=TrainingArguments("out"), train_dataset=train_dataset)
+
+
+ds = ray.data.range(3)
+TransformersTrainer(build, scaling_config=ScalingConfig(num_workers=2, use_gpu=True), datasets={{"train": ds}}).fit()
+"""
+HEADS = [
+    ("Any, Dict", "train_dataset: Dict, eval_dataset: Any = None, **config)", "print(config)"),
+    ("Optional", "train_dataset, eval_dataset: Optional[list] = None, **config)", "print(config)"),
+    ("Any", "train_dataset, eval_dataset=None, **config: Any)", "print(config)"),
+    ("Optional", "train_dataset, eval_dataset=None, **config) -> Optional[Trainer]", "print(config)"),
+]
+
+
+@pytest.mark.parametrize(("names", "head", "body"), HEADS)
+def test_an_import_of_an_annotation_goes_with_the_head_that_had_it(names: str, head: str, body: str) -> None:
+    text = converted(ANNOTATED.format(names=names, head=head, body=body)).text
+    assert "def train_func(config):" in text
+    assert "from typing import" not in text
+    assert "import typing" in text  # which nothing has used before
+
+
+@pytest.mark.parametrize(
+    ("head", "body"),
+    [
+        ("train_dataset: Any, eval_dataset=None, **config)", "rows: Any = config"),
+        ("train_dataset: Any, eval_dataset=None, **config)", "rows: 'Any' = config"),
+        ("train_dataset, eval_dataset=None, **config)", "print(config)"),  # unused before, and the user's business
+    ],
+)
+def test_an_import_that_something_else_uses_stays(head: str, body: str) -> None:
+    text = converted(ANNOTATED.format(names="Any", head=head, body=body)).text
+    assert "def train_func(config):" in text
+    assert "from typing import Any" in text

@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from raymigrate.base.findings import Kind
+from raymigrate.cli import main
 from tests.projects.files import convert
 from tests.rules.scripts import converted
 
@@ -79,3 +81,56 @@ def test_what_the_files_of_a_project_lack_is_told_once(tmp_path: Path, files: di
         (tmp_path / name).write_text(text)
     found = [finding.advice for finding in convert(tmp_path).findings if finding.code == "RM732"]
     assert [advice.split()[1].rstrip(",").partition(">")[0] for advice in found] == told
+
+
+TODAY = """
+{imports}
+import ray
+from ray.train import ScalingConfig
+from ray.train.torch import TorchTrainer
+
+
+def loop():
+    ray.train.report({{"accuracy": compute()}})
+
+
+ray.init({environment})
+TorchTrainer(loop, scaling_config=ScalingConfig(num_workers=2)).fit()
+"""
+
+
+@pytest.mark.parametrize(
+    ("imports", "environment", "files", "count"),
+    [
+        ("import evaluate", "", {"requirements.txt": "ray[train]\ndatasets\n"}, 1),
+        ("from evaluate import load", "", {"Dockerfile": "FROM x\nRUN pip install datasets ray[train]\n"}, 1),
+        ("import evaluate", 'runtime_env={"pip": ["datasets"]}', {}, 1),
+        ("import evaluate", 'runtime_env={"pip": ["datasets", "evaluate"]}', {}, 0),
+        ("import evaluate", "", {"requirements.txt": "ray[train]\ndatasets\nevaluate\n"}, 0),
+        ("import evaluate", "", {"requirements.txt": "ray[train]\n"}, 0),
+        ("from job import evaluate", "", {"requirements.txt": "ray[train]\ndatasets\n"}, 0),
+        ("try:\n    import evaluate\nexcept ImportError:\n    pass", "", {"requirements.txt": "datasets\n"}, 0),
+    ],
+)
+def test_later_runs_tell_it_too(
+    tmp_path: Path, imports: str, environment: str, files: dict[str, str], count: int
+) -> None:
+    for name, text in {**files, "train.py": TODAY.format(imports=imports, environment=environment)}.items():
+        (tmp_path / name).write_text(text)
+    found = [finding.message for finding in convert(tmp_path).findings if finding.code == "RM732"]
+    assert found == ["The code imports evaluate, which is not listed here."] * count
+
+
+def test_evaluate_is_not_asked_for_where_nothing_is_of_current_ray(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("datasets\n")
+    (tmp_path / "score.py").write_text("import evaluate\n\nevaluate.load('f1')\n")
+    assert not list(convert(tmp_path).findings)
+
+
+def test_what_the_first_run_told_the_second_tells(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("ray[train]\ndatasets\naccelerate\n")
+    (tmp_path / "train.py").write_text(script("", 'print(load_metric("accuracy"))'))
+    for _ in range(2):
+        outcome = CliRunner().invoke(main, [str(tmp_path)])
+        assert "requirements.txt:2:1: RM732 manual" in outcome.stdout
+    assert "import evaluate" in (tmp_path / "train.py").read_text()

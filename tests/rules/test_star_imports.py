@@ -45,3 +45,26 @@ def test_where_several_star_imports_may_bring_it_in_the_new_name_is_told(imports
 def test_a_name_that_the_file_binds_is_its_own() -> None:
     own = "from transformers import *\n\nclass TrainingArguments:\n    pass\n"
     assert "evaluation_strategy" in converted(SCRIPT.format(imports=own)).text
+
+
+@pytest.mark.parametrize(
+    ("script", "count"),
+    [
+        ("scaler = StandardScaler(columns=['x'])\nChain(scaler, OneHotEncoder(columns=['y'])).fit(ds)", 0),
+        ("def scaled(ds):\n    return MinMaxScaler(['x']).fit_transform(ds)", 0),
+        ("print('nothing of it')", 0),
+        ("BatchMapper(change, batch_format='pandas')", 1),
+        ("StandardScaler(columns=['x'])\nMapper(change)", 1),
+        ("Concatenator(columns=['x'])", 1),
+        ("from job import *\nStandardScaler(columns=['x'])", 1),
+        ("from transformers import *\nStandardScaler(columns=['x'])\nAutoTokenizer.from_pretrained('t5')", 0),
+    ],
+)
+def test_preprocessors_that_are_there_are_no_legacy_names(script: str, count: int) -> None:
+    head = "import ray\nfrom job import change, ds\nfrom ray.data.preprocessors import *\n\n"
+    assert len(converted(head + script + "\n").lines("RM694", Kind.MANUAL)) == count
+
+
+@pytest.mark.parametrize("module", ["ray.air", "ray.train.huggingface", "ray.ml.preprocessors"])
+def test_other_star_imports_of_legacy_ray_are_told(module: str) -> None:
+    assert converted(f"import ray\nfrom {module} import *\n").lines("RM694", Kind.MANUAL) == [2]

@@ -21,7 +21,9 @@ from raymigrate.codemods.shared.preprocessor_advice import (
 )
 from raymigrate.facts.comments import comments_over
 from raymigrate.facts.instances import has_method
+from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.module import Module
+from raymigrate.facts.project_uses import files_with
 from raymigrate.facts.results import is_any_checkpoint, is_called_checkpoint, trainers_behind
 from raymigrate.facts.values import is_none, sources
 
@@ -38,6 +40,10 @@ METHODS = ("get_preprocessor", "set_preprocessor")
 APPLY = "Apply it to the rows before they go to the predictor"
 NOT_READ = "Nothing reads it from a checkpoint any more."
 HANDED_ON = " Where a predictor got it, drop the argument, and apply it to the rows before they go there."
+IN_ANOTHER_FILE = (
+    "Where it is a BatchMapper, which another file makes here, it is gone: give its function to map_batches, with"
+    " its batch_format= and batch_size=, in place of transform(dataset); call it in place of transform_batch(batch)."
+)
 DELETE = "Delete the line: no checkpoint holds a preprocessor any more, so none is applied."
 
 
@@ -95,11 +101,21 @@ def _what_to_do(context: Context, call: ast.Call, method: ast.Attribute) -> str 
         return f"{APPLY}: {on_rows(context, parts)}." if is_gone(parts) else f"{APPLY}. {NOT_READ}"
     parts = gone_preprocessor(context, method.value)
     if not parts:
-        return None
+        return f"{RM510.fix} {IN_ANOTHER_FILE}" if _may_be_mapper_elsewhere(context) else None
     is_handed_on = isinstance(context.module.parent_of[call], (ast.keyword, ast.Call))
     what = "is a BatchMapper" if len(parts) == 1 else "has a BatchMapper"
     instead = f"The preprocessor of the trainer {what}, which is gone: {in_its_place(context, parts)}."
     return instead + HANDED_ON * is_handed_on
+
+
+def _may_be_mapper_elsewhere(context: Context) -> bool:
+    """Whether the checkpoint comes from a trainer of another file, and one of the project makes a BatchMapper."""
+    module = context.module
+    if module.project is None or not module.path or any(module.calls(*TRAINERS, *TORCH_TRAINERS)):
+        return False
+    project, folder = module.project, module.project.folder(module.path)
+    own = project.real(module.path)
+    return any(project.real(path) != own for path, _ in files_with(project, folder, b"BatchMapper"))
 
 
 def _replaced(context: Context, call: ast.Call, method: ast.Attribute, gone: str) -> bool:

@@ -19,7 +19,7 @@ from raymigrate.codemods.ray_air.ray_air import MOVED
 from raymigrate.codemods.torch_trainer.inner_modules import MOVES, moved_trainers
 from raymigrate.facts.carried import carried
 from raymigrate.facts.guards import is_guarded, waits_for
-from raymigrate.facts.instances import instance_of
+from raymigrate.facts.instances import DEPLOYMENT, instance_of, is_imported_deployment
 from raymigrate.facts.module import Module
 from raymigrate.facts.places import Place
 from raymigrate.facts.trainers import OF_V2, trainer_base
@@ -82,12 +82,21 @@ ADVICE: Mapping[str, str] = {
         " driver changes, and a breakpoint in them needs Ray's distributed debugger."
     ),
     "chdir_to_trial_dir": "Set the environment variable RAY_CHDIR_TO_TRIAL_DIR to 0 where it was False.",
+    "version": "Delete it: Serve itself tells the versions of a deployment apart.",
+    "middlewares": "Add them to the FastAPI application that @serve.ingress() is given.",
+    "num_cpus": "Delete it: Serve reserves no CPUs for its proxies.",
+    "_owner": "Delete it.",
 }
 
 
 # The first Ray that raises, where that is not 2.51, which has each DeprecationWarning of 2.60: read in 2.51.0, 2.54.0
-# and 2.55.0 (_private/worker.py); before, Ray only warned.
-SINCE: Mapping[str, str] = {"local_mode": "2.55"}
+# and 2.55.0 (_private/worker.py), those of Serve in 2.55.0 to 2.57.0 (serve/api.py, serve/config.py); before, Ray only
+# warned, or took them.
+SINCE: Mapping[str, str] = {
+    "local_mode": "2.55",
+    **dict.fromkeys(("version", "_owner"), "2.56"),
+    **dict.fromkeys(("middlewares", "num_cpus"), "2.57"),
+}
 
 
 class _Said(NamedTuple):
@@ -142,8 +151,15 @@ def _refused(context: Context, call: ast.Call, called: _Called) -> _Said | None:
     if not given:
         return None
     advice = ADVICE.get(last) or " ".join(ADVICE.get(argument, "") for argument in given) or found.advice
-    shown = (f"{argument}={True if argument in found.if_true else ''}" for argument in given)
+    shown = (f"{argument}={_shown_value(context.module, call, argument, found)}" for argument in given)
     return _Said(f"{called.name}({', '.join(shown)})", found.error_of(given), _since(*given), advice)
+
+
+def _shown_value(module: Module, call: ast.Call, argument: str, refused: Refusal) -> str:
+    """The value in a message: of what must not be true, unless the call shows something else that counts as true."""
+    value = keyword_argument(call, argument)
+    known = True if value is None or isinstance(value, ast.Name | ast.Attribute) else module.constant(value)
+    return "True" if argument in refused.if_true and known is True else ""
 
 
 def _since(*names: str) -> str:
@@ -152,6 +168,9 @@ def _since(*names: str) -> str:
 
 def _called(module: Module, call: ast.Call) -> list[_Called]:
     """What a call may call: a class or function, a method of an object, or each class that a name stands for."""
+    if isinstance(call.func, ast.Attribute) and call.func.attr in _refused_names():
+        if is_imported_deployment(module, call.func.value):
+            return [_Called(f"Deployment.{call.func.attr}", DEPLOYMENT, call.func.attr)]
     name = module.qualified(call.func)
     if name is not None:
         return [_named(module, name)]
@@ -221,9 +240,16 @@ def _is_harmless(context: Context, call: ast.Call, argument: str, refused: Refus
     keyword = next((keyword for keyword in call.keywords if keyword.arg == argument), None)
     if keyword is None:
         return False
-    if argument in refused.if_true and context.module.constant(keyword.value) in (False, 0):
+    if argument in refused.if_true and _is_false(context.module, keyword.value):
         return True
     return (is_none(keyword.value) and argument not in refused.even_none) or is_spoken_of(context, call, keyword)
+
+
+def _is_false(module: Module, value: ast.expr) -> bool:
+    """Whether a value counts as false for sure: False, 0, an empty list."""
+    if isinstance(value, ast.List | ast.Tuple):
+        return not value.elts
+    return module.constant(value) in (False, 0, "")
 
 
 def _report(

@@ -31,8 +31,19 @@ from raymigrate.knowledge.libraries import LIBRARIES, look_up, member, names_of,
 ADVICE = {
     ("ray.train.torch.prepare_model", "ddp_kwargs"): "parallel_strategy_kwargs= took its place.",
     ("ray.train.torch.prepare_model", "wrap_ddp"): "Give parallel_strategy=None where it was False.",
-    ("ray.serve.deployment", "max_concurrent_queries"): "max_ongoing_requests= took its place.",
-    ("ray.serve.deployment", "route_prefix"): "Give it to serve.run(application, route_prefix=...).",
+    **{
+        (owner, name): advice
+        for owner in ("ray.serve.deployment", "Deployment.options")
+        for name, advice in {
+            "max_concurrent_queries": "max_ongoing_requests= took its place.",
+            "route_prefix": "Give it to serve.run(), with what .bind() of the deployment makes: serve.run(X.bind(...),"
+            " name=..., route_prefix=...).",
+            **dict.fromkeys(("init_args", "init_kwargs"), "Give them to .bind() of the deployment."),
+            "prev_version": "Delete it.",
+        }.items()
+    },
+    **{("ray.serve.start", f"http_{name}"): f'Give http_options={{"{name}": ...}}.' for name in ("host", "port")},
+    ("ray.serve.start", "http_middlewares"): "Add them to the FastAPI application that @serve.ingress() is given.",
     ("ray.serve.run", "host"): 'Call serve.start(http_options={"host": ...}) before it.',
     ("ray.serve.run", "port"): 'Call serve.start(http_options={"port": ...}) before it.',
     ("ray.serve.run", "_blocking"): "blocking= took its place.",
@@ -57,6 +68,8 @@ RM694 = Rule(
 # load_dataset and load_dataset_builder hand what they do not know to the builder, which refuses these.
 TO_BUILDER = frozenset(name.replace("load_dataset", "load_dataset_builder") for name in LOAD_DATASET)
 REFUSED_BY_BUILDER = DATASET_CHANGES.keys() - {"trust_remote_code"}
+# serve.start() takes any keyword, and raises a ValueError for these (Ray 2.51.0 to 2.60 serve/_private/api.py).
+REFUSED_BY_SERVE = ("http_host", "http_port", "http_middlewares")
 # Arguments that were renamed in many places at once, and take the same values.
 RENAMED = {"use_auth_token": "token", "tokenizer": "processing_class"}
 OF_CELLS = re.compile(r"_+cell_(?:mask_)?\d+__")  # their edges and magics, see raymigrate.documents.cells
@@ -69,6 +82,9 @@ CHANGES = {
     "load_dataset": DATASET_CHANGES,
 }
 LEGACY_MODULES = ("ray.air", "ray.train.huggingface", "ray.ml", "ray.data.preprocessors", "ray.train.batch_predictor")
+# The one of them of which current Ray has the classes where they were; of these, what a rule has to look at.
+UNCHANGED = "ray.data.preprocessors"
+CHANGED = (f"{UNCHANGED}.Concatenator",)
 
 
 @codemod("ray", phase=Phase.REST)
@@ -121,8 +137,23 @@ def _star_imports(context: Context) -> list[str]:
         if module.partition(".")[0] in LIBRARIES:
             found.append(module)
         if f"{module}.".startswith(tuple(f"{name}." for name in LEGACY_MODULES)):
-            context.manual(RM694, statement, f"The legacy names that {module} brings in here cannot be seen.")
+            if not _all_are_there(context.module, module):
+                context.manual(RM694, statement, f"The legacy names that {module} brings in here cannot be seen.")
     return found
+
+
+def _all_are_there(module: Module, star: str) -> bool:
+    """Whether all names that a star import may bring in are those of classes that it still has, and that are as before.
+
+    Args:
+        module: The module.
+        star: What it imports with a star.
+    """
+    if star != UNCHANGED or not all(_is_known(statement) for statement in module.imports):
+        return False
+    stars = [s.module or "" for s in module.imports if isinstance(s, ast.ImportFrom) and s.names[0].name == "*"]
+    used = {name for _, name in _names_of_stars(module, stars)}
+    return all(look_up(name).gone is None and name not in CHANGED for name in used)
 
 
 def _names_of_stars(module: Module, stars: list[str]) -> Iterator[tuple[ast.AST, str]]:
@@ -215,7 +246,8 @@ def _called(module: Module, call: ast.Call, of_star: str | None) -> tuple[str, t
 
 
 def _is_taken(name: str, given: tuple[str, ...], keyword: str) -> bool:
-    return takes(given, keyword) and not (name in TO_BUILDER and keyword in REFUSED_BY_BUILDER)
+    refused = REFUSED_BY_BUILDER if name in TO_BUILDER else REFUSED_BY_SERVE if name == "ray.serve.start" else ()
+    return takes(given, keyword) and keyword not in refused
 
 
 def is_dealt_with(context: Context, function: ast.expr) -> bool:

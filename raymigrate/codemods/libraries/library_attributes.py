@@ -18,11 +18,13 @@ from raymigrate.facts.declared import declared_class
 from raymigrate.facts.guards import is_guarded
 from raymigrate.facts.instances import (
     ACCELERATOR,
+    DEPLOYMENT,
     TRAINER,
     TRAINING_ARGUMENTS,
     classes_of,
     declared_others,
     instance_of,
+    is_imported_deployment,
     may_be_derived,
 )
 from raymigrate.facts.legacy import TRAINING_ARGUMENTS as OLD_TRAINING_ARGUMENTS
@@ -67,6 +69,18 @@ OF_TRAINERS: Mapping[str, str] = {
     "_data_config": "Read data_config of the trainer.",
     "_backend_config": "Read backend_config of the trainer.",
 }
+# What deployments had (2.6.3 serve/deployment.py); deploy() chose the route itself.
+OF_DEPLOYMENTS: Mapping[str, str] = {
+    "deploy": 'Call serve.run(X.bind(...), name=..., route_prefix="/X"), with the arguments of deploy() in bind(). The'
+    " route was / and the name of the deployment where nothing else was said; one that runs under the same name, or"
+    ' without one ("default"), is replaced.',
+    "delete": "Call serve.delete(name), with the name that serve.run() was given.",
+    "get_handle": "Call serve.get_app_handle(name), with the name that serve.run() was given; serve.run() gives the"
+    " handle too. Its remote() gives a DeploymentResponse, whose result() is the value: ray.get() doesn't take it.",
+    "set_options": "Take what .options() gives, which is another deployment.",
+    "max_concurrent_queries": "Read max_ongoing_requests of it.",
+    **dict.fromkeys(("route_prefix", "url"), "Keep the route_prefix= that serve.run() is given."),
+}
 
 
 @codemod("ray", phase=Phase.GONE)
@@ -75,9 +89,12 @@ def attributes(context: Context) -> None:
     module = context.module
     own = _own_names(module)
     for node in module.of_type(ast.Attribute):
-        if module.qualified(node) is not None or (node.attr in own and not _is_of_library(module, node.value)):
+        imported = node.attr in OF_DEPLOYMENTS and is_imported_deployment(module, node.value)
+        if module.qualified(node) is not None and not imported:
             continue
-        kind = instance_of(module, node.value) or _declared_kind(module, node)
+        if node.attr in own and not _is_of_library(module, node.value):
+            continue
+        kind = DEPLOYMENT if imported else instance_of(module, node.value) or _declared_kind(module, node)
         is_there = member(kind, node.attr) is not None if kind else node.attr not in TRAINING_ARGUMENTS_CHANGES
         if is_there or _is_dealt_with(context, node) or _goes_away(context, node):
             continue
@@ -93,7 +110,7 @@ def attributes(context: Context) -> None:
 
 def _is_of_library(module: Module, node: ast.expr) -> bool:
     """Whether an object is made by a class of a library itself: what the file's own classes have it does not have."""
-    return all(
+    return instance_of(module, node) == DEPLOYMENT or all(
         isinstance(source.node, ast.Call) and source.module.qualified(source.node.func) is not None
         for source in module.origins(node)
     )
@@ -155,7 +172,8 @@ def _attribute(context: Context, node: ast.Attribute, kind: str, new: str | None
     message = f"{effect} {node.attr} {outcome} today"
     if new is None or (stored and not new.isidentifier()):
         message += f": {kind.rpartition('.')[2]} has no such attribute."
-        advice = OF_TRAINERS.get(node.attr) if trainer_base(kind) else None
+        known = OF_TRAINERS if trainer_base(kind) else OF_DEPLOYMENTS if kind == DEPLOYMENT else {}
+        advice = known.get(node.attr)
         context.manual(RM723, node, message, advice or "Remove it, or use what replaces it.")
     elif context.converts(RM723, node, f"{message}; now {new}."):
         is_value = new.isidentifier() or _stands_alone(context.module.parent_of[node], node)

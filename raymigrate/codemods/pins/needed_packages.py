@@ -11,9 +11,10 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.pins.listed_for import ListedFor
+from raymigrate.facts.submitted_jobs import JobScript
 from raymigrate.pins.environments import package_lists
-from raymigrate.pins.evidence import is_legacy
-from raymigrate.pins.needed import Needed, listed, missing, needed_by
+from raymigrate.pins.evidence import is_legacy, may_be_converted
+from raymigrate.pins.needed import Needed, listed, missing, needed_by, needed_still
 
 RM732 = Rule(
     "RM732",
@@ -41,19 +42,26 @@ def advice(needed: Needed) -> str:
     return f"Add {needed.requirement}, unless the environment has it from elsewhere."
 
 
+def _needs(script: JobScript, *, legacy: bool) -> list[Needed]:
+    """What a script needs; of one that nobody has to convert, what it may need since that was done."""
+    if legacy:
+        return needed_by(script.text, script.findings)
+    return needed_still(script.text) if may_be_converted(script.text.encode()) else []
+
+
 @codemod("runtime_env", "worker_runtime_env", "RuntimeEnv", phase=Phase.PINS)
 def runtime_environments(context: Context) -> None:
     """Reports packages that the lists of runtime environments lack."""
     listed_for = ListedFor(context)
     for _, strings in package_lists(context.module):
         scripts = listed_for.scripts(strings)
-        if not any(is_legacy(script.findings) for script in scripts):
-            if listed_for.own not in scripts or not context.is_legacy_script:
-                continue
+        legacy = any(is_legacy(script.findings) for script in scripts) or (
+            listed_for.own in scripts and context.is_legacy_script
+        )
         nodes: dict[str, ast.Constant] = {}
         for node in strings:
             for name in listed(str(node.value)):
                 nodes.setdefault(name, node)
-        needed = dict.fromkeys(need for script in scripts for need in needed_by(script.text, script.findings))
+        needed = dict.fromkeys(need for script in scripts for need in _needs(script, legacy=legacy))
         for lacking, _ in missing(needed, dict.fromkeys(nodes, 0)):
             context.manual(RM732, nodes[lacking.companion], message(lacking), advice(lacking))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.predictors.pipeline_predictor import NotSure
+from raymigrate.facts.checkpoint_folders import folder_ends_before
 from raymigrate.facts.module import Module
 from raymigrate.facts.results import is_set_to_none
 from raymigrate.facts.values import is_none, keyword_argument
@@ -20,6 +21,12 @@ MAP_BATCHES = {"num_cpus_per_worker": "num_cpus", "num_gpus_per_worker": "num_gp
 POOL = {"min_scoring_workers": "min_size", "max_scoring_workers": "max_size"}
 TO_MAP_BATCHES = (*MAP_BATCHES, *POOL, "separate_gpu_stage")  # the last one said where the preprocessor runs
 BATCH_SIZE = "4096"  # the default of predict()
+
+FOLDER_IS_GONE = (
+    "It took the files of the checkpoint along; what takes its place reads them in the folder, which is gone when"
+    " predict() is called."
+)
+KEEP_FOLDER = "Keep the folder until the predictions are there, or make them before it goes, with .materialize()."
 
 
 @dataclass(frozen=True)
@@ -77,6 +84,8 @@ def batch_predictor(context: Context, call: ast.Call) -> BatchPredictor:
     predictions = [_predict(module, use) for use in uses if use not in out]
     if not predictions:
         raise NotSure("Nothing calls its predict() here.")
+    if any(folder_ends_before(module, checkpoint, call, predict) for predict in predictions):
+        raise NotSure(FOLDER_IS_GONE, first=KEEP_FOLDER)
     arguments = [checkpoint, predictor, *given.values()]
     for predict in predictions:
         if not all(_moves(module, argument, predict, once=len(predictions) == 1) for argument in arguments):

@@ -9,10 +9,10 @@ from collections.abc import Iterable
 
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.predictors.batch_predictor import MAP_BATCHES, POOL
-from raymigrate.codemods.predictors.torch_models import loads_model
 from raymigrate.codemods.shared.checkpoint_files import not_carried
 from raymigrate.codemods.shared.generation import GENERATING, differences, unsaid
 from raymigrate.codemods.shared.preprocessor_advice import in_its_place, is_gone, on_rows, stages_of
+from raymigrate.codemods.shared.torch_models import loads_model
 from raymigrate.facts.module import Module
 from raymigrate.facts.results import carries_preprocessor
 from raymigrate.facts.values import (

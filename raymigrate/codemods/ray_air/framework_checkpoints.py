@@ -1,5 +1,7 @@
 """RM303 and RM308, for TorchCheckpoint and its like: what the checkpoint classes of the frameworks no longer inherit.
 
+And get_model() of a TorchCheckpoint, which no longer finds the model in a dict (codemods/shared/torch_models.py).
+
 They derive from ray.train.Checkpoint, a directory, whose metaclass raises an AttributeError for from_dict, from_bytes
 and from_uri (Ray 2.60 train/_checkpoint.py); so no table of their attributes tells what is gone.
 """
@@ -9,8 +11,20 @@ import ast
 from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
-from raymigrate.codemods.ray_air.ray_checkpoint import GONE, RM303, RM308, call_class, constructed, instead_of_dict
+from raymigrate.codemods.ray_air.ray_checkpoint import (
+    GONE,
+    PATHS,
+    RM303,
+    RM308,
+    call_class,
+    constructed,
+    instead_of_dict,
+)
 from raymigrate.codemods.shared.emitted import CHECKPOINT_FILE
+from raymigrate.codemods.shared.torch_models import TORCH_CHECKPOINTS, lacks_model_file, makes_both
+from raymigrate.facts.instances import instance_of
+from raymigrate.facts.module import Module
+from raymigrate.facts.values import sources
 
 CLASSES = tuple(
     f"ray.train.{framework}{module}.{name}"
@@ -22,11 +36,17 @@ CLASSES = tuple(
     }.items()
     for module in ("", f".{framework}_checkpoint")
 )
+TOLD = ("from_dict", "from_checkpoint")  # of which is told where they stand
+FILLED = ("from_model", "from_state_dict")
 METHODS = ("from_dict", "from_uri", "from_checkpoint", *GONE)
 OF_ANOTHER = (
     "{name}(checkpoint.path, checkpoint.filesystem) reads what methods of {name} wrote. Of a checkpoint that was made"
     " from a dict, read the file with the dict, in with checkpoint.as_directory() as folder: what converted code wrote"
     f' with torch.load(os.path.join(folder, "{CHECKPOINT_FILE}"), map_location="cpu", weights_only=False).'
+)
+NO_MODEL_FILE = (
+    "TorchCheckpoint.get_model() reads model.pt, and raises a RuntimeError without it on Ray >= 2.7: what is made from"
+    " a dict has no such file."
 )
 WEIGHTS_ALONE = " Weights alone are kept by TorchCheckpoint.from_state_dict(state_dict)."
 MODEL_ALONE = " A model alone is kept by {name}.from_model(model)."
@@ -52,6 +72,42 @@ def framework_checkpoints(context: Context) -> None:
     for reference in list(context.references(*CLASSES)):
         if reference.qualified in CLASSES:
             constructed(context, reference, False, _kept(reference.qualified.rpartition(".")[2]))
+
+
+@codemod("TorchCheckpoint", phase=Phase.TRIALS, after=[framework_checkpoints])
+def torch_models(context: Context) -> None:
+    """Reports `get_model()` of a TorchCheckpoint that may be made from a dict."""
+    calls = context.module.method_calls("get_model")
+    found = {call: method.value for call, method in calls if _reads_file(context, method.value)}
+    advice = lacks_model_file(context) if found else None
+    if advice is None:
+        return
+    only_old = makes_both(context)  # what is written as today then surely knows what it reads
+    for call, checkpoint in found.items():
+        if not only_old or any(_is_old(context.module, source) for source in sources(context.module, checkpoint)):
+            context.manual(RM303, call, NO_MODEL_FILE, advice)
+
+
+def _is_old(module: Module, source: ast.expr) -> bool:
+    """Whether what makes a TorchCheckpoint is written as no Ray of today takes it."""
+    names = {keyword.arg for keyword in source.keywords} if isinstance(source, ast.Call) else set()
+    return _maker(module, source) == "from_uri" or not names.isdisjoint(PATHS)
+
+
+def _reads_file(context: Context, checkpoint: ast.expr) -> bool:
+    """Whether a value is a TorchCheckpoint of a folder that this file does not fill by methods of the class."""
+    module = context.module
+    makers = {_maker(module, source) for source in sources(module, checkpoint)} - {None}
+    if not makers.isdisjoint(TOLD) or (makers and makers <= set(FILLED)):
+        return False
+    return bool(makers & {"", "from_uri", "from_directory"}) or instance_of(module, checkpoint) in TORCH_CHECKPOINTS
+
+
+def _maker(module: Module, source: ast.expr) -> str | None:
+    """The method of TorchCheckpoint that makes a value, empty for the class itself; None of what is something else."""
+    name = (module.qualified(source.func) or "") if isinstance(source, ast.Call) else ""
+    owner = next((owner for owner in TORCH_CHECKPOINTS if f"{name}.".startswith(f"{owner}.")), None)
+    return None if owner is None else name.removeprefix(owner).removeprefix(".")
 
 
 def _kept(name: str) -> str:

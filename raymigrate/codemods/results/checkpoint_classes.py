@@ -24,6 +24,7 @@ from raymigrate.codemods.shared.checkpoint_files import (
     opened,
 )
 from raymigrate.codemods.shared.helpers import add_once
+from raymigrate.codemods.shared.torch_models import loads_model
 from raymigrate.edits.plan import Code
 from raymigrate.facts.annotations import in_annotation
 from raymigrate.facts.guards import goes_on_without, is_ready
@@ -31,7 +32,7 @@ from raymigrate.facts.helpers import Helper
 from raymigrate.facts.instances import has_method
 from raymigrate.facts.legacy import HF
 from raymigrate.facts.module import Module, Reference
-from raymigrate.facts.results import CHECKPOINT_CLASSES, Layout, class_method, is_called_checkpoint
+from raymigrate.facts.results import CHECKPOINT_CLASSES, Layout, class_method, is_any_checkpoint, is_called_checkpoint
 from raymigrate.facts.values import sources
 from raymigrate.knowledge.error_texts import gone_names
 from raymigrate.knowledge.libraries import look_up, member
@@ -142,7 +143,7 @@ def _load(context: Context, call: ast.Call, method: ast.Attribute) -> None:
     place = layout_after(context, method.value)
     if place is None:
         if _may_be_checkpoint(context, call, method):
-            advice = _by_class_of_framework(context.module, method.attr) or in_words(TO_LOAD[method.attr])
+            advice = _by_class_of_framework(context, method.attr) or in_words(TO_LOAD[method.attr])
             context.manual(RM601, call, f"{gone}, if this is a checkpoint.", advice)
         return
     loads_arguments = method.attr not in LOADED
@@ -182,13 +183,15 @@ def _load_arguments(context: Context, call: ast.Call, checkpoint: ast.expr, plac
         context.note(RM601, call, OLD_ARGUMENTS)
 
 
-def _by_class_of_framework(module: Module, method: str) -> str | None:
+def _by_class_of_framework(context: Context, method: str) -> str | None:
     """What to do where the file names a checkpoint class that still has a method: a result's is none of that class."""
-    for reference in module.references_within("ray.train"):
+    for reference in context.module.references_within("ray.train"):
         owner, end, _ = reference.qualified.partition("Checkpoint")
         name = owner.rpartition(".")[2] + end
         found = member(look_up(owner + end).place, method) if end else None
         if found is not None and found.parameters is not None:
+            if name == "TorchCheckpoint" and method == "get_model":
+                return loads_model(context)
             return f"Make it a {name}, which has the method: {name}(checkpoint.path, checkpoint.filesystem)."
     return None
 
@@ -213,7 +216,8 @@ def _may_be_checkpoint(context: Context, call: ast.Call, method: ast.Attribute) 
     """
     if has_method(context.module, method.value, method.attr):
         return False
-    if any(class_method(context.module, source) is not None for source in sources(context.module, method.value)):
+    found = sources(context.module, method.value)
+    if any(class_method(context.module, each) is not None or is_any_checkpoint(context.module, each) for each in found):
         return True
     loaded = _loaded_class(context, call, method.attr)
     by_class = loaded is not None and (context.module.qualified(loaded) or "").startswith("transformers.")

@@ -12,6 +12,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.module import Module
+from raymigrate.facts.values import leading_text
 
 RM609 = Rule(
     "RM609",
@@ -25,6 +26,7 @@ RM609 = Rule(
 )
 BY_TIME = "No new run has a checkpoint_000000: Ray >= 2.51 names the folders of checkpoints by the time."
 # The first one is that of any run; another number is known of a run that there was.
+SCHEME = re.compile(r"\w[\w+.-]*://")
 NUMBERED = re.compile(r"(?:^|/)checkpoint_000000(?:/|$)")
 # The name of a trial with its id, or a time: this is a run that there was.
 ONE_RUN = re.compile(r"_[0-9a-f]{5}_\d{5}|\d{4}-\d{2}-\d{2}_\d{2}-\d{2}")
@@ -41,10 +43,30 @@ def numbered_checkpoints(context: Context) -> None:
         text = node.value
         if isinstance(text, str) and NUMBERED.search(text) and not ONE_RUN.search(_whole(module, node)):
             if not isinstance(module.parent_of[node], ast.Expr):
-                context.manual(RM609, node, BY_TIME)
+                context.manual(RM609, node, BY_TIME, RM609.fix + _other_form(module, node, text))
 
 
 def _whole(module: Module, node: ast.Constant) -> str:
     """The text of a string with the other parts of its f-string or path."""
     outer = module.parent_of[node]
     return ast.unparse(outer) if isinstance(outer, ast.JoinedStr | ast.BinOp | ast.Call) else str(node.value)
+
+
+def _other_form(module: Module, node: ast.Constant, text: str) -> str:
+    """What the path of a checkpoint lacks that the path which it takes the place of has: "/" at its end, a scheme."""
+    path: ast.expr = node
+    while isinstance(outer := module.parent_of[path], ast.JoinedStr | ast.BinOp) or _joins(module, outer):
+        path = outer  # type: ignore[assignment]
+    last = path.values[-1] if isinstance(path, ast.JoinedStr) else path.right if isinstance(path, ast.BinOp) else path
+    last = last.args[-1] if isinstance(last, ast.Call) else last
+    said = ""
+    if scheme := SCHEME.match(leading_text(module, path)):
+        said += f' Its URI is "{scheme[0]}" + result.checkpoint.path: the path has no scheme in front.'
+    if last is node and text.endswith("/"):
+        said += " The path has no / at its end: add one where others take it for that of a folder, or join to it."
+    return said
+
+
+def _joins(module: Module, node: ast.AST) -> bool:
+    """Whether a node is `os.path.join(...)`."""
+    return isinstance(node, ast.Call) and module.qualified(node.func) == "os.path.join"
