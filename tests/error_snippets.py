@@ -152,6 +152,8 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         "from ray.air import session\ndef loop():\n    session.report({})\nrun(loop)",
         "from ray.air import session\ndef loop():\n    session.get_world_rank()\nrun(loop)",
         "from ray.air import session\ndef loop():\n    session.get_dataset_shard('train')\nrun(loop)",
+        "ray.train.torch.get_device()",
+        "ray.train.get_context()",
     ],
     "RM303": ["ray.train.Checkpoint.from_dict({})"],
     "RM304": ["ray.train.Checkpoint(HERE).to_dict()"],
@@ -261,6 +263,10 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         "import pyarrow.compute as pc, ray.data.expressions as e; e._PyArrowExpressionVisitor().visit(pc.field(0))",
     ],
     "RM517": ["from ray.data.iterator import _IterableFromIterator as made; next(made(lambda: iter([])))"],
+    "RM519": [
+        "from ray.data.preprocessor import Preprocessor\ntype('Own', (Preprocessor,), {'_fit': print})().fit(0)",
+        "from ray.data.preprocessor import Preprocessor\ntype('Own', (Preprocessor,), {'__init__': print})().fit(0)",
+    ],
     "RM601": [
         "from ray.train.huggingface import TransformersCheckpoint",
         "from ray.train.huggingface import HuggingFaceCheckpoint",
