@@ -66,3 +66,47 @@ def f(config):
     outcome = converted(script)
     assert outcome.text == script.replace(call, then or call)
     assert not outcome.lines("RM693", Kind.MANUAL)
+
+
+UNPACKED = """
+from ray import train, tune
+from ray.air.config import ScalingConfig
+from ray.train.torch import TorchTrainer
+
+
+def {place}(config):
+    metrics = {{"loss": 1}}
+    metrics["epoch"] = 2
+    today = {{"metrics": metrics, "checkpoint": None}}
+    {call}
+
+
+tune.Tuner(trial).fit()
+TorchTrainer(loop, scaling_config=ScalingConfig(num_workers=1)).fit()
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "then", "told"),
+    [
+        ("train.report(**metrics)", "train.report({**metrics})", False),
+        ("train.report(**dict(loss=1))", "train.report({**dict(loss=1)})", False),
+        ("train.report(**metrics, **{'a': 1})", "train.report({**metrics, **{'a': 1}})", False),
+        ("train.report(**evaluate())", "train.report(**evaluate())", True),
+        ("train.report(**config)", "train.report(**config)", True),
+        ("train.report(**today)", "train.report(**today)", False),
+        ("train.report(**{'metrics': metrics})", "train.report(**{'metrics': metrics})", False),
+    ],
+)
+def test_metrics_that_a_report_of_train_unpacks_become_a_dict(call: str, then: str, told: bool) -> None:
+    first = converted(UNPACKED.format(place="loop", call=call))
+    assert f"    {then}\n" in first.text
+    assert bool(first.lines("RM414", Kind.MANUAL)) is told
+    assert converted(first.text).text == first.text
+
+
+@pytest.mark.parametrize("given", ["loss=1", "**metrics", "**evaluate()", "loss=1, **config"])
+def test_a_report_of_train_in_a_trial_becomes_one_of_tune(given: str) -> None:
+    first = converted(UNPACKED.format(place="trial", call=f"train.report({given})"))
+    assert "    tune.report({" in first.text
+    assert converted(first.text).text == first.text
