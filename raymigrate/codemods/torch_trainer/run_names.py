@@ -54,7 +54,7 @@ JOB_VARIABLE = re.compile(r"(JOB|RUN|TASK|BUILD|TRIAL).*ID|_ID$")
 def run_names(context: Context) -> None:
     """Tells what a run name means now, where a legacy trainer is converted and the name is not seen to be unique."""
     converted = [call for call in context.module.calls(*TRAINERS) if call in context.plan.calls]
-    going_on = {call: (SAME, IF_SAME) for call in (*converted, *_that_go_on(context))}
+    going_on = dict.fromkeys((*converted, *_that_go_on(context)), (SAME, IF_SAME))
     for call, (same, if_same) in {**_that_mix(context), **going_on}.items():
         given = keyword_argument(call, "run_config")
         if given is None:

@@ -30,8 +30,10 @@ RM414 = Rule(
     "RM414",
     "a function that ray.tune no longer has, or has in another form",
     "report() takes a dict on current Ray, so keywords raise a TypeError; tune.get_trial_*(),"
-    " tune.checkpoint_dir() and tune.save_checkpoint() raise an AttributeError.",
-    "Use tune.report({...}), tune.get_context().get_trial_*() and tune.report(..., checkpoint=tune.Checkpoint(...)).",
+    " tune.checkpoint_dir() and tune.save_checkpoint() raise an AttributeError. save_checkpoint() of a Trainable that"
+    " returns another path than its folder ends in a ValueError.",
+    "Use tune.report({...}), tune.get_context().get_trial_*() and tune.report(..., checkpoint=tune.Checkpoint(...))."
+    " Return the folder, or nothing.",
     "https://docs.ray.io/en/latest/tune/api/trainable.html",
 )
 
