@@ -115,7 +115,8 @@ class Places:
             return set()
         around = (module.ancestors(reference.node) for reference in module.references_within(*SESSION))
         outermost = ([outer for outer in outers if isinstance(outer, FUNCTIONS)][-1:] for outers in around)
-        return {function for found in outermost for function in found} - self.called_outside
+        functions = set[ast.AST]().union(*outermost)
+        return functions - self.called_outside
 
     def _training_functions(self) -> Iterator[FunctionNode]:
         for reference in self.module.references_within("ray.train"):

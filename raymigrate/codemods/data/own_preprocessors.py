@@ -63,15 +63,11 @@ def _uses_fit_of_ray(module: Module, home: ast.ClassDef) -> bool:
         for made in line.body:
             if isinstance(made, ast.FunctionDef) and made.name == "fit":
                 return False
-            targets = made.targets if isinstance(made, ast.Assign) else [made.target] if _is_typed(made) else []
-            if any(isinstance(target, ast.Name) and target.id == "_is_fittable" for target in targets):
-                return place.constant(made.value) is not False  # type: ignore[attr-defined]
+            if isinstance(made, (ast.Assign, ast.AnnAssign)) and made.value is not None:
+                targets = made.targets if isinstance(made, ast.Assign) else [made.target]
+                if any(isinstance(target, ast.Name) and target.id == "_is_fittable" for target in targets):
+                    return place.constant(made.value) is not False
     return True
-
-
-def _is_typed(statement: ast.stmt) -> bool:
-    """`_is_fittable: bool = False`."""
-    return isinstance(statement, ast.AnnAssign) and statement.value is not None
 
 
 def _own_line(module: Module, home: ast.ClassDef) -> Iterator[tuple[Module, ast.ClassDef]]:

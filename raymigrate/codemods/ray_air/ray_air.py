@@ -107,6 +107,8 @@ SESSION_FUNCTIONS = {
 def config_classes(context: Context) -> None:
     """Moves the classes of ray.air, and the checkpoint of ray.ml, to ray.train."""
     move_names(context, RM301, MOVED)
+    if context.module.references_within("ray.air"):  # alone, an unused import of it does no harm
+        drop_unused(context, RM301, "ray.air")
 
 
 @codemod("air", phase=Phase.SESSION)
