@@ -152,8 +152,9 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         "from ray.air import session\ndef loop():\n    session.report({})\nrun(loop)",
         "from ray.air import session\ndef loop():\n    session.get_world_rank()\nrun(loop)",
         "from ray.air import session\ndef loop():\n    session.get_dataset_shard('train')\nrun(loop)",
-        "ray.train.torch.get_device()",
-        "ray.train.get_context()",
+        # In a process that is no worker, which an earlier snippet may have made of this one.
+        "from ray.train.v2._internal.execution.train_fn_utils import set_train_fn_utils\n"
+        "set_train_fn_utils(None)\nray.train.torch.get_device()",
     ],
     "RM303": ["ray.train.Checkpoint.from_dict({})"],
     "RM304": ["ray.train.Checkpoint(HERE).to_dict()"],
