@@ -152,6 +152,9 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         "from ray.air import session\ndef loop():\n    session.report({})\nrun(loop)",
         "from ray.air import session\ndef loop():\n    session.get_world_rank()\nrun(loop)",
         "from ray.air import session\ndef loop():\n    session.get_dataset_shard('train')\nrun(loop)",
+        # In a process that is no worker, which an earlier snippet may have made of this one.
+        "from ray.train.v2._internal.execution.train_fn_utils import set_train_fn_utils\n"
+        "set_train_fn_utils(None)\nray.train.torch.get_device()",
     ],
     "RM303": ["ray.train.Checkpoint.from_dict({})"],
     "RM304": ["ray.train.Checkpoint(HERE).to_dict()"],
@@ -261,6 +264,10 @@ provider.get_dataset_shard(DatasetShardMetadata("evaluation", 0))
         "import pyarrow.compute as pc, ray.data.expressions as e; e._PyArrowExpressionVisitor().visit(pc.field(0))",
     ],
     "RM517": ["from ray.data.iterator import _IterableFromIterator as made; next(made(lambda: iter([])))"],
+    "RM519": [
+        "from ray.data.preprocessor import Preprocessor\ntype('Own', (Preprocessor,), {'_fit': print})().fit(0)",
+        "from ray.data.preprocessor import Preprocessor\ntype('Own', (Preprocessor,), {'__init__': print})().fit(0)",
+    ],
     "RM601": [
         "from ray.train.huggingface import TransformersCheckpoint",
         "from ray.train.huggingface import HuggingFaceCheckpoint",

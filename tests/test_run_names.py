@@ -85,3 +85,48 @@ def test_a_name_that_may_be_fixed_is_told_with_an_if(head: str, config: str) -> 
 )
 def test_a_name_that_is_new_each_time_is_not_told(head: str, config: str) -> None:
     assert told(config, head) == []
+
+
+BEGINS_ANEW = """
+import uuid
+from ray.air.config import CheckpointConfig, RunConfig, ScalingConfig
+from ray.train.torch import TorchTrainer
+from ray.air import session
+
+def loop(config):
+    session.report({{"loss": 1}}, checkpoint={checkpoint})
+
+def start(settings):
+    result = TorchTrainer(loop, scaling_config=ScalingConfig(num_workers=2), run_config=RunConfig({given})).fit()
+    return {read}
+"""
+ADDS = "A second run with this name adds to the first one's checkpoints: those of both runs are in "
+SCORED = "name='a', checkpoint_config=CheckpointConfig(checkpoint_score_attribute={})"
+
+
+@pytest.mark.parametrize(
+    ("given", "read", "said"),
+    [
+        ("name='a'", "result.best_checkpoints", [f"{ADDS}result.best_checkpoints."]),
+        ("name='a'", "result.metrics_dataframe", [f"{ADDS}result.metrics_dataframe."]),
+        ("name='a'", "result.get_best_checkpoint('loss', 'min')", [f"{ADDS}result.get_best_checkpoint."]),
+        (SCORED.format("'loss'"), "result.checkpoint", [f"{ADDS}what CheckpointConfig compares."]),
+        (SCORED.format("None"), "result.checkpoint", []),
+        ("name='a'", "result.metrics", []),
+        ("name=uuid.uuid4().hex", "result.best_checkpoints", []),
+        ("", "result.best_checkpoints", []),
+        ("name='a'", "settings.best_checkpoints", []),
+    ],
+)
+def test_a_function_that_begins_anew_adds_to_the_checkpoints_of_the_first_run(
+    given: str, read: str, said: list[str]
+) -> None:
+    script = BEGINS_ANEW.format(given=given, read=read, checkpoint="make(1)")
+    assert [found.message for found in convert(script).findings if found.code == "RM406"] == said
+
+
+def test_a_function_that_goes_on_is_told_so_alone() -> None:
+    script = BEGINS_ANEW.format(given="name='a'", read="result.best_checkpoints", checkpoint="session.get_checkpoint()")
+    assert [found.message for found in convert(script).findings if found.code == "RM406"] == [
+        "A second run with this name goes on from the first one's last checkpoint."
+    ]

@@ -133,10 +133,11 @@ class Context:
     def place_of(self, node: ast.AST) -> Place:
         """Where the code runs that a node is part of, as the module shows it, else the files that call its function."""
         place = self.places.of(node)
-        if place is not Place.UNKNOWN or self.module.project is None or not self.path:
-            return place
-
-        return place_by_callers(self.module.project, self.module, node)
+        if place is Place.UNKNOWN and self.module.project is not None and self.path:
+            place = place_by_callers(self.module.project, self.module, node)
+        if place is Place.UNKNOWN and not self.places.only_tuned.isdisjoint(self.module.ancestors(node)):
+            return Place.TRIAL
+        return place
 
     @cached_property
     def also_elsewhere(self) -> set[ast.AST]:

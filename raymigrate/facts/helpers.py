@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 
 WITH_DOCSTRING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+DOCSTRINGS = re.compile(r'"""(.*?)"""', re.DOTALL)
+# By what helpers are known again whose placeholders were filled in: their docstrings; the code of those without any.
+_marks: set[str] = set()
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,11 @@ class Helper:
     imports: tuple[tuple[str, str | None], ...] = ()
     inner: str = ""
     shareable: bool = True
+
+    def __post_init__(self) -> None:
+        docstrings = DOCSTRINGS.findall(self.template)
+        written = [] if docstrings else ast.parse(self.source()).body
+        _marks.update(docstrings, (code_of(part) for part in written if isinstance(part, WITH_DOCSTRING)))
 
     def filled(self, **parts: str) -> Helper:
         """The same with other placeholders filled in."""
@@ -94,6 +103,11 @@ def code_of(definition: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -
     copied = deepcopy(definition)
     copied.name = ""
     return ast.dump(_OnlyCode().visit(copied))
+
+
+def is_helper(definition: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
+    """Whether an earlier run wrote a class or function: nothing that it says is about the script's own code."""
+    return (ast.get_docstring(definition, clean=False) or code_of(definition)) in _marks
 
 
 def chosen(wanted: Iterable[Iterable[Helper]]) -> list[Helper]:

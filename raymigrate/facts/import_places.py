@@ -30,3 +30,29 @@ def is_bound_again(module: Module, statement: ast.Import | ast.ImportFrom, alias
     by_others = bool(others) and all(binding.qualified is None for binding in others)
     in_order = module.parent_of[statement] is scope.node and not module.is_read_unclearly(alias)
     return first.node is alias and by_others and in_order
+
+
+def is_replaced(module: Module, statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> bool:
+    """Whether another import of the same block binds a name again for good, before anything reads it."""
+    if module.references_by_binding.get(alias) or module.is_read_unclearly(alias):
+        return False
+    return any(is_before(module, statement, other) for other in _other_imports(module, statement, alias))
+
+
+def is_last_import(module: Module, statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> bool:
+    """Whether all that binds a name is imports of one block, and every read of it is sure to mean this one."""
+    bindings = module.scope_of[statement].lookup(alias.asname or alias.name)
+    others = _other_imports(module, statement, alias)
+    reads = bool(module.references_by_binding.get(alias)) and not module.is_read_unclearly(alias)
+    return reads and len(others) == len(bindings) - 1 and all(is_before(module, other, statement) for other in others)
+
+
+def is_before(module: Module, first: ast.stmt, second: ast.stmt) -> bool:
+    """Whether a statement stands in the same block as another one, before it."""
+    return module.parent_of[first] is module.parent_of[second] and first.lineno < second.lineno
+
+
+def _other_imports(module: Module, statement: ast.stmt, alias: ast.alias) -> list[ast.stmt]:
+    """The other statements that import the name which an import binds."""
+    bindings = module.scope_of[statement].lookup(alias.asname or alias.name)
+    return [found.statement for found in bindings if found.node is not alias and found.statement is not None]

@@ -12,6 +12,7 @@ from functools import cached_property
 
 from raymigrate.facts.functions import default_of
 from raymigrate.facts.handed_on import handed_on
+from raymigrate.facts.helpers import is_helper
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.module import Module
 from raymigrate.facts.pickling import given_functions
@@ -98,11 +99,16 @@ class _Search:
     def _has_classes(self) -> bool:
         """Whether what nothing is known of may be an object of a class of the script, or of one that imports it."""
         module = self.module
-        if any(_has_no_name(module, found) for found in module.of_type(ast.ClassDef)):
+        if any(_has_no_name(module, found) for found in _own_classes(module)):
             return True
         if module.project is None or not module.path:
             return False
-        return any(any(other.of_type(ast.ClassDef)) for other in importing_modules(module.project, module, "class "))
+        return any(_own_classes(other) for other in importing_modules(module.project, module, "class "))
+
+
+def _own_classes(module: Module) -> list[ast.ClassDef]:
+    """The classes of a script, without those that an earlier run of raymigrate wrote: callbacks and the like."""
+    return [found for found in module.of_type(ast.ClassDef) if not is_helper(found)]
 
 
 def _has_no_name(module: Module, definition: ast.AST) -> bool:

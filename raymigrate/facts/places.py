@@ -13,6 +13,13 @@ from raymigrate.facts.values import argument, method_of, methods, sources
 WRAPPERS = ("ray.tune.with_resources", "ray.tune.with_parameters", "functools.partial")
 TAKE_TRAINABLES = (*TUNERS, "ray.tune.run", *WRAPPERS[:2])
 TRAINABLE = ("trainable", "run_or_experiment")
+# What a Tune function was decorated with, for a tracker of its own; gone, but it tells where the function runs.
+MIXINS = frozenset(
+    f"ray.tune.integration.{place}"
+    for tracker in ("wandb", "mlflow")
+    for place in (f"{tracker}.{tracker}_mixin", f"{tracker}_mixin")
+)
+SESSION = ("ray.air.session", "ray.train.report", "ray.train.get_checkpoint", "ray.train.get_context")
 TRAINING_FUNCTION = ("train_loop_per_worker", "trainer_init_per_worker")
 
 
@@ -91,6 +98,25 @@ class Places:
                 yield from functions
         for call in self.module.calls("ray.tune.register_trainable"):
             yield from functions_behind(self.module, argument(call, 1, "trainable"))
+
+        for function in self.module.of_type(ast.FunctionDef):
+            if any(self.module.qualified(decorator) in MIXINS for decorator in function.decorator_list):
+                yield function
+
+    @cached_property
+    def only_tuned(self) -> set[ast.AST]:
+        """The functions with a report, or another call of a session, of a module that has Tuners and no trainer.
+
+        Other files may hand them to a trainer all the same.
+        """
+        module = self.module
+        has_trainer = any(r.qualified.rpartition(".")[2].endswith("Trainer") for r in module.references)
+        if has_trainer or not any(module.calls(*TAKE_TRAINABLES)):
+            return set()
+        around = (module.ancestors(reference.node) for reference in module.references_within(*SESSION))
+        outermost = ([outer for outer in outers if isinstance(outer, FUNCTIONS)][-1:] for outers in around)
+        functions = set[ast.AST]().union(*outermost)
+        return functions - self.called_outside
 
     def _training_functions(self) -> Iterator[FunctionNode]:
         for reference in self.module.references_within("ray.train"):

@@ -162,13 +162,17 @@ class Together:
 
     def _convert_imported(self) -> None:
         """Converts what belongs to converted jobs: the modules that they import, whose functions run in the job, and
-        the files that use their trainers and results, with what these import.
+        the files that use their trainers and results, with what these import; and such files of other legacy trainers.
         """
         results = {**self.alone, **self.new}
         jobs = [real for real, result in results.items() if is_job(result)]
         self._follow_imports(jobs)
-        if jobs and (self.found.roots or len(self.given) > 1):  # else there is no other file that may be written
-            self._follow_imports(list(self._convert_users(jobs)))
+        if not self.found.roots and len(self.given) < 2:
+            return  # there is no other file that may be written
+        self._follow_imports(list(self._convert_users(jobs)))
+        # A TorchTrainer of legacy code is no job whose modules change, but its results are read elsewhere too.
+        trains = [real for real, result in results.items() if result.is_legacy and "Trainer" in result.before]
+        list(self._convert_users([real for real in trains if real not in jobs]))
 
     def _convert_users(self, jobs: list[str]) -> Iterator[str]:
         """Converts the files that use what jobs hand on, and gives their real paths."""

@@ -114,6 +114,52 @@ def test_what_a_script_reads_of_a_result_that_another_file_makes_is_told(more: s
     assert "result.path" in (tmp_path / "run.py").read_text()
 
 
+OF_TORCH = """
+from ray.air import Checkpoint, session
+from ray.air.config import ScalingConfig
+from ray.train.torch import TorchTrainer
+
+
+def loop(config):
+    session.report({"loss": 1.0}, checkpoint=Checkpoint.from_dict({"epoch": 1}))
+
+
+def run():
+    trainer = TorchTrainer(loop, scaling_config=ScalingConfig(num_workers=2))
+    return trainer.fit()
+
+
+def scaling():
+    return ScalingConfig(num_workers=2)
+"""
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        "import job\nresult = job.run()",
+        "from job import run as fit\nresult = fit()",
+        "from job import *\nresult = run()",
+        "import ray\nimport job\nresult = job.run()",
+        "from middle import go\nresult = go()",
+    ],
+)
+def test_what_is_read_of_the_result_of_a_torch_trainer_is_told(run: str, tmp_path: Path) -> None:
+    """Also in a file that holds no word of Ray, such as a test."""
+    middle = "import job\n\n\ndef go():\n    return job.run()\n"
+    write(tmp_path, {"setup.py": "", "job.py": OF_TORCH, "middle.py": middle, "run.py": f"{run}\n{READ}\n"})
+    assert told(convert(tmp_path)) == SURE
+    assert "result.path" in (tmp_path / "run.py").read_text()
+    assert convert(tmp_path).changed == []
+
+
+@pytest.mark.parametrize("run", ["import job\nresult = job.scaling()", "from other import run\nresult = run()"])
+def test_what_another_function_than_that_of_the_trainer_gives_is_no_result(run: str, tmp_path: Path) -> None:
+    other = "def run():\n    return Study().fit()\n"
+    write(tmp_path, {"setup.py": "", "job.py": OF_TORCH, "other.py": other, "run.py": f"{run}\n{READ}\n"})
+    assert ("RM604", Kind.MANUAL) not in told(convert(tmp_path))
+
+
 RENAMED = "from factory import make\nbuild = make\n"
 
 

@@ -1,5 +1,6 @@
 """RM303 and RM310: checkpoints with objects of classes of the script, which pickle finds by no name on a worker."""
 
+import ast
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,9 @@ from click.testing import CliRunner
 
 from raymigrate.base.findings import Kind
 from raymigrate.cli import main as main_command
+from raymigrate.codemods.shared.plain_callbacks import CALLBACK
+from raymigrate.codemods.tracking.emitted_tracking import LOG_REPORT
+from raymigrate.facts.helpers import is_helper
 from tests.rules.scripts import converted
 
 BY_VALUE = "pickle_module=ray.cloudpickle"
@@ -359,3 +363,43 @@ def test_what_is_made_by_hand_from_a_dict_says_how_classes_are_saved() -> None:
     )
     told = [converted(made.format(given)).messages for given in ('{"model": Net()}', '{"model": 1}')]
     assert [any(BY_VALUE in message for message in messages) for messages in told] == [True, False]
+
+
+LOGGED = """
+import models
+from ray.air.config import RunConfig
+from ray.air.integrations.{logger} import {callback}
+from ray.train import torch
+from ray.train.torch import TorchCheckpoint, TorchTrainer
+
+def loop(config):
+    model = torch.prepare_model(models.Net(size=config["size"]))
+    TorchCheckpoint.from_model(model=model)
+
+def train(settings):
+    config = RunConfig(callbacks=[{callback}({given})])
+    return TorchTrainer(loop, train_loop_config=settings, run_config=config).fit()
+{more}
+"""
+LOGGERS = [
+    ("mlflow", "MLflowLoggerCallback", 'tracking_uri="x", experiment_name="y"'),
+    ("wandb", "WandbLoggerCallback", 'project="x"'),
+]
+
+
+@pytest.mark.parametrize(("logger", "callback", "given"), LOGGERS)
+@pytest.mark.parametrize(("more", "own"), [("", False), ("class Other:\n    pass\n", True)])
+def test_a_callback_that_an_earlier_run_wrote_is_no_class_of_the_script(
+    logger: str, callback: str, given: str, more: str, own: bool
+) -> None:
+    first = converted(LOGGED.format(logger=logger, callback=callback, given=given, more=more))
+    assert "(UserCallback)" in first.text
+    assert ("model_checkpoint(" in first.text) is own
+    assert converted(first.text).text == first.text
+
+
+def test_definitions_of_the_tool_are_known_by_their_docstrings_or_their_code() -> None:
+    with_docstring, without = (ast.parse(helper.source()).body[-1] for helper in (LOG_REPORT, CALLBACK))
+    other = ast.parse("class ReportCallback(RayTrainReportCallback):\n    pass").body[0]
+    definitions = (with_docstring, without, other)
+    assert [is_helper(made) for made in definitions if isinstance(made, ast.ClassDef)] == [True, True, False]

@@ -203,3 +203,36 @@ def test_a_function_of_another_file_is_found_under_a_name_that_its_value_takes(
     monkeypatch.chdir(tmp_path)
     outcome = CliRunner().invoke(main, ["--check", "."])
     assert "run.py:4:7: RM604" in outcome.output
+
+
+TWICE = """
+import ray
+from ray.train.torch import TorchPredictor
+{between}
+from ray.train.torch.torch_predictor import TorchPredictor
+
+def load(checkpoint):
+    return TorchPredictor.from_checkpoint(checkpoint)
+"""
+
+
+def test_an_import_that_another_one_replaces_at_once_goes() -> None:
+    outcome = converted(TWICE.format(between=""))
+    assert "from ray.train.torch import TorchPredictor" not in outcome.text
+    assert not outcome.lines("RM692", Kind.MANUAL)
+    assert len(outcome.lines("RM603", Kind.MANUAL)) == 1
+    assert converted(outcome.text).text == outcome.text
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        "print(TorchPredictor)",
+        "def first():\n    return TorchPredictor\n\nfirst()",
+        "if ray:\n    print(TorchPredictor)",
+    ],
+)
+def test_an_import_that_is_read_before_another_one_replaces_it_stays(between: str) -> None:
+    outcome = converted(TWICE.format(between=between))
+    assert "from ray.train.torch import TorchPredictor" in outcome.text
+    assert len(outcome.lines("RM692", Kind.MANUAL)) >= 1

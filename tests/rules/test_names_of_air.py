@@ -39,3 +39,28 @@ def test_a_module_that_has_no_successor_sends_nobody_to_look_for_one() -> None:
     at_import, told = converted(script).messages
     assert "copy what you need of it" in told
     assert "successor" not in at_import + told
+
+
+AIR = """
+from ray import air, tune
+from ray.air import session
+{more}
+
+def loop(config):
+    session.report({{"loss": 1}})
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "stays"),
+    [("", False), ("__all__ = ['air']", True), ("config = air.RunConfig(name='a')", False), ("print(air)", True)],
+)
+def test_an_import_of_air_that_nothing_uses_goes_with_the_rest(more: str, stays: bool) -> None:
+    outcome = converted(AIR.format(more=more))
+    assert ("from ray import air, tune" in outcome.text) is stays
+    assert converted(outcome.text).text == outcome.text
+
+
+def test_alone_an_unused_import_of_air_stays() -> None:
+    text = "from ray import air, tune\n\nprint(tune)\n"
+    assert converted(text).text == text

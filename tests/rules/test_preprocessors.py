@@ -225,3 +225,53 @@ def test_a_batch_mapper_that_is_only_named_has_no_function() -> None:
     assert len(messages) == 3
     assert [" None is made here." in text for text in messages] == [True, False, True]
     assert not any("fn" in text for text in messages)
+
+
+UNTRANSFORMED = """
+import ray
+from ray.air.config import DatasetConfig, ScalingConfig
+from ray.data.preprocessors import StandardScaler
+from ray.train.{module} import {trainer}
+
+def train(rows, preprocessor, prepared):
+    trainer = {trainer}(
+        loop,
+        scaling_config=ScalingConfig(num_workers=1),
+        datasets={{"train": rows, "dev": rows}},
+        dataset_config={config},
+        preprocessor={given},
+    )
+    return trainer.fit()
+"""
+ALL = '{"train": DatasetConfig(transform=False), "dev": DatasetConfig(transform=False)}'
+ALL_OTHERS = '{"train": DatasetConfig(fit=False, transform=False), "*": DatasetConfig(transform=False)}'
+ONE = '{"train": DatasetConfig(transform=False)}'
+
+
+@pytest.mark.parametrize(("module", "trainer"), [("torch", "TorchTrainer"), ("huggingface", "AccelerateTrainer")])
+@pytest.mark.parametrize("config", [ALL, ALL_OTHERS])
+@pytest.mark.parametrize(
+    ("given", "stays"),
+    [
+        ("preprocessor", False),
+        ("prepared.preprocessor", False),
+        ('StandardScaler(columns=["a"])', False),
+        ("preprocessor.fit(rows)", True),
+    ],
+)
+def test_a_preprocessor_that_transforms_nothing_is_dropped(
+    module: str, trainer: str, config: str, given: str, stays: bool
+) -> None:
+    first = converted(UNTRANSFORMED.format(module=module, trainer=trainer, config=config, given=given))
+    assert "preprocessor=" not in first.text
+    assert "transform(" not in first.text
+    assert (f"\n    {given}\n    trainer =" in first.text) is stays
+    assert len(first.lines("RM502", Kind.NOTE)) == 1
+    again = converted(first.text)
+    assert again.text == first.text
+    assert not again.lines("RM502", Kind.MANUAL)
+
+
+def test_a_preprocessor_that_transforms_one_dataset_stays() -> None:
+    given = UNTRANSFORMED.format(module="torch", trainer="TorchTrainer", config=ONE, given="preprocessor")
+    assert len(converted(given).lines("RM502", Kind.MANUAL)) == 1

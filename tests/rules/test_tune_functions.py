@@ -66,3 +66,101 @@ def f(config):
     outcome = converted(script)
     assert outcome.text == script.replace(call, then or call)
     assert not outcome.lines("RM693", Kind.MANUAL)
+
+
+UNPACKED = """
+from ray import train, tune
+from ray.air.config import ScalingConfig
+from ray.train.torch import TorchTrainer
+
+
+def {place}(config):
+    metrics = {{"loss": 1}}
+    metrics["epoch"] = 2
+    today = {{"metrics": metrics, "checkpoint": None}}
+    {call}
+
+
+tune.Tuner(trial).fit()
+TorchTrainer(loop, scaling_config=ScalingConfig(num_workers=1)).fit()
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "then", "told"),
+    [
+        ("train.report(**metrics)", "train.report({**metrics})", False),
+        ("train.report(**dict(loss=1))", "train.report({**dict(loss=1)})", False),
+        ("train.report(**metrics, **{'a': 1})", "train.report({**metrics, **{'a': 1}})", False),
+        ("train.report(**evaluate())", "train.report(**evaluate())", True),
+        ("train.report(**config)", "train.report(**config)", True),
+        ("train.report(**today)", "train.report(**today)", False),
+        ("train.report(**{'metrics': metrics})", "train.report(**{'metrics': metrics})", False),
+    ],
+)
+def test_metrics_that_a_report_of_train_unpacks_become_a_dict(call: str, then: str, told: bool) -> None:
+    first = converted(UNPACKED.format(place="loop", call=call))
+    assert f"    {then}\n" in first.text
+    assert bool(first.lines("RM414", Kind.MANUAL)) is told
+    assert converted(first.text).text == first.text
+
+
+@pytest.mark.parametrize("given", ["loss=1", "**metrics", "**evaluate()", "loss=1, **config"])
+def test_a_report_of_train_in_a_trial_becomes_one_of_tune(given: str) -> None:
+    first = converted(UNPACKED.format(place="trial", call=f"train.report({given})"))
+    assert "    tune.report({" in first.text
+    assert converted(first.text).text == first.text
+
+
+MIXED = """
+import ray.tune.integration.mlflow as integration
+from ray import tune
+from ray.air import session
+from ray.train.torch import TorchTrainer
+from ray.tune.integration.wandb import wandb_mixin
+
+{decorator}
+def objective(config):
+    session.report({{"loss": 1}})
+
+TorchTrainer(loop, scaling_config=ScalingConfig(num_workers=1)).fit()
+"""
+
+
+@pytest.mark.parametrize(
+    ("decorator", "module"),
+    [("@wandb_mixin", "tune"), ("@integration.mlflow_mixin", "tune"), ("@own.mixin", "ray.train")],
+)
+def test_a_function_with_a_mixin_of_tune_is_one_of_tune(decorator: str, module: str) -> None:
+    assert f"    {module}.report({{" in converted(MIXED.format(decorator=decorator)).text
+
+
+ONLY_TUNE = """
+from ray import tune
+from ray.air import session
+{more}
+
+def objective(config):
+    session.report({{"loss": 1}})
+
+def other(config):
+    session.report({{"loss": 2}})
+
+tune.{tuner}
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "tuner", "module"),
+    [
+        ("", "Tuner(other).fit()", "tune"),
+        ("", "run(other)", "tune"),
+        ("from ray.train.torch import TorchTrainer\n\nTorchTrainer(loop)", "Tuner(other).fit()", "ray.train"),
+        ("", "uniform(1, 2)", "ray.train"),
+        ("", "Tuner(other, param_space={0: objective(1)}).fit()", "ray.train"),
+    ],
+)
+def test_where_all_that_runs_functions_is_a_tuner_reports_go_to_tune(more: str, tuner: str, module: str) -> None:
+    first = converted(ONLY_TUNE.format(more=more, tuner=tuner))
+    assert f'    {module}.report({{"loss": 1}})' in first.text
+    assert converted(first.text).text == first.text

@@ -12,7 +12,7 @@ from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.import_cleanup import goes_with_uses, is_exported
 from raymigrate.facts.guards import is_guarded, is_ready
-from raymigrate.facts.import_places import is_bound_again
+from raymigrate.facts.import_places import is_bound_again, is_last_import, is_replaced
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.module import Module, Reference
 from raymigrate.facts.project_uses import takers
@@ -159,19 +159,22 @@ def _import(context: Context, statement: ast.Import | ast.ImportFrom, alias: ast
     scope = module.scope_of[statement]
     bindings = scope.lookup(local)
     used = bool(module.uses(local, scope)) or is_exported(module, local)
+    in_several_ways = len({binding.qualified for binding in bindings}) > 1
     if alias.name == "*":
         context.manual(RM692, statement, f"{origin.removesuffix('.*')} is gone, or has lost names.")
     elif taken := next(takers(module, local), None):
         other, place = taken
         where = f"{other.path} takes the name from here (line {other.start(place)[0]})"
         context.manual(RM692, statement, f"{origin} is gone: this import raises an ImportError, and {where}.", THERE)
-    elif not used:
+    elif not used or (in_several_ways and is_replaced(module, statement, alias)):
         if not is_guarded(module, statement, alias.name) and context.converts(
             RM691, statement, f"{origin} is gone, and nothing uses it here; removed."
         ):
             context.plan.drop_import(alias, statement)
-    elif len({binding.qualified for binding in bindings}) > 1 and not (
-        is_bound_again(module, statement, alias) or goes_with_uses(context, statement, alias)
+    elif in_several_ways and not (
+        is_bound_again(module, statement, alias)
+        or goes_with_uses(context, statement, alias)
+        or is_last_import(module, statement, alias)
     ):
         if not any(_exists(binding) for binding in bindings):
             context.manual(RM692, statement, f"{origin} is gone, and so is what takes its place here.", ONE_WAY)

@@ -43,7 +43,7 @@ from raymigrate.codemods.predictors.pipeline_predictor import (
     preprocessor_unknown,
     renamed,
 )
-from raymigrate.codemods.predictors.served import SERVED, SERVED_OWN, is_served
+from raymigrate.codemods.predictors.served import SERVED, SERVED_HERE, SERVED_OWN, is_in_deployment, is_served
 from raymigrate.codemods.shared.checkpoint_files import not_carried
 from raymigrate.codemods.shared.generation import RM752
 from raymigrate.edits.plan import CallEdit, Code, Part
@@ -120,7 +120,7 @@ ADVICE = {
     f" {ARRAY_OR_ARRAYS}, and give the class to ds.map_batches.",
 }
 
-MAKES_PIPELINE = (RM603.fix, PIPELINE, OF_SUBCLASS[""], SERVED, SERVED_OWN)
+MAKES_PIPELINE = (RM603.fix, PIPELINE, OF_SUBCLASS[""], SERVED, SERVED_HERE, SERVED_OWN)
 
 
 @codemod("(?:HuggingFace|Transformers|Batch|Torch)?Predictor", phase=Phase.RESULTS)
@@ -172,7 +172,8 @@ def _report(
     message = f"{name} is gone: current Ray raises an ImportError. {reason}".rstrip()
     if not is_ready(context.module, reference, name.rpartition(".")[2]):
         if is_served(context.module, reference.node):
-            advice = SERVED_OWN if isinstance(context.module.parent_of[reference.node], ast.ClassDef) else SERVED
+            here = SERVED_HERE if is_in_deployment(context.module, reference.node) else SERVED
+            advice = SERVED_OWN if isinstance(context.module.parent_of[reference.node], ast.ClassDef) else here
         advice = advice or ADVICE.get(kind) or RM603.fix
         if advice in MAKES_PIPELINE and name not in OTHERS:
             first = f"{of_texts(context.module, reference.node)} {first}".strip()

@@ -16,6 +16,10 @@ SERVED = (
     "Load the model, or a transformers pipeline with it, in __init__ of a class with @serve.deployment, answer in its"
     f" __call__(self, request), and deploy it with serve.run(TheClass.bind()). {APPLIES_PREPROCESSOR}"
 )
+SERVED_HERE = (
+    "Load the model, or a transformers pipeline with it, in __init__ of this class, which has @serve.deployment"
+    f" already, and answer with it there. {APPLIES_PREPROCESSOR}"
+)
 SERVED_OWN = (
     "Remove the base class and the call of its __init__, and write @serve.deployment over the class: it loads the model"
     " in __init__, answers in __call__(self, request), and serve.run(TheClass.bind()) deploys it."
@@ -30,10 +34,11 @@ def is_served(module: Module, node: ast.expr) -> bool:
         module: The module.
         node: What names the class.
     """
-    return _is_in_deployment(module, node) or any(_is_given_to_serve(module, use) for use in _uses(module, node))
+    return is_in_deployment(module, node) or any(_is_given_to_serve(module, use) for use in _uses(module, node))
 
 
-def _is_in_deployment(module: Module, node: ast.expr) -> bool:
+def is_in_deployment(module: Module, node: ast.expr) -> bool:
+    """Whether what names the class is part of a class with @serve.deployment."""
     classes = (outer for outer in module.ancestors(node) if isinstance(outer, ast.ClassDef))
     decorators = (decorator for home in classes for decorator in home.decorator_list)
     return any(module.qualified(made.func if isinstance(made, ast.Call) else made) == DEPLOYMENT for made in decorators)

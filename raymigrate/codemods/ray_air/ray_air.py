@@ -39,10 +39,14 @@ RM302 = Rule(
     "RM302",
     "a function of ray.air.session",
     "Inside a worker of Ray >= 2.51 ray.air.session does nothing but warn: report() saves nothing, get_world_rank() is"
-    " 0 on every worker, get_checkpoint() and get_dataset_shard() return None.",
+    " 0 on every worker, get_checkpoint() and get_dataset_shard() return None. Anywhere else ray.train raises a"
+    " RuntimeError where session gave a default; so does ray.train.torch.get_device(), which gave the driver's device.",
     "The call goes to ray.train, or to ray.train.get_context().",
     API,
-    errors=("`*` is meant to only be called inside a function that is executed by a Tuner or Trainer",),
+    errors=(
+        "`*` is meant to only be called inside a function that is executed by a Tuner or Trainer",
+        "`*` cannot be used outside of a Ray Train training function",
+    ),
 )
 RM305 = Rule(
     "RM305",
@@ -103,6 +107,8 @@ SESSION_FUNCTIONS = {
 def config_classes(context: Context) -> None:
     """Moves the classes of ray.air, and the checkpoint of ray.ml, to ray.train."""
     move_names(context, RM301, MOVED)
+    if context.module.references_within("ray.air"):  # alone, an unused import of it does no harm
+        drop_unused(context, RM301, "ray.air")
 
 
 @codemod("air", phase=Phase.SESSION)

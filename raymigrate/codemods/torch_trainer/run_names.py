@@ -17,7 +17,7 @@ from raymigrate.codemods.phases import Phase
 from raymigrate.facts.keys import keys_of
 from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
 from raymigrate.facts.module import Module
-from raymigrate.facts.results import GET_CHECKPOINT
+from raymigrate.facts.results import GET_CHECKPOINT, results
 from raymigrate.facts.trainers import TRAIN_LOOP, trainer_calls
 from raymigrate.facts.values import Source, argument, constants, is_none, keyword_argument
 
@@ -25,7 +25,8 @@ RM406 = Rule(
     "RM406",
     "a name for the runs of a legacy trainer that is the same each time",
     "Ray >= 2.51 takes a second run with the same name and storage path for the same run: it goes on from the last"
-    " checkpoint, and a finished run ends at once. Legacy Ray started afresh.",
+    " checkpoint, and a finished run ends at once. A training function that reads no checkpoint begins anew, among the"
+    " first run's checkpoints. Legacy Ray started afresh.",
     "Keep the name if runs are to go on; else add something unique to it. Deleting the run's folder isn't enough: on a"
     " cluster that stays up, the workers' working directory of that name keeps the old checkpoints.",
     "https://docs.ray.io/en/latest/train/user-guides/fault-tolerance.html",
@@ -33,6 +34,13 @@ RM406 = Rule(
 )
 SAME = "A second run with this name goes on from the first one's last checkpoint."
 IF_SAME = "If the name is the same each time, a second run goes on from the first one's last checkpoint."
+# Of a function that begins anew: Ray loads the list of the run's checkpoints from its folder, and adds to it (2.60
+# train/v2/_internal/execution/checkpoint/checkpoint_manager.py:141, `_maybe_load_state_from_storage`).
+MIXED = "A second run with this name adds to the first one's checkpoints: those of both runs are in {}."
+IF_MIXED = (
+    "If the name is the same each time, a second run adds to the first one's checkpoints: those of both are in {}."
+)
+OF_SEVERAL = ("best_checkpoints", "get_best_checkpoint", "metrics_dataframe")
 # What these give is another value each time. Trackers name each run anew.
 UNIQUE = re.compile(
     r"(time|datetime|uuid|random|secrets|tempfile|shortuuid|ulid|coolname|petname|pendulum|arrow|wandb|mlflow)\."
@@ -46,7 +54,8 @@ JOB_VARIABLE = re.compile(r"(JOB|RUN|TASK|BUILD|TRIAL).*ID|_ID$")
 def run_names(context: Context) -> None:
     """Tells what a run name means now, where a legacy trainer is converted and the name is not seen to be unique."""
     converted = [call for call in context.module.calls(*TRAINERS) if call in context.plan.calls]
-    for call in (*converted, *_that_go_on(context)):
+    going_on = dict.fromkeys((*converted, *_that_go_on(context)), (SAME, IF_SAME))
+    for call, (same, if_same) in {**_that_mix(context), **going_on}.items():
         given = keyword_argument(call, "run_config")
         if given is None:
             continue
@@ -55,7 +64,7 @@ def run_names(context: Context) -> None:
                 continue
             found = constants(name.module, name.node) if name is not None else []
             known = bool(found) and all(isinstance(value, str) for _, value in found)
-            context.manual(RM406, place, SAME if known else IF_SAME)
+            context.manual(RM406, place, same if known else if_same)
 
 
 def _that_go_on(context: Context) -> Iterator[ast.Call]:
@@ -64,6 +73,22 @@ def _that_go_on(context: Context) -> Iterator[ast.Call]:
     for call in trainer_calls(context.module, TORCH_TRAINERS, TRAIN_LOOP) if context.of_legacy_job else ():
         if reads or not call.functions:
             yield call.node
+
+
+def _that_mix(context: Context) -> dict[ast.Call, tuple[str, str]]:
+    """The TorchTrainers of a legacy job of which something compares, or lists, all checkpoints of a run; what to say.
+
+    Legacy Ray began a list anew with each fit().
+    """
+    module = context.module
+    calls = [call.node for call in trainer_calls(module, TORCH_TRAINERS, TRAIN_LOOP)] if context.of_legacy_job else []
+    read = {node.attr for node, trainers in results(module, *OF_SEVERAL) if trainers & TORCH_TRAINERS} if calls else {}
+    what = " and ".join(f"result.{name}" for name in OF_SEVERAL if name in read)
+    for given, keyword in module.keywords("checkpoint_score_attribute") if calls and not what else ():
+        is_config = (module.qualified(given.func) or "").endswith(".CheckpointConfig")
+        what = "what CheckpointConfig compares" if is_config and not is_none(keyword.value) else what
+    said = MIXED.format(what), IF_MIXED.format(what)
+    return dict.fromkeys(calls, said) if what else {}
 
 
 def _names(context: Context, given: ast.expr) -> Iterator[tuple[ast.AST, Source | None]]:

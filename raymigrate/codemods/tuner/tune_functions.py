@@ -12,6 +12,8 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.tune_name import tune_name
+from raymigrate.edits.plan import Part
+from raymigrate.facts.keys import is_unpacked
 from raymigrate.facts.legacy import paths_in_ml
 from raymigrate.facts.module import Reference
 from raymigrate.facts.places import Place
@@ -28,8 +30,10 @@ RM414 = Rule(
     "RM414",
     "a function that ray.tune no longer has, or has in another form",
     "report() takes a dict on current Ray, so keywords raise a TypeError; tune.get_trial_*(),"
-    " tune.checkpoint_dir() and tune.save_checkpoint() raise an AttributeError.",
-    "Use tune.report({...}), tune.get_context().get_trial_*() and tune.report(..., checkpoint=tune.Checkpoint(...)).",
+    " tune.checkpoint_dir() and tune.save_checkpoint() raise an AttributeError. save_checkpoint() of a Trainable that"
+    " returns another path than its folder ends in a ValueError.",
+    "Use tune.report({...}), tune.get_context().get_trial_*() and tune.report(..., checkpoint=tune.Checkpoint(...))."
+    " Return the folder, or nothing.",
     "https://docs.ray.io/en/latest/tune/api/trainable.html",
 )
 
@@ -57,6 +61,7 @@ CHECKPOINTS = (
 )
 LOST_FROM_CONTEXT = tuple(f"ray.tune.{name}" for name in CONTEXT if name != "get_experiment_name")
 REPORTS = ("ray.tune.report", "ray.train.report")  # that of ray.train took keywords up to Ray 2.0
+REPORTED = ("metrics", "checkpoint")  # what they take today
 LOST = tuple(f"ray.tune.{name}" for name in ("checkpoint_dir", "save_checkpoint", "load_checkpoint"))
 
 
@@ -159,15 +164,27 @@ def names_of_tune(context: Context) -> None:
         context.manual(RM414, reference.node, message)
         context.handle(reference, gone=False)
     for call in module.calls(*REPORTS):
-        given = [keyword.arg for keyword in call.keywords]
-        name = (module.qualified(call.func) or "").removeprefix("ray.")
-        is_unpacked = set(given) == {None} and name.startswith("train.")  # report(**given) may be the form of today
-        if call.args or not given or is_unpacked or {"metrics", "checkpoint"} & set(given):
-            continue
-        message = f"{name}() takes a dict today: keywords raise a TypeError"
-        if "#" in module.source(call):
-            context.manual(RM414, call, f"{message}.", f"Give it {name}({{...}}) with the same entries.")
-        elif context.converts(RM414, call, f"{message}; now a dict."):
-            parts = {f"value_{number}": keyword.value for number, keyword in enumerate(call.keywords)}
-            entries = [f'"{arg}": ${part}' if arg else f"**${part}" for arg, part in zip(given, parts, strict=True)]
-            context.plan.replace(call, f"{module.source(call.func)}({{{', '.join(entries)}}})", **parts)
+        given = {keyword.arg for keyword in call.keywords}
+        # report(**given) may be the form of today: what is unpacked tells.
+        takes_today = is_unpacked(module, call, *REPORTED) if given == {None} else bool(given.intersection(REPORTED))
+        if not call.args and given and takes_today is not True:
+            _as_dict(context, call, sure=takes_today is False)
+
+
+def _as_dict(context: Context, call: ast.Call, *, sure: bool) -> None:
+    """Gives a report that has its metrics as keywords a dict of them; that of ray.tune never took another form."""
+    module = context.module
+    name = (module.qualified(call.func) or "").removeprefix("ray.")
+    message = f"{name}() takes a dict today: keywords raise a TypeError"
+    by_hand = f"Give it {name}({{...}}) with the same entries."
+    if not sure and name.startswith("train.") and context.place_of(call) is not Place.TRIAL:  # where it becomes tune's
+        if context.of_legacy_job:
+            what = "if it unpacks metrics, and not `metrics` and `checkpoint`"
+            context.manual(RM414, call, f"{message}, {what}.", by_hand)
+    elif "#" in module.source(call):
+        context.manual(RM414, call, f"{message}.", by_hand)
+    elif context.converts(RM414, call, f"{message}; now a dict."):
+        parts: dict[str, Part] = {f"value_{number}": keyword.value for number, keyword in enumerate(call.keywords)}
+        names = zip((keyword.arg for keyword in call.keywords), parts, strict=True)
+        entries = ", ".join(f'"{arg}": ${part}' if arg else f"**${part}" for arg, part in names)
+        context.plan.replace(call, f"$function({{{entries}}})", function=call.func, **parts)

@@ -1,0 +1,59 @@
+"""RM604, for ExperimentAnalysis: the folder of a trainer's run is no experiment of Tune today.
+
+It looks for the snapshot that Tune writes, and raises a ValueError without one (Ray 2.60
+tune/analysis/experiment_analysis.py, `__init__`). Under legacy Ray a trainer's run was an experiment of one trial.
+"""
+
+import ast
+
+from raymigrate.codemods import codemod
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.phases import Phase
+from raymigrate.codemods.results.results import RM604
+from raymigrate.codemods.results.run_folders import results_of_folder, texts
+from raymigrate.facts.legacy import TORCH_TRAINERS, TRAINERS
+from raymigrate.facts.module import Module
+from raymigrate.facts.places import TAKE_TRAINABLES
+from raymigrate.facts.results import trainers_of
+from raymigrate.facts.tuners import RUN_CONFIGS
+from raymigrate.facts.values import Source, argument
+
+NAMES = tuple(f"ray.tune.{place}ExperimentAnalysis" for place in ("", "analysis.", "analysis.experiment_analysis."))
+PATH = ("experiment_checkpoint_path", "experiment_path")
+MESSAGE = "ExperimentAnalysis raises a ValueError for the folder of a trainer's run: it is no experiment of Tune today."
+IF_OF_RUN = (
+    "If this is the folder of a trainer's run, ExperimentAnalysis raises a ValueError: it is no experiment today."
+)
+ADVICE = (
+    "Read what fit() gives, or ray.train.Result.from_path(folder) of a new run: best_checkpoints, metrics_dataframe and"
+    " get_best_checkpoint() take the place of trials."
+)
+
+
+@codemod("ExperimentAnalysis", phase=Phase.RESULTS)
+def experiment_analysis(context: Context) -> None:
+    """Reports analyses of folders that are those of a trainer's run, or may be where a file has no Tuner."""
+    module = context.module
+    trains = any(module.calls(*TRAINERS, *TORCH_TRAINERS))
+    tunes = any(module.calls(*TAKE_TRAINABLES))
+    for call in module.calls(*NAMES):
+        folder = argument(call, 0, *PATH)
+        if folder is None or not trains:
+            continue
+        if _is_of_result(module, folder) or (not tunes and _ends_with_name(module, folder)):
+            context.manual(RM604, call, MESSAGE, ADVICE)
+        elif not tunes and context.of_legacy_job:
+            context.manual(RM604, call, IF_OF_RUN, ADVICE)
+
+
+def _is_of_result(module: Module, folder: ast.expr) -> bool:
+    """Whether a folder is that of a trainer's result, or lies around it."""
+    results = results_of_folder(Source(module, folder))
+    return any(trainers_of(result.module, result.node) - {None} for result in results)
+
+
+def _ends_with_name(module: Module, folder: ast.expr) -> bool:
+    """Whether the last part of a path is the name of a run."""
+    given = (argument(config, 0, "name") for config in module.calls(*RUN_CONFIGS))
+    names = {module.constant(name) for name in given if name is not None} - {None, ...}
+    return any(texts(source).rpartition("/")[2] in names for source in module.origins(folder))
