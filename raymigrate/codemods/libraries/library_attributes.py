@@ -177,7 +177,7 @@ def _is_dealt_with(context: Context, node: ast.Attribute) -> bool:
     planned = context.plan.expressions
     if node in planned or any(parent in planned for parent in context.module.ancestors(node)):
         return True
-    word = rf"\b{re.escape(node.attr)}\b(?!=)"  # `name=` is an argument
+    word = rf"(?<!\ba )\b{re.escape(node.attr)}\b(?!=)"  # `name=` is an argument, "a tokenizer" an object
     return any(re.search(word, finding.message) for finding in context.findings_on(node.lineno, node.end_lineno))
 
 
