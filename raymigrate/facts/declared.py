@@ -42,7 +42,7 @@ class Declared:
 
     def binds(self, name: str) -> bool:
         """Whether it, or a class of the project that it is made from, has something of a name in its body."""
-        return any(name in module.scope(node).bindings for module, node in _lineage(self))
+        return any(name in module.scope(node).bindings for module, node in own_lineage(self))
 
 
 def declared_class(module: Module, node: ast.expr, depth: int = 0) -> Declared | None:
@@ -105,7 +105,7 @@ def named_class(module: Module, annotation: ast.expr | None) -> Declared | None:
 
 def _of_field(owner: Declared, name: str, depth: int) -> Declared | None:
     """The class of an attribute: of a field that a class of the project declares, or of what its methods store."""
-    for module, node in _lineage(owner):
+    for module, node in own_lineage(owner):
         for statement in node.body:
             target = statement.target if isinstance(statement, ast.AnnAssign) else None
             if isinstance(statement, ast.AnnAssign) and isinstance(target, ast.Name) and target.id == name:
@@ -117,7 +117,7 @@ def _of_field(owner: Declared, name: str, depth: int) -> Declared | None:
     return None
 
 
-def _lineage(found: Declared) -> Iterator[tuple[Module, ast.ClassDef]]:
+def own_lineage(found: Declared) -> Iterator[tuple[Module, ast.ClassDef]]:
     """A class of the project and those of the project that it is made from."""
     waiting, seen = [found], set[ast.AST]()
     while waiting:
