@@ -159,3 +159,20 @@ def test_what_takes_the_place_of_mixed_precision_is_explained_once_in_a_loop() -
     outcome = converted(script)
     assert outcome.lines("RM697", Kind.MANUAL) == [5, 6, 7, 11]
     assert sum("Use torch.autocast" in message for message in outcome.messages) == 2
+
+
+@pytest.mark.parametrize(
+    ("call", "advice"),
+    [
+        ("SFTTrainer(model, max_seq_length=512)", "SFTConfig(max_length=) takes it today"),
+        ("SFTTrainer(model, packing=True)", "SFTConfig(packing=) takes it today"),
+        ("DPOTrainer(model, beta=0.1)", "DPOConfig(beta=) takes it today"),
+        ("SFTConfig('out', max_seq_length=512)", "max_length= took its place."),
+        ("SFTTrainer(model, of_nobody=1)", "Leave it out"),
+        ("SFTConfig('out', of_nobody=1)", "Leave it out"),
+    ],
+)
+def test_the_configuration_of_trl_that_takes_an_argument_is_named(call: str, advice: str) -> None:
+    outcome = converted(f"import ray\nfrom trl import DPOTrainer, SFTConfig, SFTTrainer\n{call}\n")
+    assert outcome.lines("RM693", Kind.MANUAL) == [3]
+    assert any(advice in message for message in outcome.messages)
