@@ -9,6 +9,7 @@ from raymigrate.facts.module import Module
 from raymigrate.facts.own_arguments import is_training_arguments
 from raymigrate.facts.trainers import is_transformers_trainer
 from raymigrate.facts.values import argument, class_named
+from raymigrate.facts.values.members import HF_PARSING
 from raymigrate.knowledge.libraries import lineage, look_up
 
 ARGUMENTS = "args"  # the parameter of Trainer, and the attribute that holds what it got
@@ -50,6 +51,19 @@ def may_be_arguments_object(module: Module, node: ast.expr) -> bool:
     return any(_is_same(module, node, given) for given, _ in _given_to_trainers(module))
 
 
+def parsed_for_trainers(module: Module) -> list[ast.Call]:
+    """The calls of an HfArgumentParser that make what a Trainer is given, of whatever class that is."""
+    found = []
+    for given, is_known in _given_to_trainers(module):
+        bound = module.definition(given) if is_known else None
+        place = module.parent_of[bound] if bound is not None else None
+        assigned = module.parent_of[place] if isinstance(place, (ast.Tuple, ast.List)) else place
+        call = assigned.value if isinstance(assigned, ast.Assign) else None
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in HF_PARSING:
+            found.append(call)
+    return found
+
+
 def _is_made_from_arguments(found: Declared) -> bool:
     if found.is_training_arguments:
         return True
@@ -89,7 +103,7 @@ def _given_to_trainers(module: Module) -> Iterator[tuple[ast.expr, bool]]:
 
 
 def _name(function: ast.expr) -> str:
-    return ast.unparse(function).rpartition(".")[2]
+    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
 
 def _is_same(module: Module, node: ast.expr, other: ast.expr) -> bool:
