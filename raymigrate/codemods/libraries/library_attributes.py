@@ -94,7 +94,7 @@ def attributes(context: Context) -> None:
         if node.attr in renamed or was_argument:
             is_own = is_given_by_base(module, node)
         else:
-            is_own = module.stores(node.attr) or _may_have_it(module, node) or is_given_elsewhere(module, node)
+            is_own = bool(module.stores(node.attr)) or _may_have_it(module, node) or is_given_elsewhere(module, node)
         if not is_own:
             _attribute(context, node, kind, renamed.get(node.attr))
 
