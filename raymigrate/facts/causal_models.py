@@ -49,6 +49,18 @@ def may_count_a_label_too_many(modules: Iterable[Module]) -> bool:
     return not made or any(_may_be_one(*model) for model in made)
 
 
+def count_their_tokens(modules: Iterable[Module]) -> bool:
+    """Whether every model that is trained divides its loss by the number of tokens that the Trainer counts.
+
+    Those of language models do (5.23, loss/loss_utils.py, `ForCausalLMLoss`); of others each has its own way.
+
+    Args:
+        modules: The files of which one makes the model.
+    """
+    names = [name for module in modules for _, name, _ in _made(module)]
+    return bool(names) and all(name in AUTO | CLASSES or name.endswith("ForCausalLM") for name in names)
+
+
 @lru_cache(maxsize=4)
 def _made(module: Module) -> list[tuple[ast.Call, str, str]]:
     """The calls that make a model, with the names of its class and of the method, if one makes it.

@@ -42,7 +42,7 @@ class Declared:
 
     def binds(self, name: str) -> bool:
         """Whether it, or a class of the project that it is made from, has something of a name in its body."""
-        return any(name in module.scope(node).bindings for module, node in _lineage(self))
+        return any(name in module.scope(node).bindings for module, node in own_lineage(self))
 
 
 def declared_class(module: Module, node: ast.expr, depth: int = 0) -> Declared | None:
@@ -62,17 +62,17 @@ def declared_class(module: Module, node: ast.expr, depth: int = 0) -> Declared |
         owner = declared_class(module, node.value, depth + 1)
         return _of_field(owner, node.attr, depth + 1) if owner is not None else None
     if isinstance(node, ast.Call):
-        made = _named(module, node.func)
+        made = named_class(module, node.func)
         return made if made is not None and isinstance(made.node, ast.ClassDef) else None
     bound = module.definition(node)
     if isinstance(bound, ast.arg):
         owner = _class_around(module, bound)
-        return owner if owner is not None else _named(module, bound.annotation)
+        return owner if owner is not None else named_class(module, bound.annotation)
     if bound is None:
         return None
     statement = module.parent_of[bound]
     if isinstance(statement, ast.AnnAssign):
-        return _named(module, statement.annotation)
+        return named_class(module, statement.annotation)
     value = module.assigned(bound)
     return declared_class(module, value, depth + 1) if value is not None else None
 
@@ -85,13 +85,13 @@ def _class_around(module: Module, parameter: ast.arg) -> Declared | None:
     return Declared(module, owner) if is_self and isinstance(owner, ast.ClassDef) else None
 
 
-def _named(module: Module, annotation: ast.expr | None) -> Declared | None:
+def named_class(module: Module, annotation: ast.expr | None) -> Declared | None:
     """The class that an annotation names: `Own`, `library.Class`, `Optional[Own]`, `Own | None`."""
     if isinstance(annotation, ast.Subscript) and module.qualified(annotation.value) in OPTIONAL:
         inner = annotation.slice
-        return _named(module, inner.elts[0] if isinstance(inner, ast.Tuple) else inner)
+        return named_class(module, inner.elts[0] if isinstance(inner, ast.Tuple) else inner)
     if isinstance(annotation, ast.BinOp):
-        return _named(module, annotation.left) or _named(module, annotation.right)
+        return named_class(module, annotation.left) or named_class(module, annotation.right)
     if not isinstance(annotation, (ast.Name, ast.Attribute)):
         return None
     found = module.definition(annotation)
@@ -105,11 +105,11 @@ def _named(module: Module, annotation: ast.expr | None) -> Declared | None:
 
 def _of_field(owner: Declared, name: str, depth: int) -> Declared | None:
     """The class of an attribute: of a field that a class of the project declares, or of what its methods store."""
-    for module, node in _lineage(owner):
+    for module, node in own_lineage(owner):
         for statement in node.body:
             target = statement.target if isinstance(statement, ast.AnnAssign) else None
             if isinstance(statement, ast.AnnAssign) and isinstance(target, ast.Name) and target.id == name:
-                return _named(module, statement.annotation)
+                return named_class(module, statement.annotation)
         for stored in module.stores(name):
             value = module.assigned(stored)
             if value is not None and module.inside(stored, node):
@@ -117,7 +117,7 @@ def _of_field(owner: Declared, name: str, depth: int) -> Declared | None:
     return None
 
 
-def _lineage(found: Declared) -> Iterator[tuple[Module, ast.ClassDef]]:
+def own_lineage(found: Declared) -> Iterator[tuple[Module, ast.ClassDef]]:
     """A class of the project and those of the project that it is made from."""
     waiting, seen = [found], set[ast.AST]()
     while waiting:
@@ -125,4 +125,4 @@ def _lineage(found: Declared) -> Iterator[tuple[Module, ast.ClassDef]]:
         if isinstance(current.node, ast.ClassDef) and current.node not in seen:
             seen.add(current.node)
             yield current.module, current.node
-            waiting += filter(None, (_named(current.module, base) for base in current.node.bases))
+            waiting += filter(None, (named_class(current.module, base) for base in current.node.bases))

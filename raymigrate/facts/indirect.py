@@ -1,7 +1,7 @@
 """Objects that are made by the name of their class, or out of a dict, a file or the command line."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from raymigrate.facts.carried import carried
@@ -124,13 +124,19 @@ class Parsing:
     is_lenient: bool
 
 
-def parsings(module: Module, names: frozenset[str]) -> Iterator[Parsing]:
-    """The calls by which parsers of transformers make objects of one of these classes, or of one made from it."""
+def parsings(module: Module, names: frozenset[str], sure: Collection[ast.Call] = ()) -> Iterator[Parsing]:
+    """The calls by which parsers of transformers make objects of one of these classes, or of one made from it.
+
+    Args:
+        module: The module.
+        names: The classes.
+        sure: Calls that do so for sure, though their classes may not be seen.
+    """
     for call, method in module.method_calls(*HF_PARSING):
         classes = [found for source in module.origins(method.value) for found in _classes(source.module, source.node)]
         own = [(home, node) for home, node, _ in classes if isinstance(node, ast.ClassDef)]
         known = [name for _, _, name in classes] + [base for home, node in own for base in library_bases(home, node)]
-        if not names.isdisjoint(known):
+        if not names.isdisjoint(known) or call in sure:
             lenient = keyword_argument(call, "allow_extra_keys", "return_remaining_strings")
             given = argument(call, 0, "args", "json_file", "yaml_file")
             own_fields = frozenset(field for _, node in own for field in fields(node))

@@ -147,14 +147,19 @@ def _looked_for(module: Module, node: ast.expr, depth: int) -> str:
     return ""
 
 
-def _is_parsed(module: Module, node: ast.Name) -> bool:
-    """Whether a name holds the TrainingArguments that an HfArgumentParser made."""
-    target = definition(module, node)
+def parsed_class(module: Module, node: ast.expr) -> ast.expr | None:
+    """What names the class of an object that an HfArgumentParser made and a name holds; None for all else."""
+    target = definition(module, node) if isinstance(node, ast.Name) else None
     place = module.parent_of.get(target) if target is not None else None
     assigned = module.parent_of.get(place) if isinstance(place, ast.Tuple) else place
     call = assigned.value if isinstance(assigned, ast.Assign) else None
     position = place.elts.index(target) if isinstance(place, ast.Tuple) else 0  # type: ignore[arg-type]
-    made = parsed_into(module, call, position) if isinstance(call, ast.Call) else None
+    return parsed_into(module, call, position) if isinstance(call, ast.Call) else None
+
+
+def _is_parsed(module: Module, node: ast.Name) -> bool:
+    """Whether a name holds the TrainingArguments that an HfArgumentParser made."""
+    made = parsed_class(module, node)
     return made is not None and module.qualified(made) in OLD_TRAINING_ARGUMENTS
 
 

@@ -214,3 +214,27 @@ def test_where_tensorboard_writes_without_logging_dir_is_told(given: str, told: 
     args = f'args = TrainingArguments("o", logging_dir="./logs"{given})'
     assert any("TENSORBOARD_LOGGING_DIR" in message for message in plain(args).messages) is told
     assert not any("TENSORBOARD" in m for m in outcome(f'args = Mine("o", logging_dir="x"{given})').messages)
+
+
+UNSEEN = """
+from somewhere import Base, Known
+from transformers import AutoModel, HfArgumentParser, Trainer
+
+Made = Base.arguments()
+{parse}
+trainer = Trainer(model=AutoModel.from_pretrained("bert"), args={args}, tokenizer=None)
+trainer.train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("parse", "args", "told"),
+    [
+        ("given, args = HfArgumentParser((Known, Made)).parse_args_into_dataclasses()", "args", 1),
+        ("(args,) = HfArgumentParser((Made,)).parse_args_into_dataclasses()", "args", 1),
+        ("args, *_ = HfArgumentParser([Made]).parse_json_file('missing.json')", "args", 1),
+        ("given, args = HfArgumentParser((Known, Made)).parse_args_into_dataclasses()", "make(given)", 0),
+    ],
+)
+def test_what_a_trainer_is_given_is_arguments_of_whatever_class(parse: str, args: str, told: int) -> None:
+    assert len(converted(UNSEEN.format(parse=parse, args=args), to_ray=True).lines("RM706", Kind.MANUAL)) == told

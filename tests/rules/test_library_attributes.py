@@ -43,6 +43,8 @@ parser.add_argument("--evaluation_strategy", default="no")
 parser.add_argument("--no_cuda", action="store_true")
 options = parser.parse_args()
 """
+KNOWN = PARSER.replace("options = parser.parse_args()", "options, rest = parser.parse_known_args()")
+FIRST = PARSER.replace("options = parser.parse_args()", "options = parser.parse_known_args()[0]")
 DATACLASS = """
 @dataclass
 class Options:
@@ -83,8 +85,14 @@ def test_what_may_be_arguments_is_told(given: str) -> None:
 
 @pytest.mark.parametrize(
     "script",
-    [job("options", before=PARSER), job("options", before=NAMESPACE), job("Options()", before=DATACLASS)],
-    ids=["argparse", "Namespace", "dataclass"],
+    [
+        job("options", before=PARSER),
+        job("options", before=KNOWN),
+        job("options", before=FIRST),
+        job("options", before=NAMESPACE),
+        job("Options()", before=DATACLASS),
+    ],
+    ids=["argparse", "known", "first", "Namespace", "dataclass"],
 )
 def test_what_is_something_else_keeps_its_names(script: str) -> None:
     outcome = converted(script)
@@ -228,3 +236,49 @@ def test_what_a_library_declares_may_be_of_a_class_made_from_it(use: str) -> Non
 )
 def test_what_no_class_has_is_told(use: str) -> None:
     assert converted(f"import ray\n{use}\n").lines("RM723", Kind.MANUAL)
+
+
+BASE = """
+from transformers import Trainer
+
+
+class Base(Trainer):
+    level = 3
+
+    def __init__(self, *args, words=None, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.words = words
+        {tokenizer}
+"""
+DERIVED = """
+from base import Base
+
+
+class Own(Base):
+    def evaluate(self):
+        return self.{name}
+"""
+JOB_OF_OWN = """
+from derived import Own
+from transformers import TrainingArguments
+
+trainer = Own(args=TrainingArguments("/data/out"))
+trainer.given = 1
+trainer.train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("words", False), ("level", False), ("given", False), ("tokenizer", False), ("nothing", True)],
+)
+def test_other_files_give_a_trainer_attributes(tmp_path: Path, name: str, told: bool) -> None:
+    tokenizer = "self.tokenizer = words" if name == "tokenizer" else ""
+    (tmp_path / "base.py").write_text(BASE.format(tokenizer=tokenizer))
+    derived = tmp_path / "derived.py"
+    derived.write_text(DERIVED.format(name=name))
+    (tmp_path / "job.py").write_text(JOB_OF_OWN)
+    outcome = CliRunner().invoke(main, ["--to-ray", "--verbose", str(tmp_path)])
+    assert "TorchTrainer" in (tmp_path / "job.py").read_text()
+    assert ("derived.py:7:16: RM723 manual" in outcome.stdout) == told
+    assert f"return self.{name}" in derived.read_text()

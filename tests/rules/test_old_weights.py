@@ -30,6 +30,8 @@ model = AutoModel.from_pretrained("gpt2")
         "state = torch.load(Path('/o') / 'adapter_model.bin')",
         "there = os.path.exists('/o/pytorch_model.bin')",
         "with open('/o/pytorch_model.bin', 'rb') as file:\n    print(file)",
+        "path = os.path.join('/o', 'adapter_model.bin')\nif os.path.isfile(path):\n    torch.load(path)",
+        "NAME = 'pytorch_model.bin'\nstate = torch.load(os.path.join('/o', NAME))",
     ],
 )
 def test_a_read_of_old_weights_is_told_once(use: str) -> None:
@@ -52,3 +54,33 @@ READ = "state = torch.load('/o/pytorch_model.bin')"
 )
 def test_files_from_elsewhere_are_left_alone(save: str, use: str) -> None:
     assert not converted(SCRIPT.format(save=save, use=use)).lines("RM602", Kind.MANUAL)
+
+
+PLAIN = """
+import os
+import torch
+from transformers import AutoModel, Trainer, TrainingArguments
+
+model = AutoModel.from_pretrained("gpt2")
+name = os.path.join("/o/checkpoint-4", "{file}")
+{use}
+trainer = Trainer(model=model, args=TrainingArguments("/o"))
+trainer.train()
+"""
+RESUME = "if os.path.exists(name):\n    model.load_state_dict(torch.load(name))"
+
+
+@pytest.mark.parametrize(
+    ("file", "use", "told"),
+    [
+        ("pytorch_model.bin", RESUME, 1),
+        ("adapter_model.bin", RESUME, 1),
+        ("model.bin", RESUME, 0),
+        ("pytorch_model.bin", "torch.save(model.state_dict(), name)", 0),
+        ("pytorch_model.bin", "print(name)", 0),
+    ],
+)
+def test_a_plain_script_is_told_where_it_moves_to_ray(file: str, use: str, told: int) -> None:
+    text = PLAIN.format(file=file, use=use)
+    assert len(converted(text, to_ray=True).lines("RM602", Kind.MANUAL)) == told
+    assert not converted(text).lines("RM602", Kind.MANUAL)

@@ -174,3 +174,20 @@ def test_a_method_that_a_class_of_the_project_defines_takes_what_it_says() -> No
     Trainer(train).train(model_path="checkpoint")
     """
     assert converted(script).lines("RM693", Kind.MANUAL) == [9]
+
+
+@pytest.mark.parametrize(
+    ("call", "advice"),
+    [
+        ("SFTTrainer(model, max_seq_length=512)", "SFTConfig(max_length=) takes it today"),
+        ("SFTTrainer(model, packing=True)", "SFTConfig(packing=) takes it today"),
+        ("DPOTrainer(model, beta=0.1)", "DPOConfig(beta=) takes it today"),
+        ("SFTConfig('out', max_seq_length=512)", "max_length= took its place."),
+        ("SFTTrainer(model, of_nobody=1)", "Leave it out"),
+        ("SFTConfig('out', of_nobody=1)", "Leave it out"),
+    ],
+)
+def test_the_configuration_of_trl_that_takes_an_argument_is_named(call: str, advice: str) -> None:
+    outcome = converted(f"import ray\nfrom trl import DPOTrainer, SFTConfig, SFTTrainer\n{call}\n")
+    assert outcome.lines("RM693", Kind.MANUAL) == [3]
+    assert any(advice in message for message in outcome.messages)

@@ -26,7 +26,7 @@ from raymigrate.facts.guards import is_guarded
 from raymigrate.facts.instances import declared_others, instance_of
 from raymigrate.facts.module import Module
 from raymigrate.facts.values import methods_of_object
-from raymigrate.knowledge.libraries import LIBRARIES, look_up, member, names_of, parameters, takes
+from raymigrate.knowledge.libraries import LIBRARIES, constructor, look_up, member, names_of, parameters, takes
 
 ADVICE = {
     ("ray.train.torch.prepare_model", "ddp_kwargs"): "parallel_strategy_kwargs= took its place.",
@@ -72,6 +72,8 @@ REFUSED_BY_BUILDER = DATASET_CHANGES.keys() - {"trust_remote_code"}
 REFUSED_BY_SERVE = ("http_host", "http_port", "http_middlewares")
 # Arguments that were renamed in many places at once, and take the same values.
 RENAMED = {"use_auth_token": "token", "tokenizer": "processing_class"}
+# Arguments of trl's trainers that have another name in their configurations, which are made from TrainingArguments.
+OF_TRL = {"max_seq_length": "max_length"}
 OF_CELLS = re.compile(r"_+cell_(?:mask_)?\d+__")  # their edges and magics, see raymigrate.documents.cells
 OF_NOTEBOOKS = ("display", "get_ipython", "spark", "dbutils", "sc", "__file__", "__name__", "__doc__")
 # What took the place of arguments, by the class or function that had them.
@@ -216,13 +218,28 @@ def _arguments(context: Context, call: ast.Call, of_star: str | None) -> None:
         else:
             change = CHANGES.get(name.rpartition(".")[2], {}).get(keyword.arg)
             new = change.name if change is not None else None
-            took = f"{new}= took its place." if new else ADVICE.get((name, keyword.arg)) or _takes(given)
+            took = f"{new}= took its place." if new else ADVICE.get((name, keyword.arg))
+            took = took or _of_configuration(name, keyword.arg) or _takes(given)
             context.manual(RM693, keyword, f"{message}.", took)
 
 
 def _is_of_own_method(module: Module, call: ast.Call) -> bool:
     """Whether a class of the project, made from that of a library, defines the method that is called."""
     return isinstance(call.func, ast.Attribute) and bool(methods_of_object(module, call.func.value, call.func.attr))
+
+
+def _of_configuration(name: str, argument: str) -> str | None:
+    """Which configuration takes what a class of trl once took: `SFTConfig(max_length=)`, for `args=` of SFTTrainer."""
+    kind, new = name.rpartition(".")[2], OF_TRL.get(argument, argument)
+    if not name.startswith("trl."):
+        return None
+    if kind.endswith("Config"):
+        return f"{new}= took its place." if new != argument else None
+    configuration = kind.removesuffix("Trainer") + "Config"
+    place = look_up(f"trl.{configuration}").place
+    if not takes(constructor(place) or (), new):
+        return None
+    return f"{configuration}({new}=) takes it today, as what args= is given: args={configuration}(...)."
 
 
 def _takes(given: tuple[str, ...]) -> str | None:

@@ -5,7 +5,7 @@ import ast
 from raymigrate.codemods.context import Context
 from raymigrate.codemods.libraries.argument_changes import ADVICE, NEW_FIRST, SWITCHED_OFF, Change, is_falsy
 from raymigrate.codemods.libraries.argument_rules import RM701, RM702
-from raymigrate.codemods.libraries.tensorboard_folder import without_folder
+from raymigrate.codemods.libraries.tensorboard_folder import ELSEWHERE, without_folder, writes_elsewhere
 from raymigrate.facts.values import written
 
 
@@ -41,6 +41,8 @@ def change_argument(context: Context, call: ast.Call, keyword: ast.keyword, chan
             told = without_folder(context, call) if name == "logging_dir" else ""
             if context.converts(RM702, keyword, f"{name}= {change.outcome}; deleted{told}."):
                 edit.remove.add(name)
+                if told and writes_elsewhere(context, call):
+                    context.note(RM702, keyword, ELSEWHERE)  # what is converted is not shown after a run
     elif not change.only_if(value) and not switch:
         context.manual(RM701, keyword, f"{name}= {change.outcome}; {change.name}= took its place.", "")
     elif context.converts(RM701, keyword, f"{name}= {change.outcome}; now {change.name}=."):

@@ -16,6 +16,7 @@ from raymigrate.codemods.libraries.old_transformers import is_for_old_transforme
 from raymigrate.codemods.libraries.settings_keys import OPTION, gone_key, gone_keys
 from raymigrate.codemods.libraries.unseen_keys import RM706, change_key, tell_key
 from raymigrate.codemods.phases import Phase
+from raymigrate.facts.argument_objects import parsed_for_trainers
 from raymigrate.facts.carried import carried
 from raymigrate.facts.files import file_named
 from raymigrate.facts.guards import is_asked_for
@@ -45,7 +46,7 @@ def indirect_arguments(context: Context) -> None:
             _change_keys(context, Keys(keywords=[(call, keyword) for keyword in call.keywords]))
             if not call.args or module.entries(call.args[0]) is None:
                 context.manual(RM706, call, HYDRA)
-    for parsing in parsings(module, TRAINING_ARGUMENTS):
+    for parsing in parsings(module, TRAINING_ARGUMENTS, parsed_for_trainers(module)):
         _parsing(context, parsing)
 
 

@@ -15,6 +15,7 @@ from raymigrate.codemods.libraries.argument_changes import TRAINING_ARGUMENTS_CH
 from raymigrate.codemods.libraries.argument_rules import GUIDE
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.declared import declared_class
+from raymigrate.facts.given_attributes import is_given_by_base, is_given_elsewhere
 from raymigrate.facts.guards import is_guarded
 from raymigrate.facts.instances import (
     ACCELERATOR,
@@ -51,6 +52,9 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
     TRAINER: {"tokenizer": "processing_class"},
     ACCELERATOR: {"use_fp16": 'mixed_precision != "no"'},
 }
+
+# Methods of argparse that give an object and what is left of the command line.
+PARTLY_PARSED = ("parse_known_args", "parse_known_intermixed_args")
 
 # What the trainers from before Train V2 had (2.9.3 train/base_trainer.py and data_parallel_trainer.py).
 STARTED_BY_FIT = "Take it out: fit() starts the training function on the workers."
@@ -104,7 +108,11 @@ def attributes(context: Context) -> None:
             continue
         renamed = next((RENAMED[base] for base in lineage(kind) if base in RENAMED), {})
         was_argument = TRAINING_ARGUMENTS in lineage(kind) and node.attr in TRAINING_ARGUMENTS_CHANGES
-        if node.attr in renamed or was_argument or not (module.stores(node.attr) or _may_have_it(module, node)):
+        if node.attr in renamed or was_argument:
+            is_own = is_given_by_base(module, node)
+        else:
+            is_own = bool(module.stores(node.attr)) or _may_have_it(module, node) or is_given_elsewhere(module, node)
+        if not is_own:
             _attribute(context, node, kind, renamed.get(node.attr))
 
 
@@ -161,8 +169,20 @@ def _fills_itself(context: Context, node: ast.Attribute) -> bool:
         return False
     if module.qualified(call.func) not in OLD_TRAINING_ARGUMENTS:
         return False
-    known = any(isinstance(source.node, (ast.Call, ast.Dict)) for source in module.origins(node.value))
+    known = any(
+        isinstance(source.node, (ast.Call, ast.Dict)) or _is_namespace(source.module, source.node)
+        for source in module.origins(node.value)
+    )
     return not known and [source.node for source in module.origins(node)] == [node]
+
+
+def _is_namespace(module: Module, node: ast.AST) -> bool:
+    """Whether a value is the first of what argparse gives: `args, rest = parser.parse_known_args()`, or with `[0]`."""
+    target = module.definition(node) if isinstance(node, ast.Name) else None
+    several = module.parent_of[target] if target is not None else None
+    statement = module.parent_of[several] if isinstance(several, (ast.Tuple, ast.List)) else None
+    call = node.value if isinstance(node, ast.Subscript) else getattr(statement, "value", None)
+    return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in PARTLY_PARSED
 
 
 def _attribute(context: Context, node: ast.Attribute, kind: str, new: str | None) -> None:
@@ -195,7 +215,7 @@ def _is_dealt_with(context: Context, node: ast.Attribute) -> bool:
     planned = context.plan.expressions
     if node in planned or any(parent in planned for parent in context.module.ancestors(node)):
         return True
-    word = rf"\b{re.escape(node.attr)}\b(?!=)"  # `name=` is an argument
+    word = rf"(?<!\ba )\b{re.escape(node.attr)}\b(?!=)"  # `name=` is an argument, "a tokenizer" an object
     return any(re.search(word, finding.message) for finding in context.findings_on(node.lineno, node.end_lineno))
 
 

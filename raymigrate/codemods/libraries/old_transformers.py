@@ -16,10 +16,12 @@ from raymigrate.codemods.libraries.argument_changes import (
     TRAINER_CHANGES,
     TRAINING_ARGUMENTS_CHANGES,
 )
+from raymigrate.facts.functions import parameters
 from raymigrate.facts.guards import is_ready
 from raymigrate.facts.legacy import ACCELERATORS, HF_TRAINERS, TRAINING_ARGUMENTS
 from raymigrate.facts.module import Module
 from raymigrate.facts.own_arguments import own_arguments
+from raymigrate.facts.trainers import is_transformers_trainer
 from raymigrate.knowledge.libraries import look_up
 
 # Arguments of methods of transformers that it refuses today, or does nothing with.
@@ -27,6 +29,7 @@ OF_METHODS: dict[str, Collection[str]] = {
     "from_pretrained": {*BITS, *FROM_PRETRAINED_CHANGES, *IGNORED_BY_MODELS},
     "save_pretrained": {"save_function"},
 }
+COUNT = "num_items_in_batch"
 ALIKE = "diffusers"  # whose models have such methods too, and still heed these arguments
 
 
@@ -47,6 +50,23 @@ def has_old_arguments(context: Context) -> bool:
         for call in context.module.calls(*names)
         for keyword in call.keywords
     )
+
+
+def has_old_losses(module: Module) -> bool:
+    """Whether a class made from Trainer computes its loss by a method that the Trainer of today cannot call."""
+    methods = (node for node in module.of_type(ast.FunctionDef) if node.name == "compute_loss")
+    return any(
+        isinstance(owner := module.parent_of[method], ast.ClassDef)
+        and takes_no_count(method)
+        and is_transformers_trainer(module, owner)
+        for method in methods
+    )
+
+
+def takes_no_count(method: ast.FunctionDef) -> bool:
+    """Whether a method `compute_loss` has no parameter for the number of items that Trainer gives since 4.46."""
+    given = method.args
+    return not (given.kwarg or given.vararg) and COUNT not in {parameter.arg for parameter in parameters(method)}
 
 
 def is_for_old_transformers(context: Context) -> bool:

@@ -10,6 +10,24 @@ from raymigrate.facts.removed_trackers import TrackerUse
 from raymigrate.facts.values import keyword_argument
 
 WITH_TENSORBOARD = ("tensorboard", "all")
+ELSEWHERE = (
+    "TensorBoard does not write into logging_dir any more, but below output_dir/runs: the environment variable"
+    " TENSORBOARD_LOGGING_DIR with the same folder, set where the Trainer runs, keeps it."
+)
+
+
+def writes_elsewhere(context: Context, call: ast.Call) -> bool:
+    """Whether TrainingArguments that lose their logging_dir= surely log there, by what report_to= says.
+
+    Args:
+        context: The module.
+        call: What makes them.
+    """
+    asked = keyword_argument(call, "report_to")
+    several = context.module.value(asked) if asked is not None else None
+    parts = several.elts if isinstance(several, (ast.List, ast.Tuple)) else [several] if several is not None else []
+    named = {context.module.constant(part) for part in parts}
+    return not named.isdisjoint(WITH_TENSORBOARD) and not TrackerUse(context.places).had_none(call)
 
 
 def without_folder(context: Context, call: ast.Call) -> str:

@@ -13,6 +13,8 @@ from raymigrate.codemods.libraries.argument_rules import GUIDE
 from raymigrate.codemods.phases import Phase
 from raymigrate.facts.functions import default_of
 from raymigrate.facts.trainers import is_transformers_trainer
+from raymigrate.facts.values import has_unpacking
+from raymigrate.facts.values.members import method_of
 
 RM704 = Rule(
     "RM704",
@@ -46,6 +48,7 @@ BEST = (
     " model there is load_best_model_at_end=True with metric_for_best_model=."
 )
 LOG = "_maybe_log_save_evaluate"
+GIVEN_TO_LOG = 7  # arguments without a default (5.23, trainer.py:2230); 4.30 had five
 # Methods that Trainer no longer has, and what took their place.
 GONE = {
     "_gather_and_numpify": "Trainer gathers with accelerator.gather_for_metrics().",
@@ -61,6 +64,7 @@ GONE = {
 @codemod(*ADDED, SAVE, LOG, *GONE, phase=Phase.LIBRARIES)
 def method_overrides(context: Context) -> None:
     """Gives overridden methods of Trainer subclasses the parameters of transformers 5, and reports the others."""
+    _calls_of_log(context)
     for method in context.module.of_type(ast.FunctionDef):
         owner = context.module.parent_of[method]
         if not isinstance(owner, ast.ClassDef) or not is_transformers_trainer(context.module, owner):
@@ -74,6 +78,22 @@ def method_overrides(context: Context) -> None:
             context.manual(RM704, method, message, "Take the parameters of the installed Trainer, and pass them on.")
         elif method.name in GONE:
             context.manual(RM704, method, f"Trainer does not call {method.name}() any more.", GONE[method.name])
+
+
+def _calls_of_log(context: Context) -> None:
+    """Tells of calls by `self` or super() with the arguments of transformers 4, of the method of Trainer itself."""
+    module = context.module
+    for call, method in module.method_calls(LOG):
+        home = next((parent for parent in module.ancestors(call) if isinstance(parent, ast.ClassDef)), None)
+        is_super = isinstance(method.value, ast.Call) and ast.unparse(method.value.func) == "super"
+        if home is None or not is_transformers_trainer(module, home):
+            continue
+        if not (is_super or (isinstance(method.value, ast.Name) and method.value.id == "self")):
+            continue
+        is_own = not is_super and bool(method_of(module, home, LOG))
+        if not is_own and not has_unpacking(call) and len(call.args) + len(call.keywords) < GIVEN_TO_LOG:
+            message = f"Trainer.{LOG}() takes the norm of the gradients and the time of the start too: a TypeError."
+            context.manual(RM704, call, message, "Give what the installed Trainer takes, or leave the logging to it.")
 
 
 def _parameters(method: ast.FunctionDef) -> list[str]:

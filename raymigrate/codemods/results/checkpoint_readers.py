@@ -1,6 +1,7 @@
 """RM602: code that looks for the files of Transformers in the checkpoint of a run."""
 
 import ast
+from collections.abc import Iterator
 
 from raymigrate.base.findings import Rule
 from raymigrate.codemods import codemod
@@ -264,28 +265,40 @@ def old_weights(context: Context) -> None:
     """Reports reads of old files of weights in a script that saves models; not where it writes such files itself."""
     module = context.module
     saves = any(module.attributes("save_pretrained", "save_model", "get_checkpoint")) or any(module.calls(*HF_TRAINERS))
-    if not context.of_legacy_job or not saves:
+    if not (context.of_legacy_job or context.joins_ray) or not saves:
         return
-    found = [(node, _opener(module, node)) for node in ast.walk(module.tree) if _names_weights(module, node)]
-    if any(name == "torch.save" for _, name in found):
+    found = [(node, set(_openers(module, node))) for node in ast.walk(module.tree) if _names_weights(module, node)]
+    if any("torch.save" in names for _, names in found):
         return
-    for node, name in found:
+    for node, names in found:
         line: int = getattr(node, "lineno", 0)
         told = any("this file is not found" in said.message for said in context.findings_on(line, line))
-        if name in READS and not told:
+        if not names.isdisjoint(READS) and not told:
             _report_weight(context, node)
 
 
-def _opener(module: Module, path: ast.AST) -> str:
-    """The function that a path is given to, through what puts paths together."""
+def _openers(module: Module, path: ast.AST, *, named: bool = False) -> Iterator[str]:
+    """The functions that a path is given to, through what puts paths together, and by the names that it gets.
+
+    Args:
+        module: The module.
+        path: The path, or a part of it.
+        named: Whether a name of it led here, and no further one is followed.
+    """
     for outer in module.ancestors(path):
         if isinstance(outer, ast.Call):
             name = module.qualified(outer.func) or (outer.func.id if isinstance(outer.func, ast.Name) else "")
             if name not in ("os.path.join", "os.fspath", "str", "pathlib.Path"):
-                return name
+                yield name
+                return
+        elif isinstance(outer, ast.Assign) and not named:
+            for target in (target for target in outer.targets if isinstance(target, ast.Name)):
+                scope = module.scope_of[target].find(target.id)
+                for use in module.uses(target.id, scope) if scope is not None else ():
+                    yield from _openers(module, use, named=True)
+            return
         elif not isinstance(outer, (ast.JoinedStr, ast.FormattedValue, ast.BinOp)):
-            return ""
-    return ""
+            return
 
 
 def _to_directory(context: Context, call: ast.Call, method: ast.Attribute, place: Layout) -> bool:

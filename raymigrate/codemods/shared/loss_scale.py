@@ -213,10 +213,16 @@ def _accumulates(function: TrainFunction) -> bool:
     inside = [(module, call) for home, call in made if home is module and body is not None and home.inside(call, body)]
     if not made or function.shown.unfound:
         return True
-    return any(_may_accumulate(home, call) for home, call in inside or made)
+    return any(may_accumulate(home, call) for home, call in inside or made)
 
 
-def _may_accumulate(module: Module, arguments: ast.Call) -> bool:
+def may_accumulate(module: Module, arguments: ast.Call) -> bool:
+    """Whether TrainingArguments accumulate gradients, or it cannot be seen.
+
+    Args:
+        module: The module.
+        arguments: The call that makes them.
+    """
     named = [keyword.value for keyword in arguments.keywords if keyword.arg == STEPS]
     unpacked = [module.origins(keyword.value) for keyword in arguments.keywords if keyword.arg is None]
     dicts = [(source.module, source.module.entries(source.node)) for sources in unpacked for source in sources]

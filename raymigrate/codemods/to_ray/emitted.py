@@ -1,7 +1,7 @@
 """The lines by which converted plain scripts train: set up for Ray, and resumed from a checkpoint."""
 
 SET_UP = """\
-{trainer}.add_callback({callback}())
+{switch}{trainer}.add_callback({callback}())
 {trainer} = prepare_trainer({trainer})
 """
 LAST_CHECKPOINT = """\

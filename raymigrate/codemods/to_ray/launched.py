@@ -17,6 +17,7 @@ from raymigrate.codemods.to_ray.outline import Outline, asks_for_gpu
 from raymigrate.codemods.to_ray.script import Script
 from raymigrate.codemods.to_ray.statements import Roles
 from raymigrate.facts.accelerate_config import read_file
+from raymigrate.facts.argument_objects import parsed_for_trainers
 from raymigrate.facts.indirect import parsings
 from raymigrate.facts.launch_file import launch_form
 from raymigrate.facts.launch_flags import with_flags
@@ -210,7 +211,7 @@ def tell_lines(context: Context, place: ast.AST, launched: Launched) -> None:
 
 def _refused_options(module: Module, launch: Launch, script: str) -> list[str]:
     """The options behind the script's name that its TrainingArguments do not have today, each with its new name."""
-    parsed = list(parsings(module, TRAINING_ARGUMENTS))
+    parsed = list(parsings(module, TRAINING_ARGUMENTS, parsed_for_trainers(module)))
     own = {name for parsing in parsed for name in parsing.fields}
     given = launch.own_arguments(script) if parsed else []
     names = (word.removeprefix("--").partition("=")[0] for word in given if word.startswith("--"))

@@ -15,6 +15,7 @@ from raymigrate.codemods.to_ray import emitted
 from raymigrate.codemods.to_ray.accelerators import give_environment
 from raymigrate.codemods.to_ray.class_bodies import send_names_of_classes
 from raymigrate.codemods.to_ray.launched import LaunchedOutline, UnfitLaunchError, launched_of, tell_lines, tell_start
+from raymigrate.codemods.to_ray.loss_scale import keep_loss_scale
 from raymigrate.codemods.to_ray.outline import Outline
 from raymigrate.codemods.to_ray.own_arguments import name_classes, send_missing
 from raymigrate.codemods.to_ray.paths import make_paths_absolute
@@ -174,7 +175,7 @@ def _convert(context: Context, training: Training, outline: LaunchedOutline) -> 
     send_names_of_classes(context, outline, RM801)
     kept = make_paths_absolute(context, outline)
     callback = _add_callback(context, outline, kept_folder=kept)
-    _finish(context, training.trains, callback)
+    _finish(context, training.trains, callback, keep_loss_scale(context, training, outline))
     if not outline.use_gpu:
         _train_together_on_cpu(context, training, outline)
     set_environment(context, outline)
@@ -262,20 +263,25 @@ def _add_callback(context: Context, outline: Outline, *, kept_folder: bool) -> s
     return name
 
 
-def _finish(context: Context, trains: Sequence[ast.Call], callback: str) -> None:
+def _finish(context: Context, trains: Sequence[ast.Call], callback: str, switch: str) -> None:
     """Lets a Trainer report and resume, around its calls of `train`: one, or one in each branch of an `if`."""
     module = context.module
     branch = common_branch(module, trains)
-    names = {"callback": callback}
+    names = {"callback": callback, "switch": switch}
     for key in ("checkpoint", "checkpoint_dir"):
         names[key] = key if key not in module.names else f"ray_{key}"
     if branch is not None:
         assert isinstance(trains[0].func, ast.Attribute)
         trainer = module.source(trains[0].func.value)
-        set_up = emitted.SET_UP + emitted.LAST_CHECKPOINT
-        context.plan.statement(branch).before.append(Code(set_up.format(trainer=trainer, **names)))
+        set_up = _set_up(trainer, names) + emitted.LAST_CHECKPOINT.format(**names)
+        context.plan.statement(branch).before.append(Code(set_up))
     for call in trains:
         _resume(context, call, names, is_set_up=branch is not None)
+
+
+def _set_up(trainer: str, names: dict[str, str]) -> str:
+    given = {**names, "switch": names["switch"].format(trainer=trainer)}
+    return emitted.SET_UP.format(trainer=trainer, **given)
 
 
 def _resume(context: Context, call: ast.Call, names: dict[str, str], *, is_set_up: bool) -> None:
@@ -295,7 +301,7 @@ def _resume(context: Context, call: ast.Call, names: dict[str, str], *, is_set_u
         parts["made"] = made
         plan.hoist(made, trainer)
     keyword = resume_keyword(module, made)
-    text += "" if is_set_up else emitted.SET_UP.format(trainer=trainer, **names)
+    text += "" if is_set_up else _set_up(trainer, names)
     if keyword:
         text += "" if is_set_up else emitted.LAST_CHECKPOINT.format(**names)
         folder = names["checkpoint_dir"]

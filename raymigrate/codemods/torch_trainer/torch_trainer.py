@@ -11,7 +11,7 @@ from raymigrate.codemods import codemod
 from raymigrate.codemods.accelerate_trainer.accelerate_settings import RM203
 from raymigrate.codemods.accelerate_trainer.loop_elsewhere import report_loss_scale
 from raymigrate.codemods.context import Context
-from raymigrate.codemods.libraries.old_transformers import has_old_arguments
+from raymigrate.codemods.libraries.old_transformers import has_old_arguments, has_old_losses
 from raymigrate.codemods.phases import Phase
 from raymigrate.codemods.shared.cpu_workers import VARIABLE, is_told, set_cpu, set_use_cpu
 from raymigrate.codemods.shared.loss_scale import ARGUMENT, average_on_each_worker, report_loss_mean
@@ -55,7 +55,8 @@ class Run:
 @codemod("TorchTrainer", phase=Phase.TRAINERS)
 def torch_trainers(context: Context) -> None:
     """Keeps CPU workers together and the loss what it was, in training functions for older libraries."""
-    if not context.is_legacy_script and not has_old_arguments(context):
+    is_old = context.is_legacy_script or has_old_arguments(context)
+    if not is_old and not has_old_losses(context.module):
         return
     runs = []
     for call in trainer_calls(context.module, TORCH_TRAINERS, FIRST):
@@ -63,9 +64,10 @@ def torch_trainers(context: Context) -> None:
             runs.append(Run(call, set[ast.AST]().union(*map(context.places.reached_from, call.functions))))
         elif call.imported is not None and context.is_legacy_script:
             report_loss_scale(context, call)
-    _join_accelerators(context, runs)
     training = [run for run in runs if _trains(run.functions)]
-    _join_trainers(context, training)
+    if is_old:
+        _join_accelerators(context, runs)
+        _join_trainers(context, training)
     _keep_loss_scale(context, training)
 
 

@@ -1,0 +1,76 @@
+"""RM110 for plain scripts that were written for transformers 4: their loss is no larger on Ray.
+
+As for what legacy Ray trained (`shared/loss_scale.py`): `model_accepts_loss_kwargs = False` lets the Trainer divide by
+the accumulated steps and take the mean over the workers. A model that counts tokens itself needs neither.
+"""
+
+import ast
+from collections.abc import Iterator
+
+from raymigrate.codemods.context import Context
+from raymigrate.codemods.libraries.old_transformers import COUNT, is_for_old_transformers, takes_no_count
+from raymigrate.codemods.shared.loss_scale import ACCUMULATED, MESSAGE, RM110, STEPS, SWITCH, may_accumulate
+from raymigrate.codemods.to_ray.launched import LaunchedOutline
+from raymigrate.codemods.to_ray.trainer_calls import Training, makes_arguments
+from raymigrate.facts.causal_models import count_their_tokens
+from raymigrate.facts.legacy import HF_TRAINERS
+from raymigrate.facts.module import Module
+from raymigrate.facts.trainers import library_bases
+from raymigrate.facts.values import class_named, lineage
+
+LINE = f"{{trainer}}.{SWITCH} = False  # else some losses grow with {{what}}\n"
+
+
+def keep_loss_scale(context: Context, training: Training, outline: LaunchedOutline) -> str:
+    """Says that the loss of an old script would grow, and what keeps it.
+
+    Args:
+        context: The module.
+        training: What it does with Trainers.
+        outline: What is planned for it.
+
+    Returns:
+        The line that each Trainer needs before it trains, with `{trainer}` in it; empty if none.
+    """
+    module = context.module
+    if not context.current_transformers or any(True for _ in module.spelling(SWITCH)):
+        return ""
+    overrides = [(home, method) for call in training.makes for home, method in _overrides(module, call)]
+    is_old = is_for_old_transformers(context) or any(takes_no_count(method) for _, method in overrides)
+    if not is_old or not all(_is_of_transformers(module, call) for call in training.makes):
+        return ""
+    own = [method for home, method in overrides if takes_no_count(method) or not _counts(home, method)]
+    if not own and count_their_tokens([module]):
+        return ""
+    made = [call for call in module.of_type(ast.Call) if makes_arguments(module, call)]
+    if not made or any(may_accumulate(module, call) for call in made):
+        happens, what = ACCUMULATED, STEPS
+    elif outline.known_workers != 1:
+        happens, what = MESSAGE, "the number of workers"
+    else:
+        return ""
+    if not context.converts(RM110, training.trains[0], f"{happens[:-1]}; now {SWITCH} = False."):
+        return ""
+    return LINE.replace("{what}", what)
+
+
+def _is_of_transformers(module: Module, call: ast.Call) -> bool:
+    """Whether a Trainer is one of transformers itself: those of trl have a loss of their own, and count."""
+    own = class_named(module, call.func)
+    names = list(library_bases(*own)) if own is not None else [module.qualified(call.func) or ""]
+    return not HF_TRAINERS.isdisjoint(names)
+
+
+def _overrides(module: Module, call: ast.Call) -> Iterator[tuple[Module, ast.FunctionDef]]:
+    """The methods by which the class of a Trainer computes a loss of its own, in whatever file it is."""
+    own = class_named(module, call.func)
+    for home in lineage(*own) if own is not None else ():
+        for method in home.body:
+            if isinstance(method, ast.FunctionDef) and method.name == "compute_loss":
+                yield own[0], method  # type: ignore[index]
+
+
+def _counts(module: Module, method: ast.FunctionDef) -> bool:
+    """Whether a method does something with the count, or hands it on."""
+    names = {COUNT, method.args.kwarg.arg if method.args.kwarg is not None else COUNT}
+    return any(module.uses(name, module.scope(method)) for name in names)
