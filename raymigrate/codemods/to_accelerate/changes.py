@@ -192,10 +192,14 @@ class Changes:
         """Puts statements from inside a compound statement in its place."""
         self.gone.add(statement)
         self.kept.update(body)
-        self.edits.append(lambda: self._replace_statement(statement, Code("$body", blocks={"body": body})))
+        self.edits.append(lambda: self._put_instead(statement, body))
 
-    def _replace_statement(self, statement: ast.stmt, code: Code) -> None:
-        self._statement(statement).replacement = code
+    def _put_instead(self, statement: ast.stmt, body: list[ast.stmt]) -> None:
+        """Does so with what is left of the statements; with none of them the compound one goes as well."""
+        if self.dropped.issuperset(body):
+            self.dropped.add(statement)
+        else:
+            self._statement(statement).replacement = Code("$body", blocks={"body": body})
 
     def _statement(self, statement: ast.stmt) -> StatementEdit:
         return self.context.plan.statement(statement)
