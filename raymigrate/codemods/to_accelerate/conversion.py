@@ -21,6 +21,7 @@ from raymigrate.codemods.to_accelerate.objects import view_of
 from raymigrate.codemods.to_accelerate.obstacles import check, is_native
 from raymigrate.codemods.to_accelerate.one_process import OneProcess
 from raymigrate.codemods.to_accelerate.output import Output
+from raymigrate.codemods.to_accelerate.packed import Packed
 from raymigrate.codemods.to_accelerate.phases import Phases
 from raymigrate.codemods.to_accelerate.precision import CLIPS, Precision
 from raymigrate.codemods.to_accelerate.processes import Processes
@@ -100,7 +101,9 @@ class Conversion:
             Gatherer(self.module).convert(changes, gathering)
         models = frozenset(model for model in training.models if self._is_left_to_prepare(model))
         self.devices.convert(changes, models, frozenset(loaders), access.order)
-        Hosts(training, self.devices, self.gatherings).convert(changes, access.order, frozenset(loaders))
+        hosts = Hosts(training, self.devices, self.gatherings)
+        hosts.convert(changes, access.order, frozenset(loaders))
+        Packed(hosts, access.order, frozenset(loaders)).convert(changes)
         output = Output(training, self.processes)
         output.unwrap(changes, access)
         output.save(changes, access)
