@@ -279,4 +279,5 @@ def _shares_line(statement: ast.stmt, block: list[ast.stmt]) -> bool:
 
 def refuse(context: Context, refusal: Refusal) -> None:
     """Says why a loop is left as it is."""
+    context.stays = True
     context.manual(RM851, refusal.node, f"The training loop stays native: {refusal.reason}.")

@@ -42,7 +42,7 @@ CLIPPING = {
 }
 
 
-@codemod("backward", phase=Phase.LIBRARIES, option="to_accelerate")
+@codemod("backward", phase=Phase.POSITIONS, option="to_accelerate")
 def convert(context: Context) -> None:
     """Converts the training loop of a module, or says why it is left as it is."""
     if not is_native(Training(context.module)):
@@ -51,6 +51,7 @@ def convert(context: Context) -> None:
         training = Training(view_of(context.module))
         check(training)
         Conversion(context, training).carry_out()
+        context.joins_accelerate = True
     except Refusal as refusal:
         refuse(context, refusal)
 
