@@ -14,6 +14,7 @@ from raymigrate.codemods.to_accelerate.cleanup import Cleanup
 from raymigrate.codemods.to_accelerate.devices import Devices
 from raymigrate.codemods.to_accelerate.draws import tell_draws
 from raymigrate.codemods.to_accelerate.evaluation import Evaluation
+from raymigrate.codemods.to_accelerate.fixed_rows import tell_fixed_rows
 from raymigrate.codemods.to_accelerate.gathering import Gatherer, Gathering
 from raymigrate.codemods.to_accelerate.home import Home
 from raymigrate.codemods.to_accelerate.hosts import Hosts
@@ -116,6 +117,7 @@ class Conversion:
         output.show(changes, access)
         understood = {loop.node for loop in (*self._training_loops(), *(g.loop for g in self.gatherings))}
         Shares(training, access.order, loaders, understood | self.own_counts).tell(changes)
+        tell_fixed_rows(changes, self.module, self.gatherings)
         tell_draws(changes, training, loaders, self._training_loops())
         OneProcess(training, self._training_loops()).tell(changes, self.counted)
         self._early_ends()
@@ -232,8 +234,7 @@ class Conversion:
         home = self.home
         for model in self.training.models:
             if home.local(model) is None:
-                reason = f"`{model.name}` does not come to the place where its optimizer is made by a name of its own"
-                raise Refusal(self.training.made_at(model), reason)
+                raise Refusal(*self._missing(model))
         dicts = [loader for loader in loaders if self.training.holds_loaders(loader)]
         alone = [loader for loader in loaders if loader not in dicts]
         things = [*self.training.models, *self.training.optimizers, *alone, *schedulers]
@@ -248,6 +249,16 @@ class Conversion:
                 self._prepare_alone(loader)
         for loader in dicts:
             self._prepare_each(loader)
+
+    def _missing(self, model: Variable) -> tuple[ast.AST, str]:
+        """Where and why a model cannot be prepared beside its optimizer."""
+        again = self.home.made_anew(model)
+        if again is None:
+            reason = f"`{model.name}` does not come to the place where its optimizer is made by a name of its own"
+            return self.training.made_at(model), reason
+        line = self.module.start(again)[0]
+        reason = f"`{model.name}` becomes another model in line {line}, and what runs after it may mean either"
+        return again, f"{reason}; give that one a name of its own"
 
     def _prepare_each(self, loaders: Variable) -> None:
         """Prepares the loaders of a dict."""
