@@ -177,6 +177,8 @@ class Changes:
         self.edits.append(lambda: self._put_into(statements, head))
 
     def _put_into(self, statements: list[ast.stmt], head: str) -> None:
+        if self.dropped.issuperset(statements):
+            return  # nothing is left to stand in it
         code = Code(f"{self.spelled(statements[0], head)}\n    $body", blocks={"body": statements})
         self._statement(statements[0]).instead.append(code)
 
